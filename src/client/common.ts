@@ -1,7 +1,7 @@
 // Exports of the client on every runtime: `index.ts` for Node.js and `web.ts` for all others.
 
 export { A2AError, type A2AErrorOptions, type Reason, StatusCode, type Violation } from "../core/error.js";
-export { generationOf } from "../wire/generation.js";
+export { generationOf } from "../wire/marks.js";
 export type { CallOptions, FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "./call-options.js";
 export { CardCache } from "./card-cache.js";
 export type { A2AClient } from "./client.js";

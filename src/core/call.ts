@@ -98,7 +98,7 @@ export class Call {
   version = "";
   /**
    * What the messages of a version that has fields for it say of generations; answers have theirs noted on them then
-   * (`markGeneration`). Set by that version's translator.
+   * (`Marks.generation`). Set by that version's translator.
    */
   generations: Generations | undefined;
   /** Tenant of the request: tenant interceptor. */

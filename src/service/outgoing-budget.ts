@@ -3,7 +3,7 @@ import type { Call } from "../core/call.js";
 import { A2AError } from "../core/error.js";
 import { limitReached } from "../core/limit-reached.js";
 import type { Limits } from "../core/limits.js";
-import { type Weight, weightOf } from "../wire/weight.js";
+import { type Weight, weightOf } from "../wire/marks.js";
 import { callerKeyOf } from "./caller-key.js";
 
 /** Releases what was acquired. Calling it again does nothing. */

@@ -5,9 +5,8 @@ import { invalid } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { eventResponse } from "../task/entry.js";
 import { resumeParameters as parameters, RESUME_EXTENSION } from "../wire/extension-names.js";
-import { generationOf, markGeneration } from "../wire/generation.js";
+import { carry, generationOf, mark, weightOf } from "../wire/marks.js";
 import { sharedCopy } from "../wire/serialization-cache.js";
-import { markWeight, weightOf } from "../wire/weight.js";
 
 /** The extension as the card declares it. */
 export const resumeExtension: MessageInitShape<typeof AgentExtensionSchema> = {
@@ -76,7 +75,7 @@ function wholeNumber(field: string, value: string): number {
 /** The task with its generation in the metadata, where the call activated the extension, and on it, where the call's version has a field. */
 export function withGeneration(call: Call, task: Task, generation: number): Task {
   // Whoever shares the task sees it at the same generation.
-  if (call.generations !== undefined) markGeneration(task, generation);
+  if (call.generations !== undefined) mark(task, { generation });
   if (!call.extensions.has(RESUME_EXTENSION)) return task;
   const known = notedTasks.get(task);
   if (known !== undefined) return known;
@@ -96,9 +95,7 @@ export function eventWithGeneration(call: Call, response: StreamResponse): Strea
   if (!call.extensions.has(RESUME_EXTENSION) || generation === undefined) return response;
   if (payload.case !== "statusUpdate" && payload.case !== "artifactUpdate") return response;
   const event = { ...payload.value, metadata: noted(payload.value.metadata, generation) };
-  const shown = markGeneration(eventResponse(event), generation);
-  const weight = weightOf(response);
-  return weight === undefined ? shown : markWeight(shown, weight);
+  return carry(response, eventResponse(event));
 }
 
 function noted(metadata: JsonObject | undefined, generation: number): JsonObject {

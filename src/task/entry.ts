@@ -10,9 +10,8 @@ import {
 import { type LogEntry, LogEntrySchema, type Relay, type TurnContext } from "../../gen/parley/log/v1/log_pb.js";
 import { STORED_LEVELS } from "../core/nesting.js";
 import { binaryWriter } from "../wire/binary-writer.js";
-import { markGeneration } from "../wire/generation.js";
+import { LARGE_BYTES, mark } from "../wire/marks.js";
 import { cacheForms } from "../wire/serialization-cache.js";
-import { LARGE_BYTES, markWeight } from "../wire/weight.js";
 
 /** What happened, before it has its place in the log. */
 export interface Draft {
@@ -111,9 +110,9 @@ export function responseOf(entry: LogEntry): StreamResponse | undefined {
   const shown = entry as Shown;
   const known = shown[responseKey];
   if (known !== undefined) return known;
-  const response = cacheForms(markGeneration(eventResponse(entry.event.value), entry.generation));
+  const response = cacheForms(mark(eventResponse(entry.event.value), { generation: entry.generation }));
   const bytes = shown[sizeKey];
-  if (bytes !== undefined) markWeight(response, { bytes, source: entry });
+  if (bytes !== undefined) mark(response, { weight: { bytes, source: entry } });
   shown[responseKey] = response;
   return response;
 }

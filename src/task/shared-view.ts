@@ -1,6 +1,6 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { LARGE_BYTES, mark } from "../wire/marks.js";
 import { cacheForms } from "../wire/serialization-cache.js";
-import { LARGE_BYTES, markWeight } from "../wire/weight.js";
 import { type TaskFold, type View, viewTask } from "./fold.js";
 
 /** Views of a fold at one position that are kept for further readers of the same. */
@@ -31,7 +31,7 @@ function sharedView(fold: TaskFold, view: View, bytes: number): Task {
   const at = shownAt(fold);
   const known = at.views.get(key)?.deref();
   if (known !== undefined) return known;
-  const task = markWeight(cacheForms(viewTask(fold.task, view)), { bytes, source: at });
+  const task = mark(cacheForms(viewTask(fold.task, view)), { weight: { bytes, source: at } });
   at.views.set(key, new WeakRef(task));
   if (at.views.size > maxViews) at.views.delete(at.views.keys().next().value as string);
   return task;

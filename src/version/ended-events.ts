@@ -7,9 +7,8 @@ import {
   type TaskStatus,
   TaskStatusUpdateEventSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { generationOf, markGeneration } from "../wire/generation.js";
-import { isLast, markLast } from "./last.js";
-import { carryMarks } from "./translate.js";
+import { carry, generationOf, mark } from "../wire/marks.js";
+import { isLast } from "./last.js";
 
 /** How a stream of 1.0 becomes one that says that it ends. */
 export interface Ending {
@@ -119,7 +118,7 @@ class Ended implements AsyncIterator<StreamResponse, undefined> {
     this.#know(task.id, task.contextId, task.status);
     this.#next = "status";
     const event = create(StreamResponseSchema, { payload: { case: "task", value: task } });
-    this.#last = carryMarks(task, event);
+    this.#last = carry(task, event);
     return { value: event };
   }
 
@@ -134,9 +133,9 @@ class Ended implements AsyncIterator<StreamResponse, undefined> {
     const { taskId, contextId, status } = { taskId: this.#taskId, contextId: this.#contextId, status: this.#status };
     const event = create(TaskStatusUpdateEventSchema, { taskId, contextId });
     if (status !== undefined) event.status = status;
-    const value = markLast(event);
+    const value = mark(event, { isLast: true });
     const added = create(StreamResponseSchema, { payload: { case: "statusUpdate", value } });
     const generation = this.#last && generationOf(this.#last);
-    return generation === undefined ? added : markGeneration(added, generation);
+    return generation === undefined ? added : mark(added, { generation });
   }
 }

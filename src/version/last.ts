@@ -1,10 +1,5 @@
 import { TaskState, type TaskStatusUpdateEvent } from "../../gen/lf/a2a/v1/a2a_pb.js";
-
-const lastKey: unique symbol = Symbol("last");
-
-interface Marked {
-  [lastKey]?: boolean;
-}
+import { marksOf } from "../wire/marks.js";
 
 /** States in which a stream of a version before 1.0 ends: the task is over, or waits for its client. */
 const endings: ReadonlySet<TaskState> = new Set([
@@ -18,11 +13,5 @@ const endings: ReadonlySet<TaskState> = new Set([
 
 /** Whether a status event is the last one of its stream, which versions before 1.0 say in the event (`final`). */
 export function isLast(event: TaskStatusUpdateEvent): boolean {
-  return (event as Marked)[lastKey] ?? endings.has(event.status?.state ?? TaskState.UNSPECIFIED);
-}
-
-/** Notes that an event is the last one, or is not, whatever its state. For events of one's own: others are shared by readers. */
-export function markLast(event: TaskStatusUpdateEvent, last = true): TaskStatusUpdateEvent {
-  (event as Marked)[lastKey] = last;
-  return event;
+  return marksOf(event)?.isLast ?? endings.has(event.status?.state ?? TaskState.UNSPECIFIED);
 }

@@ -1,6 +1,4 @@
 import type { Message } from "@bufbuild/protobuf";
-import { generationOf, markGeneration } from "../wire/generation.js";
-import { markWeight, weightOf } from "../wire/weight.js";
 import type { Asked, Serve } from "./serve.js";
 
 /** One more call of the service for the same call of a client, which may have a stream open: it is counted by itself. */
@@ -13,23 +11,6 @@ export async function again(service: Serve, asked: Asked): Promise<Awaited<Retur
   } finally {
     call.share = share;
   }
-}
-
-/**
- * Notes on a translated message what was noted on the original: the generation, which is the `id:` of its event, and that
- * it is large. Without the second what is held for a large answer would be held for ever.
- */
-export function carryMarks<M extends Message>(original: Message, translated: M): M {
-  const generation = generationOf(original);
-  if (generation !== undefined) markGeneration(translated, generation);
-  return carryWeight(original, translated);
-}
-
-/** Notes on a translated message that the original is large. */
-export function carryWeight<M extends Message>(original: Message, translated: M): M {
-  const weight = weightOf(original);
-  if (weight !== undefined) markWeight(translated, weight);
-  return translated;
 }
 
 /**

@@ -15,7 +15,7 @@ export interface Dialects {
    * checked as those of the service are. Errors pass as they are, and the dialects write them.
    *
    * What it answers is the service's message as it is, or one of its own: those of a stream are shared with readers of other
-   * versions, and keep the JSON that they were written in. `carryMarks` takes over what is noted on them. Undefined: calls are
+   * versions, and keep the JSON that they were written in. `carry` takes over the marks on them. Undefined: calls are
    * those of the service.
    *
    * @param spoken names of the versions that the server speaks

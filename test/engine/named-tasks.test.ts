@@ -8,7 +8,7 @@ import { defaultLimits } from "../../src/core/limits.js";
 import { namedTaskId } from "../../src/engine/named-tasks.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
-import { versionOf } from "../../src/wire/task-version.js";
+import { marksOf } from "../../src/wire/marks.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, gate, scope, settle, tell } from "./support.js";
 
@@ -266,8 +266,8 @@ describe("the version that a task was created in", () => {
     await settle(plain);
     plain.release();
     for (const { engine } of [one, two]) {
-      expect(versionOf((await engine.get(scope, "mine")).task)).toBe("0.1");
-      expect(versionOf((await engine.get(scope, plain.now().task.id)).task)).toBeUndefined();
+      expect(marksOf((await engine.get(scope, "mine")).task)?.version).toBe("0.1");
+      expect(marksOf((await engine.get(scope, plain.now().task.id)).task)?.version).toBeUndefined();
     }
   });
 
@@ -288,7 +288,7 @@ describe("the version that a task was created in", () => {
     await settle(await one.send("x", named("mine")));
     const keptAs = namedTaskId(scope, "mine");
     await expect.poll(async () => (await one.store.load({ taskId: keptAs }))?.snapshot).toBeDefined();
-    expect(versionOf((await two.engine.get(scope, "mine")).task)).toBe("0.1");
+    expect(marksOf((await two.engine.get(scope, "mine")).task)?.version).toBe("0.1");
   });
 });
 

@@ -26,8 +26,8 @@ import {
 import { type JsonRpcMethod, jsonRpcOf } from "../../src/version/jsonrpc.js";
 import { type Endpoint, endpointOf } from "../../src/version/rest.js";
 import type { Asked, Serve } from "../../src/version/serve.js";
-import { carryMarks } from "../../src/version/translate.js";
 import type { Dialects, ProtocolVersion } from "../../src/version/version.js";
+import { carry } from "../../src/wire/marks.js";
 import { parsePathTemplate } from "../../src/wire/path-template.js";
 
 /**
@@ -74,7 +74,7 @@ const Heard = registry.getMessage("toy.v0.Heard") as DescMessage;
 const methodOf = (name: string): DescMethod => Toy.methods.find((each) => each.name === name) as DescMethod;
 
 const heard = (original: Message, { id, state, final }: { id: string; state: TaskState; final?: boolean }): Message =>
-  carryMarks(original, create(Heard, { id, state: TaskState[state].toLowerCase(), final: final === true } as never));
+  carry(original, create(Heard, { id, state: TaskState[state].toLowerCase(), final: final === true } as never));
 
 const heardTask = (original: Message, { id, status }: Task): Message =>
   heard(original, { id, state: status?.state ?? TaskState.UNSPECIFIED });

@@ -19,9 +19,9 @@ import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
+import { weightOf } from "../../wire/marks.js";
 import { parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
-import { weightOf } from "../../wire/weight.js";
 import {
   type AnyServiceOptions,
   type BindingOptions,

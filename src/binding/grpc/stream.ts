@@ -3,8 +3,8 @@ import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { writePieces } from "../../http/pieces.js";
+import { weightOf } from "../../wire/marks.js";
 import { cachedEnvelope } from "../../wire/serialization-cache.js";
-import { weightOf } from "../../wire/weight.js";
 import type { Exchange } from "./exchange.js";
 import { largeEnvelope } from "./message.js";
 

@@ -14,9 +14,9 @@ import {
   type RpcRequest,
   resultPrefix,
 } from "../../wire/jsonrpc-envelope.js";
+import { weightOf } from "../../wire/marks.js";
 import { cachedText } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import { weightOf } from "../../wire/weight.js";
 import { messageOf, messagesOf } from "../answer.js";
 import { checkTenant } from "../below-tenants.js";
 import type { BindingOptions } from "../binding.js";

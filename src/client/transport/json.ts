@@ -2,7 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import type { A2AError, Reason } from "../../core/error.js";
 import type { OlderExchange } from "../../version/callable.js";
-import { markGeneration } from "../../wire/generation.js";
+import { mark } from "../../wire/marks.js";
 import { parseSse } from "../../wire/sse.js";
 import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../answer-errors.js";
 import { clientError } from "../errors.js";
@@ -216,7 +216,7 @@ class SpokenJson implements Spoken {
         const message = method.read(data, written, answer);
         // Not right after "yield", where the parser of Cloudflare's tools takes a pattern for a division.
         const isNumbered = /^\d{1,15}$/.test(id);
-        yield isNumbered ? markGeneration(message, Number(id)) : message;
+        yield isNumbered ? mark(message, { generation: Number(id) }) : message;
         if (written.exchange?.isOver === true) return;
       }
       // Something else without a type.

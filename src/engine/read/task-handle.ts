@@ -6,7 +6,7 @@ import type { TaskFold, View } from "../../task/fold.js";
 import { viewOf } from "../../task/shared-view.js";
 import { taskSize } from "../../task/size.js";
 import { isTerminal } from "../../task/state.js";
-import { markVersion } from "../../wire/task-version.js";
+import { mark } from "../../wire/marks.js";
 import { unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { type CursorSource, type LogPosition, LogReader, waitFor } from "./log-reader.js";
@@ -28,7 +28,7 @@ export function taskViewOf({ fold }: { readonly fold: TaskFold }, view?: View): 
       metadata: { taskId: task.id, maxBytes: String(MAX_SHOWN_BYTES) },
     });
   }
-  if (fold.version !== "") markVersion(task, fold.version);
+  if (fold.version !== "") mark(task, { version: fold.version });
   return { position, generation, task };
 }
 

@@ -6,7 +6,7 @@ import { Expiry } from "../../core/expiry.js";
 import { limitReached } from "../../core/limit-reached.js";
 import type { Limits } from "../../core/limits.js";
 import { dropTransportHeaders } from "../../core/transport-headers.js";
-import { weightOf } from "../../wire/weight.js";
+import { weightOf } from "../../wire/marks.js";
 import { type Interceptor, type Invocation, isStream } from "../invoke.js";
 import { dropAnswer } from "../outgoing-budget.js";
 

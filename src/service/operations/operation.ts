@@ -8,8 +8,7 @@ import {
 import type { AgentRegistration } from "../../card/agents.js";
 import type { Call } from "../../core/call.js";
 import type { Scope } from "../../engine/engine.js";
-import { markGeneration } from "../../wire/generation.js";
-import { markWeight, weightOf } from "../../wire/weight.js";
+import { mark, weightOf } from "../../wire/marks.js";
 import type { ServiceOptions } from "../options.js";
 import type { OutgoingBudget } from "../outgoing-budget.js";
 import { withGeneration } from "../resume.js";
@@ -49,7 +48,5 @@ export function scopeOf(call: Call): Scope {
 export function taskResponse(call: Call, task: Task, generation: number): StreamResponse {
   const response = create(StreamResponseSchema);
   response.payload = { case: "task", value: withGeneration(call, task, generation) };
-  const weight = weightOf(task);
-  if (weight !== undefined) markWeight(response, weight);
-  return markGeneration(response, generation);
+  return mark(response, { generation, weight: weightOf(task) });
 }

@@ -16,7 +16,7 @@ import type { AcceptedConfig } from "../../push/configurations.js";
 import type { View } from "../../task/fold.js";
 import { DELEGATION_DEPTH, delegationDepthOf } from "../../wire/delegation-depth.js";
 import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
-import { markWeight, weightOf } from "../../wire/weight.js";
+import { mark, weightOf } from "../../wire/marks.js";
 import { DirectSend } from "../direct-call.js";
 import { checkMediaTypes } from "../media-types.js";
 import type { ServiceOptions } from "../options.js";
@@ -47,7 +47,7 @@ export function sendOperations({
         response.payload = { case: "task", value: withGeneration(context.call, task, generation) };
         const weight = weightOf(task);
         if (weight !== undefined) await budget.hold(context.call, weight);
-        return weight === undefined ? response : markWeight(response, weight);
+        return weight === undefined ? response : mark(response, { weight });
       } finally {
         sent.task.release();
       }

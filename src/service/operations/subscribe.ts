@@ -5,7 +5,7 @@ import type { Engine } from "../../engine/engine.js";
 import type { LogPosition } from "../../engine/read/log-reader.js";
 import type { TaskHandle, TaskView } from "../../engine/read/task-handle.js";
 import { isTerminal } from "../../task/state.js";
-import { weightOf } from "../../wire/weight.js";
+import { weightOf } from "../../wire/marks.js";
 import { eventWithGeneration, type ResumePoint, resumeAfter } from "../resume.js";
 import { type OperationParts, type ServiceMethods, scopeOf, taskResponse } from "./operation.js";
 

@@ -9,7 +9,7 @@ import {
 import type { Call } from "../../core/call.js";
 import type { Engine, Scope } from "../../engine/engine.js";
 import type { View } from "../../task/fold.js";
-import { LARGE_BYTES, markWeight, weightOf } from "../../wire/weight.js";
+import { LARGE_BYTES, mark, weightOf } from "../../wire/marks.js";
 import { type Filters, pageToken, positionOf } from "../page-token.js";
 import { longPoll, withGeneration } from "../resume.js";
 import { pageSizes } from "../rules.js";
@@ -51,7 +51,9 @@ export function taskOperations({
         response.nextPageToken = page.next === undefined ? "" : pageToken(page.next, filters);
         response.pageSize = limit;
         response.totalSize = page.total;
-        return page.bytes < LARGE_BYTES ? response : markWeight(response, { bytes: page.bytes, source: response });
+        return page.bytes < LARGE_BYTES
+          ? response
+          : mark(response, { weight: { bytes: page.bytes, source: response } });
       };
       const response = await read();
       return weightOf(response) === undefined ? response : budget.admitAnswer(call, response, read);

@@ -19,8 +19,9 @@ import {
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/extension-names.js";
+import { carry } from "../../wire/marks.js";
 import type { Asked, Serve } from "../serve.js";
-import { again, carryMarks } from "../translate.js";
+import { again } from "../translate.js";
 import { behave, resumes } from "../v0.3/behaviour.js";
 import { OlderEvents } from "./events.js";
 import { shownTask, withoutHistory } from "./shown.js";
@@ -74,7 +75,7 @@ async function send(asked: Asked, service: Serve): Promise<Message> {
 function taskResponse(task: Task): SendMessageResponse {
   const response = create(SendMessageResponseSchema);
   response.payload = { case: "task", value: shownTask(task) };
-  return carryMarks(task, response);
+  return carry(task, response);
 }
 
 async function sendSubscribe(asked: Asked, service: Serve): Promise<Answer> {

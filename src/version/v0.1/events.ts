@@ -4,10 +4,8 @@ import type {
   TaskArtifactUpdateEvent,
   TaskStatusUpdateEvent,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { generationOf, markGeneration } from "../../wire/generation.js";
-import { markWeight, weightOf } from "../../wire/weight.js";
+import { carry, generationOf, mark, weightOf } from "../../wire/marks.js";
 import { isLast } from "../last.js";
-import { carryMarks, carryWeight } from "../translate.js";
 import { artifactEvent, statusEvent } from "./shown.js";
 
 /** What a stream of 0.1 needs to know beside its events. */
@@ -86,8 +84,8 @@ export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
       all.push(artifactEvent(of, { ...artifact }, this.#indexOf(artifact.artifactId)));
     }
     const [generation, weight, last] = [generationOf(event), weightOf(event), all.at(-1)];
-    if (weight !== undefined) for (const each of all) markWeight(each, weight);
-    if (this.#hasIds && generation !== undefined && last !== undefined) markGeneration(last, generation);
+    if (weight !== undefined) for (const each of all) mark(each, { weight });
+    if (this.#hasIds && generation !== undefined && last !== undefined) mark(last, { generation });
     this.#waiting.push(...all);
   }
 
@@ -105,7 +103,7 @@ export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
   }
 
   #push(event: StreamResponse, shown: StreamResponse): void {
-    this.#waiting.push(this.#hasIds ? carryMarks(event, shown) : carryWeight(event, shown));
+    this.#waiting.push(this.#hasIds ? carry(event, shown) : mark(shown, { weight: weightOf(event) }));
   }
 
   #indexOf(artifactId: string): number {

@@ -19,12 +19,12 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { type JsonForm, makeForm } from "../../wire/make-form.js";
+import { marksOf } from "../../wire/marks.js";
 import type { Violations } from "../../wire/violations.js";
 import { isLast } from "../last.js";
 import { dataForm } from "../v0.3/data-part.js";
 import { authentication, dropEmptyAuthentication, fileContent, fileNames, partForm } from "../v0.3/json-form.js";
 import { stateWords as laterWords, roleWords } from "../v0.3/words.js";
-import { indexOf } from "./artifact-index.js";
 
 /** States of 0.1, which has neither `rejected` nor `auth-required`. */
 const stateWords: EnumForm = {
@@ -144,7 +144,12 @@ const types: FormTables["types"] = {
       "name",
       "description",
       "parts",
-      { field: "artifactId", name: "index", write: (_id, artifact) => String(indexOf(artifact)), read: readIndex },
+      {
+        field: "artifactId",
+        name: "index",
+        write: (_id, artifact) => String(marksOf(artifact)?.index ?? 0),
+        read: readIndex,
+      },
       "metadata",
     ],
   },
@@ -212,7 +217,7 @@ function textOrNothing(text: string | undefined): string | undefined {
   return text === undefined || text === "" ? undefined : quote(text);
 }
 
-/** The JSON of 0.1: messages of 1.0 in it, both ways. Artifacts have the index that is noted on them (`markIndex`). */
+/** The JSON of 0.1: messages of 1.0 in it, both ways. Artifacts have the index of their mark, else 0, the default of 0.1. */
 export const v01Form: JsonForm = makeForm({
   name: "0.1",
   types,

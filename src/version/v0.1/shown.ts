@@ -15,13 +15,15 @@ import {
   TaskStatusUpdateEventSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
+import { mark } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
-import { markLast } from "../last.js";
-import { markIndex } from "./artifact-index.js";
 
-/** A task as 0.1 has it: its artifacts are numbered, and a rejection, which 0.1 calls a failure, says that it is one. */
+/**
+ * A task as 0.1 has it: its artifacts have an index, and a rejection, which 0.1 calls a failure, says that it is one. The log keeps the
+ * order of artifacts, and so does each task that is folded from it, so that readers may share the marks.
+ */
 export function shownTask(task: Task): Task {
-  for (const [i, artifact] of task.artifacts.entries()) markIndex(artifact, i);
+  for (const [index, artifact] of task.artifacts.entries()) mark(artifact, { index });
   const status = shownStatus(task.status);
   return status === task.status ? task : sharedCopy(task, { status });
 }
@@ -60,7 +62,7 @@ export function statusEvent(of: StatusParts): StreamResponse {
   const status = shownStatus(of.status);
   if (status !== undefined) event.status = status;
   if (of.metadata !== undefined) event.metadata = of.metadata;
-  if (of.isLast !== undefined) markLast(event, of.isLast);
+  if (of.isLast !== undefined) mark(event, { isLast: of.isLast });
   const response = create(StreamResponseSchema);
   response.payload = { case: "statusUpdate", value: event };
   return response;
@@ -70,7 +72,7 @@ export function statusEvent(of: StatusParts): StreamResponse {
 export function artifactEvent(of: ArtifactParts, artifact: Artifact, index: number): StreamResponse {
   const event = create(TaskArtifactUpdateEventSchema);
   event.taskId = of.taskId;
-  event.artifact = markIndex(artifact, index);
+  event.artifact = mark(artifact, { index });
   event.append = of.append;
   event.lastChunk = of.lastChunk;
   if (of.metadata !== undefined) event.metadata = of.metadata;

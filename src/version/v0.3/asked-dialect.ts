@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import { mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import type { Asked, Serve } from "../serve.js";
 import { mapEvents } from "../translate.js";
@@ -6,20 +7,13 @@ import type { Dialects } from "../version.js";
 
 type Translate = NonNullable<Dialects["translate"]>;
 
-const schemaKey: unique symbol = Symbol("schema");
-
-interface Marked {
-  [schemaKey]?: true;
-}
-
-/** Notes on a request over HTTP+JSON, and on what answers it, that it is in the dialect of the schema. */
+/** Marks a request over HTTP+JSON, or an answer to it, as one in the dialect of the schema. */
 export function markSchema<M extends Message>(message: M): M {
-  (message as Marked)[schemaKey] = true;
-  return message;
+  return mark(message, { dialect: "schema" });
 }
 
 export function isInSchema(message: Message): boolean {
-  return (message as Marked)[schemaKey] === true;
+  return marksOf(message)?.dialect === "schema";
 }
 
 /** Answers in the dialect that a request is in: HTTP+JSON of 0.3 has two, and whoever speaks one may not read the other. */

@@ -1,9 +1,10 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { A2AService } from "../../../gen/a2a/v1/a2a_pb.js";
 import { StatusCode } from "../../core/error.js";
+import { carry } from "../../wire/marks.js";
 import type { ErrorCodes, LoadedService } from "../lazy-service.js";
 import type { Serve } from "../serve.js";
-import { carryMarks, mapEvents } from "../translate.js";
+import { mapEvents } from "../translate.js";
 import { behave } from "./behaviour.js";
 import { filesAsText } from "./file-text.js";
 import { explained } from "./grpc-errors.js";
@@ -19,7 +20,7 @@ interface Translation {
 const translations: ReadonlyMap<string, Translation> = new Map(
   methodPairs.map(({ earlier, native }) => {
     const convert = fromNative(native.output, earlier.output);
-    const down = (answer: Message): Message => carryMarks(answer, convert(answer));
+    const down = (answer: Message): Message => carry(answer, convert(answer));
     return [earlier.name, { native, up: toNative(earlier.input, native.input), down }];
   }),
 );

@@ -8,9 +8,9 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { latePart } from "../../core/late-part.js";
 import { withFirst } from "../../core/with-first.js";
+import { type AnswerWriter, mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import { versionOf } from "../../wire/task-version.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
 import type { Asked, Serve } from "../serve.js";
 import { behave } from "./behaviour.js";
@@ -20,20 +20,10 @@ const { method } = A2AService;
 /** The methods that 0.1 has as well, with the same params: where a call names no version, its task says which one it is. */
 const shared: ReadonlySet<unknown> = new Set([method.getTask, method.cancelTask, method.subscribeToTask]);
 
-/** How an answer is written that is one of another version than its method. */
-type Writer = Pick<JsonRpcMethod, "write" | "pieces">;
-
-const writerKey: unique symbol = Symbol("writer");
-
-function writtenBy<M extends Message>(answer: M, writer: Writer): M {
-  (answer as { [writerKey]?: Writer })[writerKey] = writer;
-  return answer;
-}
-
 /** The method, whose answers are written as they want to be. Its streams cache no text: such answers are nobody else's. */
 export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
   if (!shared.has(own.desc)) return own;
-  const writerOf = (answer: Message): Writer => (answer as { [writerKey]?: Writer })[writerKey] ?? own;
+  const writerOf = (answer: Message): AnswerWriter => marksOf(answer)?.writer ?? own;
   return {
     ...own,
     write: (answer) => writerOf(answer).write(answer),
@@ -67,22 +57,22 @@ function isNamed({ call }: Asked): boolean {
 
 async function read(asked: Asked, serve: Serve): Promise<Message> {
   const task = (await serve(asked)) as Task;
-  if (versionOf(task) !== "0.1") return task;
+  if (marksOf(task)?.version !== "0.1") return task;
   const { older, writers } = await ofV01();
   const { historyLength } = asked.request as GetTaskRequest;
   // What is left out asks for no messages in 0.1.
-  return writtenBy(sharedCopy(older.task(task, historyLength), {}), writers.of(asked.method));
+  return mark(sharedCopy(older.task(task, historyLength), {}), { writer: writers.of(asked.method) });
 }
 
 async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<AsyncIterable<Message>> {
   const events = (await serve(asked)) as AsyncIterable<StreamResponse>;
   return new ByFirst(events, async (first, rest) => {
     const { payload } = first;
-    if (payload.case !== "task" || versionOf(payload.value) !== "0.1") return undefined;
+    if (payload.case !== "task" || marksOf(payload.value)?.version !== "0.1") return undefined;
     const { older, writers } = await ofV01();
     const { id } = asked.request as SubscribeToTaskRequest;
     const writer = writers.of(asked.method);
-    return older.events(rest, { taskId: id, call: asked.call, service }, (event) => writtenBy(event, writer));
+    return older.events(rest, { taskId: id, call: asked.call, service }, (event) => mark(event, { writer }));
   });
 }
 

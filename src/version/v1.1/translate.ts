@@ -3,9 +3,8 @@ import { A2AService, type SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import { resumeParameters } from "../../wire/extension-names.js";
-import { generationOf } from "../../wire/generation.js";
+import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
-import { weightOf } from "../../wire/weight.js";
 import type { Serve } from "../serve.js";
 import { mapEvents } from "../translate.js";
 import { service as contract, fieldThatSays } from "./contract.js";

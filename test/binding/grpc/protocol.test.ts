@@ -19,7 +19,7 @@ import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../../src/core/error.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
-import { markWeight } from "../../../src/wire/weight.js";
+import { mark } from "../../../src/wire/marks.js";
 import { begun, frame, RST_STREAM, request } from "../../network/frames.js";
 import { callUnary, cleanup, requestFor, serve, streaming, taskEvent, unary, until } from "./support.js";
 
@@ -159,7 +159,7 @@ describe("the answer of a call", () => {
 
   it("has no status behind half a message when its deadline passes", async () => {
     const { port } = await serve(() =>
-      markWeight(create(TaskSchema, { id: "t".repeat(1_000_000) }), { bytes: 1_000_000, source: {} }),
+      mark(create(TaskSchema, { id: "t".repeat(1_000_000) }), { weight: { bytes: 1_000_000, source: {} } }),
     );
     const stream = begin(open(port, 100), { "grpc-timeout": "300m" });
     stream.end(envelope(message));

@@ -6,7 +6,7 @@ import type { BindingOptions, HttpBinding } from "../../../src/binding/binding.j
 import { createJsonRpcBinding } from "../../../src/binding/jsonrpc/binding.js";
 import { createRestBinding } from "../../../src/binding/rest/binding.js";
 import { A2AError, taskNotFound } from "../../../src/core/error.js";
-import { markGeneration } from "../../../src/wire/generation.js";
+import { mark } from "../../../src/wire/marks.js";
 import { parseSse, type SseEvent } from "../../../src/wire/sse.js";
 import {
   deferred,
@@ -96,7 +96,7 @@ describe.each(cases)(
     it("sends each message as an event, with its generation as the id", async () => {
       const served = await started(async function* () {
         yield update("a");
-        yield markGeneration(update("b"), 7);
+        yield mark(update("b"), { generation: 7 });
       });
       const opened = await open(served, subscribe);
       expect(opened.status).toBe(200);

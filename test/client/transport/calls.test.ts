@@ -13,7 +13,7 @@ import { clientError, neverArrived } from "../../../src/client/errors.js";
 import type { TransportSettings } from "../../../src/client/platform.js";
 import { A2AError } from "../../../src/core/error.js";
 import type { Server } from "../../../src/server/create-server.js";
-import { generationOf } from "../../../src/wire/generation.js";
+import { generationOf } from "../../../src/wire/marks.js";
 import { gates, obedient } from "../../conformance/agents.js";
 import { type SetupName, setups } from "../../conformance/setups.js";
 import { clientOf, type Rpc, serve, type Way, ways } from "./world.js";

@@ -18,10 +18,10 @@ import {
   TaskStatusUpdateEventSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AError } from "../../../src/core/error.js";
-import { markLast } from "../../../src/version/last.js";
 import { schemaForm } from "../../../src/version/v0.3/json-form.js";
 import { answerReader, jsonReader } from "../../../src/wire/json-reader.js";
 import { jsonWriter } from "../../../src/wire/json-writer.js";
+import { mark } from "../../../src/wire/marks.js";
 
 const text = (value: string) => ({ kind: "text", text: value });
 
@@ -122,8 +122,8 @@ describe("the JSON of the schema of 0.3", () => {
     for (const state of [TaskState.SUBMITTED, TaskState.WORKING, TaskState.UNSPECIFIED]) {
       expect(finalOf(event(state))).toBe(false);
     }
-    expect(finalOf(markLast(event(TaskState.WORKING)))).toBe(true);
-    expect(finalOf(markLast(event(TaskState.COMPLETED), false))).toBe(false);
+    expect(finalOf(mark(event(TaskState.WORKING), { isLast: true }))).toBe(true);
+    expect(finalOf(mark(event(TaskState.COMPLETED), { isLast: false }))).toBe(false);
     const json = { kind: "status-update", taskId: "t", contextId: "c", status: { state: "working" }, final: true };
     expect(answered(StreamResponseSchema, json)).toEqual({ ...json, final: false });
   });

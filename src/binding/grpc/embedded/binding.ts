@@ -7,8 +7,8 @@ import type { RefusedRequest } from "../../../service/interceptors/access-log.js
 import { PROTOCOL_VERSION } from "../../../version/v1.js";
 import { PREFIX_BYTES } from "../../../wire/binary-output.js";
 import { envelopeWriter } from "../../../wire/binary-writer.js";
+import { weightOf } from "../../../wire/marks.js";
 import { cachedEnvelope } from "../../../wire/serialization-cache.js";
-import { weightOf } from "../../../wire/weight.js";
 import type { ServiceBindingOptions } from "../../binding.js";
 import { type FailureContext, failureOf } from "../../failure.js";
 import { statusOf } from "../error.js";
