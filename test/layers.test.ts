@@ -13,7 +13,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   wire: { may: ["core"], because: "codecs are pure and serve clients too: they must not drag a server in" },
   task: { may: ["core", "wire"], because: "what a task is does not depend on where it is kept or who runs it" },
   store: { may: ["core", "task"], because: "a store keeps bytes and a head row; wires are none of its business" },
-  agent: { may: ["core", "task", "auth"], because: "an author sees no engine, no store and no wire" },
+  agent: {
+    may: ["core", "wire", "task", "auth"],
+    because: "an author sees no engine and no store; of wire it takes only how messages hold JSON",
+  },
   jwt: {
     may: ["core"],
     because: "tokens are verified for callers of a server and for receivers of notifications alike",

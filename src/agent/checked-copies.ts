@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { NullValue, type Value } from "@bufbuild/protobuf/wkt";
 import { EVENT_JSON_LEVELS } from "../core/nesting.js";
+import { jsonOf, listMessage, setOwn, structMessage, valueMessage } from "../wire/json-value.js";
 
 /**
  * Values of an agent are checked and copied when it yields them: it may go on using a buffer or an object that it
@@ -43,25 +45,32 @@ export function checkedBytes(what: string, value: Uint8Array): Uint8Array {
 
 /** A JSON object. */
 export function checkedObject(what: string, value: JsonObject): JsonObject {
-  const copy = checkedJson(what, value);
+  const copy = jsonOf(checkedValue(what, value));
   if (typeof copy === "object" && copy !== null && !Array.isArray(copy)) return copy;
   throw new InvalidAgentEvent(`${what} must be an object`);
 }
 
-/** A JSON value. */
-export function checkedJson(what: string, value: JsonValue, depth = 0): JsonValue {
-  if (typeof value === "string") return checkedText(what, value);
-  if (value === null || typeof value === "boolean") return value;
-  if (typeof value === "number" && Number.isFinite(value)) return value;
-  if (typeof value !== "object") throw new InvalidAgentEvent(`${what} must be JSON`);
+/** A JSON value, as the message that stands for it. */
+export function checkedValue(what: string, json: JsonValue, depth = 0): Value {
+  return valueMessage(checkedKind(what, json, depth));
+}
+
+function checkedKind(what: string, json: JsonValue, depth: number): Value["kind"] {
+  if (typeof json === "string") return { case: "stringValue", value: checkedText(what, json) };
+  if (typeof json === "boolean") return { case: "boolValue", value: json };
+  if (typeof json === "number" && Number.isFinite(json)) return { case: "numberValue", value: json };
+  if (json === null) return { case: "nullValue", value: NullValue.NULL_VALUE };
+  if (typeof json !== "object") throw new InvalidAgentEvent(`${what} must be JSON`);
   if (depth >= EVENT_JSON_LEVELS)
     throw new InvalidAgentEvent(`${what} may be nested at most ${EVENT_JSON_LEVELS} levels deep`);
-  if (Array.isArray(value)) return value.map((inner) => checkedJson(what, inner, depth + 1));
-  const prototype: unknown = Object.getPrototypeOf(value);
+  if (Array.isArray(json)) {
+    return { case: "listValue", value: listMessage(Array.from(json, (inner) => checkedValue(what, inner, depth + 1))) };
+  }
+  const prototype: unknown = Object.getPrototypeOf(json);
   if (prototype !== Object.prototype && prototype !== null) throw new InvalidAgentEvent(`${what} must be JSON`);
-  const entries = Object.entries(value).map(([key, inner]) => [
-    checkedText(what, key),
-    checkedJson(what, inner, depth + 1),
-  ]);
-  return Object.fromEntries(entries) as JsonObject;
+  const fields: Record<string, Value> = {};
+  for (const name of Object.keys(json)) {
+    setOwn(fields, checkedText(what, name), checkedValue(what, json[name] as JsonValue, depth + 1));
+  }
+  return { case: "structValue", value: structMessage(fields) };
 }

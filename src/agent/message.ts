@@ -1,5 +1,4 @@
-import { create, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { create, type JsonValue } from "@bufbuild/protobuf";
 import {
   type Artifact,
   ArtifactSchema,
@@ -10,13 +9,14 @@ import {
   Role,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../core/ids.js";
+import { jsonOf } from "../wire/json-value.js";
 import {
   checkedBytes,
-  checkedJson,
   checkedList,
   checkedObject,
   checkedText,
   checkedTexts,
+  checkedValue,
   InvalidAgentEvent,
 } from "./checked-copies.js";
 import type { ArtifactInput, Content, MessageContent, PartInput } from "./event.js";
@@ -79,7 +79,7 @@ function partContent(input: PartInput): Part["content"] {
   if ("text" in input) return { case: "text", value: checkedText("text", input.text) };
   if ("raw" in input) return { case: "raw", value: checkedBytes("raw", input.raw) };
   if ("url" in input) return { case: "url", value: checkedText("url", input.url) };
-  if ("data" in input) return { case: "data", value: fromJson(ValueSchema, checkedJson("data", input.data)) };
+  if ("data" in input) return { case: "data", value: checkedValue("data", input.data) };
   throw new InvalidAgentEvent(partContents);
 }
 
@@ -96,7 +96,5 @@ export function textOf(message: Message): string {
 
 /** Data parts of a message. */
 export function dataOf(message: Message): JsonValue[] {
-  return message.parts.flatMap((part) =>
-    part.content.case === "data" ? [toJson(ValueSchema, part.content.value)] : [],
-  );
+  return message.parts.flatMap((part) => (part.content.case === "data" ? [jsonOf(part.content.value)] : []));
 }

@@ -1,8 +1,9 @@
-import { clone, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { type Message, MessageSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
 import type { LazyAbortController } from "./abort.js";
 import type { Turn } from "./agent.js";
+import { copyMessage } from "./copy-message.js";
 import type { OutgoingCalls, RelayedEvent, RelayMark, TurnCalls } from "./delegation.js";
 import { dataOf, textOf } from "./message.js";
 import type { TurnRequest } from "./turn-request.js";
@@ -92,7 +93,7 @@ class AgentTurn implements Turn {
 
   get message(): Message {
     const copies = copiesOf(this);
-    copies.message ??= clone(MessageSchema, this[requestKey].message);
+    copies.message ??= copyMessage(this[requestKey].message);
     return copies.message;
   }
 
@@ -105,13 +106,13 @@ class AgentTurn implements Turn {
   get task(): Task | undefined {
     const { task } = this[aroundKey];
     const copies = copiesOf(this);
-    copies.task ??= task && clone(TaskSchema, task);
+    copies.task ??= task && copyMessage(task);
     return copies.task;
   }
 
   get history(): readonly Message[] {
     const { messageId } = this[requestKey].message;
-    const history = this.task?.history ?? this[requestKey].earlier?.map((each) => clone(MessageSchema, each)) ?? [];
+    const history = this.task?.history ?? this[requestKey].earlier?.map((each) => copyMessage(each)) ?? [];
     return history.filter((earlier) => earlier.messageId !== messageId);
   }
 
@@ -146,7 +147,7 @@ class AgentTurn implements Turn {
   get referencedTasks(): () => Promise<Task[]> {
     const request = this[requestKey];
     const { source } = this[aroundKey];
-    return async () => (await source.referencedTasks(request)).map((each) => clone(TaskSchema, each));
+    return async () => (await source.referencedTasks(request)).map((each) => copyMessage(each));
   }
 
   get call(): Turn["call"] {

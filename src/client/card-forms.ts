@@ -1,4 +1,5 @@
-import { isJsonObject, setOwn } from "../wire/json-struct.js";
+import { isJsonObject } from "../wire/json-struct.js";
+import { setOwn } from "../wire/json-value.js";
 
 type Json = Record<string, unknown>;
 

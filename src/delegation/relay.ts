@@ -1,5 +1,4 @@
-import { equals, toJson } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { equals } from "@bufbuild/protobuf";
 import {
   type Artifact,
   type Message,
@@ -15,6 +14,7 @@ import {
 import { type Relayed as Marked, type RelayMark, relayMark } from "../agent/delegation.js";
 import { type AgentEvent, artifact, type MessageContent, type PartInput, working } from "../agent/event.js";
 import { isInterrupted } from "../task/state.js";
+import { jsonOf } from "../wire/json-value.js";
 import { artifactPrefix, type Relayed, type RelayPlace } from "./marks.js";
 
 /** Parts of one event that are made of a task as it stands, whose artifacts may have any number. */
@@ -248,7 +248,7 @@ function partOf({ content, mediaType, filename, metadata }: Part): PartInput {
     case "url":
       return { url: content.value, ...more };
     case "data":
-      return { data: toJson(ValueSchema, content.value), ...more };
+      return { data: jsonOf(content.value), ...more };
     default:
       // A part of a kind that this version does not know.
       return { text: "", ...more };

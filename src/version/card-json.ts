@@ -1,4 +1,5 @@
-import { isJsonObject, setOwn } from "../wire/json-struct.js";
+import { isJsonObject } from "../wire/json-struct.js";
+import { setOwn } from "../wire/json-value.js";
 
 /** The JSON of a card, in the shape of some version. Values are looked through and never changed. */
 export type CardJson = Readonly<Record<string, unknown>>;

@@ -13,6 +13,10 @@ const varintBytes = 10;
 /** Texts up to this length are copied by hand, which costs less than a call into Node while they are ASCII. */
 const shortText = 64;
 
+/** The format is little-endian, as every machine is that runs Node.js. */
+const float = new Float64Array(1);
+const floatBytes = new Uint8Array(float.buffer);
+
 /** Bytes of the binary format that grow at the end (https://protobuf.dev/programming-guides/encoding). */
 export class BinaryOutput {
   #buffer = allocate(startBytes);
@@ -71,6 +75,12 @@ export class BinaryOutput {
       high >>>= 7;
     }
     this.#varint(low);
+  }
+
+  /** A number of 64 bits with a fraction. */
+  double(value: number): void {
+    float[0] = value;
+    this.raw(floatBytes);
   }
 
   /** Bytes behind their length. */

@@ -7,10 +7,10 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
-import { Edition, StructSchema } from "@bufbuild/protobuf/wkt";
+import { Edition, ListValueSchema, StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { BinaryOutput } from "./binary-output.js";
+import { writeJsonObject, writeListValue, writeStruct, writeValue } from "./binary-value.js";
 import { hasImplicitPresence, holdsJsonObject, zeroTest } from "./field-rules.js";
-import { structOf } from "./library-json.js";
 
 /** A message as its writer sees it: by property name. */
 type Fields = Record<string, unknown>;
@@ -24,7 +24,12 @@ interface Form {
   readonly write: Write;
 }
 
-const writers = new WeakMap<DescMessage, Write>();
+/** By type; these three are written by hand. */
+const writers = new WeakMap<DescMessage, Write>([
+  [StructSchema, writeStruct as Write],
+  [ValueSchema, writeValue as Write],
+  [ListValueSchema, writeListValue as Write],
+]);
 
 /** One for all: a message is written in one go, without anybody else's code in between. */
 const output = new BinaryOutput();
@@ -158,7 +163,7 @@ function formOf(field: DescField): Form | undefined {
   if (field.fieldKind === "list" && field.packed) return undefined;
   if (field.message !== undefined) {
     if ("delimitedEncoding" in field && field.delimitedEncoding) return undefined;
-    if (holdsJsonObject(field)) return { wireType: WireType.LengthDelimited, write: writeStruct };
+    if (holdsJsonObject(field)) return { wireType: WireType.LengthDelimited, write: writeStructOfJson };
     return { wireType: WireType.LengthDelimited, write: messageWriter(field.message) };
   }
   if (field.enum !== undefined) return { wireType: WireType.Varint, write: writeInt32 };
@@ -194,8 +199,10 @@ function messageWriter(desc: DescMessage): Write {
 }
 
 /** A Struct that is held as a plain object. */
-function writeStruct(json: unknown, out: BinaryOutput): void {
-  out.bytes(toBinary(StructSchema, structOf(json)));
+function writeStructOfJson(json: unknown, out: BinaryOutput): void {
+  const start = out.begin();
+  writeJsonObject(json as object, out);
+  out.end(start);
 }
 
 function writeInt32(value: unknown, out: BinaryOutput): void {

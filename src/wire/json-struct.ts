@@ -1,24 +1,11 @@
-import {
-  type ListValue,
-  ListValueSchema,
-  NullValue,
-  type Struct,
-  StructSchema,
-  type Value,
-  ValueSchema,
-} from "@bufbuild/protobuf/wkt";
+import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { isUnicode } from "./json-leaf.js";
+import { toListValue, toStruct, toValue } from "./json-value.js";
 import type { Violations } from "./violations.js";
 
 /** A JSON object, and neither null nor a list. */
 export function isJsonObject(json: unknown): json is Record<string, unknown> {
   return typeof json === "object" && json !== null && !Array.isArray(json);
-}
-
-/** Sets an own property whatever its name is: assigning to `__proto__` would set the prototype instead. */
-export function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
-  if (name !== "__proto__") target[name] = value;
-  else Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
 /** A Struct in a field, where the message holds the JSON object itself: looked through, not copied. */
@@ -117,34 +104,4 @@ function checkInside(json: object, at: Violations, depth: number): void {
     check(members[name], at, depth + 1);
     at.leave();
   }
-}
-
-/** The same as `create(ValueSchema)` gives, which takes several times as long. */
-function toValue(json: unknown): Value {
-  return { $typeName: ValueSchema.typeName, kind: toKind(json) };
-}
-
-function toKind(json: unknown): Value["kind"] {
-  switch (typeof json) {
-    case "string":
-      return { case: "stringValue", value: json };
-    case "number":
-      return { case: "numberValue", value: json };
-    case "boolean":
-      return { case: "boolValue", value: json };
-    default:
-      if (json === null) return { case: "nullValue", value: NullValue.NULL_VALUE };
-      if (Array.isArray(json)) return { case: "listValue", value: toListValue(json) };
-      return { case: "structValue", value: toStruct(json as Record<string, unknown>) };
-  }
-}
-
-function toListValue(json: readonly unknown[]): ListValue {
-  return { $typeName: ListValueSchema.typeName, values: json.map(toValue) };
-}
-
-function toStruct(json: Record<string, unknown>): Struct {
-  const fields: Struct["fields"] = {};
-  for (const name of Object.keys(json)) setOwn(fields, name, toValue(json[name]));
-  return { $typeName: StructSchema.typeName, fields };
 }

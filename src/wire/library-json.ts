@@ -1,13 +1,7 @@
-import { type DescMessage, fromJson, type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
-import { type Struct, StructSchema } from "@bufbuild/protobuf/wkt";
+import { type DescMessage, fromJson, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 
 // What is left to the JSON of protobuf-es. It is a third of that library: what is built for browsers has `library-json-web.ts` in the
 // place of this file (`tools/lean.mjs`).
-
-/** A JSON object as a Struct. @throws for what is no JSON */
-export function structOf(json: unknown): Struct {
-  return fromJson(StructSchema, json as JsonObject);
-}
 
 /** Reads a message of a type that the contract has no use for. @throws for what is no JSON of it */
 export function readRare(desc: DescMessage, json: unknown): Message {

@@ -1,6 +1,6 @@
-import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, fromJson, type JsonObject, type Message, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { TimestampSchema } from "@bufbuild/protobuf/wkt";
+import { TimestampSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MessageSchema, PartSchema, TaskSchema, TaskStatusSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -46,6 +46,24 @@ describe("binaryWriter()", () => {
     for (const size of [0, 100, 120, 130, 16_370, 16_390, 2_097_140, 2_097_160]) {
       const message = create(MessageSchema, { messageId: "m", parts: [textPart("x".repeat(size)), textPart("y")] });
       expect(Buffer.compare(write(message), toBinary(MessageSchema, message))).toBe(0);
+    }
+  });
+
+  it("writes data and metadata with every kind of value, as protobuf-es does", () => {
+    const json = JSON.parse(
+      '{"__proto__": {"a": [1, -0, 0.1, 1e300, null, true, false, "", "€", {}]}, "": [[], [[]]], "\\ud800": "x"}',
+    ) as JsonObject;
+    const wide = Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`member ${i}`, [i, { i: String(i) }]]));
+    const content = (data: JsonObject) => ({ case: "data", value: fromJson(ValueSchema, data) }) as const;
+    for (const value of [json, wide, {}]) {
+      const part = create(PartSchema, { content: content(value), metadata: value });
+      expect(Buffer.compare(binaryWriter(PartSchema)(part), toBinary(PartSchema, part))).toBe(0);
+    }
+    const odd = [Number.NaN, Number.POSITIVE_INFINITY, -0].map((value) =>
+      create(ValueSchema, { kind: { case: "numberValue", value } }),
+    );
+    for (const value of [...odd, create(ValueSchema)]) {
+      expect(binaryWriter(ValueSchema)(value)).toEqual(Buffer.from(toBinary(ValueSchema, value)));
     }
   });
 

@@ -31,12 +31,8 @@ describe("JSON without that of protobuf-es", () => {
     expect(reached().filter(isLeftToLibrary)).toEqual([]);
   });
 
-  it("has the same names, and the same Structs", () => {
+  it("has the same names", () => {
     expect(Object.keys(web)).toEqual(Object.keys(library));
-    const json = { text: "x", list: [1, 2.5, null, true, {}], inner: { deep: { "": "", __proto__x: [] } } };
-    expect(web.structOf(json)).toEqual(library.structOf(json));
-    expect(() => web.structOf([])).toThrow("must be an object");
-    expect(() => web.structOf({ not: Number.NaN })).toThrow("must be a finite number");
   });
 });
 

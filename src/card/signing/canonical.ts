@@ -2,7 +2,8 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { WRITTEN_JSON_LEVELS } from "../../core/nesting.js";
 import { hasImplicitPresence, isRequired } from "../../wire/field-rules.js";
-import { isJsonObject, setOwn } from "../../wire/json-struct.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { setOwn } from "../../wire/json-value.js";
 import { CardFormError, type CardInput, jsonOfCard } from "./card-json.js";
 
 type Json = Record<string, unknown>;

@@ -1,5 +1,6 @@
 import { CONNECT_BINDING } from "../../wire/card-names.js";
-import { isJsonObject, setOwn } from "../../wire/json-struct.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { setOwn } from "../../wire/json-value.js";
 import { parseVersion } from "../../wire/service-params.js";
 import { type CardJson, copied, isSet, mapItems, mapValues } from "../card-json.js";
 import { requirementsFromV03, requirementsToV03, schemeFromV03, schemeInBoth, schemeToV03 } from "./card-security.js";

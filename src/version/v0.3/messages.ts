@@ -2,11 +2,12 @@ import { create, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
 import * as earlier from "../../../gen/a2a/v1/a2a_pb.js";
 import * as native from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
+import { jsonOf } from "../../wire/json-value.js";
 import { isLast } from "../last.js";
 import { cardPairs } from "./card-messages.js";
 import { type Convert, Converters, type Pair, pair } from "./convert.js";
 import { configIdsOf, configName, taskIdOf, taskName } from "./names.js";
-import { asObject, fromObject, jsonOf, valueFrom } from "./values.js";
+import { asObject, fromObject, valueFrom } from "./values.js";
 
 // What the contract of A2A 0.3 and that of 1.0 call the same thing. Fields of the same name are not listed.
 

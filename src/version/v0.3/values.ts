@@ -1,29 +1,10 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
-import { isJsonObject, readValue, setOwn } from "../../wire/json-struct.js";
+import { isJsonObject, readValue } from "../../wire/json-struct.js";
 import { Violations } from "../../wire/violations.js";
 
 /** Says, as part metadata, that the data is not the object that it seems to be: a convention of the bridges that are in use. */
 export const COMPAT = "data_part_compat";
-
-/** The JSON that a value stands for; nothing for one without a kind. */
-export function jsonOf({ kind }: Value): JsonValue {
-  switch (kind.case) {
-    case "structValue": {
-      const json: JsonObject = {};
-      for (const [name, value] of Object.entries(kind.value.fields)) setOwn(json, name, jsonOf(value));
-      return json;
-    }
-    case "listValue":
-      return kind.value.values.map(jsonOf);
-    case "stringValue":
-    case "numberValue":
-    case "boolValue":
-      return kind.value;
-    default:
-      return null;
-  }
-}
 
 /** JSON as a value; undefined for what no message could say, such as a number that is not finite. */
 export function valueFrom(json: JsonValue): Value | undefined {
