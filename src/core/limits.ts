@@ -54,10 +54,6 @@ export interface Limits {
   readonly maxPushConfigsPerTask: number;
   /** Push configurations of all such tasks of an owner, across tenants if callers may name any. Default 10,000. */
   readonly maxPushConfigsPerOwner: number;
-  /** Characters of the URL of a push configuration. Default 2,048. */
-  readonly maxPushUrlLength: number;
-  /** Characters of the token, and of the credentials, of a push configuration. Default 4,096. */
-  readonly maxPushSecretLength: number;
   /** Push configurations delivered to at once. Default 256. */
   readonly maxDeliveries: number;
   /** Push configurations delivered to at once on one host (scheme, name and port of the URL). Default 16. */
@@ -69,27 +65,6 @@ export interface Limits {
    * Default 15 seconds.
    */
   readonly pushTimeoutMs: number;
-  /** Part of `pushTimeoutMs` for the connection (look-up, TCP and TLS), in milliseconds. Default 5 seconds. */
-  readonly pushConnectTimeoutMs: number;
-  /** Time to look up the name of a webhook's host, in milliseconds. Default 4 seconds. */
-  readonly pushLookupTimeoutMs: number;
-  /**
-   * Time after which an idle connection to a webhook is closed, in milliseconds; less than most servers wait. Default 4
-   * seconds.
-   */
-  readonly pushIdleMs: number;
-  /**
-   * Age at which a connection to a webhook is replaced, in milliseconds, so that the name is looked up and checked
-   * again. Default 300 seconds.
-   */
-  readonly maxPushConnectionMs: number;
-  /** Bytes read of a webhook's answer; the connection is closed if there are more. Default 64 KiB. */
-  readonly maxPushAnswerBytes: number;
-  /**
-   * Maximum delay before the first retry of a notification, in milliseconds; it doubles with each failure. The delay is
-   * random. Default 1 second.
-   */
-  readonly pushRetryMs: number;
   /**
    * Maximum delay between two attempts, in milliseconds, also if a webhook asks for more (`Retry-After`). Default 1
    * hour.
@@ -99,18 +74,6 @@ export interface Limits {
   readonly maxPushAgeMs: number;
   /** Total size of the notifications being sent, in bytes; a larger one is sent alone. Default 64 MiB. */
   readonly maxOutgoingPushBytes: number;
-  /**
-   * Size as JSON up to which a task is sent whole to webhooks of earlier protocol versions, in bytes. They get the task
-   * with each event. Of a larger task the artifacts are omitted, and if necessary the history. Default 4 MiB.
-   */
-  readonly maxPushedTaskBytes: number;
-  /** Consecutive failures after which deliveries to a host are paused. Default 5. */
-  readonly maxHostFailures: number;
-  /**
-   * Longest pause of a host between two attempts, in milliseconds; pauses start at `pushRetryMs` and double. Default 60
-   * seconds.
-   */
-  readonly maxHostRestMs: number;
   /** Calls in a JSON-RPC batch. Default 100. */
   readonly maxBatch: number;
   /** Size of the answers to a JSON-RPC batch, in bytes; members beyond it are answered by an error. Default 64 MiB. */
@@ -271,11 +234,6 @@ export interface Limits {
    */
   readonly issuerKeysMs: number;
   /**
-   * Validity of the JWT that signs a notification, in milliseconds; it covers clock differences and transfer. Default
-   * 300 seconds.
-   */
-  readonly pushSignatureMs: number;
-  /**
    * Time to authenticate a caller, in milliseconds; the call then fails as UNAVAILABLE. It should exceed two answers of
    * an issuer. Default 15 seconds.
    */
@@ -392,24 +350,13 @@ export const defaultLimits: Limits = {
   maxSignedCards: 256,
   maxPushConfigsPerTask: 16,
   maxPushConfigsPerOwner: 10_000,
-  maxPushUrlLength: 2_048,
-  maxPushSecretLength: 4_096,
   maxDeliveries: 256,
   maxDeliveriesPerHost: 16,
   maxDeliveriesPerHostPerSecond: 100,
   pushTimeoutMs: 15_000,
-  pushConnectTimeoutMs: 5_000,
-  pushLookupTimeoutMs: 4_000,
-  pushIdleMs: 4_000,
-  maxPushConnectionMs: 300_000,
-  maxPushAnswerBytes: 64 * 1024,
-  pushRetryMs: 1_000,
   maxPushRetryMs: 3_600_000,
   maxPushAgeMs: 24 * 3_600_000,
   maxOutgoingPushBytes: 64 * 1024 * 1024,
-  maxPushedTaskBytes: 4 * 1024 * 1024,
-  maxHostFailures: 5,
-  maxHostRestMs: 60_000,
   maxBatch: 100,
   maxBatchBytes: 64 * 1024 * 1024,
   maxOutgoingBytes: 256 * 1024 * 1024,
@@ -460,7 +407,6 @@ export const defaultLimits: Limits = {
   issuerTimeoutMs: 5_000,
   issuerCooldownMs: 10_000,
   issuerKeysMs: 600_000,
-  pushSignatureMs: 300_000,
   authenticationTimeoutMs: 15_000,
   interceptorTimeoutMs: 30_000,
   acceptTimeoutMs: 30_000,

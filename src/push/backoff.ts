@@ -1,5 +1,11 @@
 import type { Limits } from "../core/limits.js";
 
+/**
+ * A notification is tried again within this time after its first failure, in milliseconds, and within twice as long after each further
+ * one. A host that fails rests for as long at first.
+ */
+export const pushRetry = { firstMs: 1_000 } as const;
+
 /** Doubling more often than this reaches every limit. */
 const MAX_DOUBLINGS = 30;
 
@@ -11,9 +17,9 @@ const MAX_DOUBLINGS = 30;
  */
 export function backoffMs(
   attempts: number,
-  { pushRetryMs, maxPushRetryMs }: Pick<Limits, "pushRetryMs" | "maxPushRetryMs">,
+  { maxPushRetryMs }: Pick<Limits, "maxPushRetryMs">,
   retryAfterMs = 0,
 ): number {
-  const ceiling = Math.min(maxPushRetryMs, pushRetryMs * 2 ** Math.min(attempts, MAX_DOUBLINGS));
+  const ceiling = Math.min(maxPushRetryMs, pushRetry.firstMs * 2 ** Math.min(attempts, MAX_DOUBLINGS));
   return Math.min(maxPushRetryMs, Math.max(Math.random() * ceiling, retryAfterMs));
 }

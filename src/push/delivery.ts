@@ -58,7 +58,7 @@ export interface DeliveryParts {
   readonly headers: readonly string[];
   /** Further ones of those in the service's own version. */
   readonly nativeHeaders: readonly string[];
-  readonly limits: Pick<Limits, "pushTimeoutMs" | "maxPushedTaskBytes">;
+  readonly limits: Pick<Limits, "pushTimeoutMs">;
   /** Counts what became of notifications. */
   readonly count: { sent: number; failed: number };
   /** True when nothing more is to be begun. */

@@ -3,6 +3,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { TaskStore } from "../store/task-store.js";
+import { hostRest } from "./host.js";
 import { UNREADABLE_MS } from "./outcome.js";
 
 /** Between two looks, in milliseconds. One where nothing is too late costs a read of one row. */
@@ -14,7 +15,7 @@ const TROUBLE_MS = 5_000;
 /** What is needed to find what is due too late. */
 export interface FarTimesParts {
   readonly store: TaskStore;
-  readonly limits: Pick<Limits, "maxPushRetryMs" | "maxHostRestMs">;
+  readonly limits: Pick<Limits, "maxPushRetryMs">;
   readonly logger: Logger;
   /** The clock by which deliveries are due, in milliseconds since the epoch. */
   readonly now: () => number;
@@ -50,7 +51,7 @@ export class FarTimes {
     const now = this.#parts.now();
     let nextMs = LOOK_MS;
     try {
-      const latest = now + Math.max(limits.maxPushRetryMs, limits.maxHostRestMs, UNREADABLE_MS);
+      const latest = now + Math.max(limits.maxPushRetryMs, hostRest.maxMs, UNREADABLE_MS);
       const count = await store.hastenDeliveries({ latest, to: now });
       if (count > 0) {
         logger.warn(

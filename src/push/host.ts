@@ -1,15 +1,16 @@
 import type { Limits } from "../core/limits.js";
+import { pushRetry } from "./backoff.js";
 
 /** The limits of one host. */
-export type HostLimits = Pick<
-  Limits,
-  | "maxDeliveries"
-  | "maxDeliveriesPerHost"
-  | "maxDeliveriesPerHostPerSecond"
-  | "maxHostFailures"
-  | "maxHostRestMs"
-  | "pushRetryMs"
->;
+export type HostLimits = Pick<Limits, "maxDeliveries" | "maxDeliveriesPerHost" | "maxDeliveriesPerHostPerSecond">;
+
+/** When a host that fails rests. */
+export const hostRest = {
+  /** Failures in a row, of whatever configurations, that open its circuit. */
+  failures: 5,
+  /** The longest rest between two tries, in milliseconds; each is twice the one before. A host that works again waits no longer than this. */
+  maxMs: 60_000,
+} as const;
 
 /**
  * What has to wait for its host waits in memory, up to so much of all places, and as many as the host gets at once; the rest is put off, which
@@ -44,7 +45,7 @@ export type Admission = "go" | "wait" | { readonly offMs: number };
  * A host that has taken nothing yet, or failed the last time, gets one notification at a time; each that it takes doubles that, up
  * to its limit. So hosts that stall hold few places, however many of them there are.
  *
- * The circuit opens after `maxHostFailures` failures in a row, whatever configurations they were of. The host then rests, longer
+ * The circuit opens after `hostRest.failures` failures in a row, whatever configurations they were of. The host then rests, longer
  * each time, and after each rest one delivery tries it; the first success closes the circuit.
  */
 export class Host<T> {
@@ -172,22 +173,21 @@ export class Host<T> {
 
   /** It could not be reached, did not answer in time, or said that it is overloaded. @returns true when that opens the circuit */
   failed(now: number): boolean {
-    const { maxHostFailures, maxHostRestMs, pushRetryMs } = this.#limits;
     this.#window = 1;
     // Several that were at work fail together, which is no reason to rest longer.
     if (now < this.#restsUntil) return false;
     this.#failingSince ??= now;
     this.#failures++;
-    if (this.#failures < maxHostFailures) return false;
-    this.#restMs = Math.min(maxHostRestMs, this.#restMs === 0 ? pushRetryMs : this.#restMs * 2);
+    if (this.#failures < hostRest.failures) return false;
+    this.#restMs = Math.min(hostRest.maxMs, this.#restMs === 0 ? pushRetry.firstMs : this.#restMs * 2);
     this.#restsUntil = now + this.#restMs;
-    return this.#failures === maxHostFailures;
+    return this.#failures === hostRest.failures;
   }
 
   /** A time for one that is put off because the host is only being tried: later the longer it takes, and not all at once. */
   #nextTry(now: number): number {
     const triedMs = now - (this.#tryingSince ?? now);
-    return Math.max(this.#limits.pushRetryMs, triedMs) * (0.5 + Math.random());
+    return Math.max(pushRetry.firstMs, triedMs) * (0.5 + Math.random());
   }
 
   /** A time for one that is put off, such that all of them come back as fast as the host can take them. */

@@ -46,7 +46,7 @@ export interface PushSigningOptions {
   /**
    * Private keys of JWTs in `Parley-Signature`, as of `cardSigning`; at most 8. The first one signs; all are published at
    * `/.well-known/jwks.json`. To change one, add the new one behind it, put that first when receivers have fetched the keys again,
-   * and take the old one away when its last JWT has ended (`pushSignatureMs`). RSA takes ten times as long as the others.
+   * and take the old one away when its last JWT has ended (5 minutes). RSA takes ten times as long as the others.
    */
   readonly keys?: readonly CardKey[];
   /**
@@ -89,6 +89,9 @@ export const pushEvents = [
   "canceled",
   "rejected",
 ] as const;
+
+/** Maximum length of the URL of a push notification configuration in characters: as many as common servers and proxies take. */
+export const MAX_PUSH_URL_LENGTH = 2_048;
 
 /** Options of push notifications (specification 3.5.3, 4.3.3, 13.2). */
 export interface PushOptions extends TargetOptions {

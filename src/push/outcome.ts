@@ -8,7 +8,7 @@ export const UNREADABLE_MS = 300_000;
 
 /** What outcomes are judged by. */
 export interface Judgement {
-  readonly limits: Pick<Limits, "pushRetryMs" | "maxPushRetryMs" | "maxPushAgeMs">;
+  readonly limits: Pick<Limits, "maxPushRetryMs" | "maxPushAgeMs">;
   /** Milliseconds since the epoch. */
   readonly now: number;
   /** Whether ages by that clock can be relied on. */

@@ -31,7 +31,7 @@ export interface DispatcherParts {
 /** Makes a dispatcher with all that it needs. A server imports this file when it sends notifications, and not before. */
 export function createDispatcher({ options, ...parts }: DispatcherParts): Dispatcher {
   const { limits, logger } = parts;
-  const guard = new TargetGuard(options, limits);
+  const guard = new TargetGuard(options);
   const vault = new ConfigVault(options.encryptionKeys ?? []);
   return new Dispatcher({
     ...parts,

@@ -1,6 +1,5 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { Limits } from "../core/limits.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery } from "../store/task-store.js";
 import type { TaskFold, View } from "../task/fold.js";
@@ -9,11 +8,16 @@ import type { PushDialectOf } from "../version/push.js";
 import type { PushDialect } from "../version/version.js";
 import type { PastFolds } from "./past-folds.js";
 
+/**
+ * Bytes of a task, as JSON, that receivers of older versions get whole with each event: 4 MiB. A larger one is sent without its artifacts,
+ * and where it is too large even then without its history.
+ */
+export const pushedTask = { maxBytes: 4_194_304 } as const;
+
 /** What tasks for notifications are found with. */
 export interface TaskBodiesParts {
   readonly pushes: Pick<EnginePushes, "taskAt">;
   readonly dialectOf: PushDialectOf;
-  readonly limits: Pick<Limits, "maxPushedTaskBytes">;
   /** Keeps tasks from one notification to the next. */
   readonly folds: PastFolds;
 }
@@ -73,10 +77,9 @@ export class TaskBodies {
 
   /** What is too large for a notification is left out: the history last of all, never the status. */
   #shown(dialect: PushDialect, fold: TaskFold): TaskBody {
-    const { maxPushedTaskBytes } = this.#parts.limits;
-    if (fold.size <= maxPushedTaskBytes) return { dialect, task: viewOf(fold), bytes: fold.size };
+    if (fold.size <= pushedTask.maxBytes) return { dialect, task: viewOf(fold), bytes: fold.size };
     const bytes = fold.sizeWithoutArtifacts;
-    const view: View = bytes <= maxPushedTaskBytes ? { artifacts: false } : { artifacts: false, historyLength: 0 };
+    const view: View = bytes <= pushedTask.maxBytes ? { artifacts: false } : { artifacts: false, historyLength: 0 };
     return { dialect, task: viewOf(fold, view), bytes };
   }
 }

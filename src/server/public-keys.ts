@@ -15,14 +15,14 @@ export interface PublicKeys {
  * The promise fails with a ConfigurationError for keys that cannot be used.
  */
 export function pushSignerOf(
-  { push, limits, makesPushKey }: Settings,
+  { push, makesPushKey }: Settings,
   address: PublicAddress,
 ): (() => Promise<PushSigner>) | undefined {
   if (push === undefined) return undefined;
   let made: Promise<PushSigner> | undefined;
   const make = async (): Promise<PushSigner> => {
     const { createPushSigner } = await import("../push/signature/signer.js");
-    return createPushSigner({ signing: push.signing, issuer: () => address.url(), limits, makesKey: makesPushKey });
+    return createPushSigner({ signing: push.signing, issuer: () => address.url(), makesKey: makesPushKey });
   };
   return () => {
     made ??= make();

@@ -12,7 +12,7 @@ export function pushConfigurationsOf(
   let made: Promise<WebhookCheck> | undefined;
   const make = async (): Promise<WebhookCheck> => {
     const { TargetGuard } = await modules.guard();
-    return new TargetGuard(push, limits);
+    return new TargetGuard(push);
   };
   const guard = (): Promise<WebhookCheck> => {
     made ??= make();

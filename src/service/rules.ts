@@ -17,6 +17,7 @@ import {
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../core/limits.js";
+import { MAX_PUSH_URL_LENGTH } from "../push/options.js";
 import { jsonFault, valueFault } from "./json-values.js";
 
 /** Called for every violation; the field is a path that begins in the message that is checked. */
@@ -31,9 +32,12 @@ export const pageSizes = { min: 1, max: 100, default: 50 } as const;
 /** Pages of a list of push notification configurations, whose size is up to the server (specification 3.1.9). */
 export const pushPageSizes = { max: 100, default: 50 } as const;
 
+/** Characters of the token, and of the credentials, of a push notification configuration: room for a large JWT. */
+const MAX_PUSH_SECRET_LENGTH = 4_096;
+
 /** The value rules of all requests, by type name. */
 export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
-  const { maxIdLength, maxParts, maxReferences, maxExtensions, maxPushUrlLength, maxPushSecretLength } = limits;
+  const { maxIdLength, maxParts, maxReferences, maxExtensions } = limits;
   const id = (field: string, value: string, report: Report): void => {
     if (value.length > maxIdLength) report(field, `is longer than ${maxIdLength} characters`);
   };
@@ -92,12 +96,12 @@ export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
       id("tenant", tenant, report);
       id("taskId", taskId, report);
       if (configId !== "") pushConfigId(configId, maxIdLength, report);
-      if (url.length > maxPushUrlLength) report("url", `is longer than ${maxPushUrlLength} characters`);
-      headerValue("token", token, maxPushSecretLength, report);
+      if (url.length > MAX_PUSH_URL_LENGTH) report("url", `is longer than ${MAX_PUSH_URL_LENGTH} characters`);
+      headerValue("token", token, MAX_PUSH_SECRET_LENGTH, report);
     }),
     rule(AuthenticationInfoSchema, ({ scheme, credentials }, report) => {
       if (scheme !== "" && !isScheme(scheme)) report("scheme", "is not the name of a scheme, such as Bearer");
-      headerValue("credentials", credentials, maxPushSecretLength, report);
+      headerValue("credentials", credentials, MAX_PUSH_SECRET_LENGTH, report);
     }),
     rule(GetTaskPushNotificationConfigRequestSchema, (request, report) => {
       id("tenant", request.tenant, report);

@@ -6,12 +6,15 @@ import { decodeProtectedHeader } from "jose";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { type Agent, artifact, completed, createServer, type PushOptions } from "../../src/index.js";
+import { pushRetry } from "../../src/push/backoff.js";
+import { hostRest } from "../../src/push/host.js";
 import { createPushReceiver, type PushEvent, pushSecretOf } from "../../src/push-receiver/index.js";
 import type { Server } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { keyPair } from "../card/signing/keys.js";
 import { newSecret, newWebhookKeys } from "../push/signature/keys.js";
+import { setConstants } from "../support/constants.js";
 import { listen } from "./world.js";
 
 const PIECES = 30;
@@ -74,6 +77,8 @@ describe("notifications of a server", () => {
       if (event.generation === 10 && failures++ % 2 === 0) throw new Error("not now");
       events.push(event);
     });
+    setConstants(pushRetry, { firstMs: 20 });
+    setConstants(hostRest, { maxMs: 100 });
     const serve = async (signing: PushOptions["signing"]): Promise<Server> => {
       const server = await createServer({
         agent,
@@ -81,7 +86,7 @@ describe("notifications of a server", () => {
         port,
         grpcPort: false,
         publicUrl: url,
-        limits: { pushRetryMs: 20, maxPushRetryMs: 100, maxHostRestMs: 100 },
+        limits: { maxPushRetryMs: 100 },
         push: {
           allowHttp: true,
           ports: [Number(new URL(hook).port)],

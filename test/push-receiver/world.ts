@@ -4,7 +4,6 @@ import { createServer, request as httpRequest, type RequestListener, type Server
 import type { AddressInfo } from "node:net";
 import { importJWK, type JWK, SignJWT } from "jose";
 import { afterEach } from "vitest";
-import { defaultLimits } from "../../src/core/limits.js";
 import type { PushSigningOptions } from "../../src/push/options.js";
 import { createPushSigner } from "../../src/push/signature/signer.js";
 import {
@@ -110,7 +109,7 @@ export async function notification(by: PushSigningOptions | undefined, facts: Fa
   const { url = `${audience}?who=1`, text = "ünïcode" } = facts;
   const { body = bodyOf(taskId, text) } = facts;
   const id = idOf(taskId, configId, generation);
-  const signer = await createPushSigner({ signing: by, issuer: () => issuer, limits: defaultLimits });
+  const signer = await createPushSigner({ signing: by, issuer: () => issuer });
   const signed = await signer.headers({ id, taskId, configId, generation, time, url, body, token });
   const headers = {
     "content-type": "application/a2a+json",

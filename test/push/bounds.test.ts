@@ -15,7 +15,7 @@ async function receive(answer?: Answer): Promise<Receiver> {
 
 describe("the time until the next try", () => {
   afterEach(() => void vi.restoreAllMocks());
-  const limits = { pushRetryMs: 1_000, maxPushRetryMs: 60_000 };
+  const limits = { maxPushRetryMs: 60_000 };
   const drawn = (share: number, attempts: number, retryAfterMs?: number): number => {
     vi.spyOn(Math, "random").mockReturnValue(share);
     return backoffMs(attempts, limits, retryAfterMs);
@@ -46,22 +46,23 @@ describe("the time until the next try", () => {
   });
 });
 
-describe("maxHostFailures", () => {
-  it.each([2, 4])("%i failures in a row open the circuit: nothing more goes to the host", async (maxHostFailures) => {
+describe("hostRest.failures", () => {
+  it.each([2, 4])("%i failures in a row open the circuit: nothing more goes to the host", async (failures) => {
     const receiver = await receive(refuse(503));
     const store = memoryStore();
     // Once it rests, it does for longer than any test.
-    const limits = { maxHostFailures, pushRetryMs: 600_000, maxPushRetryMs: 600_000, maxHostRestMs: 600_000 };
-    const one = await new Rig(store, { receivers: [receiver], limits: { ...limits, maxDeliveriesPerHost: 1 } }).start();
+    const long = { retryMs: 600_000, rest: { failures, maxMs: 600_000 } };
+    const limits = { maxPushRetryMs: 600_000, maxDeliveriesPerHost: 1 };
+    const one = await new Rig(store, { receivers: [receiver], ...long, limits }).start();
     for (let i = 0; i < 10; i++) {
       await Log.create(store, [receiver.url(`/${i}`)]);
       one.news();
-      await expect.poll(() => receiver.hits.length, patience).toBe(Math.min(i + 1, maxHostFailures));
+      await expect.poll(() => receiver.hits.length, patience).toBe(Math.min(i + 1, failures));
     }
-    const failures = { host: `http://127.0.0.1:${receiver.port}`, failures: maxHostFailures };
-    expect(one.control.status().failingHosts).toEqual([failures]);
+    const failing = { host: `http://127.0.0.1:${receiver.port}`, failures };
+    expect(one.control.status().failingHosts).toEqual([failing]);
     await sleep(50);
-    expect(receiver.hits).toHaveLength(maxHostFailures);
+    expect(receiver.hits).toHaveLength(failures);
   });
 });
 

@@ -27,7 +27,8 @@ async function leaveBehind(): Promise<Log> {
   const rig = new Rig(store, {
     receivers: [receiver],
     now: ahead,
-    limits: { pushRetryMs: 5_000, maxPushRetryMs: 9_000 },
+    retryMs: 5_000,
+    limits: { maxPushRetryMs: 9_000 },
   });
   await rig.start();
   const log = await Log.create(store, [receiver.url("/a")]);

@@ -99,7 +99,7 @@ describe("a configuration that fails", () => {
       fails = !fails;
       return answer(hit, response, request);
     };
-    const one = await rig({ limits: { maxPushAgeMs: 2_000, pushRetryMs: 100 } }).start();
+    const one = await rig({ retryMs: 100, limits: { maxPushAgeMs: 2_000 } }).start();
     const log = await Log.create(store, [receiver.url("/a")]);
     // Each fails once, all together for longer than the age.
     for (let i = 0; i < 60; i++) await log.append([chunk(`${i}`)]);

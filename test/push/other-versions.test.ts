@@ -2,14 +2,15 @@ import { createHash, createPublicKey, verify } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { MessageSchema, PartSchema, Role, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
 import { encryptStored } from "../../src/push/rotation.js";
 import { ConfigVault } from "../../src/push/secrets.js";
 import { createPushSigner } from "../../src/push/signature/signer.js";
+import { pushedTask } from "../../src/push/task-bodies.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { PushDialect } from "../../src/version/version.js";
 import { keyPair } from "../card/signing/keys.js";
+import { setConstants } from "../support/constants.js";
 import { Receiver, refuse } from "./receiver.js";
 import { chunk, Log, Rig, type RigOptions, status } from "./rig.js";
 
@@ -147,7 +148,8 @@ describe("a configuration of another version", () => {
   });
 
   it("gets a task that is too large without its artifacts, and then without its history", async () => {
-    const { receiver, rig, log, bodies } = await world({ limits: { maxPushedTaskBytes: 2_000 } });
+    setConstants(pushedTask, { maxBytes: 2_000 });
+    const { receiver, rig, log, bodies } = await world();
     await log.configure(receiver.url("/old"), "0.9");
     await log.append([said("hi"), status(TaskState.WORKING), chunk("x".repeat(3_000)), status(TaskState.WORKING)]);
     await log.append([said("y".repeat(3_000)), status(TaskState.WORKING)]);
@@ -195,7 +197,6 @@ describe("a configuration of another version", () => {
     const signer = await createPushSigner({
       signing: { keys: [{ key: key.pem, kid: "k1" }] },
       issuer: () => "https://a.example",
-      limits: defaultLimits,
     });
     const { receiver, rig, log } = await world({ signer });
     await log.configure(receiver.url("/jwt"), "0.9", { scheme: "jwt" });

@@ -16,9 +16,11 @@ import { newId } from "../../src/core/ids.js";
 import { defaultLimits, type Limits } from "../../src/core/limits.js";
 import { foldLarge } from "../../src/engine/log/fold-stored.js";
 import type { EnginePushes } from "../../src/engine/pushes.js";
+import { pushRetry } from "../../src/push/backoff.js";
 import { createPushControl, type PushControl } from "../../src/push/control.js";
 import { Dispatcher } from "../../src/push/dispatcher.js";
 import type { DispatcherOptions } from "../../src/push/dispatcher-options.js";
+import { hostRest } from "../../src/push/host.js";
 import type { TargetLookup } from "../../src/push/options.js";
 import { ConfigVault } from "../../src/push/secrets.js";
 import { TargetGuard } from "../../src/push/target/guard.js";
@@ -26,6 +28,7 @@ import { createPoster } from "../../src/push/target/post.js";
 import type { TaskHead, TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry, encodeEntry, timestampOf } from "../../src/task/entry.js";
 import { isTerminal } from "../../src/task/state.js";
+import { setConstants } from "../support/constants.js";
 import type { Receiver } from "./receiver.js";
 
 export const vault: ConfigVault = new ConfigVault([]);
@@ -33,9 +36,7 @@ export const vault: ConfigVault = new ConfigVault([]);
 /** Limits under which tests need not wait long. */
 export const quick: Limits = {
   ...defaultLimits,
-  pushRetryMs: 20,
   maxPushRetryMs: 400,
-  maxHostRestMs: 200,
   pushTimeoutMs: 2_000,
 };
 
@@ -48,6 +49,10 @@ export interface RigOptions
     >
   > {
   readonly limits?: Partial<Limits>;
+  /** The time of the first retry in milliseconds; default 20. */
+  readonly retryMs?: number;
+  /** When hosts rest; default at most 200 milliseconds. */
+  readonly rest?: Partial<Record<keyof typeof hostRest, number>>;
   readonly leaseMs?: number;
   readonly isSteady?: () => boolean;
   /** Where names lead to. */
@@ -71,9 +76,20 @@ export class Rig {
 
   constructor(
     readonly store: TaskStore,
-    { receivers, lookup, limits = {}, leaseMs = 15_000, isSteady = () => true, ...options }: RigOptions,
+    {
+      receivers,
+      lookup,
+      limits = {},
+      retryMs = 20,
+      rest = {},
+      leaseMs = 15_000,
+      isSteady = () => true,
+      ...options
+    }: RigOptions,
   ) {
     const all = { ...quick, ...limits };
+    setConstants(pushRetry, { firstMs: retryMs });
+    setConstants(hostRest, { maxMs: 200, ...rest });
     const keep = (facts: object, message: string): void => void this.logged.push({ facts, message });
     const note = (facts: object, message: string): void => void this.debugged.push({ facts, message });
     const logger = { debug: note, info: keep, warn: keep, error: keep };
@@ -83,7 +99,7 @@ export class Rig {
       allow: ["127.0.0.1"],
       ...(lookup && { lookup }),
     };
-    const guard = new TargetGuard(target, all);
+    const guard = new TargetGuard(target);
     this.pushes = this.#pushes(leaseMs, isSteady);
     this.dispatcher = new Dispatcher({
       store,

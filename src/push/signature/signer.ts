@@ -12,7 +12,6 @@ import {
 import { ConfigurationError } from "../../card/faults.js";
 import { type CardKey, importKeysWith, publicKeySet, type ReadKey } from "../../card/signing/card-keys.js";
 import { utf8Of } from "../../core/bytes.js";
-import type { Limits } from "../../core/limits.js";
 import {
   PUSH_CONFIG,
   PUSH_JWT_TYPE,
@@ -66,13 +65,18 @@ interface KeySet {
   readonly keys: readonly object[];
 }
 
+/**
+ * Lifetime of the JWT that signs one attempt to deliver a notification, in milliseconds. It covers the time in transit and the
+ * difference between two clocks.
+ */
+export const pushSignature = { lifetimeMs: 300_000 } as const;
+
 /** What a signer is made with. */
 export interface PushSignerOptions {
   /** Default: nothing is signed. */
   readonly signing?: PushSigningOptions | undefined;
   /** The server's public URL, which is the `iss` of each JWT, as it is known when one is signed. */
   readonly issuer: () => string;
-  readonly limits: Pick<Limits, "pushSignatureMs">;
   /**
    * Makes an RSA key for this process where bearer tokens are wanted and the options have none. Only for a server that publishes it.
    * Default false: a bearer token is then signed by the first key, or left out where there are no keys.
@@ -86,13 +90,13 @@ export interface PushSignerOptions {
  * @throws ConfigurationError that names every key that cannot be used, and never what is in it.
  */
 export async function createPushSigner(options: PushSignerOptions): Promise<PushSigner> {
-  const { signing = {}, issuer, limits, makesKey = false } = options;
+  const { signing = {}, issuer, makesKey = false } = options;
   const { keys = [], webhookSecrets = [], secretPer = "token" } = signing;
   const faults = pushSigningFaults("push.signing", signing);
   if (faults.length > 0) throw new ConfigurationError("Invalid keys", faults);
   const read = await readKeys(keys);
   const [first] = read;
-  const lifetime = Math.ceil(limits.pushSignatureMs / 1_000);
+  const lifetime = Math.ceil(pushSignature.lifetimeMs / 1_000);
   const jwt = first === undefined ? undefined : new JwtSigner(first, issuer, lifetime);
   const webhook = webhookSecrets.map((secret, i) =>
     secret.startsWith("whsec_")

@@ -1,8 +1,10 @@
 import type { buildConnector as Connectors } from "undici";
 import buildConnector from "undici/lib/core/connect.js";
-import type { Limits } from "../../core/limits.js";
 import type { TargetTls } from "../options.js";
 import type { ForbiddenTarget, TargetGuard } from "./guard.js";
+
+/** Time for a connection to a receiver in milliseconds: look-up, TCP and TLS. */
+export const pushConnect = { timeoutMs: 5_000 } as const;
 
 /** How long one address of several is tried before the next one, in milliseconds. */
 const ATTEMPT_MS = 1_000;
@@ -12,13 +14,13 @@ const ATTEMPT_MS = 1_000;
  * before, and each socket by the address that it got in the end. A connection is only ever used for the host that it was
  * made for, and the rules do not change, so that a request on one that is open needs no other judgement.
  */
-export function guardedConnector(guard: TargetGuard, tls: TargetTls, limits: Limits): Connectors.connector {
+export function guardedConnector(guard: TargetGuard, tls: TargetTls): Connectors.connector {
   const { ca, cert, key } = tls;
   const given = Object.entries({ ca, cert, key }).filter(([, value]) => value !== undefined);
   const connect = buildConnector({
     ...Object.fromEntries(given),
     lookup: guard.lookup,
-    timeout: limits.pushConnectTimeoutMs,
+    timeout: pushConnect.timeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     minVersion: "TLSv1.2",

@@ -125,6 +125,14 @@ class HostConnections {
   }
 }
 
+/** When a connection to a receiver is no longer used, in milliseconds. */
+export const pushConnection = {
+  /** Nothing was sent on it: less than most servers wait before they close it. */
+  idleMs: 4_000,
+  /** Its age: the name of its host is then looked up, and judged, anew. */
+  maxAgeMs: 300_000,
+} as const;
+
 /**
  * Connections to receivers, at most `maxDeliveriesPerHost` to each. They are undici's clients, one by one: its own pools look through
  * all connections to a host for each request, and through their ages, which costs more than all the rest of what is done here.
@@ -137,13 +145,13 @@ export class Connections {
   readonly #hosts = new Map<string, HostConnections>();
   #closed: Error | undefined;
 
-  constructor(connect: Connectors.connector, limits: Limits) {
+  constructor(connect: Connectors.connector, limits: Pick<Limits, "maxDeliveriesPerHost">) {
     this.maxOfHost = limits.maxDeliveriesPerHost;
-    this.maxAgeMs = limits.maxPushConnectionMs;
+    this.maxAgeMs = pushConnection.maxAgeMs;
     this.#options = {
       connect,
-      keepAliveTimeout: limits.pushIdleMs,
-      keepAliveMaxTimeout: limits.pushIdleMs,
+      keepAliveTimeout: pushConnection.idleMs,
+      keepAliveMaxTimeout: pushConnection.idleMs,
       maxHeaderSize: MAX_HEADERS,
       // An exchange has one time limit, for all of it.
       headersTimeout: 0,

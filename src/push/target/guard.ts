@@ -2,7 +2,6 @@ import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 import { A2AError, invalid } from "../../core/error.js";
-import type { Limits } from "../../core/limits.js";
 import type { TargetOptions } from "../options.js";
 import { type Address, kindOf, PUBLIC, readAddress } from "./address.js";
 import { HostRules, isInnerName } from "./host-rules.js";
@@ -14,9 +13,6 @@ export class ForbiddenTarget extends Error {
   override name = "ForbiddenTarget";
   readonly code = "ERR_FORBIDDEN_TARGET";
 }
-
-/** What bounds a guard. */
-export type GuardLimits = Pick<Limits, "maxPushUrlLength" | "pushLookupTimeoutMs">;
 
 /** What clients hear of a name, whether it does not resolve or leads inside: it would tell them which inner names there are. */
 const NOT_REACHABLE = "has a host that does not resolve, or not to public addresses alone";
@@ -34,15 +30,11 @@ export class TargetGuard {
   readonly #lookups: Lookups;
 
   /** @throws TypeError for an element of a list that is neither a name nor a network. */
-  constructor({ allowHttp = false, ports, allow, deny, lookup }: TargetOptions, limits: GuardLimits) {
-    this.#urls = {
-      allowHttp,
-      ports: new Set(ports ?? (allowHttp ? [443, 80] : [443])),
-      maxLength: limits.maxPushUrlLength,
-    };
+  constructor({ allowHttp = false, ports, allow, deny, lookup }: TargetOptions) {
+    this.#urls = { allowHttp, ports: new Set(ports ?? (allowHttp ? [443, 80] : [443])) };
     this.#allow = new HostRules(allow);
     this.#deny = new HostRules(deny);
-    this.#lookups = new Lookups(lookup, limits.pushLookupTimeoutMs);
+    this.#lookups = new Lookups(lookup);
     this.lookup = (host, options, callback) => {
       this.resolve(host).then(
         (addresses) => {
@@ -75,7 +67,7 @@ export class TargetGuard {
   }
 
   /**
-   * The rules, and one look-up of at most `pushLookupTimeoutMs`: for a configuration that is made.
+   * The rules, and one look-up of at most `pushLookup.timeoutMs`: for a configuration that is made.
    *
    * @throws A2AError INVALID_PARAMS, which names the field `url`; UNAVAILABLE where the name cannot be looked up at the moment.
    */

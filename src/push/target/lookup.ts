@@ -24,6 +24,9 @@ const isAbsent = (error: unknown): boolean => absent.has((error as { code?: unkn
  */
 const MAX_LOOKUPS = 64;
 
+/** Time for the look-up of the name of a receiver's host, in milliseconds: less than `pushConnect.timeoutMs`. */
+export const pushLookup = { timeoutMs: 4_000 } as const;
+
 /** So many names may wait; others fail at once. */
 const MAX_WAITING = 1_024;
 
@@ -53,15 +56,13 @@ export class Lookups {
   readonly #lookup: TargetLookup;
   /** Whether the look-up is a function of the author, which may never answer. */
   readonly #isOwn: boolean;
-  readonly #timeoutMs: number;
   readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(lookup: TargetLookup | "dns" | undefined, timeoutMs: number) {
+  constructor(lookup: TargetLookup | "dns" | undefined) {
     this.#lookup = lookup === "dns" ? dnsLookup() : (lookup ?? systemLookup);
     this.#isOwn = typeof lookup === "function";
-    this.#timeoutMs = timeoutMs;
   }
 
   /**
@@ -85,7 +86,7 @@ export class Lookups {
   }
 
   async #inTurn(host: string): Promise<readonly LookupAddress[]> {
-    const end = performance.now() + this.#timeoutMs;
+    const end = performance.now() + pushLookup.timeoutMs;
     if (this.#running < MAX_LOOKUPS) this.#running++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
@@ -114,13 +115,13 @@ export class Lookups {
   }
 
   #late(): LookupError {
-    return new LookupError("EAI_AGAIN", `the name could not be looked up within ${this.#timeoutMs} ms`);
+    return new LookupError("EAI_AGAIN", `the name could not be looked up within ${pushLookup.timeoutMs} ms`);
   }
 
   async #inTime<T>(work: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(this.#late()), this.#timeoutMs);
+      timer = setTimeout(() => reject(this.#late()), pushLookup.timeoutMs);
     });
     try {
       return await Promise.race([work, late]);

@@ -49,13 +49,16 @@ export interface Poster {
 /** Answers with a status of 1xx that may come before the answer itself. */
 const MAX_INTERIM = 16;
 
+/** What is read of a receiver's answer, in bytes. The connection of one that has more is closed: nothing in it matters but the status. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
 /** A poster with a guard of its own. */
 export function createPoster(options: TargetOptions & { readonly limits: Limits; readonly logger: Logger }): Poster {
   const { limits, logger } = options;
-  const guard = new TargetGuard(options, limits);
-  const connections = new Connections(guardedConnector(guard, options.tls ?? {}, limits), limits);
+  const guard = new TargetGuard(options);
+  const connections = new Connections(guardedConnector(guard, options.tls ?? {}), limits);
   return {
-    post: (request) => new Promise((resolve) => new Exchange(request, limits, logger, resolve).begin(connections)),
+    post: (request) => new Promise((resolve) => new Exchange(request, logger, resolve).begin(connections)),
     close: () => connections.close(),
   };
 }
@@ -63,7 +66,6 @@ export function createPoster(options: TargetOptions & { readonly limits: Limits;
 /** One request and its answer, as undici reports it. */
 class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
   readonly #request: PostRequest;
-  readonly #maxBytes: number;
   readonly #logger: Logger;
   readonly #resolve: (outcome: PostOutcome) => void;
   #timer: NodeJS.Timeout | undefined;
@@ -77,9 +79,8 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
   #interim = 0;
   #bytes = 0;
 
-  constructor(request: PostRequest, limits: Limits, logger: Logger, resolve: (outcome: PostOutcome) => void) {
+  constructor(request: PostRequest, logger: Logger, resolve: (outcome: PostOutcome) => void) {
     this.#request = request;
-    this.#maxBytes = limits.maxPushAnswerBytes;
     this.#logger = logger;
     this.#resolve = resolve;
   }
@@ -132,7 +133,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
   onResponseData(_: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.#bytes += chunk.byteLength;
     // The status has said what there is to know. The rest is not worth its bytes, nor is a connection that still has them on it.
-    if (this.#bytes > this.#maxBytes) this.#answered();
+    if (this.#bytes > MAX_ANSWER_BYTES) this.#answered();
   }
 
   onResponseEnd(): void {

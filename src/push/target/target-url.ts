@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { MAX_PUSH_URL_LENGTH } from "../options.js";
 import { plainName } from "./host-rules.js";
 
 /** Where a notification goes. */
@@ -16,7 +17,6 @@ export interface Target {
 export interface UrlRules {
   readonly allowHttp: boolean;
   readonly ports: ReadonlySet<number>;
-  readonly maxLength: number;
 }
 
 /**
@@ -26,7 +26,7 @@ export interface UrlRules {
  * @returns what is wrong with it, as half a sentence, where it is no target.
  */
 export function readTarget(text: string, rules: UrlRules): Target | string {
-  if (text.length > rules.maxLength) return `has more than ${rules.maxLength} characters`;
+  if (text.length > MAX_PUSH_URL_LENGTH) return `has more than ${MAX_PUSH_URL_LENGTH} characters`;
   const authority = /^https?:\/\/([^/?]+)/i.exec(text)?.[1];
   if (authority === undefined) return "is no absolute URL of https";
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about.

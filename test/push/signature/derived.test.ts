@@ -1,6 +1,5 @@
 import { hkdfSync } from "node:crypto";
 import { expect, it, vi } from "vitest";
-import { defaultLimits } from "../../../src/core/limits.js";
 import { createPushSigner } from "../../../src/push/signature/signer.js";
 import { newSecret } from "./keys.js";
 
@@ -8,7 +7,7 @@ vi.mock("node:crypto", { spy: true });
 
 it("derives the secret of a token once for all notifications with it", async () => {
   const signing = { webhookSecrets: [newSecret()] };
-  const signer = await createPushSigner({ signing, issuer: () => "https://agents.example", limits: defaultLimits });
+  const signer = await createPushSigner({ signing, issuer: () => "https://agents.example" });
   const event = {
     id: "evt_1",
     taskId: "t",

@@ -2,11 +2,11 @@ import { createHash, createPublicKey, hkdfSync, verify } from "node:crypto";
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from "jose";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { defaultLimits } from "../../../src/core/limits.js";
 import type { PushSigningOptions } from "../../../src/push/options.js";
 import { pushSigningFaults } from "../../../src/push/signature/faults.js";
-import { createPushSigner, type SignedEvent } from "../../../src/push/signature/signer.js";
+import { createPushSigner, pushSignature, type SignedEvent } from "../../../src/push/signature/signer.js";
 import { keyPair } from "../../card/signing/keys.js";
+import { setConstants } from "../../support/constants.js";
 import { newSecret, newWebhookKeys } from "./keys.js";
 
 const issuer = "https://agents.example";
@@ -21,8 +21,7 @@ const event = (more: Partial<SignedEvent> = {}): SignedEvent => ({
   token: "the token",
   ...more,
 });
-const signerOf = (signing?: PushSigningOptions) =>
-  createPushSigner({ signing, issuer: () => issuer, limits: defaultLimits });
+const signerOf = (signing?: PushSigningOptions) => createPushSigner({ signing, issuer: () => issuer });
 const headersOf = async (signing?: PushSigningOptions, more?: Partial<SignedEvent>) =>
   (await signerOf(signing)).headers(event(more));
 
@@ -101,8 +100,8 @@ describe("the JWT of a notification", () => {
 
   it("ends when the limit says, in whole seconds", async () => {
     const key = keyPair("EdDSA");
-    const limits = { pushSignatureMs: 1_500 };
-    const signer = await createPushSigner({ signing: { keys: [{ key: key.pem }] }, issuer: () => issuer, limits });
+    setConstants(pushSignature, { lifetimeMs: 1_500 });
+    const signer = await createPushSigner({ signing: { keys: [{ key: key.pem }] }, issuer: () => issuer });
     const token = (await signer.headers(event({ time: 5_999 })))["Parley-Signature"] ?? "";
     const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
     expect(claims).toMatchObject({ iat: 5, exp: 7 });

@@ -1,6 +1,5 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { defaultLimits } from "../../../src/core/limits.js";
 import { guardedConnector } from "../../../src/push/target/connect.js";
 import { ForbiddenTarget, TargetGuard } from "../../../src/push/target/guard.js";
 import { here, World } from "./receiver.js";
@@ -12,7 +11,7 @@ describe("guardedConnector()", () => {
   it("judges a socket by the address that it got, however it came to it", async () => {
     const port = await world.tcp(() => {});
     const { allow: _, ...options } = here(port);
-    const guard = new TargetGuard(options, defaultLimits);
+    const guard = new TargetGuard(options);
     // As if nothing had judged the answer of the look-up.
     const blind = Object.create(guard, {
       lookup: {
@@ -25,7 +24,7 @@ describe("guardedConnector()", () => {
       admit: { value: () => {} },
       judge: { value: guard.judge.bind(guard) },
     }) as TargetGuard;
-    const connector = guardedConnector(blind, {}, defaultLimits);
+    const connector = guardedConnector(blind, {});
     const at = { hostname: "hooks.example.com", protocol: "http:", port: `${port}` };
     const [error, socket] = await new Promise<unknown[]>((resolve) => connector(at, (...result) => resolve(result)));
     expect(error).toBeInstanceOf(ForbiddenTarget);
@@ -34,10 +33,7 @@ describe("guardedConnector()", () => {
 
   it("gives a look-up as sockets want it", async () => {
     const port = await world.tcp((socket) => socket.end());
-    const guard = new TargetGuard(
-      { ...here(port), lookup: async () => [{ address: "127.0.0.1", family: 4 }] },
-      defaultLimits,
-    );
+    const guard = new TargetGuard({ ...here(port), lookup: async () => [{ address: "127.0.0.1", family: 4 }] });
     for (const options of [{ family: 4 as const }, { family: 0 as const }, { autoSelectFamily: true }]) {
       const socket = connect({ host: "localhost", port, lookup: guard.lookup, ...options });
       await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));

@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { defaultLimits } from "../../../src/core/limits.js";
 import { ForbiddenTarget, TargetGuard } from "../../../src/push/target/guard.js";
 import { forbidden, spellings } from "./forbidden.js";
 
 /** As open as options make it, but for what is inside. */
-const guard = new TargetGuard(
-  { allowHttp: true, lookup: (host) => Promise.reject(new Error(`${host} was looked up`)) },
-  defaultLimits,
-);
+const guard = new TargetGuard({
+  allowHttp: true,
+  lookup: (host) => Promise.reject(new Error(`${host} was looked up`)),
+});
 
 const table = [...Object.entries(spellings), ...Object.entries(forbidden)].flatMap(([what, hosts]) =>
   hosts.map((host): [string, string] => [what, host]),

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { A2AError } from "../../../src/core/error.js";
-import { defaultLimits } from "../../../src/core/limits.js";
 import type { TargetLookup, TargetOptions } from "../../../src/push/options.js";
 import { TargetGuard } from "../../../src/push/target/guard.js";
+import { pushLookup } from "../../../src/push/target/lookup.js";
+import { setConstants } from "../../support/constants.js";
 
-const guardWith = (options: TargetOptions = {}, limits = {}): TargetGuard =>
-  new TargetGuard(options, { ...defaultLimits, ...limits });
+const guardWith = (options: TargetOptions = {}): TargetGuard => new TargetGuard(options);
 
 /** Names and their addresses, as a look-up of the guard. */
 const names =
@@ -111,21 +111,20 @@ describe("TargetGuard.check()", () => {
       lookup: () => Promise.reject(Object.assign(new Error("later"), { code: "EAI_AGAIN" })),
     });
     expect((await refusal(() => failing.check("https://example.com/"))).reason).toBe("UNAVAILABLE");
-    const silent = guardWith({ lookup: () => new Promise(() => {}) }, { pushLookupTimeoutMs: 20 });
+    setConstants(pushLookup, { timeoutMs: 20 });
+    const silent = guardWith({ lookup: () => new Promise(() => {}) });
     expect((await refusal(() => silent.check("https://example.com/"))).reason).toBe("UNAVAILABLE");
   });
 
   it("looks a name up once for all who ask at the same time, and 64 names at most", async () => {
     const asked: string[] = [];
-    const guard = guardWith(
-      {
-        lookup: (host) => {
-          asked.push(host);
-          return new Promise(() => {});
-        },
+    setConstants(pushLookup, { timeoutMs: 200 });
+    const guard = guardWith({
+      lookup: (host) => {
+        asked.push(host);
+        return new Promise(() => {});
       },
-      { pushLookupTimeoutMs: 200 },
-    );
+    });
     const many = Array.from({ length: 100 }, (_, i) => refusal(() => guard.check(`https://n${i}.example.com/`)));
     const same = Array.from({ length: 100 }, () => refusal(() => guard.check("https://n1.example.com/")));
     await expect.poll(() => asked.length, { interval: 10 }).toBe(64);
@@ -158,10 +157,10 @@ describe("many names at once", () => {
 
   it("are too many at some point, and are not looked up when nobody waits for them any more", async () => {
     const ends: (() => void)[] = [];
-    const guard = guardWith(
-      { lookup: () => new Promise((resolve) => ends.push(() => resolve([{ address: "93.184.216.34", family: 4 }]))) },
-      { pushLookupTimeoutMs: 300 },
-    );
+    setConstants(pushLookup, { timeoutMs: 300 });
+    const guard = guardWith({
+      lookup: () => new Promise((resolve) => ends.push(() => resolve([{ address: "93.184.216.34", family: 4 }]))),
+    });
     const checks = Array.from({ length: 2_000 }, (_, i) => refusal(() => guard.check(`https://n${i}.example.com/`)));
     await expect.poll(() => ends.length, { interval: 10 }).toBe(64);
     for (const error of await Promise.all(checks)) expect(error.reason).toBe("UNAVAILABLE");

@@ -1,13 +1,16 @@
 import type { LookupAddress } from "node:dns";
 import { describe, expect, it } from "vitest";
-import { defaultLimits } from "../../../src/core/limits.js";
 import type { TargetLookup } from "../../../src/push/options.js";
 import { TargetGuard } from "../../../src/push/target/guard.js";
+import { pushLookup } from "../../../src/push/target/lookup.js";
+import { setConstants } from "../../support/constants.js";
 
 const GOOD: LookupAddress = { address: "93.184.215.14", family: 4 };
 
-const guardWith = (lookup: unknown, pushLookupTimeoutMs = 100): TargetGuard =>
-  new TargetGuard({ lookup: lookup as TargetLookup }, { ...defaultLimits, pushLookupTimeoutMs });
+const guardWith = (lookup: unknown, timeoutMs = 100): TargetGuard => {
+  setConstants(pushLookup, { timeoutMs });
+  return new TargetGuard({ lookup: lookup as TargetLookup });
+};
 
 const outcome = (work: Promise<unknown>): Promise<unknown> =>
   work.then(

@@ -2,6 +2,9 @@ import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
+import { pushConnect } from "../../../src/push/target/connect.js";
+import { pushConnection } from "../../../src/push/target/connections.js";
+import { setConstants } from "../../support/constants.js";
 import { here, post, World } from "./receiver.js";
 
 const world = new World();
@@ -284,7 +287,8 @@ describe("a receiver", () => {
 
   it("that does not take up TLS is given up before the time of the POST is over", async () => {
     const port = await world.tcp(() => {});
-    const poster = world.poster(here(port), { pushConnectTimeoutMs: 300 });
+    setConstants(pushConnect, { timeoutMs: 300 });
+    const poster = world.poster(here(port));
     expect(await post(poster, `https://127.0.0.1:${port}/`, { timeoutMs: 5_000 })).toEqual(
       failed("no connection could be made in time"),
     );
@@ -308,7 +312,8 @@ describe("connections", () => {
       sockets.add(request.socket);
       response.end();
     });
-    const poster = world.poster(here(port), { pushIdleMs: 1_000 });
+    setConstants(pushConnection, { idleMs: 1_000 });
+    const poster = world.poster(here(port));
     for (let i = 0; i < 10; i++) await post(poster, `http://127.0.0.1:${port}/`);
     // undici gives a connection a round of the event loop to be closed, and takes another one meanwhile.
     expect(sockets.size).toBeLessThanOrEqual(2);

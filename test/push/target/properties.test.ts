@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultLimits } from "../../../src/core/limits.js";
 import { ForbiddenTarget, TargetGuard } from "../../../src/push/target/guard.js";
 import { dotted, embedding, innerV4, innerV6, plainV6, publicV4, publicV6, writtenV4, writtenV6 } from "./addresses.js";
 
-const guard = new TargetGuard({}, defaultLimits);
+const guard = new TargetGuard({});
 const refused = expect.objectContaining({ reason: "INVALID_PARAMS" });
 
 /** Refused in a URL, and, where sockets take the same text for an address, refused there as well. */

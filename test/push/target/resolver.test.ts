@@ -1,10 +1,11 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { defaultLimits } from "../../../src/core/limits.js";
 import type { TargetOptions } from "../../../src/push/options.js";
+import { pushConnection } from "../../../src/push/target/connections.js";
 import { TargetGuard } from "../../../src/push/target/guard.js";
 import { dnsLookup } from "../../../src/push/target/lookup.js";
+import { setConstants } from "../../support/constants.js";
 import { DnsServer } from "./dns-server.js";
 import { post, World } from "./receiver.js";
 
@@ -55,7 +56,7 @@ const forbidden = {
 describe("a name on a real resolver", () => {
   it("is reached at its address", async () => {
     server.set(NAME, [GOOD]);
-    const guard = new TargetGuard(options, defaultLimits);
+    const guard = new TargetGuard(options);
     expect((await guard.check(url())).host).toBe(`http://${NAME}:${port}`);
     expect(await post(world.poster(options), url())).toEqual(accepted);
     expect(deliveries()).toEqual([GOOD]);
@@ -72,7 +73,7 @@ describe("a name on a real resolver", () => {
     ["a good one after many others", [...Array.from({ length: 12 }, (_, i) => `93.184.216.${i + 1}`), INSIDE]],
   ])("is refused with %s, by the check and by the connection", async (_, addresses) => {
     server.set(NAME, addresses);
-    const guard = new TargetGuard(options, defaultLimits);
+    const guard = new TargetGuard(options);
     await expect(guard.check(url())).rejects.toMatchObject({ reason: "INVALID_PARAMS" });
     expect(await post(world.poster(options), url())).toMatchObject({ kind: "failed", forbidden: true });
     expect(met).toEqual([]);
@@ -80,7 +81,7 @@ describe("a name on a real resolver", () => {
 
   it("whose answer changes between the check and the connection is not reached", async () => {
     server.set(NAME, [GOOD], [INSIDE]);
-    const guard = new TargetGuard(options, defaultLimits);
+    const guard = new TargetGuard(options);
     await guard.check(url());
     expect(await post(world.poster(options), url())).toEqual(forbidden);
     expect(met).toEqual([]);
@@ -89,7 +90,8 @@ describe("a name on a real resolver", () => {
 
   it("is looked up once for a connection, which goes to the very addresses that were judged", async () => {
     server.set(NAME, [GOOD], [INSIDE]);
-    const poster = world.poster(options, { pushIdleMs: 1_000 });
+    setConstants(pushConnection, { idleMs: 1_000 });
+    const poster = world.poster(options);
     expect(await post(poster, url())).toEqual(accepted);
     expect(server.lookups(NAME)).toBe(1);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -103,7 +105,8 @@ describe("a name on a real resolver", () => {
 
   it("is looked up again after the time of a connection, however busy it is", async () => {
     server.set(NAME, [GOOD], [INSIDE]);
-    const poster = world.poster(options, { maxPushConnectionMs: 300, maxDeliveriesPerHost: 1 });
+    setConstants(pushConnection, { maxAgeMs: 300 });
+    const poster = world.poster(options, { maxDeliveriesPerHost: 1 });
     expect(await post(poster, url())).toEqual(accepted);
     await expect.poll(() => post(poster, url()), { interval: 20 }).toEqual(forbidden);
     expect(met.filter((each) => each.endsWith(INSIDE))).toEqual([]);
@@ -166,7 +169,7 @@ describe("a name on a real resolver", () => {
       reason,
     });
     const known = answer === "NXDOMAIN" || answer.length === 0;
-    await expect(new TargetGuard(options, defaultLimits).check(url())).rejects.toMatchObject({
+    await expect(new TargetGuard(options).check(url())).rejects.toMatchObject({
       reason: known ? "INVALID_PARAMS" : "UNAVAILABLE",
     });
   });
