@@ -36,7 +36,7 @@ interface CommonOptions {
   readonly logger?: Logger;
   /**
    * Audit log of refused callers, reached limits, failed deliveries, used keys and acts of the server
-   * (docs/security.md). True writes to the logger with `channel: "audit"`, through its `child` if it has one. False
+   * (docs/audit-log.md). True writes to the logger with `channel: "audit"`, through its `child` if it has one. False
    * disables the log. Default true.
    */
   readonly audit?: boolean | AuditLog;
