@@ -23,8 +23,8 @@ export const options = { cardMaxAgeSeconds: 600, strictVersion: true, limits: { 
 \`\`\`
 
 \`\`\`console
-parley serve ./agent.js --card-max-age 10m --strict-version --max-parts 50
-PARLEY_CARD_MAX_AGE=10m PARLEY_STRICT_VERSION=true PARLEY_MAX_PARTS=50 parley serve ./agent.js
+npx parley serve ./agent.js --card-max-age 10m --strict-version --max-parts 50
+PARLEY_CARD_MAX_AGE=10m PARLEY_STRICT_VERSION=true PARLEY_MAX_PARTS=50 npx parley serve ./agent.js
 \`\`\`
 
 - **Flag.** The name of an option in kebab case without \`Ms\` or \`Seconds\`: \`cardMaxAgeSeconds\` is
