@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { commandTable, defaultCommandOptions } from "../../src/cli/command-options.js";
 import { type Flag, flags } from "../../src/cli/flags.js";
 import { defaultClientLimits } from "../../src/client/limits.js";
-import { defaultLimits } from "../../src/core/limits.js";
+import { defaultLimits, defaultLimitsOf, type Limits } from "../../src/core/limits.js";
 import { defaultOptions, limitRow, limitTable, type OptionRow, optionTable } from "../../src/server/option-table.js";
 import { firstSentence, markdownTable } from "./markdown.js";
 
@@ -70,11 +70,17 @@ Limits of a server also have flags (\`--max-parts 50 --max-task-bytes 64MiB\`) a
 milliseconds. [Limits for callers](limits.md) describes how callers share a server.
 `;
 
-const heapNote = `With a small heap (\`--max-old-space-size\`, a container) the defaults of some limits are smaller: at
-most a quarter of the heap for \`maxArrivingBytes\`, \`maxOpenRequestBytes\` and \`maxOutgoingBytes\`,
-an eighth for \`maxQueuedBytes\`, \`maxOutgoingBytesPerCaller\`, \`maxBatchBytes\` and
-\`maxOutgoingPushBytes\`, and a sixteenth for \`maxOutgoingBytesPerConnection\` and \`maxPageBytes\`.
-`;
+/** The limits whose defaults a small heap lowers, each with the greatest part of the heap. */
+function heapTable(): string {
+  const heap = 2 ** 20;
+  const lowered = Object.entries(defaultLimitsOf(heap)).filter(
+    ([name, value]) => value < defaultLimits[name as keyof Limits],
+  );
+  return markdownTable(
+    ["Option", "At most"],
+    lowered.map(([name, value]) => [`\`${name}\``, `1/${heap / value} of the heap`]),
+  );
+}
 
 type Topics = readonly (readonly [title: string, names: RegExp])[];
 
@@ -129,8 +135,10 @@ export function limitsPage(): string {
   const ofClient = Object.keys(defaultClientLimits).map((name) => [name, limitRow(name)]);
   return [
     limitsIntro,
-    heapNote,
     ...byTopic("##", limitTopics, rows({ of: "limits", table: limitTable, defaults: defaultLimits, texts })),
+    "## Small heaps\n",
+    "With a small heap (`--max-old-space-size`, a container) these defaults are lower:\n",
+    `${heapTable()}\n`,
     "## The client\n",
     section(
       rows({
