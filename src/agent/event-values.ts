@@ -16,15 +16,15 @@ interface Counted {
 }
 
 /**
- * Refuses an event with too many parts or values, by a look that ends there.
- * @throws InvalidAgentEvent
+ * Counts the values of an event: members and elements of JSON, and extensions.
+ * @throws InvalidAgentEvent for too many parts or values, without looking at the rest
  */
-export function checkValues(content: Content | Counted | undefined, limits: EventLimits): void {
-  if (typeof content !== "object" || content === null) return;
+export function checkValues(content: Content | Counted | undefined, limits: EventLimits): number {
+  if (typeof content !== "object" || content === null) return 0;
   const counted: Counted = Array.isArray(content) ? { parts: content } : (content as Counted);
   const { parts, data, metadata, extensions, text } = counted;
   // Nearly all events.
-  if (parts === undefined && data === undefined && metadata === undefined && extensions === undefined) return;
+  if (parts === undefined && data === undefined && metadata === undefined && extensions === undefined) return 0;
   const list = Array.isArray(parts) ? (parts as readonly unknown[]) : [];
   if (list.length + (text === undefined ? 0 : 1) + (data === undefined ? 0 : 1) > limits.maxEventParts) {
     throw new InvalidAgentEvent(`an event may have at most ${limits.maxEventParts} parts; more come in further events`);
@@ -35,7 +35,7 @@ export function checkValues(content: Content | Counted | undefined, limits: Even
     const part = list[at] as Counted | null | undefined;
     left = less(less(left, part?.metadata, 0), part?.data, 0);
   }
-  if (left >= 0) return;
+  if (left >= 0) return most - left;
   throw new InvalidAgentEvent(`an event may have at most ${most} values (members and elements of JSON, extensions)`);
 }
 

@@ -5,7 +5,7 @@ import { recoveryOf, startAgent } from "../../agent/agent-calls.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { type Relayed, type RelayMark, relayMark } from "../../agent/delegation.js";
 import { TurnPaused } from "../../agent/errors.js";
-import { type AgentEvent, type Content, completed } from "../../agent/event.js";
+import { type AgentEvent, type ArtifactEvent, type Content, completed, type StatusEvent } from "../../agent/event.js";
 import { checkValues } from "../../agent/event-values.js";
 import type { MessageContext } from "../../agent/message.js";
 import { endCalls, makeTurn, type TurnSource, turnCalls } from "../../agent/turn.js";
@@ -33,6 +33,11 @@ import { TurnQueue } from "./turn-queue.js";
 
 /** Bytes of events, as JSON, that an agent yields in one round of the event loop. */
 const MAX_ROUND_BYTES = 256 * 1024;
+
+/** An event with this many values of JSON is accepted in a round of the event loop after the one in which the agent made it. */
+const HEAVY_VALUES = 10_000;
+
+type TaskEvent = StatusEvent | ArtifactEvent;
 
 /** What executions need of the engine. */
 export interface ExecutionSource extends TurnSource {
@@ -303,7 +308,8 @@ export class Execution {
       let result = started?.first ?? (await iterator.next());
       while (!result.done && !this.#over) {
         const event = this.#inTask(result.value);
-        if (this.#mayHaveSubTasks && isEnd(event)) await this.#leaveAll();
+        const earlier = this.#prepare(event);
+        if (earlier !== undefined) await earlier;
         if (this.#over) break;
         this.#accept(event);
         if (event.kind === "status") last = event.state;
@@ -319,7 +325,7 @@ export class Execution {
       if (result.done && !this.#over && isEvent(result.value)) {
         // `return completed()` says the same as `yield completed()`.
         const event = this.#inTask(result.value);
-        if (this.#mayHaveSubTasks && isEnd(event)) await this.#leaveAll();
+        await this.#prepare(event);
         if (!this.#over) this.#accept(event);
         if (event.kind === "status") last = event.state;
       }
@@ -377,18 +383,24 @@ export class Execution {
    * The event as one of a task. Who names a task of a new message is answered with that task, whatever its agent says: a direct
    * answer completes it.
    */
-  #inTask(event: AgentEvent): AgentEvent {
-    return isEvent(event) && event.kind === "reply" && this.log.isNamed ? completed(event.content) : event;
+  #inTask(event: AgentEvent): TaskEvent {
+    if (!isEvent(event)) throw notAnEvent(event);
+    if (event.kind !== "reply") return event;
+    if (this.log.isNamed) return completed(event.content);
+    throw new InvalidAgentEvent(
+      'a task is answered by status and artifact events; reply() takes `responds: "message"` or "either" of the agent',
+    );
   }
 
-  #accept(event: AgentEvent): void {
+  /** Checks an event; returns a promise where something else comes before it is accepted. @throws InvalidAgentEvent */
+  #prepare(event: TaskEvent): Promise<void> | undefined {
+    const values = checkValues(event.kind === "artifact" ? event : event.content, this.#source.limits);
+    if (this.#mayHaveSubTasks && isEnd(event)) return this.#leaveAll();
+    return values < HEAVY_VALUES ? undefined : nextRound();
+  }
+
+  #accept(event: TaskEvent): void {
     const now = this.#source.now();
-    if (!isEvent(event)) throw notAnEvent(event);
-    if (event.kind === "reply")
-      throw new InvalidAgentEvent(
-        'a task is answered by status and artifact events; reply() takes `responds: "message"` or "either" of the agent',
-      );
-    checkValues(event.kind === "artifact" ? event : event.content, this.#source.limits);
     const plain =
       event.kind === "artifact"
         ? this.#ids.draft(event, this.#context, now)
@@ -513,13 +525,13 @@ function relayedDraft(draft: Draft, mark: RelayMark): Draft {
   return { ...draft, relay: storedMark(mark) };
 }
 
-/** Whether an event ends the task. An agent without a type checker may yield anything. */
-function isEnd(event: AgentEvent): boolean {
-  return isEvent(event) && event.kind === "status" && isTerminal(event.state);
+/** Whether an event ends the task. */
+function isEnd(event: TaskEvent): boolean {
+  return event.kind === "status" && isTerminal(event.state);
 }
 
 /** Whether an event passes another agent's question on, which ends the turn: the answer comes as a turn of its own. */
-function isQuestionOfOther(event: AgentEvent & Relayed): boolean {
+function isQuestionOfOther(event: TaskEvent & Relayed): boolean {
   return event[relayMark] !== undefined && event.kind === "status" && isInterrupted(event.state);
 }
 
