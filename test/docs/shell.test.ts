@@ -27,7 +27,7 @@ const agents = join(root, ".cache", "docs", "shell");
 async function servedBy(page: string): Promise<ServerProcess> {
   const text = pageText(page);
   const agent = blocksOf(page).find(({ language }) => language === "ts")?.text;
-  if (agent === undefined || !text.includes("`npx parley serve ./agent.ts`")) return server;
+  if (agent === undefined || !/`[^`]* serve \.\/agent\.ts`/.test(text)) return server;
   mkdirSync(agents, { recursive: true });
   home.agent = join(agents, `${page.replaceAll("/", "-")}.ts`);
   writeFileSync(home.agent, agent);
