@@ -59,7 +59,9 @@ export function apiPage(): string {
     const table = own.length === 0 ? [] : [`${markdownTable(["Export", "Kind", "Meaning"], rows)}\n`];
     return [`## ${entry}\n`, `${purposeOf(file)}\n`, ...table, ...shared].join("\n");
   });
-  return [intro, ...sections].join("\n");
+  // A heading's anchor has no slashes.
+  const contents = entries().map(([entry]) => `- [\`${entry}\`](#${entry.replaceAll("/", "")})`);
+  return [intro, ...contents, "", ...sections].join("\n");
 }
 
 /** The entry points of the package, with their sources. */
