@@ -8,9 +8,9 @@ const owners: Readonly<Record<string, string>> = {
   "src/binding/grpc/exchange.ts Exchange.onOver": "whoever answers the call: the method, once its request is there",
   "src/binding/grpc/incoming.ts SingleRequest.began": "itself",
   "src/binding/grpc/internal-routes.ts OpenStream.isOver": "itself",
-  "src/client/fold.ts ClientFold.generation":
-    "itself; notifications, which have it beside the event (client/notified.ts)",
-  "src/client/fold.ts ClientFold.hasGap": "itself",
+  "src/client/follow/fold.ts ClientFold.generation":
+    "itself; notifications, which have it beside the event (client/follow/notified.ts)",
+  "src/client/follow/fold.ts ClientFold.hasGap": "itself",
   "src/client/node/incoming.ts Incoming.contentType": "itself",
   "src/client/node/incoming.ts Incoming.isOver": "itself",
   "src/client/node/incoming.ts Incoming.status": "itself",

@@ -6,8 +6,8 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { Agent, request } from "undici";
 import { A2AService, type Message, MessageSchema, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Binding } from "../../src/client/discovery/interfaces.js";
 import { connect } from "../../src/client/index.js";
-import type { Binding } from "../../src/client/interfaces.js";
 import { REPLY_TEXT } from "../servers/answers.js";
 import { answerQuestions } from "../servers/child.js";
 

@@ -1,11 +1,11 @@
 import type { Client } from "@connectrpc/connect";
 import type { A2AService, AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { FollowOptions, SendOnceOptions, StreamOptions } from "./call-options.js";
-import type { Conversation, ConversationState } from "./conversation.js";
-import type { MessageInput } from "./message-input.js";
-import type { NotifiedTasks } from "./notified.js";
-import type { Answer } from "./send.js";
-import type { Update } from "./update.js";
+import type { FollowOptions, SendOnceOptions, StreamOptions } from "./calls/call-options.js";
+import type { MessageInput } from "./calls/message-input.js";
+import type { Conversation, ConversationState } from "./follow/conversation.js";
+import type { NotifiedTasks } from "./follow/notified.js";
+import type { Answer } from "./follow/send.js";
+import type { Update } from "./follow/update.js";
 
 /** A client of one agent. Made by `connect`. Every method rejects with an A2AError, whatever the binding is. */
 export interface A2AClient extends Client<typeof A2AService> {

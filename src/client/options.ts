@@ -3,10 +3,10 @@ import { invalid, type Violation } from "../core/error.js";
 import { unknownNames } from "../core/unknown-names.js";
 import { olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
-import type { Credentials } from "./credential.js";
-import type { CardOptions } from "./discovery.js";
+import type { Credentials } from "./credentials/credential.js";
+import type { CardOptions } from "./discovery/discovery.js";
+import { type Binding, bindings } from "./discovery/interfaces.js";
 import { isHost } from "./hosts.js";
-import { type Binding, bindings } from "./interfaces.js";
 import type { ClientLimits } from "./limits.js";
 import type { PlatformOptions } from "./platform.js";
 

@@ -1,8 +1,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import type { OlderMessages, OlderVersion } from "../version/callable.js";
-import type { CallParameters } from "./parameters.js";
-import type { Stop } from "./stop.js";
+import type { CallParameters } from "./calls/parameters.js";
+import type { Stop } from "./calls/stop.js";
 
 /** An HTTP request of the client. */
 export interface HttpAsk {

@@ -1,5 +1,5 @@
 import type { Interceptor } from "@connectrpc/connect";
-import type { Credential } from "../client/credential.js";
+import type { Credential } from "../client/credentials/credential.js";
 import { checkEncrypted } from "../client/credentials/secret.js";
 import { A2AError } from "../core/error.js";
 

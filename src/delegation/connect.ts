@@ -1,6 +1,6 @@
 import type { Connect } from "../client/connect.js";
-import type { Credential, Credentials } from "../client/credential.js";
-import type { Binding } from "../client/interfaces.js";
+import type { Credential, Credentials } from "../client/credentials/credential.js";
+import type { Binding } from "../client/discovery/interfaces.js";
 import { callerCredential, callerGuard } from "./caller-credential.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteAgentOptions } from "./options.js";

@@ -1,4 +1,4 @@
-import type { Credentials } from "../client/credential.js";
+import type { Credentials } from "../client/credentials/credential.js";
 import type { ClientTls } from "../client/platform.js";
 
 /** Another agent that the agents of a server may call. */

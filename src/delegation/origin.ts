@@ -1,7 +1,7 @@
 import { equals } from "@bufbuild/protobuf";
 import { PartSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { RelayMark } from "../agent/delegation.js";
-import { messageOf } from "../client/message-input.js";
+import { messageOf } from "../client/calls/message-input.js";
 import { A2AError } from "../core/error.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { inputOf } from "./input.js";

@@ -1,5 +1,5 @@
 import { AbortReason } from "../agent/abort.js";
-import { share } from "../client/shared-signal.js";
+import { share } from "../client/calls/stop.js";
 import { over } from "../core/over.js";
 
 /** Causes for which the other agent's task is of no use any more. After all others another attempt goes on with it. */

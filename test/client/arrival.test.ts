@@ -3,7 +3,7 @@ import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { A2AClient } from "../../src/client/client.js";
-import { neverArrived } from "../../src/client/errors.js";
+import { neverArrived } from "../../src/client/errors/errors.js";
 import type { A2AError } from "../../src/core/error.js";
 import { CONNECT_BINDING } from "../../src/wire/card-names.js";
 import { IDEMPOTENCY_EXTENSION } from "../../src/wire/extension-names.js";

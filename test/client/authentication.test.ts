@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import type { AgentSecurity } from "../../src/auth/security.js";
-import type { Credential } from "../../src/client/credential.js";
 import { apiKey } from "../../src/client/credentials/api-key.js";
 import { basic } from "../../src/client/credentials/basic.js";
 import { bearer } from "../../src/client/credentials/bearer.js";
-import { type Binding, bindings } from "../../src/client/interfaces.js";
+import type { Credential } from "../../src/client/credentials/credential.js";
+import { type Binding, bindings } from "../../src/client/discovery/interfaces.js";
 import type { A2AError } from "../../src/core/error.js";
 import { httpBasic, httpBearer, mutualTls, apiKey as serverKey } from "../../src/index.js";
 import type { ServerOptions } from "../../src/server/options.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readCard } from "../../src/client/card-reader.js";
+import { readCard } from "../../src/client/discovery/card-reader.js";
 import type { A2AError } from "../../src/core/error.js";
 import { cardJson } from "./card-server.js";
 

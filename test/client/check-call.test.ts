@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { A2AClient } from "../../src/client/client.js";
-import type { Credentials } from "../../src/client/credential.js";
 import { bearer } from "../../src/client/credentials/bearer.js";
+import type { Credentials } from "../../src/client/credentials/credential.js";
 import { cardJson } from "./card-server.js";
 import { connect, serve } from "./world.js";
 

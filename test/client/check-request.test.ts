@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { A2AClient } from "../../src/client/client.js";
-import { bindings } from "../../src/client/interfaces.js";
+import { bindings } from "../../src/client/discovery/interfaces.js";
 import { A2AError } from "../../src/core/error.js";
 import { connect, serve } from "./world.js";
 

@@ -5,7 +5,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { connectWith } from "../../src/client/connect.js";
-import { bindings } from "../../src/client/interfaces.js";
+import { bindings } from "../../src/client/discovery/interfaces.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
 import { webPlatform } from "../../src/client/web/platform.js";
 import { A2AError } from "../../src/core/error.js";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { completed, inputRequired, working } from "../../src/agent/event.js";
-import type { Conversation } from "../../src/client/conversation.js";
+import type { Conversation } from "../../src/client/follow/conversation.js";
 import { A2AError } from "../../src/core/error.js";
 import { connect, serve } from "./world.js";
 

@@ -1,9 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import { A2AService, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { AskedQuestions } from "../../src/client/asked.js";
-import type { ClientCore } from "../../src/client/core.js";
-import { clientError } from "../../src/client/errors.js";
+import { AskedQuestions, type ClientCore } from "../../src/client/calls/core.js";
+import { clientError } from "../../src/client/errors/errors.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
 import { jsonRpcTransport } from "../../src/client/transport/jsonrpc.js";
 import { restTransport } from "../../src/client/transport/rest.js";

@@ -1,9 +1,9 @@
 import { clone } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { ClientCore } from "../../src/client/core.js";
-import { follow, stream } from "../../src/client/stream.js";
-import type { Update } from "../../src/client/update.js";
+import type { ClientCore } from "../../src/client/calls/core.js";
+import { follow, stream } from "../../src/client/follow/send.js";
+import type { Update } from "../../src/client/follow/update.js";
 import { type Agent, artifact, completed, createServer, type Server, working } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { type Cut, CuttingProxy } from "../support/cutting-proxy.js";

@@ -3,9 +3,9 @@ import type { Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
-import type { VerifiedCard } from "../../src/client/discovery.js";
+import type { VerifiedCard } from "../../src/client/discovery/discovery.js";
+import { bindings } from "../../src/client/discovery/interfaces.js";
 import { apiKey, bearer } from "../../src/client/index.js";
-import { bindings } from "../../src/client/interfaces.js";
 import { httpBearer, apiKey as serverKey } from "../../src/index.js";
 import { connect, echo, serve } from "./world.js";
 

@@ -8,8 +8,8 @@ import {
   TaskSchema,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { ClientFold } from "../../src/client/fold.js";
-import type { Update } from "../../src/client/update.js";
+import { ClientFold } from "../../src/client/follow/fold.js";
+import type { Update } from "../../src/client/follow/update.js";
 import { RESUME_EXTENSION } from "../../src/wire/extension-names.js";
 
 const place = { taskId: "t", contextId: "c" };

@@ -10,9 +10,9 @@ import {
   TaskStatusUpdateEventSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
-import type { ClientCore } from "../../src/client/core.js";
-import { follow, stream } from "../../src/client/stream.js";
-import type { Update } from "../../src/client/update.js";
+import type { ClientCore } from "../../src/client/calls/core.js";
+import { follow, stream } from "../../src/client/follow/send.js";
+import type { Update } from "../../src/client/follow/update.js";
 import { A2AError, invalid } from "../../src/core/error.js";
 import { isTerminal } from "../../src/task/state.js";
 import { resumeParameters } from "../../src/wire/extension-names.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { checkEncrypted } from "../../src/client/credentials/secret.js";
 import { hostOf, isLoopback } from "../../src/client/hosts.js";
-import { grpcUrl } from "../../src/client/node/grpc-url.js";
-import { checkUrl } from "../../src/client/oauth/issuer-url.js";
+import { grpcUrl } from "../../src/client/node/platform.js";
+import { checkUrl } from "../../src/client/oauth/issuer-place.js";
 
 const here = [
   "localhost",

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import type { Binding } from "../../src/client/interfaces.js";
+import type { Binding } from "../../src/client/discovery/interfaces.js";
 import { cardJson } from "./card-server.js";
 import { atEnd, connect } from "./world.js";
 

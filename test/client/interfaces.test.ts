@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { bindings, type Choosing, candidatesOf } from "../../src/client/interfaces.js";
+import { bindings, type Choosing, candidatesOf } from "../../src/client/discovery/interfaces.js";
 import type { A2AError } from "../../src/core/error.js";
 
 const CONNECT = "urn:parley:binding:connect:v1";

@@ -11,8 +11,7 @@ import {
   TaskSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { AskedQuestions } from "../../src/client/asked.js";
-import type { ClientCore } from "../../src/client/core.js";
+import { AskedQuestions, type ClientCore } from "../../src/client/calls/core.js";
 import { A2AError } from "../../src/core/error.js";
 import { TaskFold, viewTask } from "../../src/task/fold.js";
 import { isInterrupted, isTerminal } from "../../src/task/state.js";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Update } from "../../src/client/update.js";
+import type { Update } from "../../src/client/follow/update.js";
 import { createPushReceiver, type PushEvent, type PushReceiver } from "../../src/push-receiver/index.js";
 import type { Server } from "../../src/server/create-server.js";
 import { atEnd, connect, serve } from "./world.js";

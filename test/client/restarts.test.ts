@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { stream } from "../../src/client/stream.js";
+import { stream } from "../../src/client/follow/send.js";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";

@@ -4,7 +4,7 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { chatTransport, type UIMessageLike } from "../../src/client/ai-sdk/index.js";
 import type { A2AClient } from "../../src/client/common.js";
-import type { ConversationStorage } from "../../src/client/conversation-storage.js";
+import type { ConversationStorage } from "../../src/client/follow/conversation.js";
 import { ConversationStore } from "../../src/client/react/conversation-store.js";
 import { Gates } from "../support/gates.js";
 import { connect, serve } from "./world.js";

@@ -2,7 +2,7 @@ import { clone, create, type DescMessage, equals, type Message } from "@bufbuild
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PartSchema, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { isSameMessage } from "../../src/client/same-message.js";
+import { isSameMessage } from "../../src/client/follow/update.js";
 import { anyMessage, contractTypes } from "../wire/arbitrary.js";
 
 /** A message, and another one that differs from it in one member at most, in all, or in nothing. */

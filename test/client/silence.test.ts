@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { stream } from "../../src/client/stream.js";
+import { stream } from "../../src/client/follow/send.js";
 import { type Agent, artifact, completed, createServer, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";

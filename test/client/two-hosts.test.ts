@@ -5,7 +5,7 @@ import { verifyCard } from "../../src/card/index.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { apiKey } from "../../src/client/credentials/api-key.js";
 import { bearer } from "../../src/client/credentials/bearer.js";
-import { bindings } from "../../src/client/interfaces.js";
+import { bindings } from "../../src/client/discovery/interfaces.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import type { A2AError } from "../../src/core/error.js";
 import { httpBearer, apiKey as serverKey } from "../../src/index.js";

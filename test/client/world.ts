@@ -1,13 +1,12 @@
-import type { AddressInfo } from "node:net";
-import { connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
-import { CardCache } from "../../src/client/card-cache.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { type Connect, connectWith } from "../../src/client/connect.js";
-import type { CardSource } from "../../src/client/discovery.js";
+import { CardCache } from "../../src/client/discovery/card-cache.js";
+import type { CardSource } from "../../src/client/discovery/discovery.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import { createServer, type Server } from "../../src/server/create-server.js";

@@ -13,7 +13,7 @@ import {
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { chatTransport, uiMessageStream } from "../../src/client/ai-sdk/index.js";
-import { follow, stream } from "../../src/client/stream.js";
+import { follow, stream } from "../../src/client/follow/send.js";
 import {
   type Agent,
   artifact,

@@ -3,9 +3,9 @@ import { exportJWK, generateKeyPair } from "jose";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../src/client/client.js";
-import type { Credential } from "../../src/client/credential.js";
+import type { Credential } from "../../src/client/credentials/credential.js";
+import { bindings } from "../../src/client/discovery/interfaces.js";
 import { connect } from "../../src/client/index.js";
-import { bindings } from "../../src/client/interfaces.js";
 import {
   authorizationCode,
   clientCredentials,

@@ -7,9 +7,9 @@ import { act as actIn, createElement, type ReactElement, StrictMode } from "reac
 import type { Root } from "react-dom/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { conversation } from "../../src/client/conversation.js";
+import { conversation } from "../../src/client/follow/conversation.js";
+import { follow, stream } from "../../src/client/follow/send.js";
 import { type UsedConversation, useConversation, useTask } from "../../src/client/react/index.js";
-import { follow, stream } from "../../src/client/stream.js";
 import { type Agent, artifact, completed, createServer, inputRequired, type Server, working } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { IDEMPOTENCY_EXTENSION } from "../../src/wire/extension-names.js";

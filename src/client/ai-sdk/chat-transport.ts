@@ -1,15 +1,16 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
+import { makeRoom } from "../../core/make-room.js";
 import type { PartInput } from "../../task/part-input.js";
-import type { FollowOptions, StreamOptions } from "../call-options.js";
-import type { ConversationStorage } from "../conversation-storage.js";
-import type { MessageInput } from "../message-input.js";
-import { answerOf } from "../resumed.js";
-import type { Update } from "../update.js";
-import { Chats } from "./chats.js";
+import { isTerminal } from "../../task/state.js";
+import type { FollowOptions, StreamOptions } from "../calls/call-options.js";
+import type { MessageInput } from "../calls/message-input.js";
+import { givenUp, orAborted } from "../calls/retry.js";
+import type { ConversationStorage } from "../follow/conversation.js";
+import { answerOf, type Update, waits } from "../follow/update.js";
 import { type A2AMetadata, agentMessageStream, type UIChunk } from "./chunks.js";
-import { untilStopped } from "./stopped.js";
 
 /** The methods of a client that the transport needs. */
 export interface ChatClient {
@@ -131,4 +132,100 @@ function partsOf({ parts }: UIMessageLike): PartInput[] {
     }
     return typeof type === "string" && type.startsWith("data-") ? [{ data: data as JsonValue }] : [];
   });
+}
+
+/** A stream that the user of a chat may stop. */
+interface Stoppable {
+  /** Begins the stream; the signal ends its call. */
+  readonly open: (signal: AbortSignal) => AsyncIterable<Update>;
+  /** Stops it. */
+  readonly signal: AbortSignal;
+  /** Cancels the task of a stream that was stopped. */
+  readonly cancel: (taskId: string) => Promise<unknown>;
+}
+
+/**
+ * The updates of a stream, until it is stopped: it then fails with CANCELLED at once, and its task is canceled as soon as the first
+ * update names it.
+ */
+async function* untilStopped({ open, signal, cancel }: Stoppable): AsyncGenerator<Update, void, undefined> {
+  if (signal.aborted) throw givenUp(signal);
+  const call = new AbortController();
+  const updates = open(call.signal)[Symbol.asyncIterator]();
+  const first = updates.next();
+  const stop = async (): Promise<void> => {
+    try {
+      const { value } = await first;
+      call.abort();
+      await Promise.all([value?.task && cancel(value.task.id), updates.return?.()]);
+    } catch {
+      // The stream failed, or its task cannot be canceled: nobody waits for either any more.
+    }
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    for (let next = first; ; next = updates.next()) {
+      const { done, value } = await orAborted(next, signal);
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+    if (!signal.aborted) await updates.return?.();
+  }
+}
+
+/** A chat whose last task is under way. */
+interface Chat {
+  readonly taskId: string;
+  /** The signal of the latest stream that was resumed. */
+  resumed?: AbortSignal;
+}
+
+/** Chats in memory; the oldest are forgotten first. */
+const MAX_CHATS = 100;
+
+/** The tasks that chats wait for, by the id of the chat; with a storage also after a reload. */
+class Chats {
+  readonly #storage: ConversationStorage | undefined;
+  readonly #chats = new Map<string, Chat>();
+
+  constructor(storage: ConversationStorage | undefined) {
+    this.#storage = storage;
+  }
+
+  get(chatId: string): Chat | undefined {
+    const chat = this.#chats.get(chatId);
+    if (chat !== undefined) return chat;
+    const taskId = this.#storage?.getItem(keyOf(chatId)) ?? "";
+    return taskId === "" ? undefined : this.#set(chatId, { taskId });
+  }
+
+  /** Remembers the task of a chat for as long as it is under way. */
+  note(chatId: string, task: Task | undefined): void {
+    const state = task?.status?.state ?? 0;
+    if (task === undefined || isTerminal(state) || waits(task)) return this.forget(chatId);
+    if (this.#chats.get(chatId)?.taskId === task.id) return;
+    this.#set(chatId, { taskId: task.id });
+    try {
+      this.#storage?.setItem(keyOf(chatId), task.id);
+    } catch {
+      // A page without room for it continues; only a reload loses the task.
+    }
+  }
+
+  forget(chatId: string): void {
+    this.#chats.delete(chatId);
+    this.#storage?.removeItem(keyOf(chatId));
+  }
+
+  #set(chatId: string, chat: Chat): Chat {
+    if (!this.#chats.has(chatId)) makeRoom(this.#chats, MAX_CHATS);
+    this.#chats.set(chatId, chat);
+    return chat;
+  }
+}
+
+function keyOf(chatId: string): string {
+  return `parley-chat:${chatId}`;
 }

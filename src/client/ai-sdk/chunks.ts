@@ -12,9 +12,7 @@ import { base64Of } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import { isSameMessage } from "../same-message.js";
-import { artifactText, messageText, taskText } from "../text.js";
-import type { Update } from "../update.js";
+import { artifactText, isSameMessage, messageText, taskText, type Update } from "../follow/update.js";
 
 const writeValue = jsonWriter(ValueSchema);
 

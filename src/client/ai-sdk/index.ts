@@ -1,6 +1,6 @@
 // Connects agents to the components of the AI SDK.
 
-export type { ConversationStorage } from "../conversation-storage.js";
+export type { ConversationStorage } from "../follow/conversation.js";
 export {
   type AgentChatTransport,
   type ChatClient,

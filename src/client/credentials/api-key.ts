@@ -1,6 +1,6 @@
 import type { APIKeySecurityScheme, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTransportHeader } from "../../core/transport-headers.js";
-import type { Credential, CredentialContext, CredentialTarget } from "../credential.js";
+import type { Credential, CredentialContext, CredentialTarget } from "./credential.js";
 import {
   checkEncrypted,
   checkForm,

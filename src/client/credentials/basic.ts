@@ -1,5 +1,5 @@
 import { base64Of, utf8Of } from "../../core/bytes.js";
-import type { Credential } from "../credential.js";
+import type { Credential } from "./credential.js";
 import { checkEncrypted, type SentOptions } from "./secret.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Credential, CredentialTarget } from "../credential.js";
+import type { Credential, CredentialTarget } from "./credential.js";
 import {
   checkEncrypted,
   checkForm,

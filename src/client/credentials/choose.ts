@@ -1,7 +1,6 @@
 import type { AgentCard, SecurityRequirement, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Credential, Credentials } from "../credential.js";
 import { placeOf } from "./api-key.js";
-import { clientCertificate } from "./client-certificate.js";
+import type { Credential, Credentials } from "./credential.js";
 
 /** A scheme that calls satisfy, and by what. */
 export interface ChosenScheme {
@@ -182,4 +181,12 @@ function kindOf({ scheme }: SecurityScheme): string {
     default:
       return "of an unknown kind";
   }
+}
+
+/**
+ * Credential: the certificate of `tls`, for schemes with mutual TLS (specification 4.5.6). It says that there is one:
+ * `tls.cert` and `tls.key` alone do as well. In browsers the user's settings decide.
+ */
+export function clientCertificate(): Credential {
+  return { fits: ({ scheme }) => scheme.case === "mtlsSecurityScheme", apply: () => {} };
 }

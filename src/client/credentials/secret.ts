@@ -1,6 +1,6 @@
 import { A2AError } from "../../core/error.js";
-import type { CredentialContext } from "../credential.js";
 import { isLoopback } from "../hosts.js";
+import type { CredentialContext } from "./credential.js";
 
 /** A secret, or a function that returns the present one. It is called for each call: remember what takes long. */
 export type Secret = string | ((ask: SecretAsk) => string | Promise<string>);

@@ -1,6 +1,6 @@
 import { A2AError } from "../../core/error.js";
 import { Gathered } from "../../core/gathered.js";
-import { unavailable } from "../errors.js";
+import { unavailable } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk } from "../platform.js";
 
 /** What waits for its reader before nothing more is read from the connection, in bytes. */

@@ -6,16 +6,18 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from "openid-client";
-import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type AgentCard, type SecurityScheme, SecuritySchemeSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
-import type { Credential } from "../credential.js";
+import { answerReader } from "../../wire/json-reader.js";
+import { jsonWriter } from "../../wire/json-writer.js";
 import { type ChosenScheme, chooseCredentials } from "../credentials/choose.js";
+import type { Credential } from "../credentials/credential.js";
 import { issuerFailure } from "./failures.js";
 import { flowCredential } from "./flow-credential.js";
 import type { OAuthOptions } from "./options.js";
-import { type PendingSignIn, readPending, writePending } from "./pending-sign-in.js";
 import type { OAuthStorage } from "./storage.js";
 import { TokenKeeper } from "./token-keeper.js";
+import { isTexts, jsonOf } from "./tokens.js";
 
 /** Options of `authorizationCode`. */
 export interface AuthorizationCodeOptions extends OAuthOptions {
@@ -194,3 +196,44 @@ class SignIns {
 }
 
 const storageKey = (state: string): string => `sign-in ${state}`;
+
+/** A sign-in whose user is not back yet. */
+interface PendingSignIn {
+  /** Under what its tokens will be kept. */
+  readonly key: string;
+  /** Of the card: it says who the issuer is. */
+  readonly scheme: SecurityScheme;
+  readonly scopes: readonly string[];
+  readonly redirectUri: string;
+  /** Of PKCE. */
+  readonly verifier: string;
+  readonly nonce: string | undefined;
+  /** When it began, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** For a storage. */
+function writePending({ scheme, ...pending }: PendingSignIn): string {
+  return JSON.stringify({ ...pending, scheme: JSON.parse(jsonWriter(SecuritySchemeSchema)(scheme)) });
+}
+
+/** Undefined for what is none. */
+function readPending(text: string | null | undefined): PendingSignIn | undefined {
+  const { key, scopes, redirectUri, verifier, nonce, at, scheme } = jsonOf(text) ?? {};
+  const isWhole = typeof key === "string" && typeof verifier === "string" && typeof at === "number" && isTexts(scopes);
+  if (!isWhole || typeof redirectUri !== "string" || !URL.canParse(redirectUri)) return undefined;
+  try {
+    const read = answerReader(SecuritySchemeSchema)(scheme);
+    return {
+      key,
+      scopes,
+      redirectUri,
+      verifier,
+      nonce: typeof nonce === "string" ? nonce : undefined,
+      at,
+      scheme: read,
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,5 +1,5 @@
 import { clientCredentialsGrant } from "openid-client";
-import type { Credential } from "../credential.js";
+import type { Credential } from "../credentials/credential.js";
 import { flowCredential } from "./flow-credential.js";
 import type { OAuthOptions } from "./options.js";
 import { TokenKeeper } from "./token-keeper.js";

@@ -1,6 +1,6 @@
 import { initiateDeviceAuthorization, pollDeviceAuthorizationGrant } from "openid-client";
 import { A2AError } from "../../core/error.js";
-import type { Credential } from "../credential.js";
+import type { Credential } from "../credentials/credential.js";
 import { flowCredential } from "./flow-credential.js";
 import type { OAuthOptions } from "./options.js";
 import { TokenKeeper } from "./token-keeper.js";

@@ -1,6 +1,6 @@
 import type { OAuthFlows } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Credential } from "../credential.js";
 import { putBearer } from "../credentials/bearer.js";
+import type { Credential } from "../credentials/credential.js";
 import type { OAuthOptions } from "./options.js";
 import type { TokenKeeper } from "./token-keeper.js";
 

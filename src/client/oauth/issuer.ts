@@ -13,8 +13,7 @@ import { A2AError } from "../../core/error.js";
 import { hostOf } from "../hosts.js";
 import type { HttpClient } from "../platform.js";
 import { type IssuerFetch, issuerFetch } from "./issuer-fetch.js";
-import { type IssuerPlace, placeOf } from "./issuer-place.js";
-import { checkUrl, untrusted } from "./issuer-url.js";
+import { checkUrl, type IssuerPlace, placeOf, untrusted } from "./issuer-place.js";
 import type { OAuthLimits, OAuthOptions } from "./options.js";
 
 /** Endpoints, by their names in metadata (RFC 8414, 2; RFC 8628, 4). */

@@ -1,6 +1,6 @@
 import { type Configuration, refreshTokenGrant, type TokenEndpointResponse } from "openid-client";
 import { A2AError } from "../../core/error.js";
-import type { CredentialContext } from "../credential.js";
+import type { CredentialContext } from "../credentials/credential.js";
 import { checkEncrypted } from "../credentials/secret.js";
 import { hostOf, webUrl } from "../hosts.js";
 import { abandoned, isInvalidGrant, issuerFailure } from "./failures.js";

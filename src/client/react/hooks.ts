@@ -1,5 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
-import type { ConversationStorage } from "../conversation-storage.js";
+import type { ConversationStorage } from "../follow/conversation.js";
 import { type ConversationClient, ConversationStore, type ConversationView, EMPTY } from "./conversation-store.js";
 import { NO_TASK, TaskStore, type TaskView } from "./task-store.js";
 

@@ -1,6 +1,6 @@
 // Shows agents in React components.
 
-export type { ConversationStorage } from "../conversation-storage.js";
+export type { ConversationStorage } from "../follow/conversation.js";
 export type { ConversationClient, ConversationView, Turn } from "./conversation-store.js";
 export { type UseConversationOptions, type UsedConversation, useConversation, useTask } from "./hooks.js";
 export type { TurnPhase } from "./storage.js";

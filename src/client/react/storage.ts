@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type Message, MessageSchema, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import type { ConversationStorage } from "../conversation-storage.js";
+import type { ConversationStorage } from "../follow/conversation.js";
 import type { TextBefore } from "./turn-text.js";
 
 /** A turn as it is kept. One that was under way has no text: its task is read again. */

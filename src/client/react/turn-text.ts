@@ -1,7 +1,6 @@
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { artifactText, messageText } from "../text.js";
-import type { Update } from "../update.js";
+import { artifactText, messageText, type Update } from "../follow/update.js";
 
 /** How much text each artifact had before a turn, in characters, by its id. */
 export type TextBefore = Readonly<Record<string, number>>;

@@ -5,6 +5,7 @@ import {
   type DescMethodStreaming,
   type DescMethodUnary,
   type DescService,
+  fromBinary,
   type Message,
   type MessageInitShape,
   type MessageShape,
@@ -20,11 +21,14 @@ import {
   type UnaryRequest,
   type UnaryResponse,
 } from "@connectrpc/connect";
+import { utf8Of } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
-import { clientError, connectErrorOf } from "../errors.js";
-import type { CallParameters } from "../parameters.js";
+import { exceedsBinary, excessOfJson } from "../../wire/count-values.js";
+import type { CallParameters } from "../calls/parameters.js";
+import type { Stop } from "../calls/stop.js";
+import { badAnswer } from "../errors/answer-errors.js";
+import { clientError, connectErrorOf } from "../errors/errors.js";
 import type { HttpAnswer, TransportSettings } from "../platform.js";
-import type { Stop } from "../stop.js";
 import { Life } from "./life.js";
 import { type GivenHeaders, headerMap, type RequestHeaders } from "./request-headers.js";
 
@@ -52,7 +56,7 @@ export interface Spoken {
 }
 
 /** The methods of a binding; undefined for one that it has no form for. May throw an A2AError that says so. */
-export type SpokenMethods = (method: DescMethod) => Spoken | undefined;
+type SpokenMethods = (method: DescMethod) => Spoken | undefined;
 
 /**
  * A transport of Connect: parameters, interceptors, deadlines, headers, cancellation. What it throws are ConnectErrors, each with the
@@ -236,4 +240,32 @@ export class Answered implements UnaryResponse {
     this.#trailer ??= this.#from.trailers ?? new Headers();
     return this.#trailer;
   }
+}
+
+/** Texts of fewer characters are not counted: they cannot hold enough values to be a burden. */
+const HARMLESS = 64 * 1024;
+
+/**
+ * Judges an answer in JSON before it is parsed: an empty value becomes more than a hundred bytes in memory for each of its own.
+ * @throws A2AError with reason INVALID_AGENT_RESPONSE
+ */
+export function checkJson(text: string, max: number): void {
+  const excess = text.length < HARMLESS ? undefined : excessOfJson(utf8Of(text), max);
+  if (excess !== undefined) throw excess === "values" ? tooMany(max) : badAnswer("The answer nests too deep.");
+}
+
+/** The message of an answer. @throws A2AError with reason INVALID_AGENT_RESPONSE for more values, and for other bytes */
+export function readBinary(desc: DescMessage, bytes: Uint8Array, max: number): Message {
+  let isTooMuch: boolean;
+  try {
+    isTooMuch = exceedsBinary(desc, bytes, max);
+    if (!isTooMuch) return fromBinary(desc, bytes);
+  } catch (cause) {
+    throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is no ${desc.typeName}.`, { cause });
+  }
+  throw tooMany(max);
+}
+
+function tooMany(max: number): A2AError {
+  return badAnswer(`The answer has more than ${max} values (maxAnswerValues).`);
 }

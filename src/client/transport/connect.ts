@@ -4,12 +4,10 @@ import { A2AError } from "../../core/error.js";
 import { Gathered } from "../../core/gathered.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { isJsonObject } from "../../wire/json-struct.js";
-import { badAnswer, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
+import { badAnswer, errorOfHead, isSuccess, parsed } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { checkJson, readBinary } from "./answer-values.js";
-import { Answered, type Asked, CallTransport, type Spoken } from "./call.js";
-import { cutOff, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
-import type { Frame } from "./frames.js";
+import { Answered, type Asked, CallTransport, checkJson, readBinary, type Spoken } from "./call.js";
+import { cutOff, type Frame, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
 import type { RequestHeaders } from "./request-headers.js";
 import { errorInConnect } from "./wire-errors.js";
 

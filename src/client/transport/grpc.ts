@@ -1,8 +1,7 @@
 import type { Transport } from "@connectrpc/connect";
-import { badAnswer } from "../answer-errors.js";
+import { badAnswer } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { cutOff, type FramedProtocol, framedTransport } from "./framed.js";
-import type { Frame } from "./frames.js";
+import { cutOff, type Frame, type FramedProtocol, framedTransport } from "./framed.js";
 import type { RequestHeaders } from "./request-headers.js";
 import { errorInTrailers } from "./wire-errors.js";
 

@@ -4,11 +4,10 @@ import type { A2AError, Reason } from "../../core/error.js";
 import type { OlderExchange } from "../../version/callable.js";
 import { mark } from "../../wire/marks.js";
 import { parseSse } from "../../wire/sse.js";
-import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../answer-errors.js";
-import { clientError } from "../errors.js";
+import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
+import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { checkJson } from "./answer-values.js";
-import { Answered, type Asked, CallTransport, connectErrorFor, type Spoken } from "./call.js";
+import { Answered, type Asked, CallTransport, checkJson, connectErrorFor, type Spoken } from "./call.js";
 import type { RequestHeaders } from "./request-headers.js";
 
 /** A request as it goes over the wire. */

@@ -14,7 +14,7 @@ import {
   errorOfRpc,
   isSuccess,
   parsed,
-} from "../answer-errors.js";
+} from "../errors/answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
 import { readerOfAnswers } from "./answer-reader.js";
 import { type JsonMethod, jsonTransport, type Written } from "./json.js";

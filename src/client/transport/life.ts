@@ -1,9 +1,8 @@
 import { ConnectError } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
-import { clientError, connectErrorOf } from "../errors.js";
-import { share } from "../shared-signal.js";
-import type { Stop } from "../stop.js";
+import { type Stop, share } from "../calls/stop.js";
+import { clientError, connectErrorOf } from "../errors/errors.js";
 
 /** How long a call lasts: until its caller stops it, its deadline passes, or it is over. */
 export class Life implements Stop {

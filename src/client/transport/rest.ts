@@ -8,7 +8,14 @@ import { jsonWriter } from "../../wire/json-writer.js";
 import { expandPath } from "../../wire/path-template.js";
 import { queryWriter } from "../../wire/query.js";
 import type { Route } from "../../wire/routes.js";
-import { type AnswerHead, errorOfAnswer, errorOfBody, errorOfHead, isSuccess, parsed } from "../answer-errors.js";
+import {
+  type AnswerHead,
+  errorOfAnswer,
+  errorOfBody,
+  errorOfHead,
+  isSuccess,
+  parsed,
+} from "../errors/answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
 import { readerOfAnswers } from "./answer-reader.js";
 import { type JsonMethod, type JsonMethods, jsonTransport } from "./json.js";

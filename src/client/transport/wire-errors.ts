@@ -4,7 +4,7 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { type A2AError, StatusCode } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
-import { errorOf, type Facts, reasonOfStatus } from "../error-facts.js";
+import { errorOf, type Facts, reasonOfStatus } from "../errors/error-facts.js";
 
 /** A detail of an error as protobuf packs it. */
 interface PackedDetail {

@@ -1,8 +1,8 @@
 import { A2AError } from "../../core/error.js";
 import { Gathered } from "../../core/gathered.js";
-import { clientError } from "../errors.js";
+import type { Stop } from "../calls/stop.js";
+import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
-import type { Stop } from "../stop.js";
 
 /** What a redirect that is not followed looks like to a page: it is not told where it leads to. */
 const HIDDEN_REDIRECT = 302;

@@ -1,6 +1,6 @@
 import { A2AError } from "../../core/error.js";
+import type { Stop } from "../calls/stop.js";
 import type { Platform, PlatformOptions } from "../platform.js";
-import type { Stop } from "../stop.js";
 import { lateTransport } from "../transport/late.js";
 import { fetchClient } from "./http.js";
 

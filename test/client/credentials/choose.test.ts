@@ -1,12 +1,11 @@
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Credential, Credentials } from "../../../src/client/credential.js";
 import { apiKey } from "../../../src/client/credentials/api-key.js";
 import { basic } from "../../../src/client/credentials/basic.js";
 import { bearer } from "../../../src/client/credentials/bearer.js";
-import { type ChooseOptions, chooseCredentials } from "../../../src/client/credentials/choose.js";
-import { clientCertificate } from "../../../src/client/credentials/client-certificate.js";
+import { type ChooseOptions, chooseCredentials, clientCertificate } from "../../../src/client/credentials/choose.js";
+import type { Credential, Credentials } from "../../../src/client/credentials/credential.js";
 
 const schemes = {
   key: { apiKeySecurityScheme: { location: "header", name: "X-Key" } },

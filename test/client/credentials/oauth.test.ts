@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Credential } from "../../../src/client/credential.js";
+import type { Credential } from "../../../src/client/credentials/credential.js";
 import {
   authorizationCode,
   clientCredentials,

@@ -1,7 +1,7 @@
 import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Credentials } from "../../../src/client/credential.js";
 import { type ChooseOptions, chooseCredentials } from "../../../src/client/credentials/choose.js";
+import type { Credentials } from "../../../src/client/credentials/credential.js";
 import { ShownCredentials } from "../../../src/client/credentials/shown.js";
 import type { HttpClient } from "../../../src/client/platform.js";
 import { A2AError } from "../../../src/core/error.js";

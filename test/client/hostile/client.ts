@@ -1,9 +1,9 @@
 // A program with little memory that calls servers, and says what became of each call.
 import { createClient } from "@connectrpc/connect";
 import { A2AService, type Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { clientError } from "../../../src/client/errors.js";
+import type { Binding } from "../../../src/client/discovery/interfaces.js";
+import { clientError } from "../../../src/client/errors/errors.js";
 import * as onNode from "../../../src/client/index.js";
-import type { Binding } from "../../../src/client/interfaces.js";
 import * as onWeb from "../../../src/client/web.js";
 import type { Kind } from "./server.js";
 

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../../src/agent/agent.js";
 import { reply } from "../../../src/agent/event.js";
-import { clientError, neverArrived } from "../../../src/client/errors.js";
+import { clientError, neverArrived } from "../../../src/client/errors/errors.js";
 import type { A2AError } from "../../../src/core/error.js";
 import { testTls } from "../../server/tls.js";
 import { cardJson } from "../card-server.js";

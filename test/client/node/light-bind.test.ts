@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { A2AService, Role } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { createTransport } from "../../../src/client/index.js";
-import { withLightBind } from "../../../src/client/node/light-bind.js";
+import { withLightBind } from "../../../src/client/node/sessions.js";
 import { atEnd, serve } from "../world.js";
 
 const { bind } = AsyncResource.prototype;

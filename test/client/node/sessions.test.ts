@@ -4,7 +4,7 @@ import { type AddressInfo, connect as connectTcp, createServer as createTcpServe
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { http2Client } from "../../../src/client/node/http2.js";
-import { reach } from "../../../src/client/node/reaching.js";
+import { reach } from "../../../src/client/node/platform.js";
 import { Sessions, type SessionTimes } from "../../../src/client/node/sessions.js";
 import type { HttpClient } from "../../../src/client/platform.js";
 import { atEnd } from "../world.js";

@@ -9,9 +9,9 @@ import {
   SendMessageRequestSchema,
   SendMessageResponseSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { clientError } from "../../../src/client/errors.js";
+import type { Binding } from "../../../src/client/discovery/interfaces.js";
+import { clientError } from "../../../src/client/errors/errors.js";
 import { createTransport } from "../../../src/client/index.js";
-import type { Binding } from "../../../src/client/interfaces.js";
 import { Closers } from "../../../src/client/node/connections.js";
 import { atEnd } from "../world.js";
 

@@ -5,7 +5,7 @@ import { ConnectError } from "@connectrpc/connect";
 import fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { clientError } from "../../../src/client/errors.js";
+import { clientError } from "../../../src/client/errors/errors.js";
 import { A2AError, type Reason } from "../../../src/core/error.js";
 import { clientOf, type Rpc, type Way, ways } from "./world.js";
 

@@ -9,7 +9,7 @@ import {
   type StreamResponse,
   TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { clientError, neverArrived } from "../../../src/client/errors.js";
+import { clientError, neverArrived } from "../../../src/client/errors/errors.js";
 import type { TransportSettings } from "../../../src/client/platform.js";
 import { A2AError } from "../../../src/core/error.js";
 import type { Server } from "../../../src/server/create-server.js";

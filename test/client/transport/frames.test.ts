@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Frames } from "../../../src/client/transport/frames.js";
+import { Frames } from "../../../src/client/transport/framed.js";
 
 describe("Frames", () => {
   it("give bytes of one kind, wherever they were cut", () => {

@@ -1,8 +1,8 @@
 import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../../src/agent/agent.js";
+import { CallParameters } from "../../../src/client/calls/parameters.js";
 import { nodePlatform } from "../../../src/client/node/platform.js";
-import { CallParameters } from "../../../src/client/parameters.js";
 import type { Platform, TransportSettings } from "../../../src/client/platform.js";
 import { jsonRpcTransport } from "../../../src/client/transport/jsonrpc.js";
 import { restTransport } from "../../../src/client/transport/rest.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { errorOfBody } from "../../../src/client/answer-errors.js";
+import { errorOfBody } from "../../../src/client/errors/answer-errors.js";
 import { A2AError, type Reason, reasons } from "../../../src/core/error.js";
 import { rest } from "../../../src/version/v0.3/rest.js";
 

@@ -1,0 +1,64 @@
+import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
+import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { over } from "../../core/over.js";
+import { checkCall, checkRequest, methodRules } from "./check.js";
+import { requestMessages } from "./routes.js";
+import { share } from "./stop.js";
+
+type Streaming = DescMethodStreaming<typeof SendMessageRequestSchema, typeof StreamResponseSchema>;
+type Events = AsyncIterable<MessageShape<typeof StreamResponseSchema>>;
+
+/**
+ * The methods of the protocol over a transport, as `createClient` of Connect makes them, but for one thing: who leaves the loop over a
+ * stream ends the call.
+ */
+export function callsOver(transport: Transport): Client<typeof A2AService> {
+  return makeAnyClient(A2AService, (method) =>
+    method.methodKind === "unary" ? unaryOver(transport, method) : streamOver(transport, method as Streaming),
+  ) as Client<typeof A2AService>;
+}
+
+function unaryOver(transport: Transport, method: DescMethodUnary) {
+  return async (input: MessageInitShape<typeof method.input>, options?: CallOptions) => {
+    checkCall(options, methodRules);
+    checkRequest(method.input, input);
+    const { signal, timeoutMs, headers, contextValues } = options ?? {};
+    const response = await transport.unary(method, signal, timeoutMs, headers, input, contextValues);
+    options?.onHeader?.(response.header);
+    options?.onTrailer?.(response.trailer);
+    return response.message;
+  };
+}
+
+function streamOver(transport: Transport, method: Streaming) {
+  return (input: MessageInitShape<Streaming["input"]>, options?: CallOptions): Events => {
+    checkCall(options, methodRules);
+    checkRequest(method.input, input);
+    return { [Symbol.asyncIterator]: () => events(transport, method, input, options ?? {}) };
+  };
+}
+
+async function* events(
+  transport: Transport,
+  method: Streaming,
+  input: MessageInitShape<Streaming["input"]>,
+  { signal, timeoutMs, headers, contextValues, onHeader, onTrailer }: CallOptions,
+): AsyncGenerator<MessageShape<Streaming["output"]>, void, undefined> {
+  const call = new AbortController();
+  const stop = (): void => call.abort(signal?.reason);
+  if (signal !== undefined) share(signal);
+  if (signal?.aborted === true) stop();
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    const asked = requestMessages([input]);
+    const response = await transport.stream(method, call.signal, timeoutMs, headers, asked, contextValues);
+    onHeader?.(response.header);
+    yield* response.message;
+    onTrailer?.(response.trailer);
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    // After the end there is nothing to stop any more.
+    call.abort(over);
+  }
+}

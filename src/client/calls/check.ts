@@ -1,0 +1,190 @@
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { invalid, type Violation } from "../../core/error.js";
+import { MESSAGE_LEVELS } from "../../core/nesting.js";
+import { unknownNames } from "../../core/unknown-names.js";
+import { holdsJsonObject } from "../../wire/field-rules.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import type { FollowOptions, SendOnceOptions, StreamOptions } from "./call-options.js";
+
+/** The most faults that an error names. */
+const MAX_TOLD = 10;
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The place of a value in a request. Its path is built for a fault alone. */
+interface Place {
+  readonly above: Place | undefined;
+  /** Of a member, or the index of an item. */
+  readonly name: string | number;
+  readonly level: number;
+}
+
+const top: Place = { above: undefined, name: "", level: 0 };
+
+/**
+ * Checks the types of a request's values before it is written, as callers without types give any: bindings would fail, or send something else.
+ *
+ * @throws A2AError with reason INVALID_PARAMS that names the fields
+ */
+export function checkRequest(desc: DescMessage, request: unknown): void {
+  const faults: Violation[] = [];
+  checkMessage(desc, request, top, faults);
+  if (faults.length > 0) throw invalid(faults.slice(0, MAX_TOLD));
+}
+
+function checkMessage(desc: DescMessage, message: unknown, place: Place, faults: Violation[]): void {
+  if (!isJsonObject(message)) {
+    return fault(faults, place, place.above === undefined ? "the request must be an object" : "must be an object");
+  }
+  if (place.level > MESSAGE_LEVELS) return fault(faults, place, "is nested too deep");
+  for (const field of desc.fields) {
+    const value = fieldOf(field, message);
+    // An initializer may have null for an absent field.
+    if (value === undefined || (value === null && message.$typeName === undefined)) continue;
+    checkField(field, value, { above: place, name: field.jsonName, level: place.level + 1 }, faults);
+    if (faults.length >= MAX_TOLD) return;
+  }
+}
+
+function fieldOf({ localName, oneof }: DescField, message: Values): unknown {
+  if (oneof === undefined) return message[localName];
+  const choice = message[oneof.localName];
+  return isJsonObject(choice) && choice.case === localName ? choice.value : undefined;
+}
+
+function checkField(field: DescField, value: unknown, place: Place, faults: Violation[]): void {
+  if (field.fieldKind === "list") {
+    if (!Array.isArray(value)) return fault(faults, place, "must be a list");
+    for (let i = 0; i < value.length && faults.length < MAX_TOLD; i++) {
+      checkValue(field, value[i], { above: place, name: i, level: place.level }, faults);
+    }
+  } else if (field.fieldKind === "map") {
+    if (!isJsonObject(value)) return fault(faults, place, "must be an object");
+    for (const name of Object.keys(value)) {
+      checkValue(field, value[name], { above: place, name, level: place.level }, faults);
+    }
+  } else checkValue(field, value, place, faults);
+}
+
+function checkValue(field: DescField, value: unknown, place: Place, faults: Violation[]): void {
+  if (field.message !== undefined) {
+    if (!holdsJsonObject(field)) return checkMessage(field.message, value, place, faults);
+    if (!isJsonObject(value)) return fault(faults, place, "must be an object");
+    return checkJson(value, place, faults);
+  }
+  const expected = field.scalar === undefined ? whole(value) : scalarFault(field.scalar, value);
+  const isInJson = field.parent.typeName === "google.protobuf.Value" && typeof value === "number";
+  if (expected !== undefined) fault(faults, place, `must be ${expected}`);
+  else if (isInJson && !Number.isFinite(value)) fault(faults, place, "must be a finite number");
+}
+
+/** Returns the type that a scalar should have; undefined if it has it. */
+function scalarFault(scalar: ScalarType, value: unknown): string | undefined {
+  switch (scalar) {
+    case ScalarType.STRING:
+      return typeof value === "string" ? undefined : "a text";
+    case ScalarType.BOOL:
+      return typeof value === "boolean" ? undefined : "true or false";
+    case ScalarType.BYTES:
+      return value instanceof Uint8Array ? undefined : "bytes (Uint8Array)";
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return typeof value === "number" ? undefined : "a number";
+    default:
+      return typeof value === "bigint" ? undefined : whole(value);
+  }
+}
+
+const whole = (value: unknown): string | undefined => (Number.isSafeInteger(value) ? undefined : "a whole number");
+
+/** A value that JSON has. */
+function checkJson(value: unknown, place: Place, faults: Violation[]): void {
+  if (faults.length >= MAX_TOLD || value === null || typeof value === "string" || typeof value === "boolean") return;
+  if (typeof value === "number")
+    return Number.isFinite(value) ? undefined : fault(faults, place, "must be a finite number");
+  if (typeof value !== "object") return fault(faults, place, `must be a value of JSON, not of type ${typeof value}`);
+  const level = place.level + 2;
+  if (level > MESSAGE_LEVELS) return fault(faults, place, "is nested too deep");
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) checkJson(value[i], { above: place, name: i, level }, faults);
+    return;
+  }
+  for (const [name, each] of Object.entries(value)) {
+    if (each !== undefined) checkJson(each, { above: place, name, level }, faults);
+  }
+}
+
+function fault(faults: Violation[], place: Place, description: string): void {
+  faults.push({ field: pathOf(place), description });
+}
+
+function pathOf({ above, name }: Place): string {
+  const path = above === undefined ? "" : pathOf(above);
+  if (typeof name === "number") return `${path}[${name}]`;
+  return path === "" ? name : `${path}.${name}`;
+}
+
+/** The values that an option may have. Every option may be left out. */
+type Rule = "any" | "time" | "positive" | "whole";
+
+const ofCalls = { signal: "any", timeoutMs: "time", headers: "any", skill: "any" } as const;
+
+const ofSends = {
+  ...ofCalls,
+  acceptedOutputModes: "any",
+  historyLength: "whole",
+  metadata: "any",
+  pushNotification: "any",
+  idempotencyKey: "any",
+} as const;
+
+const ofFollows = { ...ofCalls, stallMs: "positive", afterGeneration: "whole", maxTaskBytes: "positive" } as const;
+
+/** Options of `send`. */
+export const sendRules: Readonly<Record<keyof SendOnceOptions, Rule>> = { ...ofSends, returnImmediately: "any" };
+/** Options of `follow`. */
+export const followRules: Readonly<Record<keyof FollowOptions, Rule>> = ofFollows;
+/** Options of `stream`. */
+export const streamRules: Readonly<Record<keyof StreamOptions, Rule>> = { ...ofSends, ...ofFollows };
+/** Options of the methods of the protocol: those of Connect. */
+export const methodRules: Readonly<Record<string, Rule>> = {
+  signal: "any",
+  timeoutMs: "time",
+  headers: "any",
+  onHeader: "any",
+  onTrailer: "any",
+  contextValues: "any",
+};
+
+/** @throws A2AError with reason INVALID_PARAMS for an option that is not known, and for a number that cannot be meant */
+export function checkCall(options: object | undefined, rules: Readonly<Record<string, Rule>>): void {
+  if (options === undefined) return;
+  let faults: Violation[] | undefined;
+  for (const name in options) {
+    const description = faultOf(name, (options as Readonly<Record<string, unknown>>)[name], rules);
+    if (description !== undefined) faults = [...(faults ?? []), description];
+  }
+  if (faults !== undefined) throw invalid(faults);
+}
+
+function faultOf(name: string, value: unknown, rules: Readonly<Record<string, Rule>>): Violation | undefined {
+  if (!Object.hasOwn(rules, name)) {
+    const [description = ""] = unknownNames("the option ", [name], Object.keys(rules));
+    return { field: "", description };
+  }
+  const rule = rules[name];
+  if (rule === "any" || value === undefined) return undefined;
+  const isNumber = typeof value === "number" && value >= 0;
+  if (rule === "time" && isNumber) return undefined;
+  if (rule === "positive" && isNumber && value > 0) return undefined;
+  if (rule === "whole" && isNumber && Number.isSafeInteger(value)) return undefined;
+  return { field: name, description: `is ${shown(value)}, not ${expected[rule as Exclude<Rule, "any">]}` };
+}
+
+const shown = (value: unknown): string => (typeof value === "number" ? `${value}` : `of type ${typeof value}`);
+
+const expected = {
+  time: "a number of milliseconds from 0, which is no limit",
+  positive: "a number above 0",
+  whole: "a whole number from 0",
+} as const;

@@ -1,0 +1,61 @@
+import { A2AError } from "../../core/error.js";
+import { pause } from "../../core/pause.js";
+import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
+import type { CallOptions } from "./call-options.js";
+import { givenUp } from "./retry.js";
+import { share } from "./stop.js";
+
+/** How long a call that has several attempts may go on: until its caller ends it, or its time is up. */
+export class Lifetime {
+  readonly #signal: AbortSignal | undefined;
+  readonly #controller: AbortController = new AbortController();
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #stop = (): void => this.#controller.abort(this.#signal?.reason);
+
+  constructor({ signal, timeoutMs }: CallOptions) {
+    this.#signal = signal;
+    if (signal !== undefined) share(signal);
+    if (signal?.aborted === true) this.#stop();
+    else signal?.addEventListener("abort", this.#stop, { once: true });
+    if (timeoutMs === undefined || timeoutMs <= 0 || timeoutMs > MAX_TIMEOUT_MS) return;
+    this.#timer = setTimeout(() => this.#controller.abort(late()), timeoutMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get isOver(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  /** @throws A2AError CANCELLED or DEADLINE_EXCEEDED when it is over */
+  check(): void {
+    if (this.isOver) throw this.failure();
+  }
+
+  /** The error that says how it ended. */
+  failure(): A2AError {
+    return givenUp(this.#controller.signal);
+  }
+
+  /** Waits, or until it is over. */
+  async pause(ms: number): Promise<void> {
+    if (!this.isOver) await pause(ms, this.#controller.signal);
+  }
+
+  /** Lets go of the caller's signal and of the timer. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener("abort", this.#stop);
+  }
+}
+
+const late = (): A2AError => new A2AError("DEADLINE_EXCEEDED", "The call did not end in time; what it began goes on.");
+
+/** Options of the rest of a call that began then, by `performance.now()`. */
+export function since<T extends CallOptions>(startedAt: number, options: T): T {
+  const { timeoutMs = 0 } = options;
+  if (timeoutMs <= 0) return options;
+  return { ...options, timeoutMs: Math.max(1, Math.ceil(startedAt + timeoutMs - performance.now())) };
+}

@@ -1,0 +1,120 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type Message,
+  MessageSchema,
+  type Part,
+  PartSchema,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { invalid } from "../../core/error.js";
+import { newId } from "../../core/ids.js";
+import type { PartInput } from "../../task/part-input.js";
+import { jsonReader } from "../../wire/json-reader.js";
+import type { SendOptions } from "./call-options.js";
+import { checkRequest } from "./check.js";
+
+const readData = jsonReader(ValueSchema);
+
+/** A message: a text, parts, parts with more fields, or a protobuf message. */
+export type MessageInput = string | readonly PartInput[] | MessageFields | Message;
+
+/** A message with all fields that a caller may set (specification 4.1.4). */
+export interface MessageFields {
+  readonly parts: string | readonly PartInput[];
+  /** Conversation that it belongs to. Left out: that of the task, or a new one. */
+  readonly contextId?: string;
+  /** Task that it goes on with. Left out: a new one. */
+  readonly taskId?: string;
+  readonly referenceTaskIds?: readonly string[];
+  readonly metadata?: JsonObject;
+  /** URIs of extensions that contributed to the message (specification 4.6.2). */
+  readonly extensions?: readonly string[];
+  /** Left out: a new one. */
+  readonly messageId?: string;
+}
+
+/** Where a message belongs that does not say it itself. */
+export interface MessagePlace {
+  readonly contextId?: string | undefined;
+  readonly taskId?: string | undefined;
+}
+
+/** A caller's input as a Message of the role `user`. */
+export function messageOf(input: MessageInput, place: MessagePlace = {}): Message {
+  if (isMessage(input)) return input;
+  const fields: MessageFields = isFields(input) ? input : { parts: input };
+  checkParts(input, fields.parts);
+  const message = create(MessageSchema);
+  message.messageId = fields.messageId ?? newId();
+  message.contextId = fields.contextId ?? place.contextId ?? "";
+  message.taskId = fields.taskId ?? place.taskId ?? "";
+  message.role = Role.USER;
+  message.parts = typeof fields.parts === "string" ? [partOf({ text: fields.parts })] : fields.parts.map(partOf);
+  if (fields.metadata !== undefined) message.metadata = fields.metadata;
+  if (fields.extensions !== undefined) message.extensions = copied(fields.extensions);
+  if (fields.referenceTaskIds !== undefined) message.referenceTaskIds = copied(fields.referenceTaskIds);
+  return message;
+}
+
+/** A copy of a list; anything else is refused when the request is checked. */
+const copied = (list: readonly string[]): string[] => (Array.isArray(list) ? [...list] : (list as unknown as string[]));
+
+/** The request that sends a message. */
+export function requestOf(message: Message, options: SendOptions, returnImmediately: boolean): SendMessageRequest {
+  const configuration = {
+    returnImmediately,
+    acceptedOutputModes: copied(options.acceptedOutputModes ?? []),
+    ...(options.historyLength !== undefined && { historyLength: options.historyLength }),
+    ...(options.pushNotification !== undefined && { taskPushNotificationConfig: options.pushNotification }),
+  };
+  checkRequest(SendMessageRequestSchema, { configuration });
+  const request = create(SendMessageRequestSchema, { configuration });
+  request.message = message;
+  if (options.metadata !== undefined) request.metadata = options.metadata;
+  return request;
+}
+
+function isMessage(input: MessageInput): input is Message {
+  return typeof input === "object" && input !== null && "$typeName" in input;
+}
+
+function isFields(input: Exclude<MessageInput, Message>): input is MessageFields {
+  return typeof input === "object" && input !== null && !Array.isArray(input);
+}
+
+/** @throws A2AError with reason INVALID_PARAMS for what callers without types give that is no message */
+function checkParts(input: MessageInput, parts: MessageFields["parts"]): void {
+  if (typeof parts === "string") return;
+  if (!Array.isArray(parts)) {
+    const field = typeof input === "object" && input !== null ? "parts" : "message";
+    const description =
+      "is neither a text nor a list of parts: a message is one of them, or an object with them as parts";
+    throw invalid([{ field, description }]);
+  }
+  const index = parts.findIndex((part) => !contents.some((name) => isSet(part, name)));
+  if (index < 0) return;
+  throw invalid([{ field: `parts[${index}]`, description: `has none of what parts have: ${contents.join(", ")}` }]);
+}
+
+const contents = ["text", "data", "raw", "url"];
+
+const isSet = (part: unknown, name: string): boolean => typeof part === "object" && part !== null && name in part;
+
+function partOf(input: PartInput): Part {
+  const part = create(PartSchema);
+  part.content = contentOf(input);
+  part.mediaType = input.mediaType ?? "";
+  part.filename = input.filename ?? "";
+  if (input.metadata !== undefined) part.metadata = input.metadata;
+  return part;
+}
+
+function contentOf(input: PartInput): Part["content"] {
+  if ("text" in input) return { case: "text", value: input.text };
+  if ("raw" in input) return { case: "raw", value: input.raw };
+  if ("url" in input) return { case: "url", value: input.url };
+  return { case: "data", value: readData(input.data) };
+}

@@ -1,0 +1,67 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+import { EXTENSIONS_PARAMETER, parseExtensions, VERSION_PARAMETER } from "../../wire/service-params.js";
+import type { RequestHeaders } from "../transport/request-headers.js";
+
+/** What every call of an interface carries. */
+export interface Parameters {
+  /** `Major.Minor`; undefined where calls of the version do not name it. */
+  readonly version: string | undefined;
+  /** The header that names extensions, undefined where the version has none. */
+  readonly header: string | undefined;
+  /** For requests that name none; empty: none. */
+  readonly tenant: string;
+  /** URIs of extensions that are asked for; a call may add others. */
+  readonly extensions: readonly string[];
+}
+
+/** Puts the version, the extensions and the tenant onto a call (specification 3.2.6, 3.6.1, 4.4.6, 4.6.1); what a call says itself stands. */
+export class CallParameters {
+  readonly #version: string | undefined;
+  readonly #name: string | undefined;
+  readonly #tenant: string;
+  readonly #extensions: string;
+
+  constructor({ version, header, tenant, extensions }: Parameters) {
+    this.#version = version;
+    this.#name = header?.toLowerCase();
+    this.#tenant = tenant;
+    this.#extensions = extensions.join(",");
+  }
+
+  addTo(headers: RequestHeaders): void {
+    if (this.#version !== undefined && !headers.has(VERSION_PARAMETER)) headers.set(VERSION_PARAMETER, this.#version);
+    const added = headers.get(EXTENSIONS_PARAMETER) ?? undefined;
+    const own = this.#extensions;
+    if (added === undefined && own === "") return;
+    if (this.#name !== EXTENSIONS_PARAMETER) headers.delete(EXTENSIONS_PARAMETER);
+    if (this.#name === undefined) return;
+    const all = added === undefined ? own : own === "" ? added : parseExtensions(`${own},${added}`).join(",");
+    headers.set(this.#name, all);
+  }
+
+  /** A copy where the tenant is missing: the request is its caller's. */
+  withTenant<M extends Message>(desc: DescMessage, message: M): M {
+    if (this.#tenant === "" || desc.field.tenant === undefined) return message;
+    if ((message as { tenant?: string }).tenant !== "") return message;
+    return Object.assign(Object.create(Object.getPrototypeOf(message)), message, { tenant: this.#tenant });
+  }
+}
+
+/** The same for transports whose parameters come last, behind their caller's interceptors. */
+export function parametersLast(parameters: CallParameters): Interceptor {
+  return (next) => (request) => {
+    parameters.addTo(request.header);
+    const { input } = request.method;
+    if (!request.stream) return next({ ...request, message: parameters.withTenant(input, request.message) });
+    return next({ ...request, message: withTenants(parameters, input, request.message) });
+  };
+}
+
+async function* withTenants<M extends Message>(
+  parameters: CallParameters,
+  desc: DescMessage,
+  messages: AsyncIterable<M>,
+): AsyncIterable<M> {
+  for await (const message of messages) yield parameters.withTenant(desc, message);
+}

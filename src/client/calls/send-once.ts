@@ -1,0 +1,50 @@
+import type { SendMessageRequest, SendMessageResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { newId } from "../../core/ids.js";
+import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
+import { clientError, isArrivalUnknown, unknownArrival } from "../errors/errors.js";
+import { type GivenHeaders, ownHeader } from "../transport/request-headers.js";
+import { ofSkill, type SendOptions } from "./call-options.js";
+import type { ClientCore } from "./core.js";
+import type { Lifetime } from "./lifetime.js";
+
+/** The idempotency key of a send: its caller's, or one of its own where the agent declares that it keeps them. */
+export function keyOf(core: ClientCore, { idempotencyKey }: SendOptions): string | undefined {
+  return idempotencyKey ?? (core.idempotent ? newId() : undefined);
+}
+
+/**
+ * Makes the call that sends a message and has one answer.
+ * @param life undefined for a call that its caller cannot end
+ * @throws A2AError that says what is known of the message where it may have arrived
+ */
+export async function sendOnce(
+  core: ClientCore,
+  request: SendMessageRequest,
+  options: SendOptions,
+  life: Lifetime | undefined,
+  key: string | undefined = keyOf(core, options),
+): Promise<SendMessageResponse> {
+  const headers = key === undefined ? options.headers : withKey(options, key);
+  life?.check();
+  try {
+    return await core.rpc.sendMessage(request, {
+      ...(life !== undefined && { signal: life.signal }),
+      ...(headers !== undefined && { headers }),
+      // A time of the caller's own, which `life` keeps, takes the place of `sendTimeoutMs`; the agent is told of it.
+      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+      ...ofSkill(options.skill),
+    });
+  } catch (error) {
+    if (life?.isOver !== true) throw error;
+    const over = life.failure();
+    const hasLeft = over.reason === "DEADLINE_EXCEEDED" || isArrivalUnknown(clientError(error));
+    throw hasLeft ? unknownArrival(over, { key, isRepeatable: core.idempotent }) : over;
+  }
+}
+
+function withKey({ headers: given, idempotencyKey }: SendOptions, key: string): GivenHeaders {
+  if (given === undefined && idempotencyKey === undefined) return ownHeader(IDEMPOTENCY_KEY, key);
+  const headers = new Headers(given);
+  headers.set(IDEMPOTENCY_KEY, key);
+  return headers;
+}

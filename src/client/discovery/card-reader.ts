@@ -1,0 +1,191 @@
+import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { utf8Of } from "../../core/bytes.js";
+import { A2AError, type Violation } from "../../core/error.js";
+import { latePart } from "../../core/late-part.js";
+import { loaded, olderVersions } from "../../version/callable.js";
+import { PROTOCOL_VERSION } from "../../version/v1.js";
+import { excessOfJson } from "../../wire/count-values.js";
+import { jsonReader } from "../../wire/json-reader.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { setOwn } from "../../wire/json-value.js";
+
+/** Members without which nobody can be called, or not safely. */
+const essential = new Set(["supportedInterfaces", "capabilities", "securitySchemes", "securityRequirements"]);
+
+/** Of what is wrong so much is told. */
+const MAX_TOLD = 5;
+
+/** The most values in a card. An empty one takes some hundred times its own bytes in memory. */
+const MAX_VALUES = 50_000;
+
+const read = jsonReader(AgentCardSchema);
+const theOlderCard = latePart(() => import("../../version/older-card.js"));
+
+/** A card that was read. */
+interface ReadCard {
+  readonly card: AgentCard;
+  /** It has the shape of a version before 1.0. */
+  readonly isOlder: boolean;
+  /** It names no version, and which of the earlier ones it is of is a guess. */
+  readonly isGuessed: boolean;
+}
+
+/**
+ * The card in a JSON text of any maker. What is unknown is ignored, what is missing is empty. A part that is not of the contract's form is
+ * left out, unless calls depend on it.
+ *
+ * @param where it is from, for errors
+ * @param version that of a card which names none, as its reader knows it
+ * @throws A2AError with reason VERSION_NOT_SUPPORTED for a card of a version of A2A that is not spoken here; INVALID_AGENT_RESPONSE for
+ * what is no card
+ */
+export async function readCard(text: string, where: string, version?: string): Promise<ReadCard> {
+  checkValues(text, where);
+  const json = parsed(text, where);
+  const isOlder = !hasInterfaces(json);
+  const isNameless = isOlder && (typeof json.protocolVersion !== "string" || json.protocolVersion.trim() === "");
+  const isGuessed = isNameless && version === undefined;
+  const named = isNameless && version !== undefined ? { protocolVersion: version } : {};
+  const cardJson = isOlder ? await olderCardJson({ ...json, ...named }, where) : json;
+  try {
+    return { card: read(cardJson), isOlder, isGuessed };
+  } catch (error) {
+    if (!(error instanceof A2AError)) throw error;
+    // What is read may be changed by it.
+    const again = parsed(text, where);
+    const rest = isOlder ? await olderCardJson({ ...again, ...named }, where) : again;
+    return { card: readRest(rest, error, where), isOlder, isGuessed };
+  }
+}
+
+/** Cards for several versions have what older ones read beside it. */
+function hasInterfaces(json: Readonly<Record<string, unknown>>): boolean {
+  const listed = [json.supportedInterfaces, json.supported_interfaces].find(Array.isArray);
+  return listed !== undefined && (listed.length > 0 || typeof json.url !== "string");
+}
+
+async function olderCardJson(
+  json: Readonly<Record<string, unknown>>,
+  where: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const { olderCard } = await loaded(theOlderCard());
+  const card = olderCard(json);
+  if (card === undefined) throw notACard(json, where);
+  return card;
+}
+
+function readRest(json: Readonly<Record<string, unknown>>, error: A2AError, where: string): AgentCard {
+  const broken = new Set(error.violations.map(memberOf));
+  const rest = Object.fromEntries(Object.entries(json).filter(([name]) => !broken.has(camelCase(name))));
+  const needed = error.violations.filter((violation) => essential.has(memberOf(violation)));
+  if (needed.length > 0 || broken.has("")) throw malformed(where, needed.length > 0 ? needed : error.violations, error);
+  try {
+    return read(rest);
+  } catch (cause) {
+    throw malformed(where, cause instanceof A2AError ? cause.violations : [], cause);
+  }
+}
+
+/** The member of the card that a violation is in. */
+const memberOf = ({ field }: Violation): string => camelCase(/^[^.[]*/.exec(field)?.[0] ?? "");
+
+const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Judges a card before it is parsed. */
+function checkValues(text: string, where: string): void {
+  const excess = excessOfJson(utf8Of(text), MAX_VALUES);
+  if (excess === undefined) return;
+  const what = excess === "values" ? `has more than ${MAX_VALUES} values` : "nests too deep";
+  throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it ${what}.`);
+}
+
+function parsed(text: string, where: string): Record<string, unknown> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it is no JSON.`, { cause });
+  }
+  if (!isJsonObject(json))
+    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it is no JSON object.`);
+  mendSecurity(json);
+  return json;
+}
+
+/** What not even a card before 1.0 can be, which had one `url`. */
+function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AError {
+  if (typeof json.url !== "string") {
+    const what =
+      typeof json.protocolVersion === "string" ? "neither supportedInterfaces nor a url" : "no supportedInterfaces";
+    const message = `${where} is no agent card: it has ${what}.`;
+    return new A2AError("INVALID_AGENT_RESPONSE", message);
+  }
+  const said = typeof json.protocolVersion === "string" ? json.protocolVersion.slice(0, 32) : "";
+  return versionNotSupported(where, said === "" ? [] : [said]);
+}
+
+/**
+ * @param spoken the versions of the agent, as its card names them; none: one before cards named theirs
+ * @param wanted the only one that its caller speaks; undefined: all that there are
+ */
+export function versionNotSupported(where: string, spoken: readonly string[], wanted?: string): A2AError {
+  const shown = spoken.length === 0 ? "a version of A2A before 1.0" : `A2A ${spoken.join(", ")}`;
+  const ours = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)].join(", ");
+  const rest = wanted === undefined ? `; this client speaks ${ours}` : `, not ${wanted} (version)`;
+  const message = `The agent of ${where.replace(/^The /, "the ")} speaks ${shown}${rest}.`;
+  const metadata = {
+    requestedVersion: wanted ?? PROTOCOL_VERSION,
+    ...(spoken.length > 0 ? { supportedVersions: spoken.join(", ") } : {}),
+  };
+  return new A2AError("VERSION_NOT_SUPPORTED", message, { metadata });
+}
+
+function malformed(where: string, violations: readonly Violation[], cause: unknown): A2AError {
+  const told = violations.slice(0, MAX_TOLD).map(({ field, description }) => `${field} ${description}`);
+  const message = `${where} is no agent card that can be used: ${told.join("; ")}.`;
+  return new A2AError("INVALID_AGENT_RESPONSE", message, { violations, cause });
+}
+
+type Json = Record<string, unknown>;
+
+/*
+ * What a caller has to show, as libraries write it that do not keep to the JSON of the contract. Without it their agents could not be
+ * called at all, or would be called without credentials. Anything else is left as it is.
+ */
+
+/** Puts what says who may call an agent into the form of the contract, in a card that is this function's to change. */
+export function mendSecurity(card: Json): void {
+  const { securitySchemes, skills } = card;
+  if (isJsonObject(securitySchemes)) card.securitySchemes = mapped(securitySchemes, mendScheme);
+  mendRequirements(card);
+  if (Array.isArray(skills)) for (const skill of skills) if (isJsonObject(skill)) mendRequirements(skill);
+}
+
+/** a2a-go 2.3 has the scopes of a scheme in a list, where the contract has an object with a list. */
+function mendRequirements(holder: Json): void {
+  const { securityRequirements } = holder;
+  if (!Array.isArray(securityRequirements)) return;
+  for (const each of securityRequirements) {
+    if (!isJsonObject(each) || !isJsonObject(each.schemes)) continue;
+    each.schemes = mapped(each.schemes, (scopes) => (Array.isArray(scopes) ? { list: scopes } : scopes));
+  }
+}
+
+/** `@a2a-js/sdk` 1.3 writes the card as it has it in memory, with `{ "scheme": { "$case": "x", "value": … } }` for `{ "x": … }`. */
+function mendScheme(json: unknown): unknown {
+  const scheme = chosen(json, "scheme");
+  if (!isJsonObject(scheme) || !isJsonObject(scheme.oauth2SecurityScheme)) return scheme;
+  const oauth2 = scheme.oauth2SecurityScheme;
+  return { ...scheme, oauth2SecurityScheme: { ...oauth2, flows: chosen(oauth2.flows, "flow") } };
+}
+
+function chosen(json: unknown, member: string): unknown {
+  const choice = isJsonObject(json) ? json[member] : undefined;
+  return isJsonObject(choice) && typeof choice.$case === "string" ? { [choice.$case]: choice.value } : json;
+}
+
+function mapped(json: Json, map: (value: unknown) => unknown): Json {
+  const result: Json = {};
+  for (const [name, value] of Object.entries(json)) setOwn(result, name, map(value));
+  return result;
+}

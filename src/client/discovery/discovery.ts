@@ -1,0 +1,277 @@
+import { isMessage } from "@bufbuild/protobuf";
+import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { A2AError, invalid } from "../../core/error.js";
+import { olderCardPaths } from "../../version/callable.js";
+import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import { givenUp, isPassing, orAborted, pause, waitMs } from "../calls/retry.js";
+import type { CardOrigin } from "../credentials/credential-hosts.js";
+import { deltaSeconds } from "../errors/error-facts.js";
+import type { ClientLimits } from "../limits.js";
+import type { HttpAnswer, HttpClient } from "../platform.js";
+import { type CardCache, freshForMs, type KeptCard } from "./card-cache.js";
+import { readCard } from "./card-reader.js";
+
+/** An agent to connect to: a URL, a card, its JSON, or JSON text. */
+export type CardSource = string | URL | AgentCard | object;
+
+/** Result of verifying a card's signatures, as `verifyCard` of `parley-a2a/card` returns it. */
+export interface VerifiedCard {
+  /** Whether at least one signature is valid. */
+  readonly verified: boolean;
+  /** The card as the signatures vouch for it. */
+  readonly card: AgentCard;
+  /** Why each of them is not valid. */
+  readonly signatures: readonly { readonly why: string }[];
+  /** Places of members that no valid signature covers. A card of a version before 1.0 is used only where this is empty. */
+  readonly uncovered?: readonly string[];
+}
+
+/** Headers, by their names. */
+export type HeaderFields = Headers | Readonly<Record<string, string>>;
+
+/** Options for finding a card. */
+export interface CardOptions {
+  /** Sent with the request for the card alone, and not to another origin that it is redirected to. */
+  readonly headers?: HeaderFields;
+  /** Where fetched cards are kept. Default: one for all calls of `connect` without `headers`, `tls` and `fetch`. False: nowhere. */
+  readonly cache?: CardCache | false;
+  /**
+   * Verifies the card as it was received, and with it whom its interfaces belong to; a card that it does not accept is not used:
+   * `verify: (card) => verifyCard(card, { keys })` with `verifyCard` of `parley-a2a/card`.
+   */
+  readonly verify?: (card: string) => Promise<VerifiedCard>;
+}
+
+/** What finding a card needs. */
+export interface Finding {
+  readonly http: HttpClient;
+  readonly options: CardOptions;
+  readonly cache: CardCache | undefined;
+  readonly limits: ClientLimits;
+  readonly signal: AbortSignal | undefined;
+  /** That of a card which names none. */
+  readonly version?: string | undefined;
+}
+
+/** A card that was found. */
+export interface FoundCard extends CardOrigin {
+  readonly card: AgentCard;
+  /** Where it was in the end; undefined for one that was given. */
+  readonly url: string | undefined;
+  /** It names no version, and which of the earlier ones it is of is a guess. */
+  readonly isGuessed: boolean;
+}
+
+const write = jsonWriter(AgentCardSchema);
+
+/**
+ * Finds a card (specification 8.2, 8.6): at the well-known path below a URL, or at the URL itself where that names a file or has no card
+ * below it; or takes the one that was given.
+ *
+ * @throws A2AError: INVALID_PARAMS for no URL; UNAVAILABLE where nobody answers; UNAUTHENTICATED and PERMISSION_DENIED as the server
+ * says; VERSION_NOT_SUPPORTED for one of an earlier version; INVALID_AGENT_RESPONSE for what is no card, is too large, redirects too often,
+ * or has signatures that are not accepted; DEADLINE_EXCEEDED; CANCELLED.
+ */
+export async function findCard(source: CardSource, finding: Finding): Promise<FoundCard> {
+  const { limits, signal } = finding;
+  if (isAborted(signal)) throw givenUp(signal);
+  const deadline = AbortSignal.timeout(limits.cardTimeoutMs);
+  const either = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+  try {
+    return await orAborted(find(source, { ...finding, signal: either }), either);
+  } catch (error) {
+    if (isAborted(signal)) throw givenUp(signal);
+    if (!deadline.aborted) throw error;
+    const message = `The agent's card was not found within ${limits.cardTimeoutMs} ms.`;
+    throw new A2AError("DEADLINE_EXCEEDED", message, { cause: error });
+  }
+}
+
+const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
+
+async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
+  const isVerified = finding.options.verify !== undefined;
+  const origin = { asked: undefined, url: undefined, isVerified };
+  if (isMessage(source, AgentCardSchema)) {
+    return { ...origin, card: await verified(source, "The card", finding.options), isGuessed: false };
+  }
+  const given = textOf(source);
+  if (given !== undefined) return { ...origin, ...(await accepted(given, "The card", finding)) };
+  const url = urlOf(source as string | URL);
+  const { text, url: from } = await received(url, finding);
+  return { ...(await accepted(text, from, finding)), asked: url.href, url: from, isVerified };
+}
+
+/** A card that was not received as a text of its own, as the caller's `verify` accepts it. */
+export async function verified(card: AgentCard, where: string, { verify }: CardOptions): Promise<AgentCard> {
+  return verify === undefined ? card : vouchedFor(where, await verify(write(card)));
+}
+
+/** A card's JSON, where it was given; undefined for what has to be a URL. */
+function textOf(source: CardSource): string | undefined {
+  if (source instanceof URL) return undefined;
+  if (typeof source === "string") return source.trimStart().startsWith("{") ? source : undefined;
+  if (isJsonObject(source)) return JSON.stringify(source);
+  throw invalid([{ field: "", description: "the agent is neither a URL nor a card" }]);
+}
+
+function urlOf(source: string | URL): URL {
+  const url = URL.canParse(String(source)) ? new URL(source) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  const shown = String(source).slice(0, 200);
+  throw invalid([{ field: "", description: `${JSON.stringify(shown)} is no absolute http or https URL` }]);
+}
+
+async function accepted(
+  text: string,
+  where: string,
+  { options, version }: Finding,
+): Promise<Pick<FoundCard, "card" | "isGuessed">> {
+  const { card, isOlder, isGuessed } = await readCard(text, where, version);
+  if (options.verify === undefined) return { card, isGuessed };
+  const outcome = await options.verify(text);
+  if (!isOlder) return { card: vouchedFor(where, outcome), isGuessed };
+  vouchedFor(where, outcome);
+  // What was verified is the text: one who knows cards of 1.0 alone cannot say what an older one means.
+  if (outcome.uncovered?.length === 0) return { card, isGuessed };
+  const parts = outcome.uncovered?.slice(0, 8).join(", ") ?? "which parts of it, nobody says";
+  const message = `${where} is the card of an older version of A2A whose signature does not cover all of it: ${parts}.`;
+  throw new A2AError("INVALID_AGENT_RESPONSE", message);
+}
+
+function vouchedFor(where: string, { verified: isVerified, card, signatures }: VerifiedCard): AgentCard {
+  if (isVerified) return card;
+  const why = signatures.map((each) => each.why).join("; ");
+  const found = signatures.length === 0 ? "it has none" : why.slice(0, 500);
+  throw new A2AError("INVALID_AGENT_RESPONSE", `${where} has no signature that is trusted: ${found}.`);
+}
+
+interface Received {
+  readonly text: string;
+  readonly url: string;
+}
+
+/** Where there is no card below a URL, there may be one where older versions have it, or the URL itself may be one's. */
+async function received(url: URL, finding: Finding): Promise<Received> {
+  if (/\.json$/i.test(url.pathname)) return fetched(url.href, finding);
+  let missing: NoCardError | undefined;
+  for (const path of [WELL_KNOWN_PATH, ...olderCardPaths]) {
+    const below = new URL(url);
+    below.pathname = url.pathname.replace(/\/*$/, path);
+    below.hash = "";
+    try {
+      return await fetched(below.href, finding);
+    } catch (error) {
+      if (!(error instanceof NoCardError)) throw error;
+      missing ??= error;
+    }
+  }
+  if (url.pathname === "/") throw missing;
+  return await fetched(url.href, finding).then(
+    (other) => (other.text.trimStart().startsWith("{") ? other : Promise.reject(missing)),
+    () => Promise.reject(missing),
+  );
+}
+
+/** There is nothing at a URL. */
+class NoCardError extends A2AError {}
+
+/** With further attempts where it can be had later. */
+async function fetched(url: string, finding: Finding): Promise<Received> {
+  const { limits, signal } = finding;
+  for (let failures = 1; ; failures++) {
+    try {
+      return await followed(url, finding);
+    } catch (error) {
+      if (!(error instanceof A2AError) || !isPassing(error) || failures >= limits.maxAttempts) throw error;
+      const ms = waitMs(failures, error, limits);
+      if (ms === undefined) throw error;
+      await pause(ms, signal);
+    }
+  }
+}
+
+async function followed(first: string, finding: Finding): Promise<Received> {
+  const { limits } = finding;
+  let url = first;
+  let headers = new Headers(finding.options.headers);
+  for (let redirects = 0; redirects <= limits.maxCardRedirects; redirects++) {
+    const text = await asked(url, headers, finding);
+    if (typeof text === "string") return { text, url };
+    const next = redirected(url, text.location);
+    // What was meant for one server is not another's business.
+    if (new URL(next).origin !== new URL(url).origin) headers = new Headers();
+    url = next;
+  }
+  throw new A2AError(
+    "INVALID_AGENT_RESPONSE",
+    `The card at ${first} is redirected more than ${limits.maxCardRedirects} times.`,
+  );
+}
+
+function redirected(url: string, location: string | null): string {
+  const next = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined;
+  const isDowngrade = url.startsWith("https:") && next?.protocol === "http:";
+  if (next !== undefined && /^https?:$/.test(next.protocol) && !isDowngrade) return next.href;
+  const where = isDowngrade ? `from https to ${next?.protocol ?? ""}` : "to no URL of http or https";
+  throw new A2AError("INVALID_AGENT_RESPONSE", `The card at ${url} is redirected ${where}.`);
+}
+
+/** The text at a URL, from the cache where that may be used, or where it is redirected to. */
+async function asked(url: string, own: Headers, finding: Finding): Promise<string | { location: string | null }> {
+  const { http, cache, limits, signal } = finding;
+  const key = `${url}\n${JSON.stringify([...own])}`;
+  const kept = cache?.get(key);
+  if (kept !== undefined && performance.now() < kept.freshUntil) return kept.text;
+  const headers = new Headers(own);
+  if (!headers.has("accept")) headers.set("accept", "application/json");
+  if (kept?.etag !== undefined) headers.set("if-none-match", kept.etag);
+  else if (kept?.lastModified !== undefined) headers.set("if-modified-since", kept.lastModified);
+  const answer = await http({ url, method: "GET", headers, ...(signal === undefined ? {} : { signal }) });
+  const { status } = answer;
+  if (status === 304 && kept !== undefined) {
+    answer.cancel();
+    keep(cache, key, answer, { ...kept, etag: answer.headers.get("etag") ?? kept.etag }, limits);
+    return kept.text;
+  }
+  if (status === 200) {
+    const text = await answer.text(limits.maxCardBytes);
+    const { headers: said } = answer;
+    const etag = said.get("etag") ?? undefined;
+    keep(cache, key, answer, { text, etag, lastModified: said.get("last-modified") ?? undefined }, limits);
+    return text;
+  }
+  answer.cancel();
+  if ([301, 302, 303, 307, 308].includes(status)) return { location: answer.headers.get("location") };
+  throw refusal(url, answer);
+}
+
+function keep(
+  cache: CardCache | undefined,
+  key: string,
+  { headers }: HttpAnswer,
+  card: Omit<KeptCard, "freshUntil">,
+  limits: ClientLimits,
+): void {
+  const freshMs = freshForMs(headers, limits.maxCardAgeMs);
+  // Without a tag there is nothing to ask by when its time is over.
+  const isUseless = freshMs === 0 && card.etag === undefined && card.lastModified === undefined;
+  if (freshMs === undefined || isUseless) cache?.forget(key);
+  else cache?.keep(key, { ...card, freshUntil: performance.now() + freshMs }, limits.maxCards);
+}
+
+function refusal(url: string, { status, headers }: HttpAnswer): A2AError {
+  const message = `There is no agent card at ${url}: the server answered ${status === 0 ? "with a redirect that cannot be followed here" : status}.`;
+  const options = { headers: Object.fromEntries(headers) };
+  if (status === 404 || status === 410 || status === 405) return new NoCardError("INVALID_AGENT_RESPONSE", message);
+  if (status === 401) return new A2AError("UNAUTHENTICATED", message, options);
+  if (status === 403) return new A2AError("PERMISSION_DENIED", message, options);
+  if (status === 429 || status >= 500) {
+    const reason = status === 429 ? "TOO_MANY_REQUESTS" : "UNAVAILABLE";
+    const seconds = deltaSeconds(headers.get("retry-after"));
+    return new A2AError(reason, message, seconds === undefined ? {} : { retryAfterMs: seconds * 1000 });
+  }
+  return new A2AError("INVALID_AGENT_RESPONSE", message);
+}

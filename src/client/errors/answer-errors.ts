@@ -1,0 +1,145 @@
+import { A2AError, type Reason, StatusCode } from "../../core/error.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import type { HttpAnswer } from "../platform.js";
+import {
+  errorOf,
+  factsOf,
+  reasonNamed,
+  reasonOfHttp,
+  reasonOfRpcCode,
+  reasonOfStatus,
+  reasonOfStructured,
+} from "./error-facts.js";
+
+/** What is looked at of an answer, besides its body. */
+export type AnswerHead = Pick<HttpAnswer, "status" | "contentType" | "headers">;
+
+/** Characters of a body that an error repeats. */
+const MAX_BODY = 200;
+
+/**
+ * The error object of JSON-RPC 2.0 (section 5.1), of whatever release and server; undefined for what is none.
+ *
+ * @param reasons of codes that mean something else in the version that is spoken
+ */
+export function errorOfRpc(
+  error: unknown,
+  head: AnswerHead,
+  reasons?: ReadonlyMap<unknown, Reason>,
+): A2AError | undefined {
+  if (!isJsonObject(error)) return undefined;
+  const { code, message, data } = error;
+  if (typeof code !== "number" && typeof message !== "string") return undefined;
+  const fallback =
+    reasons?.get(code) ?? reasonOfRpcCode(code) ?? (isSuccess(head.status) ? "INTERNAL" : reasonOfHttp(head.status));
+  return errorOf(factsOf(data), textOf(message, code), fallback, head.headers);
+}
+
+/**
+ * The error in a body that says so: `google.rpc.Status` under `error` (specification 11.6) or as it is, an error of JSON-RPC, the name of a
+ * class of errors, or a problem document (RFC 9457). Undefined for any other body.
+ */
+export function errorOfBody(json: unknown, head: AnswerHead): A2AError | undefined {
+  if (!isJsonObject(json)) return undefined;
+  if (isJsonObject(json.error)) return errorOfStatus(json.error, head) ?? errorOfRpc(json.error, head);
+  return errorOfStatus(json, head) ?? errorOfClass(json, head) ?? problemOf(json, head);
+}
+
+/** As the Java library writes it (0.3.3.Final): `io.a2a.spec.TaskNotFoundError`, with a text. */
+function errorOfClass({ error, message }: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {
+  const name = typeof error === "string" ? CLASS.exec(error)?.[1] : undefined;
+  const reason = name === undefined ? undefined : reasonNamed(name);
+  return reason === undefined ? undefined : errorOf({}, textOf(message, name), reason, head.headers);
+}
+
+const CLASS = /^(?:\w{1,40}\.){1,8}(\w{1,60}Error)$/;
+
+function errorOfStatus(body: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {
+  const { code, status, message } = body;
+  const named = typeof status === "string" ? codeNamed(status) : undefined;
+  if (typeof code !== "number" && named === undefined) return undefined;
+  const details = body.details ?? body.data;
+  return errorOf(factsOf(details), textOf(message, code), statusReason(code, named, head.status), head.headers);
+}
+
+/** The code is one of JSON-RPC when it is negative, of gRPC when it is small, else of HTTP, and the answer has one as well. */
+function statusReason(code: unknown, named: number | undefined, http: number): Reason {
+  const number = typeof code === "number" ? code : http;
+  if (number < 0) return reasonOfRpcCode(number) ?? reasonOfHttp(http);
+  if (number > 0 && number < 100) return reasonOfStatus(number);
+  const byHttp = reasonOfStructured(number >= 100 ? number : http);
+  if (byHttp !== undefined) return byHttp;
+  return named === undefined ? reasonOfHttp(http) : reasonOfStatus(named);
+}
+
+function codeNamed(name: string): number | undefined {
+  return Object.hasOwn(StatusCode, name) ? StatusCode[name as keyof typeof StatusCode] : undefined;
+}
+
+function problemOf(json: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {
+  const { type, title, detail } = json;
+  const isProblem = head.contentType.startsWith("application/problem+json");
+  if (!isProblem && (typeof type !== "string" || typeof title !== "string")) return undefined;
+  const name = typeof type === "string" ? reasonNamed(type.slice(type.lastIndexOf("/") + 1)) : undefined;
+  const fallback = name ?? reasonOfStructured(head.status) ?? reasonOfHttp(head.status);
+  const { type: _, title: __, detail: ___, status: ____, ...members } = json;
+  return errorOf(factsOf(members), textOf(detail ?? title, head.status), fallback, head.headers);
+}
+
+function textOf(message: unknown, code: unknown): string {
+  return typeof message === "string" && message !== ""
+    ? message
+    : `The server answered with the error ${String(code)}.`;
+}
+
+/** The error for an answer that is none of the protocol, whose body is anybody's: what its status says. */
+export function errorOfHead(head: AnswerHead, body = ""): A2AError {
+  const { status, contentType, headers } = head;
+  const metadata = { httpStatus: `${status}` };
+  const type = contentType === "" ? "without a content type" : `of type ${contentType.slice(0, 100)}`;
+  if (status >= 300 && status < 400) {
+    const to = headers.get("location");
+    const text = `The server answered with a redirect (HTTP ${status})${to === null ? "" : ` to ${to.slice(0, MAX_BODY)}`}.`;
+    return errorOf({ metadata }, `${text} Redirects are not followed.`, "INVALID_AGENT_RESPONSE", headers);
+  }
+  if (isSuccess(status)) {
+    const what =
+      body === "" ? "without a body" : `${type} that is no answer of the protocol${shown(contentType, body)}`;
+    return errorOf({ metadata }, `The server answered with HTTP ${status} ${what}.`, "INVALID_AGENT_RESPONSE", headers);
+  }
+  const text = `The server answered with HTTP ${status}${body === "" ? "" : `, ${type}${shown(contentType, body)}`}.`;
+  return errorOf({ metadata }, text, reasonOfHttp(status), headers);
+}
+
+/** The beginning of a body that people can read: markup is left out. */
+function shown(contentType: string, body: string): string {
+  if (/html|xml|event-stream/i.test(contentType) || /^\s*</.test(body)) return "";
+  const line = body
+    .slice(0, MAX_BODY)
+    .replaceAll(/\p{C}+/gu, " ")
+    .trim();
+  return line === "" ? "" : `: ${line}${body.length > MAX_BODY ? "…" : ""}`;
+}
+
+/** The error for the body of an answer that is not what was asked for. */
+export function errorOfAnswer(text: string, head: AnswerHead): A2AError {
+  return errorOfBody(parsed(text), head) ?? errorOfHead(head, text);
+}
+
+/** What a text says as JSON; undefined where it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** The error for an answer that cannot be true, with what is wrong in words. */
+export function badAnswer(message: string): A2AError {
+  return new A2AError("INVALID_AGENT_RESPONSE", message);
+}

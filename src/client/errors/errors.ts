@@ -1,0 +1,186 @@
+import { type Code, ConnectError } from "@connectrpc/connect";
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { A2AError, type Reason, StatusCode, toA2AError } from "../../core/error.js";
+import { isUnconnected, socketFailure } from "../../core/socket-failure.js";
+import { detailsOf } from "../../wire/error-details.js";
+import { errorOf, type Facts, reasonOfHttp, reasonOfStatus } from "./error-facts.js";
+
+/**
+ * Converts anything that a call threw, over any binding, to an A2AError with reason, metadata, violations and retry
+ * delay. Of servers that leave out details the codes decide, those of release 1.0.0 included. Never throws; an A2AError
+ * is returned as it is.
+ */
+export function clientError(thrown: unknown): A2AError {
+  if (thrown instanceof A2AError) return toA2AError(thrown);
+  try {
+    if (thrown instanceof ConnectError) return ofConnectError(thrown);
+    return ofOther(thrown) ?? unexpected(thrown);
+  } catch {
+    return new A2AError("INTERNAL", "The call failed.", { cause: thrown });
+  }
+}
+
+/**
+ * Reports whether an error proves that the server has not processed the call: no connection, or REFUSED_STREAM or
+ * GOAWAY of HTTP/2 (RFC 9113, 8.7). False also where that is not known, as in browsers, which do not tell.
+ */
+export function neverArrived(error: unknown): boolean {
+  // An earlier attempt of the same call may have.
+  if (error instanceof A2AError && error.metadata.arrival === "unknown") return false;
+  return isUnconnected(error);
+}
+
+/** The error of the protocol as those who call through Connect know errors: its code, text, headers and details, and itself as `cause`. */
+export function connectErrorOf(error: A2AError): ConnectError {
+  // Both number their codes as google.rpc.Code does, and an error is never OK, the only one that Connect leaves out.
+  const made = new ConnectError(error.message, error.code as number as Code, error.headers, [], error);
+  made.details = detailsOf(error);
+  return made;
+}
+
+/** The error for a socket that failed, with the sentence for its code. Errors of other kinds are of the program. */
+export function unavailable(cause: unknown, host: string): A2AError {
+  return new A2AError("UNAVAILABLE", `${host} cannot be reached: ${socketFailure(cause)}.`, { cause });
+}
+
+function ofConnectError(error: ConnectError): A2AError {
+  const { cause, code, rawMessage, metadata } = error;
+  if (cause instanceof A2AError) return toA2AError(cause);
+  const facts = factsIn(error);
+  if (facts.reason !== undefined) return errorOf(facts, rawMessage, reasonOfStatus(code), metadata, error);
+  const reason = ofProtocol(rawMessage, code) ?? ofOther(cause)?.reason ?? reasonOfStatus(code);
+  return errorOf(
+    facts,
+    rawMessage === "" ? `The call failed: ${StatusNames[code] ?? code}.` : rawMessage,
+    reason,
+    metadata,
+    error,
+  );
+}
+
+const StatusNames: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(StatusCode).map(([name, code]) => [code, name]),
+);
+
+function factsIn(error: ConnectError): Facts {
+  if (error.details.length === 0) return {};
+  const [info] = error.findDetails(ErrorInfoSchema);
+  const [bad] = error.findDetails(BadRequestSchema);
+  const [retry] = error.findDetails(RetryInfoSchema);
+  const delay = retry?.retryDelay;
+  return {
+    ...(info === undefined ? {} : { reason: info.reason, domain: info.domain, metadata: info.metadata }),
+    ...(bad === undefined ? {} : { violations: bad.fieldViolations }),
+    ...(delay === undefined ? {} : { retryAfterMs: Number(delay.seconds) * 1000 + delay.nanos / 1_000_000 }),
+  };
+}
+
+/** What the library itself says of an answer, in the words that it has for it: it has no other sign for them. */
+const sentences: readonly (readonly [RegExp, Reason])[] = [
+  // The connection ended too early.
+  [
+    /^(?:protocol error: )?(?:missing (?:EndStreamResponse|trailers?|status)|incomplete envelope|premature |promised \d+ bytes, received )/,
+    "UNAVAILABLE",
+  ],
+  [/^http\/2 stream closed with error code /, "UNAVAILABLE"],
+  [/^(?:protocol error: |unsupported content type |unsupported response encoding )/, "INVALID_AGENT_RESPONSE"],
+  [
+    /^(?:invalid grpc-status: |parse binary: |invalid end stream$|failed to parse EndStreamResponse)/,
+    "INVALID_AGENT_RESPONSE",
+  ],
+  [/^message size (?:\d+ )?is larger than configured readMaxBytes /, "INVALID_AGENT_RESPONSE"],
+];
+
+function ofProtocol(message: string, code: number): Reason | undefined {
+  const http = /^HTTP (\d{3})$/.exec(message)?.[1];
+  if (http !== undefined) return reasonOfHttp(Number(http));
+  // Without any status there was no end of the answer either.
+  if (code === StatusCode.UNKNOWN && /^protocol error: missing output message/.test(message)) return "UNAVAILABLE";
+  return sentences.find(([pattern]) => pattern.test(message))?.[1];
+}
+
+/** Codes of errors that say something of a connection. */
+const connection =
+  /^(?:E[A-Z]{3,}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_(?:HTTP2|SSL|TLS|STREAM)_[A-Z0-9_]+|CERT_[A-Z_]+|[A-Z_]*SELF_SIGNED[A-Z_]*|UNABLE_TO_[A-Z_]+|HPE_[A-Z_]+)$/;
+
+/** Texts of the TypeErrors that fetch of the browsers and of Node.js rejects with, which have no other sign. */
+const fetching =
+  /^(?:fetch failed|failed to fetch|load failed|terminated|network ?error|error in (?:input|body) stream|networkerror when )/i;
+
+/** Texts of the Errors that fetch of Cloudflare's workers rejects with: a lost connection, and one that could not be made. */
+const workerFetching = /^(?:Network connection lost|internal error; reference = )/;
+
+function isOfFetch(name: unknown, text: string): boolean {
+  return (name === "TypeError" && fetching.test(text)) || (name === "Error" && workerFetching.test(text));
+}
+
+function ofOther(thrown: unknown): A2AError | undefined {
+  if (typeof thrown !== "object" || thrown === null) return undefined;
+  const { name, message, cause } = thrown as { name?: unknown; message?: unknown; cause?: unknown };
+  const text = typeof message === "string" ? message : "";
+  if (name === "AbortError") return new A2AError("CANCELLED", text || "The call was cancelled.", { cause: thrown });
+  if (name === "TimeoutError")
+    return new A2AError("DEADLINE_EXCEEDED", text || "The call took too long.", { cause: thrown });
+  const { code = (cause as { code?: unknown } | null | undefined)?.code } = thrown as { code?: unknown };
+  const isConnection = typeof code === "string" && connection.test(code);
+  if (!isConnection && !isOfFetch(name, text)) return undefined;
+  const said = isConnection ? socketFailure({ code, name }) : text.replace(/\.$/, "");
+  return new A2AError("UNAVAILABLE", `The server cannot be reached: ${said}.`, { cause: thrown });
+}
+
+function unexpected(thrown: unknown): A2AError {
+  const said = thrown instanceof Error ? thrown.message : String(thrown);
+  return new A2AError("INTERNAL", said === "" ? "The call failed." : said, { cause: thrown });
+}
+
+/** What passes by itself, or with the connection; anything else is the agent's answer. */
+const passing: ReadonlySet<Reason> = new Set<Reason>([
+  "UNAVAILABLE",
+  "TOO_MANY_REQUESTS",
+  // What a proxy makes of a connection that it gives up, and HTTP/2 of a stream that is reset.
+  "DEADLINE_EXCEEDED",
+  "CANCELLED",
+  "INTERNAL",
+]);
+
+/** Whether a stream that ended with this error may be gone on with: the connection failed, or the server for the moment. */
+export function isCut({ reason }: A2AError): boolean {
+  return passing.has(reason);
+}
+
+/** Tells if an error leaves open whether a message arrived: no answer came. */
+export function saysNothing({ reason }: A2AError): boolean {
+  return reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED";
+}
+
+/** What is known of a send besides how it failed. */
+interface SendFacts {
+  /** Its idempotency key: its own caller's, so no secret; undefined: it had none. */
+  readonly key: string | undefined;
+  /** The agent takes what has the same key once. */
+  readonly isRepeatable: boolean;
+}
+
+const unkeyed: SendFacts = { key: undefined, isRepeatable: false };
+
+/** What a caller gets whose message may have arrived, or not: the failure, with the key to send it again by. */
+export function unknownArrival(error: A2AError, facts: SendFacts = unkeyed): A2AError {
+  if (isArrivalUnknown(error)) return error;
+  const { key, isRepeatable } = facts;
+  const what = isRepeatable
+    ? "it may be sent again with the same idempotency key."
+    : "the agent does not say that it may be sent again.";
+  const { reason, message, metadata, violations, retryAfterMs, headers } = error;
+  return new A2AError(reason, `${message} It is not known whether the message arrived; ${what}`, {
+    metadata: { ...metadata, arrival: "unknown", ...(key !== undefined && { idempotencyKey: key }) },
+    violations,
+    headers: Object.fromEntries(headers),
+    cause: error,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+/** Whether an error tells already that its message may have arrived. */
+export function isArrivalUnknown({ metadata }: A2AError): boolean {
+  return metadata.arrival === "unknown";
+}
