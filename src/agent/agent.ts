@@ -31,7 +31,7 @@ export interface Agent {
   readonly recover?: Recovery | ((turn: Turn) => Recovery);
   /**
    * The extended card, for authenticated callers only (specification 3.1.11, 13.3); a function may answer each
-   * caller differently, within `limits.extendedCardTimeoutMs`, and undefined refuses it. What it throws, and a card that is
+   * caller differently, within 10 seconds, and undefined refuses it. What it throws, and a card that is
    * not valid, is an internal error; an `A2AError` reaches the caller as it is.
    */
   readonly extendedCard?: AgentCardInput | ((caller: Caller) => ExtendedCard | Promise<ExtendedCard>);

@@ -2,7 +2,7 @@ import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { type KeyPlace, keyOf } from "./credentials.js";
 import { type KnownSecret, knownSecrets, namesOf, secretFaults } from "./known-secrets.js";
-import { Refusal, type SecurityScheme } from "./scheme.js";
+import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A key and its caller: the key itself, or its SHA-256 in hex. */
 export interface ApiKey extends KnownSecret {
@@ -35,14 +35,14 @@ export function apiKey(options: ApiKeyOptions): SecurityScheme {
     challenge: { scheme: "ApiKey", parameters: { in: location, name } },
     ...namesOf(keys),
     faults: faultsOf(options),
-    open: ({ limits }) => {
+    open: () => {
       const known = knownSecrets(keys ?? [], ({ key }) => key);
       const find = check ?? known;
       return {
         check: (call) => {
           const key = keyOf(call, options);
           if (key === undefined) return undefined;
-          if (key.length > limits.maxCredentialLength) return refused;
+          if (key.length > MAX_CREDENTIAL_LENGTH) return refused;
           return refused.unless(find(key, call));
         },
       };

@@ -19,6 +19,9 @@ interface Share {
   readonly waiting: Set<() => void>;
 }
 
+/** Time to identify a caller with any authenticator or scheme, in milliseconds: longer than two answers of an issuer. */
+export const authentication = { timeoutMs: 15_000 } as const;
+
 /**
  * Credentials that are being checked, by an issuer, by a function or by arithmetic of other threads: so many at once of each address, of IPv6
  * of each network of 64 bits. Others of it wait, since a whole office may begin its day at once behind one address. So one address takes
@@ -44,7 +47,7 @@ export class ChecksUnderWay {
     return share !== undefined && this.#isFull(share);
   }
 
-  /** Counts a check that has begun, until it is over; one that never ends for `authenticationTimeoutMs`. */
+  /** Counts a check that has begun, until it is over; one that never ends for `authentication.timeoutMs`. */
   count<T>(address: string, check: Promise<T>): Promise<T> {
     if (address === "") return check;
     const share = this.#share(sourceOf(address));
@@ -83,7 +86,7 @@ export class ChecksUnderWay {
 
   /** Waits for a place, which is the call's when this resolves. */
   #turn(share: Share, cancellation: Cancellation): Promise<void> {
-    const { maxUnverifiedPerAddress, authenticationTimeoutMs } = this.#limits;
+    const { maxUnverifiedPerAddress } = this.#limits;
     if (share.waiting.size >= WAITING * maxUnverifiedPerAddress) {
       const message = `${maxUnverifiedPerAddress} credentials of this address are being checked, and others wait.`;
       throw limitReached("maxUnverifiedPerAddress", message);
@@ -95,7 +98,7 @@ export class ChecksUnderWay {
       };
       const late = (): void =>
         stop(new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time."));
-      const timer = background(setTimeout(late, authenticationTimeoutMs));
+      const timer = background(setTimeout(late, authentication.timeoutMs));
       let forget = (): void => {};
       const begin = (): void => {
         leave();
@@ -128,7 +131,7 @@ export class ChecksUnderWay {
       if (share.checks === this.#limits.maxUnverifiedPerAddress) this.#full--;
       share.checks--;
     };
-    const timer = background(setTimeout(end, this.#limits.authenticationTimeoutMs));
+    const timer = background(setTimeout(end, authentication.timeoutMs));
     check.then(end, end);
   }
 

@@ -2,7 +2,7 @@ import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { httpCredentials, nameAndPassword } from "./credentials.js";
 import { type KnownSecret, knownSecrets, namesOf, secretFaults } from "./known-secrets.js";
-import { Refusal, type SecurityScheme } from "./scheme.js";
+import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A user and its caller; `sha256` is that of `name:password`. Left out, `owner` is the name. */
 export interface BasicUser extends Omit<KnownSecret, "owner"> {
@@ -36,14 +36,14 @@ export function httpBasic(options: BasicOptions): SecurityScheme {
     challenge: { scheme: "Basic", parameters: { ...(realm !== undefined && { realm }), charset: "UTF-8" } },
     ...namesOf(named(options)),
     faults: faultsOf(options),
-    open: ({ limits }) => {
+    open: () => {
       const known = knownSecrets(named(options), ({ name, password }) => password && `${name}:${password}`);
       const find = check ?? ((name: string, password: string) => known(`${name}:${password}`));
       return {
         check: (call) => {
           const credentials = httpCredentials(call, "basic");
           if (credentials === undefined) return undefined;
-          const given = credentials.length > limits.maxCredentialLength ? undefined : nameAndPassword(credentials);
+          const given = credentials.length > MAX_CREDENTIAL_LENGTH ? undefined : nameAndPassword(credentials);
           if (given === undefined) return refused;
           return refused.unless(find(given.name, given.password, call));
         },

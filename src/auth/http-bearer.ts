@@ -2,7 +2,7 @@ import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { httpCredentials } from "./credentials.js";
 import { type KnownSecret, knownSecrets, namesOf, secretFaults } from "./known-secrets.js";
-import { Refusal, type SecurityScheme } from "./scheme.js";
+import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** A token and its caller: the token itself, or its SHA-256 in hex. */
 export interface BearerToken extends KnownSecret {
@@ -39,13 +39,13 @@ export function httpBearer(options: BearerOptions): SecurityScheme {
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
     ...namesOf(tokens),
     faults: faultsOf(options),
-    open: ({ limits }) => {
+    open: () => {
       const find = check ?? knownSecrets(tokens ?? [], ({ token }) => token);
       return {
         check: (call) => {
           const token = httpCredentials(call, "bearer");
           if (token === undefined) return undefined;
-          if (token === "" || token.length > limits.maxCredentialLength) return refused;
+          if (token === "" || token.length > MAX_CREDENTIAL_LENGTH) return refused;
           return refused.unless(find(token, call));
         },
       };

@@ -29,13 +29,13 @@ export function createIntrospector(
   parts: SchemeParts,
 ): (token: string, source: string) => Promise<Verified | Refusal> {
   const audiences = typeof audience === "string" ? [audience] : audience;
-  const rest = new IssuerRest(parts.limits);
+  const rest = new IssuerRest();
   return async (token, source) => {
     const waitMs = rest.waitMs(token, source);
-    if (waitMs !== undefined) throw issuerUnavailable(Math.ceil(waitMs), undefined);
+    if (waitMs !== undefined) throw issuerUnavailable(undefined, Math.ceil(waitMs));
     let answer: Record<string, unknown>;
     try {
-      answer = (await ask(introspection, token, parts)) as Record<string, unknown>;
+      answer = (await ask(introspection, token)) as Record<string, unknown>;
       if (typeof answer?.active !== "boolean")
         throw new Error(`${introspection.url} does not say whether it is active`);
     } catch (error) {
@@ -43,17 +43,17 @@ export function createIntrospector(
       if (error instanceof IssuerStatus && ofToken.has(error.status)) return new Refusal("The token is not active.");
       if (rest.isOver) parts.logger.warn({ err: error }, "an issuer of tokens does not answer as it should");
       rest.failed(token, source, error);
-      throw issuerUnavailable(parts.limits.issuerCooldownMs, error);
+      throw issuerUnavailable(error);
     }
     rest.answered(source, answer.active === true);
     return judge(answer, issuer, audiences, parts.limits);
   };
 }
 
-function ask({ url, clientId, clientSecret }: Introspection, token: string, parts: SchemeParts): Promise<unknown> {
+function ask({ url, clientId, clientSecret }: Introspection, token: string): Promise<unknown> {
   // RFC 6749, 2.3.1: both are form-encoded first.
   const credentials = [clientId, clientSecret].map((each) => encodeURIComponent(each)).join(":");
-  return issuerJson(url, parts, {
+  return issuerJson(url, {
     method: "POST",
     headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
     body: new URLSearchParams({ token, token_type_hint: "access_token" }),

@@ -1,6 +1,7 @@
-import type { Limits } from "../core/limits.js";
 import { makeRoom } from "../core/make-room.js";
+import { issuerBounds } from "../jwt/issuer.js";
 import { fingerprint } from "./fingerprint.js";
+import { failedAttempts } from "./throttle.js";
 
 /** So many tokens of one address got no answer, and the address asks nothing for a while. */
 const TOKENS_OF_SOURCE = 3;
@@ -39,7 +40,6 @@ interface Source {
  * token there, so that whoever has none cannot use up their tries; the first answer ends it.
  */
 export class IssuerRest {
-  readonly #limits: Limits;
   /** Until when a token is not asked about, by its fingerprint. */
   readonly #tokens = new Map<string, number>();
   readonly #sources = new Map<string, Source>();
@@ -49,10 +49,6 @@ export class IssuerRest {
   readonly #failing = new Set<string>();
   #unreachableUntil = Number.NEGATIVE_INFINITY;
   #nextTry = { known: 0, other: 0 };
-
-  constructor(limits: Limits) {
-    this.#limits = limits;
-  }
 
   /** Whether all that was asked of late was answered. */
   get isOver(): boolean {
@@ -72,7 +68,7 @@ export class IssuerRest {
     if (this.#failing.size < SOURCES) return undefined;
     const whose = this.#known.has(source) ? "known" : "other";
     if (now < this.#nextTry[whose]) return this.#nextTry[whose] - now;
-    this.#nextTry[whose] = now + this.#limits.issuerCooldownMs / TRIES;
+    this.#nextTry[whose] = now + issuerBounds.cooldownMs / TRIES;
     return undefined;
   }
 
@@ -82,14 +78,13 @@ export class IssuerRest {
     if (!isActive) return;
     this.#sources.delete(source);
     this.#known.delete(source);
-    makeRoom(this.#known, this.#limits.maxFailedAddresses);
+    makeRoom(this.#known, failedAttempts.maxAddresses);
     this.#known.set(source, true);
   }
 
   /** The issuer did not. */
   failed(token: string, source: string, error: unknown): void {
-    const { issuerCooldownMs, maxFailedAddresses } = this.#limits;
-    const until = performance.now() + issuerCooldownMs;
+    const until = performance.now() + issuerBounds.cooldownMs;
     if (isUnreachable(error)) {
       this.#unreachableUntil = until;
       return;
@@ -98,7 +93,7 @@ export class IssuerRest {
     this.#tokens.set(fingerprint(token), until);
     const failures = (this.#sources.get(source)?.failures ?? 0) + 1;
     this.#sources.delete(source);
-    makeRoom(this.#sources, maxFailedAddresses);
+    makeRoom(this.#sources, failedAttempts.maxAddresses);
     this.#sources.set(source, { failures, restsUntil: failures < TOKENS_OF_SOURCE ? 0 : until });
     this.#known.delete(source);
     if (this.#failing.size < SOURCES) this.#failing.add(source);

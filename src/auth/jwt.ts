@@ -5,7 +5,7 @@ import { TransientMap } from "../core/transient.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
 import type { JsonWebKeySet, Verified, VerifierOptions } from "../jwt/verifier.js";
 import { httpCredentials } from "./credentials.js";
-import { Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
+import { MAX_CREDENTIAL_LENGTH, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
 import { TokenMemory } from "./token-memory.js";
 import { tokenVerifier } from "./verifier.js";
 
@@ -95,12 +95,12 @@ export function tokenCheck(
       if (known !== undefined) return known;
       const token = httpCredentials(call, "bearer");
       if (token === undefined) return undefined;
-      if (token === "" || token.length > limits.maxCredentialLength) return malformed;
+      if (token === "" || token.length > MAX_CREDENTIAL_LENGTH) return malformed;
       return memory.get(headerOf(token)) ?? verifiedOnce(token, call.peer.address);
     },
     recall: (call) => {
       const token = httpCredentials(call, "bearer");
-      return token === undefined || token.length > limits.maxCredentialLength ? undefined : memory.get(headerOf(token));
+      return token === undefined || token.length > MAX_CREDENTIAL_LENGTH ? undefined : memory.get(headerOf(token));
     },
   };
 }

@@ -44,6 +44,9 @@ export interface SchemeParts {
   readonly underWay?: ChecksUnderWay;
 }
 
+/** Maximum length of a credential (token, key, name with password) in characters; a longer one is refused unread. */
+export const MAX_CREDENTIAL_LENGTH = 8_192;
+
 /** Result of a security scheme: a caller, refused credentials, or undefined if the call has none of this scheme. */
 export type Finding = CallerInput | Refusal | undefined;
 

@@ -4,23 +4,35 @@ import type { Limits } from "../core/limits.js";
 import { RateLimiter } from "../core/rate-limiter.js";
 import { siteOf, sourceOf } from "../core/source.js";
 
+/** Failed attempts to authenticate beyond `maxFailedAttempts`. */
+export const failedAttempts = {
+  /** Time until an address has one more attempt, in milliseconds. */
+  intervalMs: 1_000,
+  /** Addresses whose attempts are counted; the oldest are evicted first. */
+  maxAddresses: 10_000,
+} as const;
+
 /** How many times the attempts of one address a whole IPv6 network of 48 bits has, which has 65,536 networks of 64 bits. */
 const SITE_FACTOR = 16;
 
 /**
  * Slows down guessing: each address (of IPv6: each network of 64 bits) has some failed attempts, and gets one more each
- * `failedAttemptMs`. A network of 48 bits has 16 times as many, so a site cannot guess from each of its networks, nor make the
+ * `failedAttempts.intervalMs`. A network of 48 bits has 16 times as many, so a site cannot guess from each of its networks, nor make the
  * throttle forget others. The number of addresses is bounded; the ones that failed longest ago are forgotten first.
  */
 export class Throttle {
   readonly #failures: RateLimiter;
   readonly #ofSites: RateLimiter;
 
-  constructor({ maxFailedAttempts, failedAttemptMs, maxFailedAddresses }: Limits) {
-    const rate = { intervalMs: failedAttemptMs, burst: maxFailedAttempts, maxKeys: maxFailedAddresses };
+  constructor({ maxFailedAttempts }: Pick<Limits, "maxFailedAttempts">) {
+    const { intervalMs, maxAddresses } = failedAttempts;
+    const rate = { intervalMs, burst: maxFailedAttempts, maxKeys: maxAddresses };
     this.#failures = new RateLimiter(rate);
-    const { intervalMs, burst } = rate;
-    this.#ofSites = new RateLimiter({ ...rate, intervalMs: intervalMs / SITE_FACTOR, burst: burst * SITE_FACTOR });
+    this.#ofSites = new RateLimiter({
+      ...rate,
+      intervalMs: intervalMs / SITE_FACTOR,
+      burst: maxFailedAttempts * SITE_FACTOR,
+    });
   }
 
   /** Whether no address has failed of late: then there is nothing to look at. */

@@ -5,6 +5,9 @@ import { makeRoom } from "../core/make-room.js";
 /** So many characters at the end of credentials find them: of a signature, more than anybody can guess. */
 const TAIL = 64;
 
+/** Verified tokens that are remembered for each scheme; the oldest are evicted first. */
+export const rememberedTokens = { max: 10_000 } as const;
+
 interface Remembered {
   readonly credentials: string;
   readonly caller: CallerInput;
@@ -42,11 +45,11 @@ export class TokenMemory {
 
   /** @param endsAt the token's end, in seconds since 1970. */
   set(credentials: string, caller: CallerInput, endsAt: number): void {
-    const { credentialMemoryMs, maxRememberedCredentials } = this.#limits;
+    const { credentialMemoryMs } = this.#limits;
     const tail = credentials.slice(-TAIL);
     const forgetAt = performance.now() + credentialMemoryMs;
     this.#callers.delete(tail);
-    makeRoom(this.#callers, maxRememberedCredentials);
+    makeRoom(this.#callers, rememberedTokens.max);
     this.#callers.set(tail, { credentials, caller, forgetAt, endsAt: endsAt * 1000 });
   }
 }

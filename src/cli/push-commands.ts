@@ -1,6 +1,5 @@
 import { userInfo } from "node:os";
 import { AuditRecorder } from "../core/audit.js";
-import { defaultLimits } from "../core/limits.js";
 import { silentLogger } from "../core/log.js";
 import { openPushMaintenance, type PushMaintenance } from "../store/sqlite/push-maintenance.js";
 import type { DeadDelivery, PushConfigKey } from "../store/task-store.js";
@@ -35,7 +34,7 @@ export async function redriveCommand({ store, task, config, all, audit }: PushRe
     const count = await file.redrive({ now: Date.now(), ...(keys && { keys }) });
     if (count > 0 && log !== undefined) {
       const target = [task, config].filter((id) => id !== undefined).join("/");
-      const recorder = new AuditRecorder(log, defaultLimits);
+      const recorder = new AuditRecorder(log);
       recorder.record({ event: "push.redriven", reason: "command", subject: userName(), target, count });
     }
     process.stdout.write(`${count}\n`);

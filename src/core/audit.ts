@@ -2,7 +2,6 @@ import { type AuditEvent, type AuditOutcome, auditEvents } from "./audit-events.
 import { background } from "./background.js";
 import { notPromised } from "./bounded.js";
 import type { A2AError, StatusName } from "./error.js";
-import type { Limits } from "./limits.js";
 import type { Logger } from "./log.js";
 import { sourceOf } from "./source.js";
 
@@ -75,7 +74,15 @@ export function auditChannel(logger: Logger): AuditLog {
 
 const CHANNEL = "audit";
 
-export type AuditLimits = Pick<Limits, "maxAuditRecords" | "maxAuditRecordsPerSource" | "auditWindowMs">;
+/** Bounds of the audit log, so that a flood of one kind of event does not fill the disk. */
+export const auditBounds = {
+  /** Time for which events are counted before those that were not written follow together, in milliseconds. */
+  windowMs: 10_000,
+  /** Records in a window, without those of the server's own acts. */
+  records: 500,
+  /** Records in a window of one kind (event, reason and limit) from one address and owner. */
+  recordsPerSource: 10,
+} as const;
 
 /** Events that are counted and not written, with the first of them. */
 interface Joined {
@@ -95,19 +102,17 @@ interface Window {
 }
 
 /**
- * Writes what is recorded, and joins what comes too often: an attacker must not fill the disk. In each window of `auditWindowMs` some
- * records of one kind from one source (`maxAuditRecordsPerSource`), and some in total (`maxAuditRecords`), are written at once; the
+ * Writes what is recorded, and joins what comes too often: an attacker must not fill the disk. In each window of `auditBounds.windowMs` some
+ * records of one kind from one source (`recordsPerSource`), and some in total (`records`), are written at once; the
  * others are counted, and follow as one record of each kind with `count`. Acts of the server's own are always written.
  */
 export class AuditRecorder implements Audit {
   readonly #log: AuditLog;
-  readonly #limits: AuditLimits;
   readonly #now: () => number;
   #window: Window | undefined;
 
-  constructor(log: AuditLog, limits: AuditLimits, now: () => number = Date.now) {
+  constructor(log: AuditLog, now: () => number = Date.now) {
     this.#log = log;
-    this.#limits = limits;
     this.#now = now;
   }
 
@@ -115,13 +120,12 @@ export class AuditRecorder implements Audit {
     const record = recordOf(facts, new Date(this.#now()).toISOString());
     if (auditEvents[facts.event].isOwn === true) return this.#write(record);
     const window = this.#opened();
-    const { maxAuditRecords, maxAuditRecordsPerSource } = this.#limits;
     const kind = `${record.event} ${record.reason ?? ""} ${record.limit ?? ""}`;
-    if (window.written >= maxAuditRecords) return join(window, kind, record, false);
+    if (window.written >= auditBounds.records) return join(window, kind, record, false);
     const source = record.address === undefined ? (record.target ?? "") : sourceOf(record.address);
     const key = `${kind} ${source} ${record.owner ?? ""}`;
     const before = window.bySource.get(key) ?? 0;
-    if (before >= maxAuditRecordsPerSource) return join(window, key, record, true);
+    if (before >= auditBounds.recordsPerSource) return join(window, key, record, true);
     window.bySource.set(key, before + 1);
     window.written++;
     this.#write(record);
@@ -138,7 +142,7 @@ export class AuditRecorder implements Audit {
 
   #opened(): Window {
     this.#window ??= {
-      timer: background(setTimeout(() => this.flush(), this.#limits.auditWindowMs)),
+      timer: background(setTimeout(() => this.flush(), auditBounds.windowMs)),
       written: 0,
       bySource: new Map(),
       joined: new Map(),

@@ -1,6 +1,5 @@
 import { notPromised } from "./bounded.js";
 import { A2AError } from "./error.js";
-import type { Limits } from "./limits.js";
 
 /** The caller of an operation, as the authenticator identified it. */
 export interface Caller {
@@ -51,16 +50,15 @@ export const anonymous: Caller = Object.freeze({
  */
 export type OwnerOf = (caller: Caller) => string | undefined;
 
+/** Maximum length of the name of a caller and of the owner of its tasks, in characters: room for a URL or a distinguished name. */
+const MAX_OWNER_LENGTH = 1_024;
+
 /**
  * A caller as the server's function says whose it is. Anonymous callers stay who they are: nobody.
  * @throws A2AError PERMISSION_DENIED where it belongs to nobody, or to a name that cannot be one
  * @throws TypeError for scopes that are no list of texts, and an end that is no time
  */
-export function withOwner(
-  caller: Caller,
-  ownerOf: OwnerOf | undefined,
-  { maxOwnerLength }: Pick<Limits, "maxOwnerLength">,
-): Caller {
+export function withOwner(caller: Caller, ownerOf: OwnerOf | undefined): Caller {
   // A text has includes() as well, and parts of it are no scopes. What is no text cannot be stored with a message.
   if (!Array.isArray(caller.scopes) || !caller.scopes.every(isText)) {
     throw new TypeError("the scopes of a caller are a list of texts");
@@ -73,7 +71,7 @@ export function withOwner(
   const owner: unknown = ownerOf === undefined || !authenticated ? caller.owner : notPromised(ownerOf(caller));
   // A function in plain JavaScript may answer anything. The empty owner is that of anonymous callers. What is no Unicode has no form
   // in a store, or that of another owner; control characters let one name look like another wherever it is shown.
-  const isOwner = isText(owner) && owner.length <= maxOwnerLength && owner.isWellFormed() && !/\p{Cc}/u.test(owner);
+  const isOwner = isText(owner) && owner.length <= MAX_OWNER_LENGTH && owner.isWellFormed() && !/\p{Cc}/u.test(owner);
   if (!isOwner || (owner === "" && authenticated)) {
     throw new A2AError("PERMISSION_DENIED", "The caller has no place on this server.");
   }

@@ -33,11 +33,6 @@ export interface Limits {
   readonly maxMessageBytes: number;
   /** Characters of an id, context id, tenant, file name, media type or idempotency key. Default 256. */
   readonly maxIdLength: number;
-  /**
-   * Characters of the name of a caller or of its tasks' owner; a longer name is refused as PERMISSION_DENIED. Default
-   * 1,024.
-   */
-  readonly maxOwnerLength: number;
   /** Parts of a client's message. Default 1,000. */
   readonly maxParts: number;
   /** Parts of an agent's event (status message, artifact or chunk of one, reply). Default 10,000. */
@@ -208,45 +203,11 @@ export interface Limits {
    * (`failure`; `parley serve` exits with code 75). Default 30 seconds.
    */
   readonly storeRecoveryMs: number;
-  /** Characters of a credential (token, key, name with password). Default 8,192. */
-  readonly maxCredentialLength: number;
   /**
    * Time for which a verified token is cached, in milliseconds, never beyond its expiry. A revoked token may be
    * accepted for that long. Default 60 seconds.
    */
   readonly credentialMemoryMs: number;
-  /** Verified tokens cached for each scheme; the oldest are evicted first. Default 10,000. */
-  readonly maxRememberedCredentials: number;
-  /** Size of an answer of an issuer (keys, metadata, introspection), in bytes. Default 256 KiB. */
-  readonly maxIssuerBytes: number;
-  /** Time for an answer of an issuer, in milliseconds. Default 5 seconds. */
-  readonly issuerTimeoutMs: number;
-  /**
-   * Time for which an issuer is not asked again after a failure, in milliseconds. It applies to key requests that
-   * failed or lacked the key, and to introspection after a failed connection, for a token without an answer, and for an
-   * address with three of these. An issuer that fails for several addresses in a row is tried twenty times in it.
-   * Default 10 seconds.
-   */
-  readonly issuerCooldownMs: number;
-  /**
-   * Age at which an issuer's keys are fetched again, in milliseconds; they are used for at most twice as long if that
-   * fails. Default 600 seconds.
-   */
-  readonly issuerKeysMs: number;
-  /**
-   * Time to authenticate a caller, in milliseconds; the call then fails as UNAVAILABLE. It should exceed two answers of
-   * an issuer. Default 15 seconds.
-   */
-  readonly authenticationTimeoutMs: number;
-  /**
-   * Time for all `interceptors` before they pass a call on, and again after it has returned, in milliseconds. Default
-   * 30 seconds.
-   */
-  readonly interceptorTimeoutMs: number;
-  /** Time for an agent's `accept`, in milliseconds; the message then fails as UNAVAILABLE. Default 30 seconds. */
-  readonly acceptTimeoutMs: number;
-  /** Time for an agent's function that returns the extended card, in milliseconds. Default 10 seconds. */
-  readonly extendedCardTimeoutMs: number;
   /**
    * Time for which a stream continues after its credentials have expired, in milliseconds. It then ends as
    * UNAUTHENTICATED; the task continues, and the caller may subscribe with new credentials. Default 1 hour.
@@ -255,27 +216,12 @@ export interface Limits {
   /** Failed authentications from one address that are checked without delay. Default 20. */
   readonly maxFailedAttempts: number;
   /**
-   * Interval after these in which one more attempt is checked, in milliseconds; others are refused. Default 1 second.
-   */
-  readonly failedAttemptMs: number;
-  /** Addresses whose failed authentications are counted; the oldest are evicted first. Default 10,000. */
-  readonly maxFailedAddresses: number;
-  /**
    * Credentials of one address (of IPv6: of one network of 64 bits) checked at once by an issuer or a function. Calls
    * with the same token count once. 32 times as many wait; further calls are refused. Default 32.
    */
   readonly maxUnverifiedPerAddress: number;
   /** Interval at which named TLS files (`tls.keyFile`) are checked for changes, in milliseconds. Default 10 seconds. */
   readonly tlsPollMs: number;
-  /**
-   * Audit records of one kind, address and owner within `auditWindowMs`; further ones are merged into one with their
-   * count. Default 10.
-   */
-  readonly maxAuditRecordsPerSource: number;
-  /** Audit records within `auditWindowMs` in total, except for acts of the server itself. Default 500. */
-  readonly maxAuditRecords: number;
-  /** Time after which merged audit records are written, in milliseconds. Default 10 seconds. */
-  readonly auditWindowMs: number;
   /**
    * Warnings per minute about calls in an unsupported or wrong protocol version; further ones are counted. Default 10.
    */
@@ -341,7 +287,6 @@ export const defaultLimits: Limits = {
   maxArtifactBytes: 256 * 1024 * 1024,
   maxMessageBytes: 16 * 1024 * 1024,
   maxIdLength: 256,
-  maxOwnerLength: 1_024,
   maxParts: 1_000,
   maxEventParts: 10_000,
   maxEventValues: 50_000,
@@ -400,26 +345,11 @@ export const defaultLimits: Limits = {
   cancelGraceMs: 5_000,
   agentCleanupMs: 30_000,
   storeRecoveryMs: 30_000,
-  maxCredentialLength: 8_192,
   credentialMemoryMs: 60_000,
-  maxRememberedCredentials: 10_000,
-  maxIssuerBytes: 256 * 1024,
-  issuerTimeoutMs: 5_000,
-  issuerCooldownMs: 10_000,
-  issuerKeysMs: 600_000,
-  authenticationTimeoutMs: 15_000,
-  interceptorTimeoutMs: 30_000,
-  acceptTimeoutMs: 30_000,
-  extendedCardTimeoutMs: 10_000,
   expiredStreamGraceMs: 3_600_000,
   maxFailedAttempts: 20,
-  failedAttemptMs: 1_000,
-  maxFailedAddresses: 10_000,
   maxUnverifiedPerAddress: 32,
   tlsPollMs: 10_000,
-  maxAuditRecordsPerSource: 10,
-  maxAuditRecords: 500,
-  auditWindowMs: 10_000,
   maxVersionWarnings: 10,
   maxDelegationDepth: 8,
   maxRemoteAgents: 256,

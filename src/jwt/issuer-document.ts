@@ -1,4 +1,4 @@
-import { type IssuerParts, issuerJson, issuerUnavailable } from "./issuer.js";
+import { type IssuerParts, issuerBounds, issuerJson, issuerUnavailable } from "./issuer.js";
 
 /**
  * A document of an issuer that changes now and then: its keys, or its metadata. It is fetched when first needed and again when
@@ -21,22 +21,22 @@ export class IssuerDocument<T> {
   }
 
   /**
-   * The document, at most `2 * issuerKeysMs` old.
+   * The document, at most `2 * issuerBounds.documentMs` old.
    *
    * @throws A2AError UNAVAILABLE where there is none to be had.
    */
   async get(): Promise<T> {
-    const { issuerKeysMs, issuerCooldownMs } = this.#parts.limits;
+    const { documentMs } = issuerBounds;
     const age = this.#current === undefined ? Number.POSITIVE_INFINITY : performance.now() - this.#current.at;
-    if (age >= issuerKeysMs) {
+    if (age >= documentMs) {
       const fetched = this.#fetch();
       // Old ones do for a while: calls do not wait for an issuer that is slow or down.
-      if (age < 2 * issuerKeysMs) void fetched;
+      if (age < 2 * documentMs) void fetched;
       else await fetched;
     }
     const { value, at } = this.#current ?? {};
-    if (value === undefined || performance.now() - (at ?? 0) >= 2 * issuerKeysMs) {
-      throw issuerUnavailable(issuerCooldownMs, this.#failure);
+    if (value === undefined || performance.now() - (at ?? 0) >= 2 * documentMs) {
+      throw issuerUnavailable(this.#failure);
     }
     return value;
   }
@@ -50,7 +50,7 @@ export class IssuerDocument<T> {
   /** Never rejects. */
   #fetch(): Promise<void> {
     if (this.#pending !== undefined) return this.#pending;
-    if (performance.now() - this.#triedAt < this.#parts.limits.issuerCooldownMs) return Promise.resolve();
+    if (performance.now() - this.#triedAt < issuerBounds.cooldownMs) return Promise.resolve();
     this.#triedAt = performance.now();
     this.#pending = this.#ask().finally(() => {
       this.#pending = undefined;
@@ -61,7 +61,7 @@ export class IssuerDocument<T> {
   async #ask(): Promise<void> {
     const { logger } = this.#parts;
     try {
-      const value = await this.#read(await issuerJson(await this.#url(), this.#parts));
+      const value = await this.#read(await issuerJson(await this.#url()));
       this.#current = { value, at: performance.now() };
       if (this.#failure !== undefined) logger.info({}, "an issuer of tokens answers again");
       this.#failure = undefined;

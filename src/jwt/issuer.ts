@@ -1,6 +1,17 @@
 import { A2AError } from "../core/error.js";
-import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+
+/** Bounds of requests to an issuer of tokens, for keys, metadata and introspection. */
+export const issuerBounds = {
+  /** Time for an answer, in milliseconds. */
+  timeoutMs: 5_000,
+  /** Size of an answer in bytes: 256 KiB. */
+  bytes: 262_144,
+  /** Time for which the issuer is not asked again after a failure, or for a key that it did not have, in milliseconds. */
+  cooldownMs: 10_000,
+  /** Age at which a document is fetched again, in milliseconds. It is used for at most twice as long if that fails. */
+  documentMs: 600_000,
+} as const;
 
 /** An issuer answered with a status that is not 200. */
 export class IssuerStatus extends Error {
@@ -13,22 +24,18 @@ export class IssuerStatus extends Error {
 }
 
 /** Asks an issuer of tokens for JSON, within the limits of time and size. Redirects are not followed. */
-export async function issuerJson(
-  url: string,
-  { limits }: Pick<IssuerParts, "limits">,
-  init: RequestInit = {},
-): Promise<unknown> {
-  const signal = AbortSignal.timeout(limits.issuerTimeoutMs);
+export async function issuerJson(url: string, init: RequestInit = {}): Promise<unknown> {
+  const signal = AbortSignal.timeout(issuerBounds.timeoutMs);
   const headers = { accept: "application/json", ...init.headers };
   const response = await fetch(url, { ...init, headers, redirect: "manual", signal });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new IssuerStatus(url, response.status);
   }
-  return JSON.parse(await boundedText(response, url, limits.maxIssuerBytes));
+  return JSON.parse(await boundedText(response, url));
 }
 
-async function boundedText(response: Response, url: string, max: number): Promise<string> {
+async function boundedText(response: Response, url: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
@@ -37,16 +44,16 @@ async function boundedText(response: Response, url: string, max: number): Promis
     const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
     if (done || value === undefined) return text + decoder.decode();
     bytes += value.byteLength;
-    if (bytes > max) {
+    if (bytes > issuerBounds.bytes) {
       await reader?.cancel();
-      throw new Error(`${url} answered with more than ${max} bytes`);
+      throw new Error(`${url} answered with more than ${issuerBounds.bytes} bytes`);
     }
     text += decoder.decode(value, { stream: true });
   }
 }
 
 /** What a call hears whose credentials cannot be judged because the issuer does not answer as it should. */
-export function issuerUnavailable(retryAfterMs: number, cause: unknown): A2AError {
+export function issuerUnavailable(cause: unknown, retryAfterMs: number = issuerBounds.cooldownMs): A2AError {
   return new A2AError("UNAVAILABLE", "The credentials cannot be checked at the moment.", { retryAfterMs, cause });
 }
 
@@ -61,6 +68,5 @@ export function issuerUrlFaults(name: string, url: unknown): string[] {
 
 /** What documents of issuers are fetched with. */
 export interface IssuerParts {
-  readonly limits: Pick<Limits, "issuerTimeoutMs" | "maxIssuerBytes" | "issuerCooldownMs" | "issuerKeysMs">;
   readonly logger: Pick<Logger, "info" | "warn">;
 }

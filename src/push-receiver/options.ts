@@ -1,4 +1,3 @@
-import { defaultLimits, type Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { unknownNames } from "../core/unknown-names.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
@@ -29,8 +28,7 @@ export interface NotifiedTask {
 }
 
 /** Limits of a receiver. */
-export interface PushReceiverLimits
-  extends Pick<Limits, "issuerTimeoutMs" | "maxIssuerBytes" | "issuerCooldownMs" | "issuerKeysMs"> {
+export interface PushReceiverLimits {
   /** One notification, in bytes. Default 8 MiB. */
   readonly maxBodyBytes: number;
   /** Values in one notification, whatever their size. Default 250,000. */
@@ -78,10 +76,6 @@ export interface PushReceiverOptions {
 export const defaultReceiverLimits: PushReceiverLimits = {
   maxBodyBytes: 8 * 1024 * 1024,
   maxBodyValues: 250_000,
-  issuerTimeoutMs: defaultLimits.issuerTimeoutMs,
-  maxIssuerBytes: defaultLimits.maxIssuerBytes,
-  issuerCooldownMs: defaultLimits.issuerCooldownMs,
-  issuerKeysMs: defaultLimits.issuerKeysMs,
 };
 
 const known: { readonly [K in keyof PushReceiverOptions]-?: (value: unknown) => string[] } = {

@@ -109,7 +109,7 @@ class Judge {
       return { url: plainUrl(url), jwks: jwks instanceof URL ? jwks.href : jwks };
     });
     const audiences = [audience].flat().map((each) => (each === "" ? "" : pushAudience(each)));
-    this.#jwt = trusted && new TokenVerifier(trusted, audiences, { limits, logger });
+    this.#jwt = trusted && new TokenVerifier(trusted, audiences, { logger });
     this.#webhook = new WebhookVerifier({
       secrets: typeof secrets === "function" ? secrets : secrets && (() => secrets),
       publicKeys,

@@ -95,10 +95,10 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
   };
 }
 
-function auditOf({ audit, logger }: WithDefaults, limits: Limits): AuditRecorder | undefined {
-  if (typeof audit === "object") return new AuditRecorder(audit, limits);
+function auditOf({ audit, logger }: WithDefaults, _limits: Limits): AuditRecorder | undefined {
+  if (typeof audit === "object") return new AuditRecorder(audit);
   if (!audit || logger === undefined || logger === silentLogger) return undefined;
-  return new AuditRecorder(auditChannel(logger), limits);
+  return new AuditRecorder(auditChannel(logger));
 }
 
 function versionsOf({ versions, preview }: WithDefaults): Versions {

@@ -57,9 +57,9 @@ export function createInvoke(options: ServiceOptions): Invoke {
 }
 
 /** The author's interceptors, which may wait for what never comes. */
-function boundedInterceptors({ interceptors = [], limits }: ServiceOptions): readonly Interceptor[] {
+function boundedInterceptors({ interceptors = [] }: ServiceOptions): readonly Interceptor[] {
   if (interceptors.length === 0) return [];
-  const { outer, inner } = boundInterceptors(limits.interceptorTimeoutMs);
+  const { outer, inner } = boundInterceptors();
   return [outer, ...interceptors, inner];
 }
 
@@ -81,7 +81,7 @@ function authenticationOf(options: ServiceOptions): { first: readonly Intercepto
     const { first, last } = enforceSecurity(parts);
     return { first: [first], last: [last] };
   }
-  return { first: authenticator === undefined ? [] : [authenticate(authenticator, limits, ownerOf)], last: [] };
+  return { first: authenticator === undefined ? [] : [authenticate(authenticator, ownerOf)], last: [] };
 }
 
 /** The eleven operations of section 3.1. */

@@ -2,10 +2,12 @@ import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { failedAttempts } from "../../src/auth/throttle.js";
 import { type AuditEvent, type AuditRecord, apiKey, auditEvents, createServer, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { hook, toHook } from "../conformance/hook.js";
+import { setConstantsOfFile } from "../support/constants.js";
 
 /** Every event of the audit log, caused on a real server, or the test that causes it. */
 
@@ -21,6 +23,7 @@ const keys = [
 const signing = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
 
 beforeAll(async () => {
+  setConstantsOfFile(failedAttempts, { intervalMs: 600_000 });
   const options = {
     agent: {
       ...obedient("audited"),
@@ -31,7 +34,7 @@ beforeAll(async () => {
     cardSigning: { keys: [{ key: signing, kid: "card-1" }] },
     port: 0,
     grpcPort: 0,
-    limits: { shutdownGraceMs: 50, maxFailedAttempts: 3, failedAttemptMs: 600_000 },
+    limits: { shutdownGraceMs: 50, maxFailedAttempts: 3 },
   };
   server = await createServer({ ...options, store: memoryStore() });
   second = await createServer({ ...options, store: memoryStore() });

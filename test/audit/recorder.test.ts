@@ -1,9 +1,9 @@
 import assert from "node:assert";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type AuditFacts, type AuditRecord, AuditRecorder, auditChannel } from "../../src/core/audit.js";
+import { type AuditFacts, type AuditRecord, AuditRecorder, auditBounds, auditChannel } from "../../src/core/audit.js";
 import { guardedLogger, type Logger, silentLogger } from "../../src/core/log.js";
+import { setConstants } from "../support/constants.js";
 
-const limits = { maxAuditRecordsPerSource: 3, maxAuditRecords: 10, auditWindowMs: 1_000 };
 const denied = (address: string, more: Partial<AuditFacts> = {}): AuditFacts => ({
   event: "access.denied",
   reason: "PERMISSION_DENIED",
@@ -16,7 +16,8 @@ let recorder: AuditRecorder;
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.parse("2026-01-02T03:04:05.678Z") });
   written = [];
-  recorder = new AuditRecorder({ write: (record) => void written.push(record) }, limits);
+  setConstants(auditBounds, { recordsPerSource: 3, records: 10, windowMs: 1_000 });
+  recorder = new AuditRecorder({ write: (record) => void written.push(record) });
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -42,7 +43,7 @@ describe("AuditRecorder", () => {
     process.on("unhandledRejection", note);
     const broken = new Error("the database is away");
     const writes = [() => Promise.reject(broken), () => assert.fail(broken)];
-    for (const write of writes) new AuditRecorder({ write }, limits).record(denied("192.0.2.1"));
+    for (const write of writes) new AuditRecorder({ write }).record(denied("192.0.2.1"));
     const logger = guardedLogger({ ...silentLogger, info: () => Promise.reject(broken) });
     logger.info({}, "goes to a database");
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -119,14 +120,11 @@ describe("AuditRecorder", () => {
   });
 
   it("goes on where the log throws", () => {
-    const broken = new AuditRecorder(
-      {
-        write: () => {
-          throw new Error("no space");
-        },
+    const broken = new AuditRecorder({
+      write: () => {
+        throw new Error("no space");
       },
-      limits,
-    );
+    });
     expect(() => broken.record(denied("192.0.2.1"))).not.toThrow();
   });
 });

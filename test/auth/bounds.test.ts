@@ -3,11 +3,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Guards } from "../../src/auth/guard.js";
 import { httpBasic } from "../../src/auth/http-basic.js";
 import { mutualTls } from "../../src/auth/mutual-tls.js";
-import { Throttle } from "../../src/auth/throttle.js";
-import { TokenMemory } from "../../src/auth/token-memory.js";
+import { failedAttempts, Throttle } from "../../src/auth/throttle.js";
+import { rememberedTokens, TokenMemory } from "../../src/auth/token-memory.js";
 import { Call } from "../../src/core/call.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
+import { setConstants } from "../support/constants.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -19,7 +20,8 @@ afterEach(() => {
 const inSeconds = (seconds: number): number => Date.now() / 1000 + seconds;
 
 describe("TokenMemory", () => {
-  const limits = { ...defaultLimits, maxRememberedCredentials: 2, credentialMemoryMs: 10_000 };
+  const limits = { ...defaultLimits, credentialMemoryMs: 10_000 };
+  beforeEach(() => setConstants(rememberedTokens, { max: 2 }));
 
   it("forgets after a time, and earlier where the token ends", () => {
     const memory = new TokenMemory(limits);
@@ -58,7 +60,8 @@ describe("TokenMemory", () => {
 });
 
 describe("Throttle", () => {
-  const limits = { ...defaultLimits, maxFailedAttempts: 2, failedAttemptMs: 1_000, maxFailedAddresses: 2 };
+  const limits = { ...defaultLimits, maxFailedAttempts: 2 };
+  beforeEach(() => setConstants(failedAttempts, { maxAddresses: 2 }));
   const failed = (throttle: Throttle, address: string, times: number): void => {
     for (let i = 0; i < times; i++) throttle.fail(address);
   };
@@ -87,7 +90,8 @@ describe("Throttle", () => {
   });
 
   it("does not let a site of IPv6 guess from each of its networks, nor make it forget others", () => {
-    const few = new Throttle({ ...limits, maxFailedAddresses: 1_000 });
+    setConstants(failedAttempts, { maxAddresses: 1_000 });
+    const few = new Throttle(limits);
     failed(few, "192.0.2.1", 2);
     let guesses = 0;
     for (let network = 0; network < 0xffff; network++) {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { authentication } from "../../src/auth/checks-under-way.js";
 import {
   type A2AOptions,
   type AuditRecord,
@@ -11,8 +12,10 @@ import {
   Refusal,
   type Server,
 } from "../../src/index.js";
+import { interceptors } from "../../src/service/interceptors/bound-interceptors.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
+import { setConstants } from "../support/constants.js";
 
 /** What an author's function never answers holds nothing of the server, and for no longer than its limit anything of its client. */
 
@@ -63,13 +66,14 @@ afterEach(async () => {
 });
 
 async function serve(options: Partial<A2AOptions>, timeoutMs: number): Promise<Server> {
+  for (const constants of [authentication, interceptors]) setConstants(constants, { timeoutMs });
   server = await createServer({
     ...(options as A2AOptions),
     store: memoryStore(),
     audit: { write: (record) => void records.push(record) },
     port: 0,
     grpcPort: 0,
-    limits: { maxCalls: 1, authenticationTimeoutMs: timeoutMs, interceptorTimeoutMs: timeoutMs, shutdownGraceMs: 50 },
+    limits: { maxCalls: 1, shutdownGraceMs: 50 },
   });
   return server;
 }

@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { failedAttempts } from "../../src/auth/throttle.js";
 import type { Limits } from "../../src/core/limits.js";
 import { jwt } from "../../src/index.js";
+import { issuerBounds } from "../../src/jwt/issuer.js";
+import { setConstants } from "../support/constants.js";
 import type { Driver, Reply } from "../support/driver.js";
 import { type Mood, TestIssuer } from "./issuer.js";
 import { type SecuredWorld, say, securedAgent } from "./world.js";
@@ -12,7 +15,11 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close();
 });
 
-async function start(limits: Partial<Limits> = {}): Promise<{ issuer: TestIssuer; world: SecuredWorld }> {
+async function start(
+  bounds: Partial<Record<keyof typeof issuerBounds, number>> = {},
+  limits: Partial<Limits> = {},
+): Promise<{ issuer: TestIssuer; world: SecuredWorld }> {
+  setConstants(issuerBounds, bounds);
   const issuer = await TestIssuer.start();
   const bearer = jwt({ jwks: issuer.jwks, issuer: issuer.url, audience: "agents" });
   const world = await securedAgent({ schemes: { bearer } }, { limits });
@@ -26,7 +33,7 @@ function call(world: SecuredWorld, token: string): Promise<Reply> {
 
 describe("the keys of an issuer", () => {
   it("rotate while requests run, and none is refused", async () => {
-    const { issuer, world } = await start({ issuerCooldownMs: 1, credentialMemoryMs: 1 });
+    const { issuer, world } = await start({ cooldownMs: 1 }, { credentialMemoryMs: 1 });
     let going = true;
     const failures: unknown[] = [];
     const runners = [...world.drivers.values()].map(async (driver) => {
@@ -47,7 +54,7 @@ describe("the keys of an issuer", () => {
   });
 
   it("that are withdrawn are accepted no more, when they are fetched again", async () => {
-    const { issuer, world } = await start({ issuerKeysMs: 50, issuerCooldownMs: 1, credentialMemoryMs: 1 });
+    const { issuer, world } = await start({ documentMs: 50, cooldownMs: 1 }, { credentialMemoryMs: 1 });
     const old = await issuer.token();
     expect((await call(world, old)).error).toBeUndefined();
     await issuer.rotate({ keepOld: false });
@@ -67,7 +74,7 @@ describe("the keys of an issuer", () => {
   it.each<Mood>(["fails", "stalls", "floods", "lies", "redirects"])(
     "cannot be had where it %s: calls are answered with UNAVAILABLE, and it is not asked for each",
     async (mood) => {
-      const { issuer, world } = await start({ issuerTimeoutMs: 200, issuerCooldownMs: 600_000 });
+      const { issuer, world } = await start({ timeoutMs: 200, cooldownMs: 600_000 });
       issuer.mood = mood;
       const token = await issuer.token();
       const replies = await Promise.all(Array.from({ length: 20 }, () => call(world, token)));
@@ -84,19 +91,19 @@ describe("the keys of an issuer", () => {
     },
   );
 
-  it("are read up to maxIssuerBytes, and no further", async () => {
-    for (const [maxIssuerBytes, reason] of [
+  it("are read up to a size, and no further", async () => {
+    for (const [bytes, reason] of [
       [100, "UNAVAILABLE"],
       [1_000, undefined],
     ] as const) {
-      const { issuer, world } = await start({ maxIssuerBytes, issuerCooldownMs: 600_000 });
+      const { issuer, world } = await start({ bytes, cooldownMs: 600_000 });
       expect((await call(world, await issuer.token())).error?.reason).toBe(reason);
       expect(issuer.asked).toBe(1);
     }
   });
 
   it("are asked for again when the issuer may be well", async () => {
-    const { issuer, world } = await start({ issuerTimeoutMs: 200, issuerCooldownMs: 20 });
+    const { issuer, world } = await start({ timeoutMs: 200, cooldownMs: 20 });
     const token = await issuer.token();
     for (const mood of ["fails", "stalls", "floods"] as const) {
       issuer.mood = mood;
@@ -107,7 +114,7 @@ describe("the keys of an issuer", () => {
   });
 
   it("do for a while where the issuer is down, and no longer", async () => {
-    const { issuer, world } = await start({ issuerKeysMs: 1_000, issuerCooldownMs: 1, credentialMemoryMs: 1 });
+    const { issuer, world } = await start({ documentMs: 1_000, cooldownMs: 1 }, { credentialMemoryMs: 1 });
     expect((await call(world, await issuer.token())).error).toBeUndefined();
     issuer.mood = "fails";
     await new Promise((resolve) => setTimeout(resolve, 1_050));
@@ -144,7 +151,8 @@ describe("a verified token", () => {
 
 describe("failed attempts", () => {
   it("are slowed down by their address, over every binding together; a token that was verified goes on", async () => {
-    const { issuer, world } = await start({ maxFailedAttempts: 5, failedAttemptMs: 600_000 });
+    setConstants(failedAttempts, { intervalMs: 600_000 });
+    const { issuer, world } = await start({}, { maxFailedAttempts: 5 });
     const good = await issuer.token();
     expect((await call(world, good)).error).toBeUndefined();
     const reasons: (string | undefined)[] = [];
@@ -164,7 +172,8 @@ describe("failed attempts", () => {
   });
 
   it("are none where no credentials are sent", async () => {
-    const { issuer, world } = await start({ maxFailedAttempts: 1, failedAttemptMs: 600_000 });
+    setConstants(failedAttempts, { intervalMs: 600_000 });
+    const { issuer, world } = await start({}, { maxFailedAttempts: 1 });
     for (let i = 0; i < 5; i++) {
       expect((await (world.drivers.get("rest") as Driver).call("ListTasks", {})).error?.reason).toBe("UNAUTHENTICATED");
     }

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type AgentSecurity, apiKey, createA2A, oauth2, openIdConnect } from "../../src/index.js";
+import { issuerBounds } from "../../src/jwt/issuer.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
 import { obedient } from "../conformance/agents.js";
+import { setConstants } from "../support/constants.js";
 import type { Driver, Reply } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
 import { type SecuredWorld, secured, securedAgent } from "./world.js";
@@ -16,9 +18,10 @@ afterEach(async () => {
 
 const flows = { clientCredentials: { tokenUrl: "https://issuer.example/token", scopes: { read: "Read." } } };
 
-async function start(schemes: (issuer: TestIssuer) => AgentSecurity["schemes"], limits = {}) {
+async function start(schemes: (issuer: TestIssuer) => AgentSecurity["schemes"], cooldownMs = 600_000) {
+  setConstants(issuerBounds, { cooldownMs });
   const issuer = await TestIssuer.start();
-  const world = await securedAgent({ schemes: schemes(issuer) }, { limits: { issuerCooldownMs: 600_000, ...limits } });
+  const world = await securedAgent({ schemes: schemes(issuer) });
   open.push(issuer, world);
   return { issuer, world };
 }
@@ -43,9 +46,7 @@ describe("discovery", () => {
   });
 
   it("finds keys that rotate", async () => {
-    const { issuer, world } = await start(({ url }) => ({ it: openIdConnect({ issuer: url, audience: "agents" }) }), {
-      issuerCooldownMs: 1,
-    });
+    const { issuer, world } = await start(({ url }) => ({ it: openIdConnect({ issuer: url, audience: "agents" }) }), 1);
     expect((await call(world, await issuer.token())).error).toBeUndefined();
     await issuer.rotate({ keepOld: false });
     expect((await call(world, await issuer.token())).error).toBeUndefined();

@@ -1,6 +1,8 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type AgentSecurity, type Limits, oauth2 } from "../../src/index.js";
+import { issuerBounds } from "../../src/jwt/issuer.js";
+import { setConstants } from "../support/constants.js";
 import type { Driver } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
 import { type SecuredWorld, securedAgent } from "./world.js";
@@ -24,11 +26,12 @@ const schemes = (url: string): AgentSecurity["schemes"] => ({
 });
 
 async function start(
-  issuerCooldownMs = 600_000,
+  cooldownMs = 600_000,
   limits: Partial<Limits> = {},
 ): Promise<{ issuer: TestIssuer; world: SecuredWorld }> {
   const issuer = await TestIssuer.start();
-  const options = { limits: { issuerCooldownMs, ...limits }, trustProxy: true };
+  setConstants(issuerBounds, { cooldownMs });
+  const options = { limits, trustProxy: true };
   const world = await securedAgent({ schemes: schemes(issuer.url) }, options);
   open.push(issuer, world);
   for (let i = 0; i < 30; i++) {
@@ -132,10 +135,8 @@ describe("an issuer that is out of order", () => {
     await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
     const { port } = closed.address() as { port: number };
     await new Promise((resolve) => closed.close(resolve));
-    const world = await securedAgent(
-      { schemes: schemes(`http://127.0.0.1:${port}`) },
-      { limits: { issuerCooldownMs: 600_000 }, trustProxy: true },
-    );
+    setConstants(issuerBounds, { cooldownMs: 600_000 });
+    const world = await securedAgent({ schemes: schemes(`http://127.0.0.1:${port}`) }, { trustProxy: true });
     open.push(world);
     expect(await call(world, "t")).toBe("UNAVAILABLE");
     let asked = 0;

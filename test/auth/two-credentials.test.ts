@@ -3,11 +3,15 @@ import { describe, expect, it } from "vitest";
 import { custom } from "../../src/auth/custom.js";
 import { type Guard, Guards } from "../../src/auth/guard.js";
 import { Refusal } from "../../src/auth/scheme.js";
+import { failedAttempts } from "../../src/auth/throttle.js";
 import { type AuditFacts, auditOf } from "../../src/core/audit.js";
 import { Call } from "../../src/core/call.js";
 import { A2AError } from "../../src/core/error.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
+import { setConstantsOfFile } from "../support/constants.js";
+
+setConstantsOfFile(failedAttempts, { intervalMs: 60_000 });
 
 const names = ["key", "basic", "bearer"] as const;
 type Name = (typeof names)[number];
@@ -49,7 +53,7 @@ function worldOf(require: readonly (readonly Name[])[], slow: readonly Name[]): 
     });
   const schemes = Object.fromEntries(names.map((name) => [name, schemeOf(name)]));
   const requirements = require.map((all) => Object.fromEntries(all.map((name) => [name, ["s"]])));
-  const limits = { ...defaultLimits, maxFailedAttempts: 1, failedAttemptMs: 60_000 };
+  const limits = { ...defaultLimits, maxFailedAttempts: 1 };
   const guards = new Guards({ limits, logger: silentLogger }, { record: (facts) => audited.push(facts) });
   return { guard: guards.ofAgent({ schemes, require: requirements }, () => ""), guessed, audited };
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { authentication } from "../../src/auth/checks-under-way.js";
 import { Guards } from "../../src/auth/guard.js";
 import { mutualTls } from "../../src/auth/mutual-tls.js";
 import { custom, Refusal } from "../../src/authors.js";
@@ -6,6 +7,7 @@ import { Call, type ClientCertificate } from "../../src/core/call.js";
 import type { Limits } from "../../src/core/limits.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
+import { setConstants } from "../support/constants.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -102,7 +104,8 @@ describe("credentials of one address that are being checked", () => {
   });
 
   it("count no longer than a check may take, whatever a function does", async () => {
-    const { begun, admit } = world({ maxUnverifiedPerAddress: 1, authenticationTimeoutMs: 1_000 });
+    setConstants(authentication, { timeoutMs: 1_000 });
+    const { begun, admit } = world({ maxUnverifiedPerAddress: 1 });
     void admit("never");
     await vi.advanceTimersByTimeAsync(1_000);
     void admit("next");
@@ -137,7 +140,7 @@ describe("credentials of one address that are being checked", () => {
     const waits = admit({});
     await vi.advanceTimersByTimeAsync(0);
     expect(await Promise.race([waits.catch(() => "over"), Promise.resolve("waits")])).toBe("waits");
-    await vi.advanceTimersByTimeAsync(limits.authenticationTimeoutMs);
+    await vi.advanceTimersByTimeAsync(authentication.timeoutMs);
     await expect(waits).rejects.toMatchObject({ reason: "UNAUTHENTICATED" });
   });
 });

@@ -1,8 +1,10 @@
 import { inspect } from "node:util";
+import { auditBounds } from "../../src/core/audit.js";
 import type { AgentsInput } from "../../src/extend.js";
 import { type A2AOptions, type AgentSecurity, createA2A, createServer, type Logger } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import type { Address, Driver } from "../support/driver.js";
 import { type Binding, bindings, fetchBindings, grpcHttp } from "../support/drivers.js";
 
@@ -39,12 +41,12 @@ export interface SecuredWorld {
 }
 
 /** The audit log joins nothing, so that tests see each record. */
-const everyRecord = { maxAuditRecords: 1_000_000, maxAuditRecordsPerSource: 1_000_000 };
+setConstantsOfFile(auditBounds, { records: 1_000_000, recordsPerSource: 1_000_000 });
 
 /** Starts a server and, beside it, the same for `fetch`. */
 export async function secured(options: AgentsInput & Partial<A2AOptions>): Promise<SecuredWorld> {
   const log = new Log();
-  const limits = { shutdownGraceMs: 50, maxFailedAttempts: 1_000_000, ...everyRecord, ...options.limits };
+  const limits = { shutdownGraceMs: 50, maxFailedAttempts: 1_000_000, ...options.limits };
   const all = { ...options, limits, logger: log, accessLog: true };
   const server = await createServer({ ...all, store: memoryStore(), port: 0, grpcPort: 0 });
   const mounted = createA2A({ ...all, store: memoryStore(), grpcPublicUrl: "127.0.0.1:50051" });

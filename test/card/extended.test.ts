@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Agent, type AuditRecord, apiKey } from "../../src/index.js";
+import { extendedCard as extendedCardTime } from "../../src/service/operations/extended-card.js";
 import { everyBinding, type SecuredWorld, secured, titleOf } from "../auth/world.js";
 import { obedient } from "../conformance/agents.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import type { Reply } from "../support/driver.js";
 
 /** The extended card as a function of its caller, which takes time, fails, hangs and answers nonsense (specification 3.1.11, 13.3). */
@@ -20,6 +22,7 @@ const extendedCard: Agent["extendedCard"] = async ({ owner, scopes }) => {
 };
 
 beforeAll(async () => {
+  setConstantsOfFile(extendedCardTime, { timeoutMs: 100 });
   const keys = owners.map((owner) => ({ owner, key: `key-of-${owner}`, scopes: ["read"] }));
   const schemes = {
     header: apiKey({ in: "header", name: "X-Key", keys }),
@@ -28,7 +31,6 @@ beforeAll(async () => {
   world = await secured({
     agent: { ...obedient("extended"), extendedCard, security: { schemes, require: ["header", "cookie", {}] } },
     audit: { write: (record) => void records.push(record) },
-    limits: { extendedCardTimeoutMs: 100 },
     cors: ["https://app.example"],
   });
 });

@@ -24,9 +24,11 @@ import {
   openIdConnect,
   working,
 } from "../../src/index.js";
+import { issuerBounds } from "../../src/jwt/issuer.js";
 import { type SecuredWorld, say, secured } from "../auth/world.js";
 import { callWith, cardAt, showing } from "../client/credentials/world.js";
 import { obedient } from "../conformance/agents.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import type { Driver } from "../support/driver.js";
 import { AUDIENCE, OidcIssuer, PlainBrowser, type RegisteredClient } from "./support/oidc-issuer.js";
 
@@ -107,6 +109,7 @@ beforeAll(async () => {
     security: { schemes: { it }, require: [{ it: [scope] }] },
   });
   const oauth = Object.entries(flows).map(([name, each]) => [name, agentOf(oauth2({ ...named, flows: each }))]);
+  setConstantsOfFile(issuerBounds, { cooldownMs: 1 });
   world = await secured({
     agents: {
       ...Object.fromEntries(oauth),
@@ -115,7 +118,7 @@ beforeAll(async () => {
       long: { ...agentOf(openIdConnect(named)), execute: long },
       counting: { ...agentOf(openIdConnect(named)), execute: counting },
     },
-    limits: { expiredStreamGraceMs: 0, issuerCooldownMs: 1, credentialMemoryMs: 1 },
+    limits: { expiredStreamGraceMs: 0, credentialMemoryMs: 1 },
   });
 });
 afterAll(async () => {

@@ -11,7 +11,9 @@ import {
   reply,
   type Server,
 } from "../../src/index.js";
+import { issuerBounds } from "../../src/jwt/issuer.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { setConstantsOfFile } from "../support/constants.js";
 
 // An issuer that knows nothing of Parley: its discovery document, keys, tokens and introspection are its own.
 
@@ -73,6 +75,7 @@ beforeAll(async () => {
       yield reply(caller.owner);
     },
   });
+  setConstantsOfFile(issuerBounds, { cooldownMs: 1 });
   server = await createParley({
     agents: {
       oidc: agentOf("OpenID Connect", openIdConnect(named)),
@@ -82,7 +85,7 @@ beforeAll(async () => {
     store: memoryStore(),
     port: 0,
     grpcPort: false,
-    limits: { issuerCooldownMs: 1, credentialMemoryMs: 1 },
+    limits: { credentialMemoryMs: 1 },
   });
 });
 afterAll(async () => {

@@ -6,6 +6,7 @@ import { decodeProtectedHeader } from "jose";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { type Agent, artifact, completed, createServer, type PushOptions } from "../../src/index.js";
+import { issuerBounds } from "../../src/jwt/issuer.js";
 import { pushRetry } from "../../src/push/backoff.js";
 import { hostRest } from "../../src/push/host.js";
 import { createPushReceiver, type PushEvent, pushSecretOf } from "../../src/push-receiver/index.js";
@@ -69,7 +70,6 @@ describe("notifications of a server", () => {
       secrets: [await pushSecretOf(oldSecret, token), await pushSecretOf(newSecretOf, token)],
       publicKeys: [oldPair.whpk, newPair.whpk],
       tokens: [token],
-      limits: { issuerCooldownMs: 1 },
     });
     const webhook = receiver.handler(async (event) => {
       // Each server delivers a part of them, and is closed while others are on their way.
@@ -77,6 +77,7 @@ describe("notifications of a server", () => {
       if (event.generation === 10 && failures++ % 2 === 0) throw new Error("not now");
       events.push(event);
     });
+    setConstants(issuerBounds, { cooldownMs: 1 });
     setConstants(pushRetry, { firstMs: 20 });
     setConstants(hostRest, { maxMs: 100 });
     const serve = async (signing: PushOptions["signing"]): Promise<Server> => {

@@ -3,6 +3,7 @@ import { SignJWT } from "jose";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, vi } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { issuerBounds } from "../../src/jwt/issuer.js";
 import {
   createPushReceiver,
   type PushEvent,
@@ -12,6 +13,7 @@ import {
 } from "../../src/push-receiver/index.js";
 import { keyPair } from "../card/signing/keys.js";
 import { newSecret } from "../push/signature/keys.js";
+import { setConstants } from "../support/constants.js";
 import {
   audience,
   bodyOf,
@@ -448,13 +450,15 @@ describe("the keys of a server", () => {
   it("are fetched once, and again for a key that is new, but not for each that nobody knows", async () => {
     const { shown, url } = await keyServer();
     const servers = [{ url: issuer, jwks: `${url}/.well-known/jwks.json` }];
-    const { post } = await webhook({ servers, audience, limits: { issuerCooldownMs: 1 } });
+    setConstants(issuerBounds, { cooldownMs: 1 });
+    const { post } = await webhook({ servers, audience });
     const status = async (by: object, taskId: string) => (await post(await notification(by, { taskId }))).status;
     expect(await Promise.all(["a", "b", "c"].map((task) => status(byOld, task)))).toEqual([204, 204, 204]);
     expect(shown.asked).toBe(1);
     shown.keys = jwksOf(["next", next], ["old", old]);
     expect([await status(byNext, "d"), await status(byOld, "e")]).toEqual([204, 204]);
     expect(shown.asked).toBe(2);
+    setConstants(issuerBounds, { cooldownMs: 10_000 });
     const patient = await webhook({ servers, audience });
     const forged = { keys: [{ key: keyPair().pem, kid: "unknown" }] };
     for (let i = 0; i < 20; i++) expect((await patient.post(await notification(forged))).status).toBe(403);
@@ -465,7 +469,8 @@ describe("the keys of a server", () => {
     const { shown, url } = await keyServer();
     shown.status = 500;
     const servers = [{ url: issuer, jwks: url }];
-    const { post } = await webhook({ servers, audience, limits: { issuerCooldownMs: 1 } });
+    setConstants(issuerBounds, { cooldownMs: 1 });
+    const { post } = await webhook({ servers, audience });
     const sent = await notification(byOld);
     expect(await post(sent)).toMatchObject({ status: 503 });
     shown.status = 200;
@@ -482,7 +487,8 @@ describe("the keys of a server", () => {
     ];
     for (const listener of listeners) {
       const servers = [{ url: issuer, jwks: await listen(listener) }];
-      const { post } = await webhook({ servers, audience, limits: { issuerTimeoutMs: 200 } });
+      setConstants(issuerBounds, { timeoutMs: 200 });
+      const { post } = await webhook({ servers, audience });
       expect(await post(await notification(byOld))).toMatchObject({ status: 503 });
     }
     expect(elsewhere.shown.asked).toBe(0);

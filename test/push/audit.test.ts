@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { type AuditRecord, AuditRecorder } from "../../src/core/audit.js";
-import { defaultLimits } from "../../src/core/limits.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { Receiver, refuse } from "./receiver.js";
@@ -17,7 +16,7 @@ let audit: AuditRecorder;
 beforeEach(async () => {
   store = memoryStore();
   records = [];
-  audit = new AuditRecorder({ write: (record) => void records.push(record) }, defaultLimits);
+  audit = new AuditRecorder({ write: (record) => void records.push(record) });
   receiver = await Receiver.start();
   onTestFinished(() => receiver.stop());
 });

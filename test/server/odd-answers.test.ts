@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { authentication } from "../../src/auth/checks-under-way.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
+import { acceptance } from "../../src/engine/send/send.js";
 import {
   type A2AOptions,
   type Agent,
@@ -12,8 +14,10 @@ import {
   mutualTls,
   type Server,
 } from "../../src/index.js";
+import { extendedCard } from "../../src/service/operations/extended-card.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { TestIssuer } from "../auth/issuer.js";
+import { setConstants } from "../support/constants.js";
 
 /** What functions of an author in plain JavaScript may answer: nobody comes in by it, nothing ends by it, and nothing waits for ever. */
 
@@ -60,7 +64,7 @@ const callers: Record<string, () => unknown> = {
   "a caller whose name is a number": () => ({ owner: 7 }),
   "a caller whose name is no Unicode": () => ({ owner: "a\ud800" }),
   "a caller with a name of 10 MB": () => ({ owner: "x".repeat(10_000_000) }),
-  "a caller whose name is one character too long": () => ({ owner: "x".repeat(101), scopes: ["read"] }),
+  "a caller whose name is one character too long": () => ({ owner: "x".repeat(1_025), scopes: ["read"] }),
   "a caller whose name throws": () => ({
     get owner() {
       throw revoked();
@@ -99,16 +103,11 @@ afterEach(async () => {
   await server.close({ graceMs: 0 });
 });
 
-async function serve(options: Partial<A2AOptions>, authenticationTimeoutMs = 100): Promise<void> {
-  const times = {
-    authenticationTimeoutMs,
-    extendedCardTimeoutMs: 100,
-    acceptTimeoutMs: 100,
-    maxCalls: 1,
-    maxOwnerLength: 100,
-  };
+async function serve(options: Partial<A2AOptions>, timeoutMs = 100): Promise<void> {
+  setConstants(authentication, { timeoutMs });
+  for (const constants of [extendedCard, acceptance]) setConstants(constants, { timeoutMs: 100 });
   const given = { agent: base, ...options } as A2AOptions;
-  server = await createServer({ ...given, store: memoryStore(), port: 0, grpcPort: 0, limits: times });
+  server = await createServer({ ...given, store: memoryStore(), port: 0, grpcPort: 0, limits: { maxCalls: 1 } });
 }
 
 const headers = (user: string) => ({ "a2a-version": "1.0", "content-type": "application/json", "x-user": user });

@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { A2AService, GetTaskRequestSchema, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Call } from "../../src/core/call.js";
 import type { Caller } from "../../src/core/caller.js";
-import { defaultLimits } from "../../src/core/limits.js";
 import { authenticate } from "../../src/service/interceptors/authenticate.js";
 
 const call = (): Call =>
@@ -17,7 +16,7 @@ const call = (): Call =>
 /** The caller that comes of what an authenticator answers. */
 async function callerOf(answer: unknown): Promise<Caller> {
   const asked = call();
-  const invoke = authenticate({ authenticate: () => answer as Caller }, defaultLimits)(async () => create(TaskSchema));
+  const invoke = authenticate({ authenticate: () => answer as Caller })(async () => create(TaskSchema));
   await invoke({ method: A2AService.method.getTask, request: create(GetTaskRequestSchema), call: asked });
   return asked.caller;
 }

@@ -44,6 +44,9 @@ interface NewTask {
 /** A task that its client has named. */
 type Named = Pick<TurnRequest, "keptAs" | "earlier">;
 
+/** Time for an agent's `accept` to judge a message, in milliseconds. */
+export const acceptance = { timeoutMs: 30_000 } as const;
+
 /** How much of a conversation a task takes over from the one before it, as JSON: it is stored with each of them. */
 const EARLIER_BYTES = 1024 * 1024;
 
@@ -284,8 +287,8 @@ export class Sender {
 
   /** Lets the agent refuse a message of which nothing is stored yet. @throws A2AError what it refuses with */
   async #ask(command: SendCommand, message: Message, task?: () => Task): Promise<void> {
-    const { logger, limits } = this.#source;
-    const how = { logger, timeoutMs: limits.acceptTimeoutMs, ...(task && { task }) };
+    const { logger } = this.#source;
+    const how = { logger, timeoutMs: acceptance.timeoutMs, ...(task && { task }) };
     await askToAccept(this.#taskless(command, turnOf(command, message)), how);
     this.#checkOpen();
   }

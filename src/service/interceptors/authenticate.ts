@@ -1,5 +1,6 @@
 import { type Message, Role } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Authenticator } from "../../auth/authenticator.js";
+import { authentication } from "../../auth/checks-under-way.js";
 import { type Guard, Guards } from "../../auth/guard.js";
 import type { AgentSecurity } from "../../auth/security.js";
 import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
@@ -13,16 +14,16 @@ import type { Logger } from "../../core/log.js";
 import type { Interceptor, Invocation } from "../invoke.js";
 
 /** Identifies the caller, and refuses a call without valid credentials (specification 7.4). */
-export function authenticate(authenticator: Authenticator, limits: Limits, ownerOf?: OwnerOf): Interceptor {
+export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): Interceptor {
   return (next) => async (invocation) => {
-    await identify(authenticator, invocation.call, limits, ownerOf);
+    await identify(authenticator, invocation.call, ownerOf);
     return next(invocation);
   };
 }
 
 /** What an author's function never answers would hold its call for ever. */
-function inTime<T>(work: Promise<T>, call: Call, { authenticationTimeoutMs }: Limits): Promise<T> {
-  return bounded(work, call, authenticationTimeoutMs, () => {
+function inTime<T>(work: Promise<T>, call: Call): Promise<T> {
+  return bounded(work, call, authentication.timeoutMs, () => {
     const refusal = new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time.", {
       retryAfterMs: 1_000,
     });
@@ -30,14 +31,9 @@ function inTime<T>(work: Promise<T>, call: Call, { authenticationTimeoutMs }: Li
   });
 }
 
-async function identify(
-  authenticator: Authenticator,
-  call: Call,
-  limits: Limits,
-  ownerOf: OwnerOf | undefined,
-): Promise<void> {
+async function identify(authenticator: Authenticator, call: Call, ownerOf: OwnerOf | undefined): Promise<void> {
   const found: unknown = authenticator.authenticate(call);
-  const caller = isPromiseLike(found) ? await inTime(Promise.resolve(found), call, limits) : found;
+  const caller = isPromiseLike(found) ? await inTime(Promise.resolve(found), call) : found;
   // An authenticator in plain JavaScript may return anything; only a caller with an owner is accepted.
   if (!isCaller(caller)) {
     const headers = { "www-authenticate": authenticator.challenge ?? "Bearer" };
@@ -49,7 +45,7 @@ async function identify(
   // Absent fields get the values of a caller of whom nothing more is known.
   const { owner, authenticated = true, scopes = [], claims = {}, expiresAt } = caller;
   const known = { owner, authenticated, scopes, claims, ...(expiresAt !== undefined && { expiresAt }) };
-  call.caller = withOwner(known, ownerOf, limits);
+  call.caller = withOwner(known, ownerOf);
 }
 
 function isCaller(value: unknown): value is CallerInput {
@@ -103,15 +99,15 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
   const identifyFor = (served: AgentRegistration | undefined, call: Call): Promise<void> | undefined => {
     const guard = served === undefined ? undefined : guarded.get(served)?.guard;
     if (guard === undefined) {
-      return authenticator === undefined ? undefined : identify(authenticator, call, limits, ownerOf);
+      return authenticator === undefined ? undefined : identify(authenticator, call, ownerOf);
     }
     const caller = guard.admit(call);
     if (caller instanceof Promise) {
-      return inTime(caller, call, limits).then((known) => {
-        call.caller = withOwner(known, ownerOf, limits);
+      return inTime(caller, call).then((known) => {
+        call.caller = withOwner(known, ownerOf);
       });
     }
-    call.caller = withOwner(caller, ownerOf, limits);
+    call.caller = withOwner(caller, ownerOf);
     return undefined;
   };
   return {
@@ -124,7 +120,7 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
     },
     last: (next) => {
       const onward = (invocation: Invocation): ReturnType<typeof next> => {
-        const pending = admitToSkill(guarded.get(invocation.served as AgentRegistration), invocation, limits);
+        const pending = admitToSkill(guarded.get(invocation.served as AgentRegistration), invocation);
         return pending === undefined ? next(invocation) : pending.then(() => next(invocation));
       };
       return (invocation) => {
@@ -142,11 +138,7 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
  * A message for a skill has to meet what the skill requires as well. One that goes on with a task has to meet what the messages before it
  * had to: what it says of itself would not keep a caller out who may not use the skill.
  */
-function admitToSkill(
-  agent: GuardedAgent | undefined,
-  { request, call }: Invocation,
-  limits: Limits,
-): Promise<unknown> | undefined {
+function admitToSkill(agent: GuardedAgent | undefined, { request, call }: Invocation): Promise<unknown> | undefined {
   if (agent?.skillOf === undefined || agent.skills.size === 0) return undefined;
   const { message } = request as { message?: Message };
   if (message === undefined) return undefined;
@@ -155,11 +147,11 @@ function admitToSkill(
     call.admitToTask = ({ history }) => {
       const ids = new Set(history.filter(({ role }) => role === Role.USER).map((before) => skillIdOf(agent, before)));
       ids.delete(own);
-      return ids.size === 0 ? Promise.resolve() : inTime(admitToAll(agent, ids, call), call, limits);
+      return ids.size === 0 ? Promise.resolve() : inTime(admitToAll(agent, ids, call), call);
     };
   }
   const admitted = agent.skills.get(own)?.admit(call);
-  return admitted instanceof Promise ? inTime(admitted, call, limits) : undefined;
+  return admitted instanceof Promise ? inTime(admitted, call) : undefined;
 }
 
 async function admitToAll(agent: GuardedAgent, ids: Iterable<string>, call: Call): Promise<void> {

@@ -3,6 +3,9 @@ import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import type { Answer, Interceptor } from "../invoke.js";
 
+/** Time for all interceptors of the author together, before they pass a call on and again after its return, in milliseconds. */
+export const interceptors = { timeoutMs: 30_000 } as const;
+
 /** What the author's interceptors do of one call. */
 interface Watch {
   /** Whether the call is with the rest of the chain, which has limits of its own. */
@@ -15,13 +18,13 @@ interface Watch {
  * Bounds the time that the author's interceptors have before they pass a call on, and after it came back, and lets go of a call
  * whose client has left meanwhile. `outer` goes around them, `inner` is the next one behind them.
  */
-export function boundInterceptors(ms: number): { readonly outer: Interceptor; readonly inner: Interceptor } {
+export function boundInterceptors(): { readonly outer: Interceptor; readonly inner: Interceptor } {
   const watches = new WeakMap<Call, Watch>();
   return {
     outer: (next) => (invocation) => {
       const watch: Watch = { isInside: false, returned: () => {} };
       watches.set(invocation.call, watch);
-      return watched(next(invocation), watch, invocation.call, ms);
+      return watched(next(invocation), watch, invocation.call);
     },
     inner: (next) => async (invocation) => {
       const watch = watches.get(invocation.call);
@@ -37,7 +40,7 @@ export function boundInterceptors(ms: number): { readonly outer: Interceptor; re
   };
 }
 
-function watched(work: Promise<Answer>, watch: Watch, { cancellation }: Call, ms: number): Promise<Answer> {
+function watched(work: Promise<Answer>, watch: Watch, { cancellation }: Call): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     let forget = (): void => {};
@@ -57,7 +60,7 @@ function watched(work: Promise<Answer>, watch: Watch, { cancellation }: Call, ms
     };
     const begin = (): void => {
       clearTimeout(timer);
-      timer = background(setTimeout(late, ms));
+      timer = background(setTimeout(late, interceptors.timeoutMs));
       // Who has left while the call was inside waits for nothing that comes behind it.
       if (cancellation.canceled) leave();
     };

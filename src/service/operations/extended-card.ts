@@ -7,6 +7,9 @@ import { bounded } from "../../core/bounded.js";
 import { A2AError } from "../../core/error.js";
 import type { OperationParts, ServiceMethods } from "./operation.js";
 
+/** Time for an agent's function to make the extended card of a caller, in milliseconds. */
+export const extendedCard = { timeoutMs: 10_000 } as const;
+
 /** The card for authenticated callers (specification 3.1.11). */
 export function cardOperation({ options }: OperationParts): Pick<ServiceMethods, "getExtendedAgentCard"> {
   return {
@@ -28,8 +31,7 @@ export function cardOperation({ options }: OperationParts): Pick<ServiceMethods,
         throw forAudit(refusal, { reason: "missing" });
       }
       const found = served.extendedCard(call.caller);
-      const card =
-        found instanceof Promise ? await bounded(found, call, options.limits.extendedCardTimeoutMs, tooLate) : found;
+      const card = found instanceof Promise ? await bounded(found, call, extendedCard.timeoutMs, tooLate) : found;
       if (card === undefined) throw new A2AError("PERMISSION_DENIED", "The extended card is not for this caller.");
       const complete = withInterfaces(card, options.interfaces(served.tenant, call));
       // A signature is of the document of one version; other versions have another one.
