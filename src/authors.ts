@@ -44,6 +44,8 @@ export {
 } from "./agent/event.js";
 export type { ToolCall } from "./agent/model-pieces.js";
 export { type TextOptions, type TextStream, text } from "./agent/text.js";
+export type { AuditLog, AuditRecord } from "./audit/audit.js";
+export { type AuditEvent, type AuditEventRow, type AuditOutcome, auditEvents } from "./audit/events.js";
 export { type ApiKey, type ApiKeyOptions, apiKey } from "./auth/api-key.js";
 export type { Authenticator } from "./auth/authenticator.js";
 export { type CustomOptions, custom } from "./auth/custom.js";
@@ -69,8 +71,6 @@ export { ConfigurationError } from "./card/faults.js";
 export type { CardAlgorithm } from "./card/signing/algorithms.js";
 export type { CardKey } from "./card/signing/card-keys.js";
 export type { CardSigning } from "./card/signing/signer.js";
-export type { AuditLog, AuditRecord } from "./core/audit.js";
-export { type AuditEvent, type AuditEventRow, type AuditOutcome, auditEvents } from "./core/audit-events.js";
 export { Call, type CallStart, type ClientCertificate, type Peer } from "./core/call.js";
 export { anonymous, type Caller, type CallerInput, type OwnerOf } from "./core/caller.js";
 export {

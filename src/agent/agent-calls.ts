@@ -1,4 +1,4 @@
-import { isPromiseLike } from "../core/bounded.js";
+import { isPromiseLike } from "../core/async.js";
 import type { Agent, Turn } from "./agent.js";
 import type { AgentEvent } from "./event.js";
 

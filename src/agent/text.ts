@@ -1,4 +1,4 @@
-import { described } from "../core/described.js";
+import { described } from "../core/describe.js";
 import { type AgentEvent, artifact, type Content, working } from "./event.js";
 import { type Piece, piecesOf, type ToolCall } from "./model-pieces.js";
 

@@ -1,15 +1,14 @@
-import { background } from "../core/background.js";
+import { background } from "../core/async.js";
 import { type Cancellation, neverCanceled } from "../core/cancellation.js";
-import { A2AError } from "../core/error.js";
-import { limitReached } from "../core/limit-reached.js";
+import { A2AError, limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
-import { sourceOf } from "../core/source.js";
+import { sourceOf } from "../core/net.js";
 import { type Throttle, tooManyFailed } from "./throttle.js";
 
 /** For each check of an address that may be under way so many calls wait. */
 const WAITING = 32;
 
-/** So many addresses with nothing under way are kept before they are looked through (core/transient.ts). */
+/** So many addresses with nothing under way are kept before they are looked through (core/maps.ts). */
 const MAX_IDLE = 4_096;
 
 /** What one address has under way. */

@@ -1,4 +1,4 @@
-import { type Audit, forAudit, silentAudit } from "../core/audit.js";
+import { type Audit, forAudit, silentAudit } from "../audit/audit.js";
 import type { Call } from "../core/call.js";
 import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";

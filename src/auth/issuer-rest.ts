@@ -1,4 +1,4 @@
-import { makeRoom } from "../core/make-room.js";
+import { makeRoom } from "../core/maps.js";
 import { issuerBounds } from "../jwt/issuer.js";
 import { fingerprint } from "./fingerprint.js";
 import { failedAttempts } from "./throttle.js";

@@ -1,7 +1,7 @@
-import { notPromised } from "../core/bounded.js";
+import { notPromised } from "../core/async.js";
 import type { CallerInput } from "../core/caller.js";
-import { sourceOf } from "../core/source.js";
-import { TransientMap } from "../core/transient.js";
+import { TransientMap } from "../core/maps.js";
+import { sourceOf } from "../core/net.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
 import type { JsonWebKeySet, Verified, VerifierOptions } from "../jwt/verifier.js";
 import { httpCredentials } from "./credentials.js";

@@ -1,4 +1,4 @@
-import { notPromised } from "../core/bounded.js";
+import { notPromised } from "../core/async.js";
 import type { ClientCertificate } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { type CallerNames, Refusal, type SecurityScheme } from "./scheme.js";

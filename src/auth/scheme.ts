@@ -1,4 +1,4 @@
-import { isPromiseLike } from "../core/bounded.js";
+import { isPromiseLike } from "../core/async.js";
 import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";

@@ -1,8 +1,7 @@
-import type { A2AError } from "../core/error.js";
-import { limitReached } from "../core/limit-reached.js";
+import { type A2AError, limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
+import { siteOf, sourceOf } from "../core/net.js";
 import { RateLimiter } from "../core/rate-limiter.js";
-import { siteOf, sourceOf } from "../core/source.js";
 
 /** Failed attempts to authenticate beyond `maxFailedAttempts`. */
 export const failedAttempts = {

@@ -1,6 +1,6 @@
 import type { CallerInput } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
-import { makeRoom } from "../core/make-room.js";
+import { makeRoom } from "../core/maps.js";
 
 /** So many characters at the end of credentials find them: of a signature, more than anybody can guess. */
 const TAIL = 64;

@@ -1,5 +1,5 @@
 import { type DescField, type DescMessage, isMessage } from "@bufbuild/protobuf";
-import { unknownNames } from "../core/unknown-names.js";
+import { unknownNames } from "../core/describe.js";
 
 /**
  * What an author wrote as a card, in the shape of protobuf's own objects. A member of a one-of may be written as the

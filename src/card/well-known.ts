@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { makeRoom } from "../core/make-room.js";
+import { makeRoom } from "../core/maps.js";
 import { namesTag } from "../wire/entity-tag.js";
 import { jsonWriter } from "../wire/json-writer.js";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Agent } from "../agent/agent.js";
-import { nearest } from "../core/unknown-names.js";
+import { nearest } from "../core/describe.js";
 import { optionTable } from "../server/option-table.js";
 import type { UncheckedOptions } from "../server/options.js";
 import { noteEndWhileLoading } from "./exit.js";

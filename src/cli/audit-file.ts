@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
-import type { AuditLog, AuditRecord } from "../core/audit.js";
-import { auditEvents } from "../core/audit-events.js";
+import type { AuditLog, AuditRecord } from "../audit/audit.js";
+import { auditEvents } from "../audit/events.js";
 import type { Logger } from "../core/log.js";
 import { UsageError } from "./usage-error.js";
 

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import { AuditRecorder } from "../core/audit.js";
+import { AuditRecorder } from "../audit/audit.js";
 import { silentLogger } from "../core/log.js";
 import { openPushMaintenance, type PushMaintenance } from "../store/sqlite/push-maintenance.js";
 import type { DeadDelivery, PushConfigKey } from "../store/task-store.js";

@@ -1,5 +1,5 @@
+import { unknownNames } from "../core/describe.js";
 import { invalid, type Violation } from "../core/error.js";
-import { unknownNames } from "../core/unknown-names.js";
 import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
 
 /** Limits of a client: sizes, counts and times that servers determine. All are whole numbers. */

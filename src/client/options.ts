@@ -1,6 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
+import { unknownNames } from "../core/describe.js";
 import { invalid, type Violation } from "../core/error.js";
-import { unknownNames } from "../core/unknown-names.js";
 import { olderVersions } from "../version/callable.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Credentials } from "./credentials/credential.js";

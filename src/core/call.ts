@@ -2,7 +2,6 @@ import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { anonymous, type Caller } from "./caller.js";
 import { type Cancellation, cancellationOf } from "./cancellation.js";
 import { newRequestId } from "./ids.js";
-import type { SharedHold } from "./shared-hold.js";
 
 /** The connection that a call came from. */
 export interface Peer {
@@ -72,7 +71,7 @@ export interface NumberInField {
 }
 
 /** What a request says of generations. */
-export interface Generations {
+interface Generations {
   /** The one that the caller knows: a read waits for a later one. */
   readonly known?: NumberInField;
   /** The one at which a message expects its task. */
@@ -213,5 +212,25 @@ export class Call {
 
   set cancellation(cancellation: Cancellation) {
     this.#cancellation = cancellation;
+  }
+}
+
+/** Something that is held for several users, and freed when the last one has released it. */
+export class SharedHold {
+  readonly #free: () => void;
+  #users = 1;
+
+  constructor(free: () => void) {
+    this.#free = free;
+  }
+
+  /** Adds a user, who calls `release` once. */
+  share(): this {
+    this.#users++;
+    return this;
+  }
+
+  release(): void {
+    if (--this.#users === 0) this.#free();
   }
 }

@@ -1,4 +1,4 @@
-import { notPromised } from "./bounded.js";
+import { notPromised } from "./async.js";
 import { A2AError } from "./error.js";
 
 /** The caller of an operation, as the authenticator identified it. */

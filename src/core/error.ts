@@ -1,4 +1,5 @@
-import { dropTransportHeaders } from "./transport-headers.js";
+import type { Limits } from "./limits.js";
+import { dropTransportHeaders } from "./net.js";
 
 /** Codes of `google.rpc.Code`, which gRPC and Connect share. */
 export const StatusCode = {
@@ -290,4 +291,12 @@ function translated(thrown: unknown): A2AError | undefined {
   const reason = typeof code === "number" ? reasonOfCode.get(code) : undefined;
   if (reason === undefined || typeof rawMessage !== "string") return undefined;
   return new A2AError(reason, rawMessage, { cause: thrown });
+}
+
+/**
+ * The error of a limit that keeps a call out for now: 429 and RESOURCE_EXHAUSTED, with the name of the limit (`metadata.limit`) and
+ * when to try again, in milliseconds.
+ */
+export function limitReached(limit: keyof Limits, message: string, retryAfterMs = 1_000): A2AError {
+  return new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit }, retryAfterMs });
 }

@@ -1,4 +1,4 @@
-import { notPromised } from "./bounded.js";
+import { notPromised } from "./async.js";
 
 /** A logger with the methods of pino: facts first, then the message. Any pino logger fits. */
 export interface Logger {

@@ -12,7 +12,7 @@ export interface Rate {
  * Limits how often something happens for each of many keys, such as addresses: a bucket of `burst`, to which one comes back each
  * `intervalMs` (the generic cell rate algorithm). A key costs one number, there are no timers, and the memory is bounded: keys are in
  * two generations, of which the older one is dropped when the younger one is full. Nothing is ever deleted from a table, which would
- * make V8 keep old ones (core/transient.ts). By a monotonic clock.
+ * make V8 keep old ones (core/maps.ts). By a monotonic clock.
  */
 export class RateLimiter {
   readonly #intervalMs: number;

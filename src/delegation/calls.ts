@@ -11,9 +11,9 @@ import type {
   TurnCalls,
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
+import { over } from "../core/cancellation.js";
 import { latePart } from "../core/late-part.js";
 import type { Logger } from "../core/log.js";
-import { over } from "../core/over.js";
 import { Answers } from "./answers.js";
 import { Remotes, type RemotesOptions } from "./remotes.js";
 

@@ -1,5 +1,5 @@
+import { pause } from "../core/async.js";
 import { A2AError } from "../core/error.js";
-import { pause } from "../core/pause.js";
 
 /** Between two tries, at most, in milliseconds. */
 const FIRST_MS = 250;

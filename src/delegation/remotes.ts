@@ -1,9 +1,9 @@
 import { type CallingTurn, isSend, type RelayMark } from "../agent/delegation.js";
 import { ownRefusal } from "../client/credentials/own-refusal.js";
+import { within } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import { within } from "../core/within.js";
 import { DELEGATION_DEPTH } from "../wire/delegation-depth.js";
 import { taskBegunBy } from "./begun-before.js";
 import type { SubTaskClient } from "./client.js";

@@ -1,6 +1,6 @@
 import { AbortReason } from "../agent/abort.js";
 import { share } from "../client/calls/stop.js";
-import { over } from "../core/over.js";
+import { over } from "../core/cancellation.js";
 
 /** Causes for which the other agent's task is of no use any more. After all others another attempt goes on with it. */
 const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);

@@ -1,10 +1,10 @@
 import type { OutgoingCalls } from "../agent/delegation.js";
 import type { AgentRegistration } from "../card/agents.js";
+import { within } from "../core/async.js";
 import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
-import { TransientMap } from "../core/transient.js";
-import { within } from "../core/within.js";
+import { TransientMap } from "../core/maps.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
 import { countedTenant } from "./counted-tenant.js";

@@ -1,5 +1,5 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { callAll } from "../core/call-all.js";
+import { callAll } from "../core/event-loop.js";
 import { isOf } from "../store/check.js";
 import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";

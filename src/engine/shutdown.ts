@@ -1,5 +1,5 @@
 import { A2AError } from "../core/error.js";
-import { TransientSet } from "../core/transient.js";
+import { TransientSet } from "../core/maps.js";
 
 /** How far the end of an engine has come. */
 export class Shutdown {

@@ -1,5 +1,5 @@
-import { type Deferred, defer } from "../core/defer.js";
-import { limitReached } from "../core/limit-reached.js";
+import { limitReached } from "../core/error.js";
+import { type Deferred, defer } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 
 export interface ArrivalsOptions {

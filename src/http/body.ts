@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { A2AError, toA2AError } from "../core/error.js";
+import { inRoundOfItsOwn, nextRound } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 import { UNCHECKED_JSON_LEVELS } from "../core/nesting.js";
-import { inRoundOfItsOwn, nextRound } from "../core/rounds.js";
 import { excessOfJson } from "../wire/count-values.js";
 import type { Account, Arrivals, Arriving } from "./arrivals.js";
 import type { BodySize, HttpRequest } from "./request.js";

@@ -1,4 +1,4 @@
-import { callAll } from "../core/call-all.js";
+import { callAll } from "../core/event-loop.js";
 import type { RequestTarget } from "./request.js";
 
 /** The target of a request that has not been dispatched yet. */

@@ -1,4 +1,4 @@
-import { nextRound } from "../core/rounds.js";
+import { nextRound } from "../core/event-loop.js";
 import type { BodySource, BodyWriter } from "./response.js";
 
 /**

@@ -1,8 +1,8 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../core/call.js";
 import { A2AError } from "../core/error.js";
+import { nextRound } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
-import { nextRound } from "../core/rounds.js";
 import { onOneLine } from "../wire/json-text.js";
 import { generationOf, weightOf } from "../wire/marks.js";
 import { SSE_HEARTBEAT, sseFrame } from "../wire/sse.js";

@@ -1,4 +1,4 @@
-import { makeRoom } from "../core/make-room.js";
+import { makeRoom } from "../core/maps.js";
 
 /** Record of a handled notification. */
 export interface PushMark {

@@ -1,5 +1,5 @@
+import { unknownNames } from "../core/describe.js";
 import type { Logger } from "../core/log.js";
-import { unknownNames } from "../core/unknown-names.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
 import type { JsonWebKeySet } from "../jwt/verifier.js";
 import { isJsonObject } from "../wire/json-struct.js";

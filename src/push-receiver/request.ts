@@ -1,5 +1,4 @@
-import { utf8Of } from "../core/bytes.js";
-import { Gathered } from "../core/gathered.js";
+import { Gathered, utf8Of } from "../core/bytes.js";
 import type { Bytes } from "./bytes.js";
 import { PushRefusal } from "./refusal.js";
 

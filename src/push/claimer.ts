@@ -1,5 +1,5 @@
-import { background } from "../core/background.js";
-import { nextRound } from "../core/rounds.js";
+import { background } from "../core/async.js";
+import { nextRound } from "../core/event-loop.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, TaskStore } from "../store/task-store.js";
 import type { ForwardClock } from "./forward-clock.js";

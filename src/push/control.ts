@@ -1,4 +1,4 @@
-import type { Audit } from "../core/audit.js";
+import type { Audit } from "../audit/audit.js";
 import { invalid } from "../core/error.js";
 import type { DeadDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { Dispatcher } from "./dispatcher.js";

@@ -1,9 +1,9 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { Audit } from "../core/audit.js";
+import type { Audit } from "../audit/audit.js";
+import type { Room } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import type { Room } from "../core/room.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { PushDialectOf } from "../version/push.js";

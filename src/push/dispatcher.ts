@@ -1,8 +1,6 @@
-import { silentAudit } from "../core/audit.js";
-import { background } from "../core/background.js";
-import { Room } from "../core/room.js";
-import { TransientMap } from "../core/transient.js";
-import { within } from "../core/within.js";
+import { silentAudit } from "../audit/audit.js";
+import { background, Room, within } from "../core/async.js";
+import { TransientMap } from "../core/maps.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
 import { Claimer, TROUBLE_MS } from "./claimer.js";

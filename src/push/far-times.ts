@@ -1,4 +1,4 @@
-import { background } from "../core/background.js";
+import { background } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";

@@ -1,4 +1,4 @@
-import { background } from "../core/background.js";
+import { background } from "../core/async.js";
 import type { EnginePushes } from "../engine/pushes.js";
 
 /** Nothing is begun in the last part of a lease: what is begun before has time to end before another process may begin the same. */

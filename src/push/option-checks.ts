@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { unknownNames } from "../core/unknown-names.js";
+import { unknownNames } from "../core/describe.js";
 import { keyBytes } from "./encryption-key.js";
 import { type PushOptions, pushEvents } from "./options.js";
 import { pushSigningFaults } from "./signature/faults.js";

@@ -1,6 +1,6 @@
-import type { Audit } from "../core/audit.js";
+import type { Audit } from "../audit/audit.js";
+import { nextRound } from "../core/event-loop.js";
 import type { Logger } from "../core/log.js";
-import { nextRound } from "../core/rounds.js";
 import type { PushConfigKey, TaskStore } from "../store/task-store.js";
 import { type ConfigVault, MissingKeyError } from "./secrets.js";
 

@@ -1,4 +1,4 @@
-import type { Audit } from "../core/audit.js";
+import type { Audit } from "../audit/audit.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";

@@ -1,10 +1,9 @@
-import type { AuditRecorder } from "../core/audit.js";
-import { background } from "../core/background.js";
-import { callAll } from "../core/call-all.js";
+import type { AuditRecorder } from "../audit/audit.js";
+import { background, within } from "../core/async.js";
 import { A2AError } from "../core/error.js";
+import { callAll } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import { within } from "../core/within.js";
 import type { Engine } from "../engine/engine.js";
 import type { Interceptor } from "../service/invoke.js";
 import type { StoreStatus } from "../store/health.js";

@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
-import { described } from "../core/described.js";
-import { unknownNames } from "../core/unknown-names.js";
+import { described, unknownNames } from "../core/describe.js";
 import { isHost } from "../http/request-origin.js";
 import { pushFaults } from "../push/option-checks.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";

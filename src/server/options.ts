@@ -1,7 +1,7 @@
+import type { AuditLog, AuditRecorder } from "../audit/audit.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory, AgentsGiven, AgentsInput } from "../card/agents.js";
 import type { CardSigning } from "../card/signing/signer.js";
-import type { AuditLog, AuditRecorder } from "../core/audit.js";
 import type { OwnerOf } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";

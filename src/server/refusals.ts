@@ -1,4 +1,4 @@
-import { type Audit, auditEventOf } from "../core/audit.js";
+import { type Audit, auditEventOf } from "../audit/audit.js";
 import type { Dispatch } from "../http/dispatch.js";
 import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse, Refusal } from "../http/response.js";

@@ -1,10 +1,10 @@
 import proxyAddr from "proxy-addr";
+import { AuditRecorder, auditChannel } from "../audit/audit.js";
 import { type AgentDirectory, type AgentsGiven, agentFields, registerAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
-import { AuditRecorder, auditChannel } from "../core/audit.js";
+import { unknownNames } from "../core/describe.js";
 import { defaultLimitsOf, type Limits } from "../core/limits.js";
 import { guardedLogger, silentLogger } from "../core/log.js";
-import { unknownNames } from "../core/unknown-names.js";
 import { type HostRules, isLoopback } from "../http/hosts.js";
 import type { Trust } from "../http/request-origin.js";
 import type { PushOptions } from "../push/options.js";

@@ -1,6 +1,6 @@
+import type { Audit } from "../audit/audit.js";
 import { ConfigurationError } from "../card/faults.js";
-import type { Audit } from "../core/audit.js";
-import { background } from "../core/background.js";
+import { background } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { TlsFiles } from "../http/node/tls.js";

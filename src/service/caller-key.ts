@@ -1,5 +1,5 @@
 import type { Call } from "../core/call.js";
-import { sourceOf } from "../core/source.js";
+import { sourceOf } from "../core/net.js";
 
 /**
  * Whom a call counts for: the owner where the caller is authenticated, otherwise the address (of IPv6 the network of 64 bits).

@@ -1,5 +1,5 @@
 import type { Call } from "../core/call.js";
-import { sourceOf } from "../core/source.js";
+import { sourceOf } from "../core/net.js";
 
 /** What one caller has open. */
 export class CallerShare {
@@ -12,7 +12,7 @@ const MAX_IDLE = 4_096;
 
 /**
  * The shares of all callers: of owners where they are authenticated, otherwise of addresses. A share stays when its caller has nothing
- * open: to take it out of the table for each call, and to put it in again, would be most of what it costs (core/transient.ts).
+ * open: to take it out of the table for each call, and to put it in again, would be most of what it costs (core/maps.ts).
  */
 export class CallerShares {
   #owners = new Map<string, CallerShare>();

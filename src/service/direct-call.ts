@@ -1,7 +1,7 @@
 import { AbortReason, type Client } from "../agent/abort.js";
 import type { Cancellation } from "../core/cancellation.js";
-import { type Deferred, defer } from "../core/defer.js";
 import { A2AError } from "../core/error.js";
+import { type Deferred, defer } from "../core/event-loop.js";
 import type { SendResult } from "../engine/engine.js";
 import type { DirectCall, DirectCalls } from "../engine/shutdown.js";
 

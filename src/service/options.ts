@@ -1,7 +1,7 @@
 import type { AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Audit } from "../audit/audit.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory } from "../card/agents.js";
-import type { Audit } from "../core/audit.js";
 import type { Call } from "../core/call.js";
 import type { OwnerOf } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";

@@ -1,7 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../core/call.js";
-import { A2AError } from "../core/error.js";
-import { limitReached } from "../core/limit-reached.js";
+import { A2AError, limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { type Weight, weightOf } from "../wire/marks.js";
 import { callerKeyOf } from "./caller-key.js";

@@ -1,7 +1,7 @@
 import type { Call } from "../core/call.js";
-import { limitReached } from "../core/limit-reached.js";
+import { limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
-import { TransientMap } from "../core/transient.js";
+import { TransientMap } from "../core/maps.js";
 import { callerKeyOf } from "./caller-key.js";
 
 /** The subscriptions of one task. */

@@ -1,4 +1,4 @@
-import { callAll } from "../core/call-all.js";
+import { callAll } from "../core/event-loop.js";
 
 /** Whether writes succeed at present, as far as the store knows. */
 export type StoreStatus = HealthyStore | UnhealthyStore;

@@ -1,5 +1,5 @@
+import { Gathered } from "../core/bytes.js";
 import { A2AError } from "../core/error.js";
-import { Gathered } from "../core/gathered.js";
 
 /** Keeps a silent connection open; clients ignore it. */
 export const SSE_HEARTBEAT = ":\n\n";

@@ -1,6 +1,6 @@
 import assert from "node:assert";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type AuditFacts, type AuditRecord, AuditRecorder, auditBounds, auditChannel } from "../../src/core/audit.js";
+import { type AuditFacts, type AuditRecord, AuditRecorder, auditBounds, auditChannel } from "../../src/audit/audit.js";
 import { guardedLogger, type Logger, silentLogger } from "../../src/core/log.js";
 import { setConstants } from "../support/constants.js";
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { type AuditFacts, auditOf } from "../../src/audit/audit.js";
 import { custom } from "../../src/auth/custom.js";
 import { type Guard, Guards } from "../../src/auth/guard.js";
 import { Refusal } from "../../src/auth/scheme.js";
 import { failedAttempts } from "../../src/auth/throttle.js";
-import { type AuditFacts, auditOf } from "../../src/core/audit.js";
 import { Call } from "../../src/core/call.js";
 import { A2AError } from "../../src/core/error.js";
 import { defaultLimits } from "../../src/core/limits.js";

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { auditBounds } from "../../src/core/audit.js";
+import { auditBounds } from "../../src/audit/audit.js";
 import type { AgentsInput } from "../../src/extend.js";
 import { type A2AOptions, type AgentSecurity, createA2A, createServer, type Logger } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";

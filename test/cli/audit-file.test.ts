@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { AuditRecord } from "../../src/audit/audit.js";
 import { AuditFile } from "../../src/cli/audit-file.js";
-import type { AuditRecord } from "../../src/core/audit.js";
 
 let folder: string;
 let path: string;

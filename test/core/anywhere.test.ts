@@ -11,9 +11,9 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** What goes on in later rounds of the event loop, and what is thrown there, in a runtime without `setImmediate` and `process`. */
 const program = `
-  import { callAll } from "../../src/core/call-all.ts";
-  import { defer } from "../../src/core/defer.ts";
-  import { nextRound } from "../../src/core/rounds.ts";
+  import { callAll } from "../../src/core/event-loop.ts";
+  import { defer } from "../../src/core/event-loop.ts";
+  import { nextRound } from "../../src/core/event-loop.ts";
   import { lengthOf } from "../../src/wire/large/piece-list.ts";
   const done = [];
   globalThis.reportError = (error) => done.push("reported " + error.message);

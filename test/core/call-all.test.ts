@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callAll } from "../../src/core/call-all.js";
+import { callAll } from "../../src/core/event-loop.js";
 
 describe("callAll()", () => {
   it("calls the others when one throws, and reports that", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defer } from "../../src/core/defer.js";
+import { defer } from "../../src/core/event-loop.js";
 
 describe("defer()", () => {
   it("goes on with the others of a round when one throws, and tells that one", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeRoom } from "../../src/core/make-room.js";
+import { makeRoom } from "../../src/core/maps.js";
 
 describe("makeRoom()", () => {
   const set = (map: Map<string, number>, key: string, most = 3): void => {

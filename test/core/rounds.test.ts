@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inRoundOfItsOwn, nextRound } from "../../src/core/rounds.js";
+import { inRoundOfItsOwn, nextRound } from "../../src/core/event-loop.js";
 
 describe("inRoundOfItsOwn()", () => {
   it("runs one callback a round of the event loop, in order", async () => {

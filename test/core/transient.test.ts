@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TransientMap, TransientSet } from "../../src/core/transient.js";
+import { TransientMap, TransientSet } from "../../src/core/maps.js";
 
 const steps = fc.array(fc.tuple(fc.constantFrom("put", "delete"), fc.nat(300)), { maxLength: 2_000 });
 

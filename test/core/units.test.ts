@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseDuration, parseSize, showDuration, showSize } from "../../src/core/units.js";
+import { parseDuration, parseSize, showDuration, showSize } from "../../src/server/option-kinds.js";
 
 describe("parseDuration()", () => {
   it.each([

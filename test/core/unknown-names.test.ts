@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nearest, unknownNames } from "../../src/core/unknown-names.js";
+import { nearest, unknownNames } from "../../src/core/describe.js";
 
 const known = ["description", "securitySchemes", "defaultInputModes", "retention", "port", "host"];
 

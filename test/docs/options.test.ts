@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { flags } from "../../src/cli/flags.js";
 import { defaultLimits } from "../../src/core/limits.js";
-import { parseDuration, parseSize } from "../../src/core/units.js";
+import { parseDuration, parseSize } from "../../src/server/option-kinds.js";
 import { defaultOptions } from "../../src/server/option-table.js";
 import { docstrings, limitsPage, optionsPage } from "./options-page.js";
 

@@ -3,7 +3,7 @@ import { type ClientHttp2Session, constants } from "node:http2";
 import * as net from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { sourceOf } from "../../src/core/source.js";
+import { sourceOf } from "../../src/core/net.js";
 import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, serve, until } from "./serve.js";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { type AuditRecord, AuditRecorder } from "../../src/core/audit.js";
+import { type AuditRecord, AuditRecorder } from "../../src/audit/audit.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { Receiver, refuse } from "./receiver.js";

@@ -1,6 +1,6 @@
 import type { ContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { nextRound } from "../../core/rounds.js";
+import { nextRound } from "../../core/event-loop.js";
 import type { MeasuredPieces } from "../../wire/large/large.js";
 
 /** A large message that an implementation has put aside: an empty one goes through Connect in its place. */

@@ -5,8 +5,8 @@ import { type Compression, compressionNegotiate } from "@connectrpc/connect/prot
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
+import { nextRound } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
-import { nextRound } from "../../core/rounds.js";
 import { LONG_BYTES, tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { type HttpRequest, headerCallOf } from "../../http/request.js";

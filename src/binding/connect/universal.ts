@@ -1,7 +1,7 @@
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { defer } from "../../core/defer.js";
 import { A2AError, StatusCode, type StatusName } from "../../core/error.js";
+import { defer } from "../../core/event-loop.js";
 import { lazy } from "../../core/lazy.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";

@@ -1,8 +1,8 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { CallStart, Peer } from "../../core/call.js";
-import { callAll } from "../../core/call-all.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
+import { callAll } from "../../core/event-loop.js";
 import { allValues } from "../../http/raw-headers.js";
 import { departureOf } from "./departure.js";
 import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";

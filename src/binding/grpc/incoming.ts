@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
 import { A2AError, StatusCode, toA2AError } from "../../core/error.js";
-import { inRoundOfItsOwn } from "../../core/rounds.js";
+import { inRoundOfItsOwn } from "../../core/event-loop.js";
 import type { Account, Arrivals, Arriving } from "../../http/arrivals.js";
 import { LONG_BYTES } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";

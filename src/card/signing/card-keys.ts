@@ -1,5 +1,5 @@
 import type { CryptoKey, JSONWebKeySet, JWK } from "jose";
-import { unknownNames } from "../../core/unknown-names.js";
+import { unknownNames } from "../../core/describe.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { ConfigurationError } from "../faults.js";
 import { algorithmFor, type CardAlgorithm, signingAlgorithms, takes } from "./algorithms.js";

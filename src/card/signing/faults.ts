@@ -1,4 +1,4 @@
-import { unknownNames } from "../../core/unknown-names.js";
+import { unknownNames } from "../../core/describe.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { cardKeyFaults } from "./card-keys.js";
 import { jkuFault } from "./key-sets.js";

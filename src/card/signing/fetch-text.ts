@@ -1,4 +1,4 @@
-import { Gathered } from "../../core/gathered.js";
+import { Gathered } from "../../core/bytes.js";
 
 /** Something that could not be fetched; the message says why in a sentence. */
 export class FetchTextError extends Error {

@@ -1,7 +1,7 @@
 import { clone } from "@bufbuild/protobuf";
 import type { JSONWebKeySet } from "jose";
 import { type AgentCard, AgentCardSchema, type AgentCardSignature } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Audit } from "../../core/audit.js";
+import type { Audit } from "../../audit/audit.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { membersOfCard } from "./canonical.js";
 import { type CardKey, importCardKeys, publicKeySet, type SigningKey } from "./card-keys.js";

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
-import { makeRoom } from "../../core/make-room.js";
+import { makeRoom } from "../../core/maps.js";
 import type { PartInput } from "../../task/part-input.js";
 import { isTerminal } from "../../task/state.js";
 import type { FollowOptions, StreamOptions } from "../calls/call-options.js";

@@ -1,7 +1,7 @@
 import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { over } from "../../core/over.js";
+import { over } from "../../core/cancellation.js";
 import { checkCall, checkRequest, methodRules } from "./check.js";
 import { requestMessages } from "./routes.js";
 import { share } from "./stop.js";

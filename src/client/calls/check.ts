@@ -1,7 +1,7 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { unknownNames } from "../../core/describe.js";
 import { invalid, type Violation } from "../../core/error.js";
 import { MESSAGE_LEVELS } from "../../core/nesting.js";
-import { unknownNames } from "../../core/unknown-names.js";
 import { holdsJsonObject } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { FollowOptions, SendOnceOptions, StreamOptions } from "./call-options.js";

@@ -1,5 +1,5 @@
+import { pause } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
-import { pause } from "../../core/pause.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import type { CallOptions } from "./call-options.js";
 import { givenUp } from "./retry.js";

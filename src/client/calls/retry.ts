@@ -1,5 +1,5 @@
+import { pause as wait } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
-import { pause as wait } from "../../core/pause.js";
 import type { ClientLimits } from "../limits.js";
 
 /** Doubling more often than this reaches every limit. */

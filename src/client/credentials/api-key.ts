@@ -1,5 +1,5 @@
 import type { APIKeySecurityScheme, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { isTransportHeader } from "../../core/transport-headers.js";
+import { isTransportHeader } from "../../core/net.js";
 import type { Credential, CredentialContext, CredentialTarget } from "./credential.js";
 import {
   checkEncrypted,

@@ -1,4 +1,4 @@
-import { makeRoom } from "../../core/make-room.js";
+import { makeRoom } from "../../core/maps.js";
 import { deltaSeconds } from "../errors/error-facts.js";
 
 /** A card as it was received. */

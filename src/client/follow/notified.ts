@@ -1,5 +1,5 @@
 import type { StreamResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { makeRoom } from "../../core/make-room.js";
+import { makeRoom } from "../../core/maps.js";
 import { isTerminal } from "../../task/state.js";
 import { RESUME_EXTENSION } from "../../wire/extension-names.js";
 import { EXTENSIONS_PARAMETER } from "../../wire/service-params.js";

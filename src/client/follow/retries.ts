@@ -1,5 +1,5 @@
+import { over } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
-import { over } from "../../core/over.js";
 import type { Backoff } from "../calls/core.js";
 import type { Lifetime } from "../calls/lifetime.js";
 import { isPassing } from "../calls/retry.js";

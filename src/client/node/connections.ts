@@ -1,6 +1,6 @@
 import type { Client as Clients } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
-import { makeRoom } from "../../core/make-room.js";
+import { makeRoom } from "../../core/maps.js";
 
 /** A server that closes a connection so soon after an answer closes all of them so, in milliseconds. */
 const SOON_MS = 100;

@@ -1,5 +1,5 @@
+import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
-import { Gathered } from "../../core/gathered.js";
 import { unavailable } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk } from "../platform.js";
 

@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
+import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
-import { Gathered } from "../../core/gathered.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { badAnswer, errorOfHead, isSuccess, parsed } from "../errors/answer-errors.js";

@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
+import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
-import { Gathered } from "../../core/gathered.js";
 import type { OlderMessages } from "../../version/callable.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";

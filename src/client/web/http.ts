@@ -1,5 +1,5 @@
+import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
-import { Gathered } from "../../core/gathered.js";
 import type { Stop } from "../calls/stop.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";

@@ -1,5 +1,5 @@
-import { Room } from "../../core/room.js";
-import { nextRound } from "../../core/rounds.js";
+import { Room } from "../../core/async.js";
+import { nextRound } from "../../core/event-loop.js";
 import { isOf } from "../../store/check.js";
 import { type LoadedTask, StoreError, type TaskHead, type TaskScope, type TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";

@@ -1,5 +1,5 @@
+import { nextRound } from "../../core/event-loop.js";
 import type { Logger } from "../../core/log.js";
-import { nextRound } from "../../core/rounds.js";
 import {
   type Fence,
   type HeldLease,

@@ -1,5 +1,4 @@
-import { A2AError } from "../../core/error.js";
-import { limitReached } from "../../core/limit-reached.js";
+import { A2AError, limitReached } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../../store/task-store.js";
 

@@ -1,7 +1,6 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
-import { A2AError } from "../../core/error.js";
-import { limitReached } from "../../core/limit-reached.js";
+import { A2AError, limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type {
   AppendRequest,

@@ -1,5 +1,5 @@
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
-import { callAll } from "../../core/call-all.js";
+import { callAll } from "../../core/event-loop.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry, noteSize } from "../../task/entry.js";
 
@@ -73,7 +73,7 @@ export class Waiters {
   notify(): void {
     if (this.#waiting.size === 0) return;
     const waiting = this.#waiting;
-    // Not clear(): V8 would let the table of every call refer to the next one's (see core/transient.ts).
+    // Not clear(): V8 would let the table of every call refer to the next one's (see core/maps.ts).
     this.#waiting = new Set();
     callAll(waiting);
   }

@@ -1,4 +1,4 @@
-import { TransientMap } from "../../core/transient.js";
+import { TransientMap } from "../../core/maps.js";
 import { isOf } from "../../store/check.js";
 import type { TaskHead, TaskScope, TaskStore } from "../../store/task-store.js";
 import { TaskFold } from "../../task/fold.js";

@@ -1,7 +1,7 @@
 import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { MessageContext } from "../../agent/message.js";
-import { defer } from "../../core/defer.js";
+import { defer } from "../../core/event-loop.js";
 import { type Fence, type Lease, StoreError, type TaskHead, type TaskStore } from "../../store/task-store.js";
 import { type Draft, decodeEntry, noteSize, stateAfter } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";

@@ -2,7 +2,7 @@ import type { StreamResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
-import { nextRound } from "../../core/rounds.js";
+import { nextRound } from "../../core/event-loop.js";
 import { responseOf } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../log/task-log.js";

@@ -1,7 +1,6 @@
-import { background } from "../../core/background.js";
+import { background, Room } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
-import { Room } from "../../core/room.js";
 import { isOf } from "../../store/check.js";
 import {
   type ListRequest,

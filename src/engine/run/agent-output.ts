@@ -4,7 +4,7 @@ import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { AgentError } from "../../agent/errors.js";
 import type { AgentEvent } from "../../agent/event.js";
 import { endCalls } from "../../agent/turn.js";
-import { described } from "../../core/described.js";
+import { described } from "../../core/describe.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Logger } from "../../core/log.js";

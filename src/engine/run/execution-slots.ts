@@ -1,6 +1,6 @@
-import { limitReached } from "../../core/limit-reached.js";
+import type { SharedHold } from "../../core/call.js";
+import { limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import type { SharedHold } from "../../core/shared-hold.js";
 import type { CountedTenant } from "../counted-tenant.js";
 
 /** What one owner has running, waiting and begun: under one tenant, or under all of them where any may be named. */

@@ -5,7 +5,7 @@ import type { AgentRegistration } from "../../card/agents.js";
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import type { TransientMap } from "../../core/transient.js";
+import type { TransientMap } from "../../core/maps.js";
 import { NO_HOLDER, type TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import type { CountedTenant } from "../counted-tenant.js";

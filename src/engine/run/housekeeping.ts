@@ -1,6 +1,6 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentRegistration } from "../../card/agents.js";
-import { background } from "../../core/background.js";
+import { background } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import type { Lease, TaskHead, TaskStore } from "../../store/task-store.js";

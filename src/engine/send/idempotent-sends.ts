@@ -1,5 +1,5 @@
+import { within } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
-import { within } from "../../core/within.js";
 import type { SendCommand, SendResult } from "./send-command.js";
 
 interface Underway {

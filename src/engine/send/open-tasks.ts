@@ -1,4 +1,4 @@
-import { limitReached } from "../../core/limit-reached.js";
+import { limitReached } from "../../core/error.js";
 import type { TaskStore } from "../../store/task-store.js";
 import type { CountedTenant } from "../counted-tenant.js";
 import type { Scope } from "../read/tasks.js";

@@ -1,4 +1,4 @@
-import { inNextRound } from "../../core/rounds.js";
+import { inNextRound } from "../../core/event-loop.js";
 import type { BodySource, BodyWriter } from "../response.js";
 
 /** How much is written ahead of the reader, in bytes: as much as Node's streams buffer. */

@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
-import type { Audit } from "../../core/audit.js";
+import type { Audit } from "../../audit/audit.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import { sourceOf } from "../../core/source.js";
+import { sourceOf } from "../../core/net.js";
 import type { Trust } from "../request-origin.js";
 
 export interface ConnectionsOptions {

@@ -1,7 +1,7 @@
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Peer } from "../../core/call.js";
-import { type Deferred, defer } from "../../core/defer.js";
+import { type Deferred, defer } from "../../core/event-loop.js";
 import { type Logger, silentLogger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";

@@ -4,7 +4,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import { TransientSet } from "../../core/transient.js";
+import { TransientSet } from "../../core/maps.js";
 import type { Connections } from "./connections.js";
 import { detectProtocol } from "./detect-protocol.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";

@@ -1,6 +1,6 @@
 import { constants, type Http2Session, type Http2Stream } from "node:http2";
 import type { Limits } from "../../core/limits.js";
-import { TransientSet } from "../../core/transient.js";
+import { TransientSet } from "../../core/maps.js";
 
 /** The open streams of a session. */
 export interface OpenStreams {

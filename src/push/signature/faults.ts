@@ -1,5 +1,5 @@
 import { cardKeyFaults } from "../../card/signing/card-keys.js";
-import { unknownNames } from "../../core/unknown-names.js";
+import { unknownNames } from "../../core/describe.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { webhookKeyBytes, webhookSecretFault } from "../../wire/webhook.js";
 

@@ -1,11 +1,11 @@
 import type { Message } from "@bufbuild/protobuf";
-import { type Audit, auditOf, forAudit } from "../../core/audit.js";
+import { type Audit, auditOf, forAudit } from "../../audit/audit.js";
+import { background } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
-import { A2AError, toA2AError } from "../../core/error.js";
-import { Expiry } from "../../core/expiry.js";
-import { limitReached } from "../../core/limit-reached.js";
+import type { Cancellation } from "../../core/cancellation.js";
+import { A2AError, limitReached, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import { dropTransportHeaders } from "../../core/transport-headers.js";
+import { dropTransportHeaders } from "../../core/net.js";
 import { weightOf } from "../../wire/marks.js";
 import { type Interceptor, type Invocation, isStream } from "../invoke.js";
 import { dropAnswer } from "../outgoing-budget.js";
@@ -14,7 +14,7 @@ import { dropAnswer } from "../outgoing-budget.js";
 const retryAfterMs = 1_000;
 
 /** What admission needs to know. */
-export interface AdmissionParts {
+interface AdmissionParts {
   readonly limits: Limits;
   readonly draining: () => boolean;
   readonly audit?: Audit | undefined;
@@ -193,4 +193,52 @@ function wrapError(error: unknown, call: Call): A2AError {
   dropTransportHeaders(call.responseHeaders);
   call.responseHeaders.set("x-request-id", call.requestId);
   return toA2AError(error);
+}
+
+/** The longest time of a timer, in milliseconds. */
+const MAX_MS = 2 ** 31 - 1;
+
+/** A cancellation that also comes when a time is up. `end` has to be called. */
+class Expiry implements Cancellation {
+  readonly #client: Cancellation;
+  readonly #callbacks = new Set<() => void>();
+  readonly #timer: NodeJS.Timeout | undefined;
+  #hasPassed = false;
+
+  constructor(client: Cancellation, ms: number) {
+    this.#client = client;
+    // What is so far away ends with its connection.
+    if (ms <= MAX_MS) this.#timer = background(setTimeout(() => this.#pass(), Math.max(0, ms)));
+  }
+
+  /** Whether the time is up; otherwise it is the client that has left, if it has. */
+  get hasPassed(): boolean {
+    return this.#hasPassed;
+  }
+
+  get canceled(): boolean {
+    return this.#hasPassed || this.#client.canceled;
+  }
+
+  onCancel(callback: () => void): () => void {
+    if (this.#hasPassed) {
+      callback();
+      return () => {};
+    }
+    this.#callbacks.add(callback);
+    const forget = this.#client.onCancel(callback);
+    return () => {
+      this.#callbacks.delete(callback);
+      forget();
+    };
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #pass(): void {
+    this.#hasPassed = true;
+    for (const callback of [...this.#callbacks]) callback();
+  }
 }

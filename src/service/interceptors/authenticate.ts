@@ -1,11 +1,11 @@
 import { type Message, Role } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Audit, forAudit } from "../../audit/audit.js";
 import type { Authenticator } from "../../auth/authenticator.js";
 import { authentication } from "../../auth/checks-under-way.js";
 import { type Guard, Guards } from "../../auth/guard.js";
 import type { AgentSecurity } from "../../auth/security.js";
 import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
-import { type Audit, forAudit } from "../../core/audit.js";
-import { bounded, isPromiseLike, notPromised } from "../../core/bounded.js";
+import { bounded, isPromiseLike, notPromised } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
 import { type CallerInput, type OwnerOf, withOwner } from "../../core/caller.js";
 import { A2AError } from "../../core/error.js";

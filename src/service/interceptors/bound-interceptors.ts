@@ -1,4 +1,4 @@
-import { background } from "../../core/background.js";
+import { background } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import type { Answer, Interceptor } from "../invoke.js";

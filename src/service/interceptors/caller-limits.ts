@@ -1,8 +1,8 @@
 import type { Call } from "../../core/call.js";
-import { limitReached } from "../../core/limit-reached.js";
+import { limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { sourceOf } from "../../core/net.js";
 import { RateLimiter } from "../../core/rate-limiter.js";
-import { sourceOf } from "../../core/source.js";
 import { callerKeyOf } from "../caller-key.js";
 import { CallerShares } from "../caller-shares.js";
 import type { Interceptor } from "../invoke.js";

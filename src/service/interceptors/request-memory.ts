@@ -1,7 +1,7 @@
-import { limitReached } from "../../core/limit-reached.js";
+import { SharedHold } from "../../core/call.js";
+import { limitReached } from "../../core/error.js";
+import { nextRound } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
-import { nextRound } from "../../core/rounds.js";
-import { SharedHold } from "../../core/shared-hold.js";
 import { callerKeyOf } from "../caller-key.js";
 import type { Interceptor } from "../invoke.js";
 import { requestWeight } from "../request-weight.js";

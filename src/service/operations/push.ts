@@ -4,7 +4,7 @@ import {
   ListTaskPushNotificationConfigsResponseSchema,
   type TaskPushNotificationConfig,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { forAudit } from "../../core/audit.js";
+import { forAudit } from "../../audit/audit.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";

@@ -1,4 +1,4 @@
-import { TransientMap } from "../../core/transient.js";
+import { TransientMap } from "../../core/maps.js";
 import { LivenessMonitor } from "../liveness.js";
 import {
   type BeatRequest,

@@ -69,7 +69,7 @@ export class ContextCounters {
 
   /** Forgets what was collected, when the transaction is rolled back. */
   clear(): void {
-    // Not clear(): V8 would let the table of every commit refer to the next one's (see core/transient.ts).
+    // Not clear(): V8 would let the table of every commit refer to the next one's (see core/maps.ts).
     if (this.#changes.size > 0) this.#changes = new Map();
   }
 }

@@ -1,8 +1,8 @@
 // Stores tasks in an SQLite file.
 
 import type { Worker } from "node:worker_threads";
+import { unknownNames } from "../../core/describe.js";
 import { type Logger, silentLogger } from "../../core/log.js";
-import { unknownNames } from "../../core/unknown-names.js";
 import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
 import { NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";

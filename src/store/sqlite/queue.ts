@@ -1,4 +1,4 @@
-import { TransientMap } from "../../core/transient.js";
+import { TransientMap } from "../../core/maps.js";
 import type { StoreError } from "../task-store.js";
 import { MessageBuilder } from "./message.js";
 

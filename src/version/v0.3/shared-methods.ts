@@ -6,8 +6,8 @@ import {
   type SubscribeToTaskRequest,
   type Task,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { withFirst } from "../../core/async.js";
 import { latePart } from "../../core/late-part.js";
-import { withFirst } from "../../core/with-first.js";
 import { type AnswerWriter, mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";

@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { utf8LengthOf, utf8Of } from "../../core/bytes.js";
-import { nextRound } from "../../core/rounds.js";
+import { nextRound } from "../../core/event-loop.js";
 import { type BinaryField, binaryFields, binaryWriter } from "../binary-writer.js";
 import type { PieceList, UnitOrList } from "./piece-list.js";
 import { cuts, isSpine, type Part, partOf } from "./spine.js";

@@ -1,5 +1,5 @@
 import { concat, utf8Of } from "../../core/bytes.js";
-import { nextRound } from "../../core/rounds.js";
+import { nextRound } from "../../core/event-loop.js";
 
 /** A bit of a large message: as it is, or what makes it, always the same. */
 export type Unit = Uint8Array | string | (() => Uint8Array | string);

@@ -1,9 +1,8 @@
-import { type AuditEvent, type AuditOutcome, auditEvents } from "./audit-events.js";
-import { background } from "./background.js";
-import { notPromised } from "./bounded.js";
-import type { A2AError, StatusName } from "./error.js";
-import type { Logger } from "./log.js";
-import { sourceOf } from "./source.js";
+import { background, notPromised } from "../core/async.js";
+import type { A2AError, StatusName } from "../core/error.js";
+import type { Logger } from "../core/log.js";
+import { sourceOf } from "../core/net.js";
+import { type AuditEvent, type AuditOutcome, auditEvents } from "./events.js";
 
 /** What happened, as the part that knows it says. Never credentials, never the content of messages, never a whole URL. */
 export interface AuditFacts {
