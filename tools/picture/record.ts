@@ -67,7 +67,12 @@ export async function recordStream(killAfter: number): Promise<Recording> {
 async function serve(port: number, store: string): Promise<ChildProcess> {
   const command = [join(root, "dist/src/cli/main.js"), "serve", join(root, "examples/recovery/agent.ts")];
   const flags = ["--port", `${port}`, "--grpc-port", "off", "--store", store, "--log-level", "warn"];
-  const child = spawn(process.execPath, [...command, ...flags], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PARLEY_")));
+  const child = spawn(process.execPath, [...command, ...flags], {
+    cwd: root,
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await new Promise<void>((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`The server ended with ${code}.`)));
     child.stdout.on("data", (text) => String(text).includes("is ready.") && resolve());
