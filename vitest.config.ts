@@ -103,7 +103,7 @@ const coverage: NonNullable<Tests["coverage"]> = {
   enabled: true,
   provider: "custom",
   customProviderModule: at("tools/coverage/node_modules/@vitest/coverage-v8/dist/index.js"),
-  include: ["src/**/*.ts"],
+  include: ["src/**/*.ts", "contract/*.ts"],
   exclude: ["src/cli/**"],
   reportsDirectory: ".cache/coverage",
   reportOnFailure: true,
@@ -112,7 +112,7 @@ const coverage: NonNullable<Tests["coverage"]> = {
   thresholds: {
     ...{ statements: 90.1, branches: 84.5, functions: 90, lines: 91.6 },
     "src/engine/**": { statements: 93.8, branches: 88, functions: 95.7, lines: 96.2 },
-    "src/store/**": { statements: 88.9, branches: 80.3, functions: 89.6, lines: 89.8 },
+    "{src/store,contract}/**": { statements: 88.9, branches: 80.3, functions: 89.6, lines: 89.8 },
     "src/task/**": { statements: 93.5, branches: 88.8, functions: 95.6, lines: 97.1 },
     "src/wire/**": { statements: 95, branches: 89.1, functions: 94.9, lines: 96.7 },
   },

@@ -259,6 +259,14 @@ describe("the layers of src/", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("lie below the contract suite, which knows the seam of stores and nothing of who calls one", () => {
+    const wrong = sources("contract")
+      .flatMap(importsOf)
+      .filter(({ to }) => !/^(?:contract|gen|src\/(?:core|task))\/|^src\/store\/[^/]+$/.test(to));
+    expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+    expect(imports.filter(({ to }) => to.startsWith("contract/"))).toEqual([]);
+  });
+
   it("read the environment and print in the command line only", () => {
     const wrong = files.filter(
       (file) =>

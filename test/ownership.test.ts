@@ -64,7 +64,6 @@ const owners: Readonly<Record<string, string>> = {
   "src/service/caller-shares.ts CallerShare.calls": "the interceptors that count what a caller has open",
   "src/service/caller-shares.ts CallerShare.streams": "the interceptors that count what a caller has open",
   "src/service/subscriptions.ts Subscribers.count": "Subscriptions, in the same file",
-  "src/store/contract/push-model.ts Model.now": "the properties of stores, in the same file",
   "src/wire/violations.ts Violations.depth": "the JSON reader, which knows how deep it is",
   "src/wire/violations.ts Violations.count": "itself",
 };

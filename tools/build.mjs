@@ -93,7 +93,7 @@ const outputs = results.flatMap(({ metafile }) => Object.keys(metafile.outputs))
 const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
 
 /** What an earlier build left behind. */
-for (const folder of ["dist/src", "dist/gen", "dist/web"]) {
+for (const folder of ["dist/src", "dist/contract", "dist/gen", "dist/web"]) {
   for (const file of filesIn(folder))
     if (file.endsWith(".js") && !outputs.includes(file)) rmSync(join(root, file), { force: true });
 }

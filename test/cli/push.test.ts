@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { configOf, create, follow } from "../../src/store/contract/setup.js";
+import { configOf, create, follow } from "../../contract/setup.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { build } from "../e2e/support/build.js";
 import { run, workplace } from "./cli.js";

@@ -71,7 +71,7 @@ function entries(): readonly (readonly [string, string])[] {
     exports: Record<string, { types?: string }>;
   };
   return Object.entries(exports).flatMap(([entry, { types }]) =>
-    types?.startsWith("./dist/src/")
+    types !== undefined && !types.startsWith("./dist/gen/")
       ? [[entry.replace(".", name), types.replace("./dist/", "").replace(/\.d\.ts$/, ".ts")] as const]
       : [],
   );

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
+import { bytesOf } from "../../contract/setup.js";
 import { artifact, inputRequired } from "../../src/agent/event.js";
 import type { Caller } from "../../src/core/caller.js";
 import type { Limits } from "../../src/core/limits.js";
 import type { EngineOptions } from "../../src/engine/engine.js";
-import { bytesOf } from "../../src/store/contract/setup.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { NewPushConfig, TaskStore } from "../../src/store/task-store.js";
 import { temporaryFile } from "../store/sqlite/files.js";

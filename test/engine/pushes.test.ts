@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
+import { bytesOf, configOf } from "../../contract/setup.js";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import type { EnginePushes, EntriesRequest } from "../../src/engine/engine.js";
 import type { PastTask } from "../../src/engine/pushes.js";
-import { bytesOf, configOf } from "../../src/store/contract/setup.js";
 import type { NewPushConfig, TaskStore } from "../../src/store/task-store.js";
 import { TaskFold } from "../../src/task/fold.js";
 import { viewOf } from "../../src/task/shared-view.js";

@@ -19,12 +19,12 @@ function run(script: string): unknown {
 
 /** What is built, and the sources that each file is made of. */
 function filesBuilt(): ReadonlyMap<string, readonly string[]> {
-  const folders = ["dist/src", "dist/gen"].map((folder) => join(root, folder));
+  const folders = ["dist/src", "dist/contract", "dist/gen"].map((folder) => join(root, folder));
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
   );
   const sourcesIn = (text: string): string[] => [
-    ...new Set([...text.matchAll(/^\/\/ ((?:src|gen)\/\S+\.ts)$/gm)].map(([, path = ""]) => path)),
+    ...new Set([...text.matchAll(/^\/\/ ((?:src|contract|gen)\/\S+\.ts)$/gm)].map(([, path = ""]) => path)),
   ];
   const code = files.filter((file) => file.endsWith(".js"));
   return new Map(code.map((file) => [file, sourcesIn(readFileSync(file, "utf8"))]));

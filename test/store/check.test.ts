@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { headOf, numbered } from "../../contract/setup.js";
 import { checkRequest, refusal, type StoredTask } from "../../src/store/check.js";
-import { headOf, numbered } from "../../src/store/contract/setup.js";
 
 const place = { tenant: "tenant", owner: "owner", contextId: "context" };
 const stored = (named: Partial<StoredTask>): StoredTask => ({

@@ -11,7 +11,7 @@ export const root: string = fileURLToPath(new URL("../../..", import.meta.url));
 const compiled = join(root, "dist", "src", "cli", "main.js");
 
 /** What ends up in `dist`, and how. */
-const sources = ["src", "gen", "examples/probe", "tools/build.mjs", "tools/lean.mjs", "package.json"];
+const sources = ["src", "contract", "gen", "examples/probe", "tools/build.mjs", "tools/lean.mjs", "package.json"];
 
 let checked = false;
 

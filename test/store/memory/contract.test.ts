@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import * as vitest from "vitest";
-import { storeContract } from "../../../src/store/contract.js";
+import { storeContract } from "../../../contract/index.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 
 storeContract({ name: "memoryStore()", open: () => memoryStore(), suite: vitest, fc });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { headOf, OWNER } from "../../../src/store/contract/setup.js";
+import { headOf, OWNER } from "../../../contract/setup.js";
 import { compareIds, type Listed, OrderedHeads, OwnerHeads } from "../../../src/store/memory/list.js";
 
 const item = (taskId: string, statusTime: number, named: object = {}): Listed => ({

@@ -1,13 +1,4 @@
-import {
-  configOf,
-  create,
-  follow,
-  followRequest,
-  headOf,
-  leaseOf,
-  numbered,
-  sleep,
-} from "../../../src/store/contract/setup.js";
+import { configOf, create, follow, followRequest, headOf, leaseOf, numbered, sleep } from "../../../contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { lockFile } from "../../../src/store/sqlite/lock.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";

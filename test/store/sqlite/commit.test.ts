@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { configOf, headOf, leaseOf, numbered, OWNER } from "../../../src/store/contract/setup.js";
+import { configOf, headOf, leaseOf, numbered, OWNER } from "../../../contract/setup.js";
 import { Committer, type Outcome } from "../../../src/store/sqlite/commit.js";
 import { codeOf } from "../../../src/store/sqlite/driver/codes.js";
 import type { Database, Parameter, Query } from "../../../src/store/sqlite/driver/driver.js";

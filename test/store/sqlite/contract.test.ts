@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import * as vitest from "vitest";
-import { storeContract } from "../../../src/store/contract.js";
+import { storeContract } from "../../../contract/index.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../../src/store/task-store.js";
 import { temporaryFile } from "./files.js";

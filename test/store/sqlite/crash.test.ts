@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countTo, OWNER, readAll } from "../../../src/store/contract/setup.js";
+import { countTo, OWNER, readAll } from "../../../contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { expectSoundFile } from "../../support/sound-file.js";
 import { temporaryFile } from "./files.js";

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { create, follow, followRequest, readAll } from "../../../src/store/contract/setup.js";
+import { create, follow, followRequest, readAll } from "../../../contract/setup.js";
 import type { StoreStatus } from "../../../src/store/health.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { openDatabase } from "../../support/database.js";

@@ -1,8 +1,8 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { create, headOf, leaseOf, numbered, readAll } from "../../../contract/setup.js";
 import { silentLogger } from "../../../src/core/log.js";
-import { create, headOf, leaseOf, numbered, readAll } from "../../../src/store/contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { StoreFaults } from "../../../src/store/sqlite/store-faults.js";
 import { WriterClient } from "../../../src/store/sqlite/writer-client.js";

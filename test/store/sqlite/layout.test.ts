@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytesOf, configOf, create, headOf, readAll } from "../../../src/store/contract/setup.js";
+import { bytesOf, configOf, create, headOf, readAll } from "../../../contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { MAX_INLINE_BYTES } from "../../../src/store/sqlite/segment.js";
 import { hasDbstat, openDatabase, spilling } from "../../support/database.js";

@@ -1,7 +1,7 @@
 import { existsSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { create, leaseOf, readAll } from "../../../src/store/contract/setup.js";
+import { create, leaseOf, readAll } from "../../../contract/setup.js";
 import { type SqliteStoreOptions, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { temporaryDirectory, temporaryFile } from "./files.js";
 import { startChild } from "./process.js";

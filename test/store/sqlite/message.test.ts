@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bytesOf, headOf } from "../../../src/store/contract/setup.js";
+import { bytesOf, headOf } from "../../../contract/setup.js";
 import { type Message, MessageBuilder, readMessage } from "../../../src/store/sqlite/message.js";
 import { readEntries } from "../../../src/store/sqlite/segment.js";
 import type { OtherWrite, Write } from "../../../src/store/sqlite/write.js";

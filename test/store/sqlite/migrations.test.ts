@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { create, equals } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { bytesOf, follow, headOf, leaseOf, numbered, OWNER, textOf } from "../../../contract/setup.js";
 import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
-import { bytesOf, follow, headOf, leaseOf, numbered, OWNER, textOf } from "../../../src/store/contract/setup.js";
 import { APPLICATION_ID, immediate } from "../../../src/store/sqlite/connection.js";
 import type { Database } from "../../../src/store/sqlite/driver/driver.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";

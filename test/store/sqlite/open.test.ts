@@ -1,7 +1,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { countTo, create, readAll } from "../../../src/store/contract/setup.js";
+import { countTo, create, readAll } from "../../../contract/setup.js";
 import { APPLICATION_ID, openWriter } from "../../../src/store/sqlite/connection.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { bytesOf, OWNER } from "../../../src/store/contract/setup.js";
+import { bytesOf, OWNER } from "../../../contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
 import { openPushMaintenance, type PushMaintenance } from "../../../src/store/sqlite/push-maintenance.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { bytesOf, configOf, create, follow, headOf, OWNER } from "../../../src/store/contract/setup.js";
+import { bytesOf, configOf, create, follow, headOf, OWNER } from "../../../contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { READ_BYTES } from "../../../src/store/sqlite/reader.js";
 import { MAX_SEGMENT_BYTES } from "../../../src/store/sqlite/segment.js";

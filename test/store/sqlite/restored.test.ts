@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { create, listAll, OWNER, readAll } from "../../../src/store/contract/setup.js";
+import { create, listAll, OWNER, readAll } from "../../../contract/setup.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { openDatabase } from "../../support/database.js";
 import { expectSoundFile } from "../../support/sound-file.js";

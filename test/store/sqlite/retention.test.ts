@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { create, headOf, readAll } from "../../../src/store/contract/setup.js";
+import { create, headOf, readAll } from "../../../contract/setup.js";
 import { INCREMENTAL } from "../../../src/store/sqlite/connection.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countTo, create, follow, leaseOf, listAll, OWNER, readAll } from "../../../src/store/contract/setup.js";
+import { countTo, create, follow, leaseOf, listAll, OWNER, readAll } from "../../../contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { NO_HOLDER } from "../../../src/store/task-store.js";
 import { temporaryFile } from "./files.js";

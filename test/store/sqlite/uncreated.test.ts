@@ -1,8 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
-import { LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
-import { headOf, OWNER } from "../../../src/store/contract/setup.js";
+import { headOf, OWNER } from "../../../contract/setup.js";
+import { type LogEntry, LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
 import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { create, followRequest, OWNER } from "../../../src/store/contract/setup.js";
+import { create, followRequest, OWNER } from "../../../contract/setup.js";
 import { sqliteDriver } from "../../../src/store/sqlite/driver/choose.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { lockFile } from "../../../src/store/sqlite/lock.js";

@@ -2,15 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import {
-  bytesOf,
-  configOf,
-  countTo,
-  followRequest,
-  leaseOf,
-  OWNER,
-  readAll,
-} from "../../../src/store/contract/setup.js";
+import { bytesOf, configOf, countTo, followRequest, leaseOf, OWNER, readAll } from "../../../contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
 import { openDatabase } from "../../support/database.js";

@@ -1,5 +1,5 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { ListRequest, TaskHead, TaskStore } from "../task-store.js";
+import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
+import type { ListRequest, TaskHead, TaskStore } from "../src/store/task-store.js";
 import { create, follow, listAll, OWNER, type StoreContract, scenario } from "./setup.js";
 
 /** Pages of a list, also while the tasks change under the reader's eyes. */

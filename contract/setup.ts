@@ -1,6 +1,14 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { isTerminal } from "../../task/state.js";
-import type { AppendRequest, Lease, ListRequest, PutPushConfig, TaskHead, TaskRow, TaskStore } from "../task-store.js";
+import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
+import type {
+  AppendRequest,
+  Lease,
+  ListRequest,
+  PutPushConfig,
+  TaskHead,
+  TaskRow,
+  TaskStore,
+} from "../src/store/task-store.js";
+import { isTerminal } from "../src/task/state.js";
 
 /** Functions that the suite needs from the tests of a store. */
 export interface StoreContract {

@@ -1,5 +1,5 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { ClaimDeliveries, ClaimedDelivery, TaskStore } from "../task-store.js";
+import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
+import type { ClaimDeliveries, ClaimedDelivery, TaskStore } from "../src/store/task-store.js";
 import { claim, claimOne, createDue, keysOf, NOW, settle } from "./delivery-setup.js";
 import { bytesOf, configOf, create, follow, headOf, OWNER, type StoreContract, scenario, sleep } from "./setup.js";
 

@@ -1,7 +1,7 @@
 import type { Arbitrary } from "fast-check";
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { isTerminal } from "../../task/state.js";
-import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey, TaskHead, TaskStore } from "../task-store.js";
+import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
+import type { ClaimedDelivery, DeliveryOutcome, PushConfigKey, TaskHead, TaskStore } from "../src/store/task-store.js";
+import { isTerminal } from "../src/task/state.js";
 import { configOf, create, followRequest, type StoreContract, scenario } from "./setup.js";
 
 type Step =

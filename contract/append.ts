@@ -1,5 +1,5 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { NO_HOLDER, type StoreErrorKind } from "../task-store.js";
+import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
+import { NO_HOLDER, type StoreErrorKind } from "../src/store/task-store.js";
 import {
   bytesOf,
   countTo,

@@ -1,5 +1,5 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { NO_HOLDER, type TaskStore } from "../task-store.js";
+import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
+import { NO_HOLDER, type TaskStore } from "../src/store/task-store.js";
 import { countTo, create, follow, leaseOf, readAll, type StoreContract, scenario, sleep } from "./setup.js";
 
 /** `beat`, `claimLeases`, `leasesOf`, `setLease`. */

@@ -1,4 +1,10 @@
-import type { ClaimDeliveries, ClaimedDelivery, DeliveryOutcome, PutPushConfig, TaskStore } from "../task-store.js";
+import type {
+  ClaimDeliveries,
+  ClaimedDelivery,
+  DeliveryOutcome,
+  PutPushConfig,
+  TaskStore,
+} from "../src/store/task-store.js";
 import { configOf, create, followRequest } from "./setup.js";
 
 /** The time of these tests, in milliseconds since the epoch. */

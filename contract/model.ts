@@ -1,6 +1,5 @@
 import type { Arbitrary } from "fast-check";
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { isTerminal } from "../../task/state.js";
+import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import type {
   AppendRequest,
   IdempotencyRecord,
@@ -10,7 +9,8 @@ import type {
   StoreErrorKind,
   TaskHead,
   TaskStore,
-} from "../task-store.js";
+} from "../src/store/task-store.js";
+import { isTerminal } from "../src/task/state.js";
 import { bytesOf, headOf, leaseOf, listAll, numbered, type StoreContract, scenario, textOf } from "./setup.js";
 
 /** One append; `off` is how far the expected position is from the right one. */

@@ -1,23 +1,21 @@
 // The tests that every store has to pass.
 
-import { appendContract } from "./contract/append.js";
-import { closeContract } from "./contract/close.js";
-import { deliveryContract } from "./contract/deliveries.js";
-import { deliveryClaimsContract } from "./contract/delivery-claims.js";
-import { interruptedContract } from "./contract/interrupted.js";
-import { leaseContract } from "./contract/leases.js";
-import { listContract } from "./contract/list.js";
-import { modelContract } from "./contract/model.js";
-import { pagingContract } from "./contract/paging.js";
-import { pushContract } from "./contract/push.js";
-import { pushBytesContract } from "./contract/push-bytes.js";
-import { pushModelContract } from "./contract/push-model.js";
-import { readContract } from "./contract/read.js";
-import { retentionContract } from "./contract/retention.js";
-import { sendContract } from "./contract/send.js";
-import type { StoreContract } from "./contract/setup.js";
+import { appendContract } from "./append.js";
+import { closeContract } from "./close.js";
+import { deliveryContract } from "./deliveries.js";
+import { deliveryClaimsContract } from "./delivery-claims.js";
+import { leaseContract } from "./leases.js";
+import { listContract } from "./list.js";
+import { modelContract } from "./model.js";
+import { pagingContract } from "./paging.js";
+import { pushBytesContract, pushContract } from "./push.js";
+import { pushModelContract } from "./push-model.js";
+import { readContract } from "./read.js";
+import { interruptedContract, retentionContract } from "./retention.js";
+import { sendContract } from "./send.js";
+import type { StoreContract } from "./setup.js";
 
-export type { StoreContract } from "./contract/setup.js";
+export type { StoreContract } from "./setup.js";
 
 /**
  * Test suite that every store has to pass. It takes the test runner and the library for properties from its caller, so

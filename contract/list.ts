@@ -1,5 +1,5 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { TaskHead, TaskStore } from "../task-store.js";
+import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
+import type { TaskHead, TaskStore } from "../src/store/task-store.js";
 import { create, follow, headOf, leaseOf, listAll, OWNER, type StoreContract, scenario } from "./setup.js";
 
 /** `list`: order, filters, totals, isolation. Pages are in `paging.ts`. */
