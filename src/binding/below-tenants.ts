@@ -76,8 +76,8 @@ export function optionsBelowTenants(options: BindingOptions): BindingOptions {
   const withoutRest = (version: ProtocolVersion): ProtocolVersion => ({
     ...version,
     load: async () => {
-      const { rest: _, ...dialects } = await version.load();
-      return dialects;
+      const { rest: _, ...others } = await version.load();
+      return others;
     },
   });
   const versions = new Versions(

@@ -7,10 +7,9 @@ import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 import type { RefusalLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
-import { type ErrorCodes, isLazy, type LazyService } from "../version/lazy-service.js";
-import { servedIn } from "../version/load.js";
+import { OlderTable } from "../version/load.js";
 import type { Mismatch } from "../version/mismatch-log.js";
-import type { ProtocolVersion } from "../version/version.js";
+import type { ErrorCodes, ServiceShape } from "../version/version.js";
 import type { Versions } from "../version/versions.js";
 
 /**
@@ -67,26 +66,30 @@ export function optionsIn(
   return { service, version, invoke, limits, arrivals, logger, refused };
 }
 
-/** The same for a version beside that of the service: its calls are translated. */
-export function optionsOf(
-  version: ProtocolVersion,
-  service: DescService | LazyService,
-  options: BindingOptions,
-): AnyServiceOptions {
-  if (isLazy(service)) {
-    const { invoke, limits, arrivals, logger, refused } = options;
-    return { service, version: version.name, invoke, limits, arrivals, logger, refused };
-  }
-  return optionsIn(version.name, service, {
-    ...options,
-    invoke: servedIn(version, options.invoke, options.versions.names),
+/** What a binding needs of the service of a version beside the native one, which is loaded later. */
+export interface OlderServiceOptions extends Omit<ServiceBindingOptions, "service" | "codes"> {
+  readonly service: ServiceShape;
+  readonly versions: Versions;
+}
+
+/** Options for the service of another version. */
+export function olderOptions(
+  version: string,
+  service: ServiceShape,
+  { versions, invoke, limits, arrivals, logger, refused }: BindingOptions,
+): OlderServiceOptions {
+  return { service, version, versions, invoke, limits, arrivals, logger, refused };
+}
+
+/** Makes what a binding has of the service of another version, once that is loaded: its calls are translated. */
+export function olderTable<T extends object>(
+  { service: shape, versions, ...options }: OlderServiceOptions,
+  make: (options: ServiceBindingOptions) => T,
+): OlderTable<T> {
+  return new OlderTable(versions, (loaded) => {
+    const found = loaded.get(options.version)?.service;
+    if (found === undefined) throw new TypeError(`version ${options.version} is loaded without ${shape.typeName}`);
+    const { service, translate, codes } = found;
+    return make({ ...options, service, invoke: translate(options.invoke), codes });
   });
 }
-
-/** What a binding needs of a service that is loaded with its first call. */
-export interface LazyServiceOptions extends Omit<ServiceBindingOptions, "service"> {
-  readonly service: LazyService;
-}
-
-/** A service that is there, or that will be. */
-export type AnyServiceOptions = ServiceBindingOptions | LazyServiceOptions;

@@ -1,14 +1,14 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type AnyServiceOptions, optionsIn, optionsOf, type ServiceBindingOptions } from "../binding/binding.js";
+import { olderOptions, optionsIn } from "../binding/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/binding.js";
-import { createLazyGrpcBinding, joinGrpcBindings } from "../binding/grpc/embedded/lazy.js";
+import { createOlderGrpcBinding, joinGrpcBindings } from "../binding/grpc/embedded/older.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import type { InternalServices } from "../binding/grpc/internal-services.js";
+import type { GrpcServices } from "../binding/grpc/methods.js";
 import type { GrpcServerOptions } from "../binding/grpc/server.js";
-import { isLazyService } from "../binding/lazy-service.js";
 import { switchedOff } from "../binding/switched-off.js";
 import type { Call } from "../core/call.js";
 import { latePart } from "../core/late-part.js";
@@ -36,7 +36,7 @@ export interface NodeComponents {
   /** For a server of grpc-js; made for whoever has one. */
   readonly grpc: () => GrpcBinding;
   /** The services of all versions on the gRPC port, with what answers their calls. */
-  readonly grpcServices: readonly [ServiceBindingOptions, ...AnyServiceOptions[]];
+  readonly grpcServices: GrpcServices;
   /** The error for a path of the gRPC port whose service stands for a version that is switched off. */
   readonly unserved: NonNullable<GrpcServerOptions["unserved"]>;
   readonly arrivals: Arrivals;
@@ -77,15 +77,16 @@ export function composeNode(
     more: infrastructure && infrastructureRoutes(infrastructure),
   });
   const ownGrpc = optionsIn(native.name, native.grpc, binding);
-  const otherGrpc = others.flatMap((each) => (each.grpc === undefined ? [] : optionsOf(each, each.grpc, binding)));
+  const olderGrpc = others.flatMap(({ name, grpc }) => (grpc === undefined ? [] : olderOptions(name, grpc, binding)));
+  const grpcServices: GrpcServices = [ownGrpc, ...olderGrpc];
   const route = healthRoute(lifecycle);
   return {
     handler: createNodeHandler(dispatch(health ? [route] : []), logger),
     fetch: createFetchHandler(dispatch([route]), logger),
     connectRoutes: connect.routes,
     connectContext: (request) => contextValues(peerOf(request)),
-    grpc: () => grpcBindingOf(ownGrpc, otherGrpc, settings.tls !== undefined),
-    grpcServices: [ownGrpc, ...otherGrpc],
+    grpc: () => grpcBindingOf(grpcServices, settings.tls !== undefined),
+    grpcServices,
     unserved: (path, from) => switchedOff({ binding: "grpc", path, from }, binding),
     arrivals: binding.arrivals,
     refused: binding.refused,
@@ -98,15 +99,9 @@ export function composeNode(
 }
 
 /** The services of all versions, for a server of grpc-js. */
-function grpcBindingOf(
-  own: ServiceBindingOptions,
-  others: readonly AnyServiceOptions[],
-  encrypted: boolean,
-): GrpcBinding {
-  const bindingOf = (each: AnyServiceOptions): GrpcBinding =>
-    isLazyService(each) ? createLazyGrpcBinding({ ...each, encrypted }) : createGrpcBinding({ ...each, encrypted });
+function grpcBindingOf([own, ...older]: GrpcServices, encrypted: boolean): GrpcBinding {
   return joinGrpcBindings(
-    bindingOf(own),
-    others.map((each) => [each.version, bindingOf(each)] as const),
+    createGrpcBinding({ ...own, encrypted }),
+    older.map((each) => [each.version, createOlderGrpcBinding({ ...each, encrypted })] as const),
   );
 }

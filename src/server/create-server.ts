@@ -1,19 +1,22 @@
 import type { Socket } from "node:net";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { InternalServices } from "../binding/grpc/internal-services.js";
+import { laterService } from "../binding/grpc/reflection.js";
 import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { ConfigurationError } from "../card/faults.js";
-import { within } from "../core/async.js";
+import { background, within } from "../core/async.js";
 import type { Peer } from "../core/call.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import type { PushControl } from "../push/control.js";
+import type { Versions } from "../version/versions.js";
 import { cannotListen } from "./cannot-listen.js";
 import { composeNode, type NodeComponents } from "./compose-node.js";
 import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
+import type { Lifecycle } from "./lifecycle.js";
 import type { ServerOptions, Settings } from "./options.js";
 import { authority } from "./public-address.js";
 import { resolveOptions } from "./resolve-options.js";
@@ -85,10 +88,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
  */
 export async function openServer(settings: Settings): Promise<Server> {
   // Like `/readyz`, the health service reports when calls are served.
-  const { native, others } = settings.versions;
+  const { versions } = settings;
   const infrastructure = new InternalServices({
-    service: native.grpc,
-    others: others.flatMap(({ grpc }) => grpc ?? []),
+    service: versions.native.grpc,
+    others: versions.others.flatMap(({ name: version, grpc: service }) =>
+      service === undefined ? [] : laterService({ service, version, versions }),
+    ),
     reflection: settings.reflection,
   });
   infrastructure.setServing(false);
@@ -131,8 +136,22 @@ export async function openServer(settings: Settings): Promise<Server> {
     throw error;
   }
   opened.resolve();
+  loadLater(versions, components.lifecycle);
   logger.info({ host, port: listener.port, grpcPort: grpc?.port }, "the server is ready");
   return serverOf(settings, components, listener, grpc);
+}
+
+/** The time after the start at which versions beside the native one are loaded, in milliseconds: the first calls come before. */
+const LOAD_MS = 5_000;
+
+/** Loads the versions beside the native one in the background, unless a call of one of them comes before. */
+function loadLater(versions: Versions, lifecycle: Lifecycle): void {
+  // A call that needs them tries again, and reports the failure.
+  const load = (): void => void versions.ready().catch(() => {});
+  const timer = background(setTimeout(load, LOAD_MS));
+  lifecycle.onReadiness((readiness) => {
+    if (readiness === "draining") clearTimeout(timer);
+  });
 }
 
 interface OpenGrpc {

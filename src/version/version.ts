@@ -1,11 +1,12 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Task, TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Reason, StatusCode } from "../core/error.js";
+import { isSideEffectFree } from "../wire/side-effects.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";
-import type { LazyService } from "./lazy-service.js";
 import type { RestDialect } from "./rest.js";
 import type { Serve } from "./serve.js";
 
-/** How a version is spoken: codecs and behaviour. Of versions beside the service's own it is loaded with the first call of one. */
+/** How a version is spoken: codecs and behaviour. Those of versions beside the service's own are loaded later. */
 export interface Dialects {
   readonly jsonRpc?: JsonRpcDialect;
   readonly rest?: RestDialect;
@@ -21,6 +22,53 @@ export interface Dialects {
    * @param spoken names of the versions that the server speaks
    */
   readonly translate?: (service: Serve, spoken: readonly string[]) => Serve;
+}
+
+/** A method of a service that is not loaded yet, by what bindings need before its first call. */
+export interface MethodShape {
+  readonly name: string;
+  /** Whether it answers with a stream. */
+  readonly isStream: boolean;
+  /** Whether it only reads, as `isSideEffectFree` says of its descriptor. */
+  readonly isRead: boolean;
+}
+
+/** A service of gRPC and Connect that is not loaded yet. */
+export interface ServiceShape {
+  /** Full name of the service. */
+  readonly typeName: string;
+  readonly methods: readonly MethodShape[];
+}
+
+/** The shape of a service whose descriptor is there already. */
+export function shapeOf({ typeName, methods }: DescService): ServiceShape {
+  return {
+    typeName,
+    methods: methods.map((method) => ({
+      name: method.name,
+      isStream: method.methodKind === "server_streaming",
+      isRead: isSideEffectFree(method),
+    })),
+  };
+}
+
+/** Status codes of errors that differ from those of the service itself. */
+export type ErrorCodes = Readonly<Partial<Record<Reason, StatusCode>>>;
+
+/** A service of gRPC and Connect with its messages. */
+export interface LoadedService {
+  readonly service: DescService;
+  /** See `Dialects.translate`; it is given the service's own descriptors and messages. */
+  readonly translate: (service: Serve) => Serve;
+  readonly codes?: ErrorCodes;
+}
+
+/** All parts of a version that are loaded together. */
+export interface LoadedVersion extends Dialects {
+  /** Its service for gRPC and Connect, where it has one (`ProtocolVersion.grpc`). */
+  readonly service?: LoadedService;
+  /** Its push notifications; undefined for a version that sends those of the service's own version, or none. */
+  readonly push?: PushDialect;
 }
 
 /** Bindings that a version can be spoken over. */
@@ -44,10 +92,10 @@ export interface ProtocolVersion {
   readonly methods?: Readonly<Record<string, string>>;
   /** What its paths over HTTP+JSON begin with. A request that names no version is one of its own there. */
   readonly paths?: readonly string[];
-  /** The service that gRPC serves it by: the binding is the same, with another descriptor. A lazy one brings a translator along. */
-  readonly grpc?: DescService | LazyService;
+  /** The service that gRPC serves it by: the binding is the same, with another descriptor. */
+  readonly grpc?: ServiceShape;
   /** The same for Connect and gRPC-Web. */
-  readonly connect?: DescService | LazyService;
+  readonly connect?: ServiceShape;
   /** Whether it is the service's own version with a few fields more: cards and notifications are the same in both. */
   readonly extendsNative?: boolean;
   /** Whether its clients look for the extended card beside the URL of the agent, not below it. */
@@ -56,10 +104,8 @@ export interface ProtocolVersion {
   readonly extensionsParameter?: string;
   /** Whether its push notifications are signed by a JWT, for which every server has a key (`PushDialect.isSigned`). */
   readonly signsPush?: boolean;
-  /** Loads what its push notifications look like; without it there are none. */
-  readonly push?: () => Promise<PushDialect>;
-  /** Loads how it is spoken. Called for the first call, and again after it has failed. */
-  readonly load: () => Promise<Dialects>;
+  /** Loads all other parts of it. Called again after it has failed (`Versions.ready`). */
+  readonly load: () => Promise<LoadedVersion>;
 }
 
 /** The version that the service itself speaks, which every binding has. */

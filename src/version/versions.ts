@@ -5,7 +5,10 @@ import { v02 } from "./v0.2/index.js";
 import { v03 } from "./v0.3/index.js";
 import { v11 } from "./v1.1/index.js";
 import { v1 } from "./v1.js";
-import type { NativeVersion, ProtocolVersion } from "./version.js";
+import type { LoadedVersion, NativeVersion, ProtocolVersion } from "./version.js";
+
+/** Versions beside the native one by their names. */
+export type LoadedVersions = ReadonlyMap<string, LoadedVersion>;
 
 /**
  * The versions of the protocol that a server speaks: the one list that bindings, cards and the check of `A2A-Version` go
@@ -23,6 +26,8 @@ export class Versions {
   /** The same, as errors show them. */
   readonly text: string;
   readonly #byName: ReadonlyMap<string, ProtocolVersion>;
+  #loading: Promise<LoadedVersions> | undefined;
+  #loaded: LoadedVersions | undefined;
 
   /** @throws TypeError for a name that is no `Major.Minor`, or that two of them have. */
   constructor(native: NativeVersion, others: readonly ProtocolVersion[] = [], off: readonly ProtocolVersion[] = []) {
@@ -36,6 +41,35 @@ export class Versions {
       if (parseVersion(name) !== name) throw new TypeError(`"${name}" is no version: it has to be Major.Minor`);
       if (this.names.indexOf(name) !== i) throw new TypeError(`version ${name} is registered twice`);
     }
+  }
+
+  /** The versions beside the native one; undefined until they are loaded. */
+  get loaded(): LoadedVersions | undefined {
+    return this.#loaded;
+  }
+
+  /**
+   * Loads the versions beside the native one, all of them. A server that listens does so in the background; the first call of one of them
+   * waits for it. The next call tries again after a failure.
+   *
+   * @throws A2AError UNAVAILABLE while too many files are open
+   */
+  ready(): Promise<LoadedVersions> {
+    if (this.#loading === undefined) {
+      this.#loading = this.#load();
+      this.#loading.catch(() => {
+        this.#loading = undefined;
+      });
+    }
+    return this.#loading;
+  }
+
+  /** One version after the other: an import is given up where too few files can be opened for one. */
+  async #load(): Promise<LoadedVersions> {
+    const loaded = new Map<string, LoadedVersion>();
+    for (const version of this.others) loaded.set(version.name, await version.load());
+    this.#loaded = loaded;
+    return loaded;
   }
 
   /** The same with some of the versions alone; the native one is always among them. */

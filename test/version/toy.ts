@@ -26,7 +26,7 @@ import {
 import { type JsonRpcMethod, jsonRpcOf } from "../../src/version/jsonrpc.js";
 import { type Endpoint, endpointOf } from "../../src/version/rest.js";
 import type { Asked, Serve } from "../../src/version/serve.js";
-import type { Dialects, ProtocolVersion } from "../../src/version/version.js";
+import { type LoadedVersion, type ProtocolVersion, shapeOf } from "../../src/version/version.js";
 import { carry } from "../../src/wire/marks.js";
 import { parsePathTemplate } from "../../src/wire/path-template.js";
 
@@ -133,7 +133,7 @@ async function* heardEvents(events: AsyncIterable<StreamResponse>): AsyncGenerat
   if (last !== undefined) yield heard(last, { id, state: TaskState.UNSPECIFIED, final: true });
 }
 
-const dialects: Dialects = {
+const loaded: LoadedVersion = {
   jsonRpc: {
     methods: jsonRpcOf(Toy).methods.map(rpc),
     error: (id, { reason, row }) =>
@@ -149,6 +149,7 @@ const dialects: Dialects = {
     error: ({ reason }) => JSON.stringify({ toy: reason }),
   },
   translate,
+  service: { service: Toy, translate },
 };
 
 /** How often it was loaded. */
@@ -159,10 +160,10 @@ export const toy: ProtocolVersion = {
   interfaces: ["jsonRpc", "rest", "connect", "grpc"],
   methods: { "toy/talk": "SendMessage", "toy/listen": "SendStreamingMessage", GetTask: "GetTask" },
   paths: ["/toy/"],
-  grpc: Toy,
-  connect: Toy,
+  grpc: shapeOf(Toy),
+  connect: shapeOf(Toy),
   load: async () => {
     loads.count++;
-    return dialects;
+    return loaded;
   },
 };

@@ -23,23 +23,22 @@ import { weightOf } from "../../wire/marks.js";
 import { parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
 import {
-  type AnyServiceOptions,
   type BindingOptions,
   type HttpBinding,
+  type OlderServiceOptions,
+  olderOptions,
   optionsIn,
-  optionsOf,
   type ServiceBindingOptions,
 } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
-import { isLazyService } from "../lazy-service.js";
 import { switchedOff } from "../switched-off.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";
 import { connectErrorOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
 import { putAside, withLarge } from "./large.js";
-import { type Later, type Register, registerLazily } from "./lazy.js";
+import { type Later, type Register, registerOlder } from "./older.js";
 import { isGrpc, protocolOf, refuse } from "./refusal.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 import { OrdinaryUnary } from "./unary.js";
@@ -87,15 +86,11 @@ export function createConnectBinding(
   { compressions = [], more }: ConnectOptions = {},
 ): ConnectBinding {
   const { native, others } = options.versions;
-  const served = [
-    optionsIn(native.name, native.connect, options),
-    ...others.flatMap((version) => (version.connect === undefined ? [] : optionsOf(version, version.connect, options))),
-  ];
-  const present = served.filter((each): each is ServiceBindingOptions => !isLazyService(each));
-  const isTwin = ({ service }: AnyServiceOptions): boolean =>
-    present.some((each) => each.service.typeName === service.typeName);
-  const absent = served.filter(isLazyService).filter((each) => !isTwin(each));
-  const twins = served.filter(isLazyService).filter(isTwin);
+  const own = optionsIn(native.name, native.connect, options);
+  const older = others.flatMap(({ name, connect }) =>
+    connect === undefined ? [] : olderOptions(name, connect, options),
+  );
+  const isTwin = ({ service }: OlderServiceOptions): boolean => own.service.typeName === service.typeName;
   const registerAll: Register = (router, each) => {
     for (const method of each.service.methods) {
       if (method.methodKind === "unary" || method.methodKind === "server_streaming") {
@@ -104,25 +99,26 @@ export function createConnectBinding(
     }
   };
   const routes = (router: ConnectRouter): ReadonlyMap<string, Later> => {
-    for (const each of present) registerAll(router, each);
-    const later = absent.map((each) => registerLazily(router, each, { compressions, register: registerAll }));
-    return new Map(later.flatMap((each) => [...each]));
+    registerAll(router, own);
+    const register = (each: OlderServiceOptions) =>
+      registerOlder(router, each, { compressions, register: registerAll });
+    return new Map(older.filter((each) => !isTwin(each)).flatMap((each) => [...register(each)]));
   };
   // Methods are registered at the first call of a path with a service's package: at the start it would make that slower.
   const matches = lazy(() => {
     const router = createConnectRouter();
     const later = routes(router);
     more?.(router);
-    const matches = matchesOf(router, { served: present, later, compressions });
-    for (const twin of twins) {
+    const matches = matchesOf(router, { served: [own], later, compressions });
+    for (const twin of older.filter(isTwin)) {
       const before = router.handlers.length;
-      const twinLater = registerLazily(router, twin, { compressions, register: registerAll });
+      const twinLater = registerOlder(router, twin, { compressions, register: registerAll });
       const handlers = router.handlers.splice(before);
       addTwin(matches, twin.version, matchesOf({ handlers }, { served: [], later: twinLater, compressions }));
     }
     return matches;
   });
-  const hasPackage = served.every(({ service }) => service.typeName.includes("."));
+  const hasPackage = [own, ...older].every(({ service }) => service.typeName.includes("."));
   return {
     match: (_verb, path) => (hasPackage && !path.includes(".") ? undefined : matches().get(path)),
     handle: (request, match) => {

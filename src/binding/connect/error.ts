@@ -1,6 +1,6 @@
 import { type Code, ConnectError } from "@connectrpc/connect";
 import { A2AError, toA2AError } from "../../core/error.js";
-import type { ErrorCodes } from "../../version/lazy-service.js";
+import type { ErrorCodes } from "../../version/version.js";
 import { detailsOf } from "../../wire/error-details.js";
 import { headersOf } from "../failure.js";
 

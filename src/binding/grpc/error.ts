@@ -3,7 +3,7 @@ import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 import { type BadRequest, BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import type { A2AError } from "../../core/error.js";
-import type { ErrorCodes } from "../../version/lazy-service.js";
+import type { ErrorCodes } from "../../version/version.js";
 import { detailsOf, type ErrorDetail } from "../../wire/error-details.js";
 import { headersOf } from "../failure.js";
 

@@ -1,13 +1,12 @@
 import type { DescService } from "@bufbuild/protobuf";
-import type { LazyService } from "../../version/lazy-service.js";
 import { Health } from "./health.js";
 import type { InternalService } from "./internal-service.js";
-import { reflectionServices } from "./reflection.js";
+import { type LaterService, reflectionServices } from "./reflection.js";
 
 export interface InfrastructureOptions {
   readonly service: DescService;
   /** Services beside it, such as those of other versions. */
-  readonly others?: readonly (DescService | LazyService)[];
+  readonly others?: readonly LaterService[];
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
 }

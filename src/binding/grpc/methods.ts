@@ -5,12 +5,12 @@ import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { writePieces } from "../../http/pieces.js";
+import type { OlderTable } from "../../version/load.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { weightOf } from "../../wire/marks.js";
 import { parseVersion } from "../../wire/service-params.js";
-import type { AnyServiceOptions, LazyServiceOptions, ServiceBindingOptions } from "../binding.js";
+import { type OlderServiceOptions, olderTable, type ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
-import { isLazyService, OnFirstCall } from "../lazy-service.js";
 import { statusOf } from "./error.js";
 import type { Exchange } from "./exchange.js";
 import { type Incoming, type Request, readRequest } from "./incoming.js";
@@ -24,11 +24,6 @@ export interface ServedMethod {
   readonly version: string;
   /** Takes a call over. */
   begin(exchange: Exchange, incoming: Incoming): void;
-}
-
-/** The methods of a service, by their paths. Those that take a stream of requests have no place in `invoke`. */
-export function methodsOf(options: AnyServiceOptions): [path: string, method: ServedMethod][] {
-  return isLazyService(options) ? lazyMethodsOf(options) : callMethodsOf(options);
 }
 
 /** A path that several versions share: their packages are the same, and `A2A-Version` tells them apart. */
@@ -51,10 +46,13 @@ export class SharedPath {
   }
 }
 
-/** The methods of services by their paths. */
-export function methodsByPath(services: readonly AnyServiceOptions[]): Map<string, ServedMethod | SharedPath> {
+/** The services of all versions, that of the native one first. */
+export type GrpcServices = readonly [ServiceBindingOptions, ...OlderServiceOptions[]];
+
+/** The methods of services by their paths. Those that take a stream of requests have no place in `invoke`. */
+export function methodsByPath([own, ...older]: GrpcServices): Map<string, ServedMethod | SharedPath> {
   const paths = new Map<string, ServedMethod | SharedPath>();
-  for (const [path, method] of services.flatMap(methodsOf)) {
+  for (const [path, method] of [...callMethodsOf(own), ...older.flatMap(olderMethodsOf)]) {
     const before = paths.get(path);
     const shared = before === undefined || before instanceof SharedPath ? before : new SharedPath(before);
     shared?.add(method);
@@ -69,31 +67,31 @@ function callMethodsOf(options: ServiceBindingOptions): [path: string, method: C
     .map((method) => [`/${options.service.typeName}/${method.name}`, new CallMethod(method, options)]);
 }
 
-function lazyMethodsOf(options: LazyServiceOptions): [path: string, method: ServedMethod][] {
+function olderMethodsOf(options: OlderServiceOptions): [path: string, method: ServedMethod][] {
   const { service, limits, logger, version } = options;
-  const methods = new OnFirstCall(options, (loaded) => new Map(callMethodsOf(loaded)));
+  const methods = olderTable(options, (loaded) => new Map(callMethodsOf(loaded)));
   return service.methods.map(({ name }) => {
     const path = `/${service.typeName}/${name}`;
-    return [path, new LazyCallMethod(path, methods, { name, version, maxBytes: limits.maxRequestBytes, logger })];
+    return [path, new OlderCallMethod(path, methods, { name, version, maxBytes: limits.maxRequestBytes, logger })];
   });
 }
 
-interface LazyCallOptions {
+interface OlderCallOptions {
   readonly name: string;
   readonly version: string;
   readonly maxBytes: number;
   readonly logger: Logger;
 }
 
-/** A method whose service is loaded with the first call of any of its methods. */
-class LazyCallMethod implements ServedMethod, Request {
+/** A method of another version, which may have to be loaded while the request arrives. */
+class OlderCallMethod implements ServedMethod, Request {
   readonly version: string;
   readonly maxBytes: number;
   readonly #path: string;
-  readonly #methods: OnFirstCall<ReadonlyMap<string, CallMethod>>;
-  readonly #options: LazyCallOptions;
+  readonly #methods: OlderTable<ReadonlyMap<string, CallMethod>>;
+  readonly #options: OlderCallOptions;
 
-  constructor(path: string, methods: OnFirstCall<ReadonlyMap<string, CallMethod>>, options: LazyCallOptions) {
+  constructor(path: string, methods: OlderTable<ReadonlyMap<string, CallMethod>>, options: OlderCallOptions) {
     this.version = options.version;
     this.maxBytes = options.maxBytes;
     this.#path = path;
@@ -102,13 +100,13 @@ class LazyCallMethod implements ServedMethod, Request {
   }
 
   begin(exchange: Exchange, incoming: Incoming): void {
-    const loaded = this.#methods.made?.get(this.#path);
+    const loaded = this.#methods.now?.get(this.#path);
     if (loaded !== undefined) loaded.begin(exchange, incoming);
     else readRequest(exchange, this, incoming);
   }
 
   arrived(exchange: Exchange, bytes: Uint8Array): void {
-    this.#methods.make().then(
+    this.#methods.get().then(
       (methods) => methods.get(this.#path)?.arrived(exchange, bytes),
       (thrown: unknown) => {
         const { logger, name: method } = this.#options;

@@ -14,11 +14,31 @@ import {
   ServerReflectionResponseSchema as ServerReflectionResponseAlphaSchema,
 } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { StatusCode } from "../../core/error.js";
-import { isLazy, type LazyService } from "../../version/lazy-service.js";
+import type { OlderServiceOptions } from "../binding.js";
 import { type InternalService, Refusal } from "./internal-service.js";
 
 /** Not used by any method, but a client that knows them can show the details of an error (specification 10.6). */
 const errorFiles: readonly DescFile[] = [file_google_rpc_status, file_google_rpc_error_details];
+
+/** A service whose descriptor is loaded later. */
+export interface LaterService {
+  readonly typeName: string;
+  readonly load: () => Promise<DescService>;
+}
+
+/** The service of a version beside the native one. */
+export function laterService({
+  service,
+  version,
+  versions,
+}: Pick<OlderServiceOptions, "service" | "version" | "versions">): LaterService {
+  const load = async (): Promise<DescService> => {
+    const loaded = (await versions.ready()).get(version)?.service;
+    if (loaded === undefined) throw new TypeError(`version ${version} is loaded without ${service.typeName}`);
+    return loaded.service;
+  };
+  return { typeName: service.typeName, load };
+}
 
 type Answer = ServerReflectionResponse["messageResponse"];
 
@@ -26,7 +46,7 @@ type Answer = ServerReflectionResponse["messageResponse"];
  * Server reflection, v1 and v1alpha, so that clients such as grpcurl need no proto file. It lists the `services` and
  * itself. Files are answered as they were compiled, with the HTTP rules and the REQUIRED marks.
  */
-export function reflectionServices(services: readonly (DescService | LazyService)[]): InternalService[] {
+export function reflectionServices(services: readonly (DescService | LaterService)[]): InternalService[] {
   const listed = [...services, ServerReflection, ServerReflectionAlpha];
   let known: KnownFiles | undefined;
   const answer = async (request: Message): Promise<Answer> => {
@@ -57,9 +77,9 @@ export function reflectionServices(services: readonly (DescService | LazyService
   }));
 }
 
-/** A service of another version is loaded when somebody asks for a file, and not by a mere list of names. */
-async function loadedService(service: DescService | LazyService): Promise<DescService> {
-  return isLazy(service) ? (await service.load()).service : service;
+/** Returns the descriptor, after it is loaded: for a request for a file, not for a list of names. */
+async function loadedService(service: DescService | LaterService): Promise<DescService> {
+  return "load" in service ? service.load() : service;
 }
 
 function answerTo(question: ServerReflectionRequest["messageRequest"], known: KnownFiles): Answer {

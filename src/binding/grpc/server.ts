@@ -11,7 +11,6 @@ import type { HttpRequest } from "../../http/request.js";
 import type { RefusalLog } from "../../service/interceptors/access-log.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { grpcTimeoutMs } from "../../wire/timeout.js";
-import type { AnyServiceOptions, ServiceBindingOptions } from "../binding.js";
 import { deadlineFault } from "../deadline.js";
 import { ACCEPTED, isKnownEncoding } from "./compression.js";
 import { type GrpcStatus, statusOf } from "./error.js";
@@ -19,13 +18,14 @@ import { dropRest, Exchange, type ExchangeStart } from "./exchange.js";
 import { type Incoming, LateRequests } from "./incoming.js";
 import { internalMethods } from "./internal-methods.js";
 import { InternalServices } from "./internal-services.js";
-import { methodsByPath, type ServedMethod, SharedPath } from "./methods.js";
+import { type GrpcServices, methodsByPath, type ServedMethod, SharedPath } from "./methods.js";
 import { openPort, type Port, type PortOptions } from "./port.js";
+import { laterService } from "./reflection.js";
 import { watchStream } from "./refusals.js";
 
 export interface GrpcServerOptions extends PortOptions {
   /** The services, each with what answers its calls; the first one is that of the newest version. */
-  readonly services: readonly [ServiceBindingOptions, ...AnyServiceOptions[]];
+  readonly services: GrpcServices;
   readonly limits: Limits;
   /** Counts requests until they are here. */
   readonly arrivals: Arrivals;
@@ -69,7 +69,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const [{ service }, ...others] = services;
   const infrastructure =
     options.infrastructure ??
-    new InternalServices({ service, others: others.map((each) => each.service), reflection: options.reflection });
+    new InternalServices({ service, others: others.map(laterService), reflection: options.reflection });
   const calls = new Calls(options, infrastructure);
   const sessions = createHttp2Sessions({
     begun: (session, socket) => {

@@ -23,7 +23,7 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true>
     // What else is asked of the root may be for a page of the server that this one is embedded in.
     match: (verb, path) => (verb === "POST" && isRoot(path) ? true : undefined),
     unserved: (request) => (isRoot(request.target.path) ? wrongVerb(request, methods, options) : undefined),
-    handle: (request) => answer(request, new Calls(request, methods, options), options),
+    handle: (request) => answer(request, methods, options),
     refuse: (request, error) => {
       request.discard();
       return { ...failed(methods.dialect(request).error, null, error), status: error.row.http };
@@ -48,8 +48,9 @@ function wrongVerb(request: HttpRequest, methods: Methods, { logger }: BindingOp
   return failed(methods.dialect(request).error, null, error);
 }
 
-async function answer(request: HttpRequest, calls: Calls, options: BindingOptions): Promise<HttpResponse> {
-  const { logger } = options;
+async function answer(request: HttpRequest, methods: Methods, options: BindingOptions): Promise<HttpResponse> {
+  const { logger, versions } = options;
+  const calls = new Calls(request, methods, options);
   try {
     checkBodyType(request, "CONTENT_TYPE_NOT_SUPPORTED");
   } catch (thrown) {
@@ -62,6 +63,7 @@ async function answer(request: HttpRequest, calls: Calls, options: BindingOption
       return failed(calls.errorShape, null, new A2AError("PARSE_ERROR", "Invalid JSON payload"));
     }
     const { json } = body;
+    if (methods.needsOlder(json, request)) await versions.ready();
     return (
       (Array.isArray(json) ? await answerBatch(json, request, calls, options) : await calls.alone(json)) ?? nothing
     );
@@ -81,7 +83,7 @@ async function answerBatch(
   if (json.length > maxBatch) {
     return invalidRequest(calls.errorShape, null, `a batch has at most ${maxBatch} members`);
   }
-  const members = await calls.members(json);
+  const members = calls.members(json);
   if (members === undefined) return invalidRequest(calls.errorShape, null, "batches are not part of this version");
   return new Batch(request, calls, options).answer(members);
 }

@@ -58,10 +58,6 @@ export class Calls {
   /** The answer to a request object that came alone; undefined when there is none. */
   alone(json: unknown): Promise<HttpResponse | undefined> {
     const resolved = this.#resolve(json, this.#methods.answersAll(this.#request));
-    return resolved instanceof Promise ? resolved.then((each) => this.#alone(each)) : this.#alone(resolved);
-  }
-
-  #alone(resolved: Resolved): Promise<HttpResponse | undefined> {
     if (!("method" in resolved)) return Promise.resolve(resolved.answer);
     const { request, method } = resolved;
     if (!method.isStream) return this.#run(request, method);
@@ -71,8 +67,8 @@ export class Calls {
   }
 
   /** The members of a batch; undefined where a version does not have batches that one of them is a call of. */
-  async members(batch: readonly unknown[]): Promise<readonly Member[] | undefined> {
-    const all = await Promise.all(batch.map((json) => this.#resolve(json)));
+  members(batch: readonly unknown[]): readonly Member[] | undefined {
+    const all = batch.map((json) => this.#resolve(json));
     const fit = all.every((each) => !("method" in each) || each.method.dialect.hasNoBatches !== true);
     return fit ? all.map((each) => this.#member(each)) : undefined;
   }
@@ -95,13 +91,11 @@ export class Calls {
    *
    * @param answersAll whether an unknown method is answered without an id, too
    */
-  #resolve(json: unknown, answersAll = false): Resolved | Promise<Resolved> {
+  #resolve(json: unknown, answersAll = false): Resolved {
     const request = parseRequest(json);
     const name = "fault" in request ? request.unversioned?.method : request.method;
     const method = name === undefined ? undefined : this.#methods.find(name, this.#request);
-    return method instanceof Promise
-      ? method.then((each) => this.#resolved(request, each, answersAll))
-      : this.#resolved(request, method, answersAll);
+    return this.#resolved(request, method, answersAll);
   }
 
   #resolved(parsed: RpcRequest | RpcFault, method: RpcMethod | undefined, answersAll: boolean): Resolved {

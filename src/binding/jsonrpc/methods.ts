@@ -2,9 +2,9 @@ import type { A2AError } from "../../core/error.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { Invoke } from "../../service/invoke.js";
 import type { JsonRpcDialect, JsonRpcMethod } from "../../version/jsonrpc.js";
-import { PerVersion, translated } from "../../version/load.js";
+import { OlderTable, translated } from "../../version/load.js";
 import { methodNotFound, versionsByMethod, versionWithMethod } from "../../version/recognition.js";
-import type { ProtocolVersion } from "../../version/version.js";
+import type { LoadedVersion, ProtocolVersion } from "../../version/version.js";
 import type { Versions } from "../../version/versions.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 
@@ -30,7 +30,7 @@ interface Spoken {
 export class Methods {
   readonly #versions: Versions;
   readonly #native: ReadonlyMap<string, RpcMethod>;
-  readonly #others: PerVersion<Spoken>;
+  readonly #others: OlderTable<ReadonlyMap<string, Spoken>>;
   /** The version beside the native one that a call of a method is one of where it names none. */
   readonly #versionOfMethod: ReadonlyMap<string, ProtocolVersion>;
   /** Whether there is another version to choose. */
@@ -42,17 +42,21 @@ export class Methods {
     this.#isAlone = others.length === 0;
     this.#versionOfMethod = versionsByMethod(others);
     this.#native = methodsIn(native.name, native.jsonRpc, invoke);
-    this.#others = new PerVersion((dialects, { name }) => {
-      const { jsonRpc = nothing(native.jsonRpc) } = dialects;
-      return { methods: methodsIn(name, jsonRpc, translated(dialects, invoke, versions.names)), dialect: jsonRpc };
-    });
+    const spokenIn = (name: string, version: LoadedVersion): Spoken => {
+      const { jsonRpc = nothing(native.jsonRpc) } = version;
+      return { methods: methodsIn(name, jsonRpc, translated(version, invoke, versions.names)), dialect: jsonRpc };
+    };
+    this.#others = new OlderTable(
+      versions,
+      (loaded) => new Map([...loaded].map(([name, version]) => [name, spokenIn(name, version)])),
+    );
   }
 
   /**
    * The method that a request asks for: of the version that it names, else of the service's own version, else of the first that has one
-   * of that name. A promise where that version is called for the first time.
+   * of that name. To be asked once the versions that it needs are loaded (`needsOlder`).
    */
-  find(name: string, request: HttpRequest): RpcMethod | undefined | Promise<RpcMethod | undefined> {
+  find(name: string, request: HttpRequest): RpcMethod | undefined {
     const method = this.#native.get(name);
     if (this.#isAlone) return method;
     const asked = serviceParameter(request, VERSION_PARAMETER);
@@ -60,8 +64,18 @@ export class Methods {
     if (method !== undefined && (asked === undefined || asked === "" || asked === native.name)) return method;
     const version = this.#versionOf(name, asked);
     if (version === undefined) return method;
-    const spoken = this.#others.get(version);
-    return spoken instanceof Promise ? spoken.then(({ methods }) => methods.get(name)) : spoken.methods.get(name);
+    return this.#others.now?.get(version.name)?.methods.get(name);
+  }
+
+  /** Whether a request has a call of a version that has to be loaded first. @param json its body */
+  needsOlder(json: unknown, request: HttpRequest): boolean {
+    if (this.#isAlone || this.#versions.loaded !== undefined) return false;
+    const asked = serviceParameter(request, VERSION_PARAMETER);
+    const calls: readonly unknown[] = Array.isArray(json) ? json : [json];
+    return calls.some((call) => {
+      const name = (call as { method?: unknown } | null)?.method;
+      return typeof name === "string" && this.#versionOf(name, asked) !== undefined;
+    });
   }
 
   /** The version beside the native one that a method is to be looked up in; undefined for the native one. */
@@ -95,15 +109,12 @@ export class Methods {
     return this.#versions.other(this.#versions.named(asked) ?? "")?.isUnnamed === true;
   }
 
-  /** How errors are written that belong to no method: as the version has it that the request names, if it was ever called. */
+  /** How errors are written that belong to no method: as the version has it that the request names, once it is loaded. */
   dialect(request: HttpRequest): JsonRpcDialect {
     const asked = this.#isAlone ? undefined : serviceParameter(request, VERSION_PARAMETER);
     const named = asked === undefined || asked.trim() === "" ? undefined : this.#versions.named(asked);
     const other = named === undefined ? undefined : this.#versions.other(named);
-    const spoken = other === undefined ? undefined : this.#others.get(other);
-    // Who called it is told that it could not be loaded; here nobody waits for it.
-    if (spoken instanceof Promise) spoken.catch(() => {});
-    return spoken === undefined || spoken instanceof Promise ? this.native : spoken.dialect;
+    return (other === undefined ? undefined : this.#others.now?.get(other.name)?.dialect) ?? this.native;
   }
 }
 

@@ -43,9 +43,10 @@ export function createRestBinding(options: BindingOptions): RestBinding {
     const { route, values } = chosen;
     return serve({ request, route, values, options });
   };
-  const answerLater = async (request: HttpRequest, choosing: Promise<RestChoice>): Promise<HttpResponse> => {
+  const answerLater = async (request: HttpRequest, matched: RestMatch): Promise<HttpResponse> => {
     try {
-      return await answer(request, await choosing);
+      await options.versions.ready();
+      return await answer(request, routes.choose(request, matched) as RestChoice);
     } catch (thrown) {
       return refuse(request, failureOf(thrown, { client: request, logger: options.logger, binding: BINDING }));
     }
@@ -54,7 +55,7 @@ export function createRestBinding(options: BindingOptions): RestBinding {
     match: (verb, path) => routes.match(verb, path),
     handle: (request, matched) => {
       const chosen = routes.choose(request, matched);
-      return chosen instanceof Promise ? answerLater(request, chosen) : answer(request, chosen);
+      return chosen === undefined ? answerLater(request, matched) : answer(request, chosen);
     },
     notFound: (request) => refuse(request, pathNotFound()),
     refuse,

@@ -1,10 +1,10 @@
 import { A2AError } from "../../core/error.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { Invoke } from "../../service/invoke.js";
-import { PerVersion, translated } from "../../version/load.js";
+import { OlderTable, translated } from "../../version/load.js";
 import { versionWithPath } from "../../version/recognition.js";
 import type { Endpoint, RestDialect } from "../../version/rest.js";
-import type { ProtocolVersion } from "../../version/version.js";
+import type { LoadedVersion, ProtocolVersion } from "../../version/version.js";
 import type { Versions } from "../../version/versions.js";
 import { type RouteMatch, Router } from "../../wire/router.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
@@ -34,7 +34,7 @@ interface Spoken {
 export class Routes {
   readonly #versions: Versions;
   readonly #native: Spoken;
-  readonly #others: PerVersion<Spoken>;
+  readonly #others: OlderTable<ReadonlyMap<string, Spoken>>;
   readonly #isAlone: boolean;
 
   constructor(versions: Versions, invoke: Invoke) {
@@ -42,10 +42,14 @@ export class Routes {
     this.#versions = versions;
     this.#isAlone = others.length === 0;
     this.#native = spokenIn(native.name, native.rest, invoke);
-    this.#others = new PerVersion((dialects, { name }) => {
-      const { rest = { ...native.rest, endpoints: [] } } = dialects;
-      return spokenIn(name, rest, translated(dialects, invoke, versions.names));
-    });
+    const spoken = (name: string, version: LoadedVersion): Spoken => {
+      const { rest = { ...native.rest, endpoints: [] } } = version;
+      return spokenIn(name, rest, translated(version, invoke, versions.names));
+    };
+    this.#others = new OlderTable(
+      versions,
+      (loaded) => new Map([...loaded].map(([name, version]) => [name, spoken(name, version)])),
+    );
   }
 
   /** What a verb and a path lead to in any version; undefined where that is nothing in all of them. */
@@ -56,9 +60,9 @@ export class Routes {
 
   /**
    * The route in the version that the request names. Where it names none, a path that begins as those of another version do is one of
-   * that version, and a tenant of the same name is behind it. A promise where that version is called for the first time.
+   * that version, and a tenant of the same name comes after it. Undefined for a version that has to be loaded first.
    */
-  choose(request: HttpRequest, match: RestMatch): RestChoice | Promise<RestChoice> {
+  choose(request: HttpRequest, match: RestMatch): RestChoice | undefined {
     const value = serviceParameter(request, VERSION_PARAMETER);
     // Nearly all calls are one of these.
     if ("route" in match && (this.#isAlone || value === undefined || value === match.route.version)) return match;
@@ -81,18 +85,16 @@ export class Routes {
     version: ProtocolVersion,
     request: HttpRequest,
     native: RouteMatch<RestRoute> | undefined,
-  ): RestChoice | Promise<RestChoice> {
-    const find = (spoken: Spoken): RestChoice => {
-      const { path } = request.target;
-      const match = spoken.router.match(request.method, path);
-      if (match !== undefined) return this.#chosen(match, spoken);
-      const owner = versionWithPath(path, this.#versions.others);
-      const found = owner === undefined || owner === version ? native : { other: owner };
-      if (found === undefined) return this.#chosen(undefined, spoken);
-      return { refused: this.#elsewhere(version.name, found), dialect: spoken.dialect };
-    };
-    const spoken = this.#others.get(version);
-    return spoken instanceof Promise ? spoken.then(find) : find(spoken);
+  ): RestChoice | undefined {
+    const spoken = this.#others.now?.get(version.name);
+    if (spoken === undefined) return undefined;
+    const { path } = request.target;
+    const match = spoken.router.match(request.method, path);
+    if (match !== undefined) return this.#chosen(match, spoken);
+    const owner = versionWithPath(path, this.#versions.others);
+    const found = owner === undefined || owner === version ? native : { other: owner };
+    if (found === undefined) return this.#chosen(undefined, spoken);
+    return { refused: this.#elsewhere(version.name, found), dialect: spoken.dialect };
   }
 
   /** The error for a path that another version has than the one that the request names. */

@@ -1,7 +1,7 @@
 import { latePart } from "../../core/late-part.js";
 import type { ProtocolVersion } from "../version.js";
 
-/** A2A 0.1: what its calls are recognised by. All else of it is loaded with the first of them. */
+/** A2A 0.1: what its calls are recognised by. `loaded.ts` has all other parts. */
 export const v01: ProtocolVersion = {
   name: "0.1",
   interfaces: ["jsonRpc"],
@@ -15,7 +15,6 @@ export const v01: ProtocolVersion = {
     "tasks/pushNotification/set": "CreateTaskPushNotificationConfig",
     "tasks/pushNotification/get": "GetTaskPushNotificationConfig",
   },
-  load: latePart(async () => (await import("./dialects.js")).dialects),
+  load: latePart(async () => (await import("./loaded.js")).loaded),
   signsPush: true,
-  push: latePart(async () => (await import("./push.js")).push),
 };

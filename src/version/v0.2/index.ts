@@ -19,6 +19,5 @@ export const v02: ProtocolVersion = {
   paths: [EXTENDED_CARD_PATH],
   hasCardBeside: true,
   extensionsParameter: "x-a2a-extensions",
-  push: latePart(async () => (await import("../v0.3/push.js")).push),
-  load: latePart(async () => (await import("./dialects.js")).dialects),
+  load: latePart(async () => (await import("./loaded.js")).loaded),
 };

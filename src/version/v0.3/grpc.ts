@@ -1,11 +1,10 @@
-import { latePart } from "../../core/late-part.js";
-import type { LazyService } from "../lazy-service.js";
+import type { ServiceShape } from "../version.js";
 
 /** What bindings have to know of a method before its service is loaded. */
 const method = (name: string, { isStream = false, isRead = false } = {}) => ({ name, isStream, isRead });
 
 /** The service of A2A 0.3 for gRPC and Connect, by the names that its calls have. */
-export const grpcService: LazyService = {
+export const grpcService: ServiceShape = {
   typeName: "a2a.v1.A2AService",
   methods: [
     method("SendMessage"),
@@ -19,5 +18,4 @@ export const grpcService: LazyService = {
     method("GetAgentCard", { isRead: true }),
     method("DeleteTaskPushNotificationConfig"),
   ],
-  load: latePart(async () => (await import("./grpc-service.js")).loadedService),
 };

@@ -5,7 +5,7 @@ import { methods } from "./methods.js";
 
 export { methods };
 
-/** A2A 0.3: what its calls are recognised by. All else of it is loaded with the first of them. */
+/** A2A 0.3: what its calls are recognised by. `loaded.ts` has all other parts. */
 export const v03: ProtocolVersion = {
   name: "0.3",
   interfaces: ["jsonRpc", "rest", "grpc"],
@@ -15,6 +15,5 @@ export const v03: ProtocolVersion = {
   grpc: grpcService,
   connect: grpcService,
   extensionsParameter: "x-a2a-extensions",
-  push: latePart(async () => (await import("./push.js")).push),
-  load: latePart(async () => (await import("./dialects.js")).dialects),
+  load: latePart(async () => (await import("./loaded.js")).loaded),
 };

@@ -1,14 +1,13 @@
 import type { Message } from "@bufbuild/protobuf";
 import { parseVersion, VERSION_PARAMETER } from "../../../wire/service-params.js";
-import type { LazyServiceOptions } from "../../binding.js";
+import { type OlderServiceOptions, olderTable } from "../../binding.js";
 import { failureOf } from "../../failure.js";
-import { OnFirstCall } from "../../lazy-service.js";
 import { statusOf } from "../error.js";
 import { createGrpcBinding, type GrpcBinding } from "./binding.js";
 import { type StreamCall, statusFor, type UnaryCall } from "./call.js";
 import { bufferOf, type GrpcMethod, type Incoming } from "./definition.js";
 
-export interface LazyGrpcOptions extends LazyServiceOptions {
+export interface OlderGrpcOptions extends OlderServiceOptions {
   /** See `GrpcBindingOptions`. */
   readonly encrypted?: boolean | undefined;
 }
@@ -17,12 +16,12 @@ type Raw = UnaryCall | StreamCall;
 type Respond = (status: ReturnType<typeof statusFor>) => void;
 
 /**
- * The same binding for a service that is loaded with its first call. Requests are kept as their bytes until then. Its methods go
+ * The same binding for a service that is loaded later. Requests are kept as their bytes until then. Its methods go
  * by their full names, so that they can be added together with those of another service.
  */
-export function createLazyGrpcBinding({ encrypted, ...options }: LazyGrpcOptions): GrpcBinding {
+export function createOlderGrpcBinding({ encrypted, ...options }: OlderGrpcOptions): GrpcBinding {
   const { service, logger } = options;
-  const binding = new OnFirstCall(options, (loaded) => createGrpcBinding({ ...loaded, encrypted }));
+  const binding = olderTable(options, (loaded) => createGrpcBinding({ ...loaded, encrypted }));
   const definition: Record<string, GrpcMethod> = {};
   const implementation: Record<string, (call: unknown, callback: unknown) => void> = {};
   for (const { name, isStream } of service.methods) {
@@ -39,9 +38,9 @@ export function createLazyGrpcBinding({ encrypted, ...options }: LazyGrpcOptions
     };
     implementation[key] = (call, callback) => {
       const grpc = call as Raw;
-      const { made } = binding;
+      const made = binding.now;
       if (made !== undefined) return begin(made, grpc, callback);
-      binding.make().then(
+      binding.get().then(
         (loaded) => begin(loaded, grpc, callback),
         (thrown: unknown) => {
           const client = { canceled: grpc.cancelled };

@@ -1,9 +1,10 @@
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { codes, errorObject } from "../v0.3/errors.js";
 import { jsonRpcOf, writeCardAs } from "../v0.3/jsonrpc.js";
+import { push } from "../v0.3/push.js";
 import { cardEndpoint, rest } from "../v0.3/rest.js";
 import { translate } from "../v0.3/shared-methods.js";
-import type { Dialects } from "../version.js";
+import type { LoadedVersion } from "../version.js";
 import { cardToV02 } from "./card.js";
 import { EXTENDED_CARD_PATH, v02 } from "./index.js";
 
@@ -11,7 +12,7 @@ import { EXTENDED_CARD_PATH, v02 } from "./index.js";
 const fewer = { ...codes, EXTENDED_AGENT_CARD_NOT_CONFIGURED: -32004 };
 
 /** How 0.2 is spoken. Of HTTP+JSON it has the extended card alone. */
-export const dialects: Dialects = {
+export const loaded: LoadedVersion = {
   jsonRpc: jsonRpcOf(v02.methods ?? {}, fewer),
   rest: {
     ...rest,
@@ -19,4 +20,5 @@ export const dialects: Dialects = {
     error: (error) => JSON.stringify(errorObject(error, fewer)),
   },
   translate,
+  push,
 };

@@ -1,14 +1,18 @@
-import type { Dialects } from "../version.js";
+import type { LoadedVersion } from "../version.js";
 import { inAskedDialect } from "./asked-dialect.js";
 import { filesAsText } from "./file-text.js";
+import { loadedService as service } from "./grpc-service.js";
 import { methods } from "./index.js";
 import { jsonRpcOf } from "./jsonrpc.js";
+import { push } from "./push.js";
 import { rest } from "./rest.js";
 import { translate } from "./shared-methods.js";
 
 /** How 0.3 is spoken. */
-export const dialects: Dialects = {
+export const loaded: LoadedVersion = {
   jsonRpc: jsonRpcOf(methods),
   rest,
   translate: inAskedDialect((service, spoken) => filesAsText(translate(service, spoken))),
+  service,
+  push,
 };
