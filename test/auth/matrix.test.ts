@@ -10,6 +10,7 @@ import {
   Refusal,
   type SecurityScheme,
 } from "../../src/index.js";
+import { cover } from "../support/cover.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
 import { everyBinding, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
@@ -375,7 +376,23 @@ function changed(token: string): string {
   return `${header}.${part({ ...claims, sub: "bob" })}.${signature}`;
 }
 
-describe.each(Object.entries(tables))("%s", (_name, { scheme, scopes = [], rows }) => {
+/** How a row ends, as far as bindings have different words for it. */
+const kindOf = ({ end }: Row): string => ("owner" in end ? "accepted" : `${end.reason}: ${end.message}`);
+
+// Every row once, each end over each binding, and each scheme over each binding, accepted and not.
+const covered = cover(
+  Object.entries(tables).flatMap(([scheme, { rows }]) =>
+    rows.flatMap((row) => everyBinding.map((binding) => ({ scheme, row, binding: titleOf(binding) }))),
+  ),
+  ({ scheme, row, binding }) =>
+    [
+      [scheme, row.name],
+      [kindOf(row), binding],
+      [scheme, "owner" in row.end, binding],
+    ].map((trait) => JSON.stringify(trait)),
+);
+
+describe.each(Object.entries(tables))("%s", (table, { scheme, scopes = [] }) => {
   let issuer: TestIssuer;
   let world: SecuredWorld;
   let refusals = 0;
@@ -389,6 +406,7 @@ describe.each(Object.entries(tables))("%s", (_name, { scheme, scopes = [], rows 
   });
 
   describe.each(everyBinding.map((binding) => [titleOf(binding), binding] as const))("over %s", (title, { name }) => {
+    const rows = covered.filter((each) => each.scheme === table && each.binding === title).map(({ row }) => row);
     it.each(rows.map((row) => [row.name, row] as const))("%s", async (_row, { send, end, needsUrl = false }) => {
       const driver = world.drivers.get(title) as Driver;
       // Clients of these bindings write no URL: whoever has only a query key cannot call them.

@@ -19,16 +19,28 @@ export interface RunOptions {
   readonly on?: readonly Binding[];
   /** Default: `memory`. */
   readonly store?: StoreName;
+  /** Which cases run over which binding. Default: every one over each. */
+  readonly choose?: (table: readonly CaseOver[]) => readonly CaseOver[];
+}
+
+/** A case over a binding. */
+export interface CaseOver {
+  readonly one: Case;
+  readonly binding: Binding;
 }
 
 /** Runs every case over every binding, against one server for each setup and binding. */
-export function runTable(cases: readonly Case[], { on = bindings, store = "memory" }: RunOptions = {}): void {
+export function runTable(
+  cases: readonly Case[],
+  { on = bindings, store = "memory", choose = (table) => table }: RunOptions = {},
+): void {
+  const all = on.flatMap((binding) => cases.map((one) => ({ one, binding })));
+  const chosen = choose(all.filter(({ one, binding }) => one.except?.[binding.name] === undefined));
   describe.each(on.map((binding) => [binding.title ?? binding.name, binding] as const))("%s", (_name, binding) => {
     const worlds = new Worlds(binding, store);
     afterAll(() => worlds.close());
-    for (const one of cases) {
-      const { except, failing, name, ids, setup = "main" } = one;
-      if (except?.[binding.name] !== undefined) continue;
+    for (const { one } of chosen.filter((each) => each.binding === binding)) {
+      const { failing, name, ids, setup = "main" } = one;
       const known = failing?.[binding.name];
       const title = `${name} [${ids.join(" ")}]`;
       const test = async (): Promise<void> => runCase(one, (await worlds.get(setup)).driver);

@@ -8,6 +8,10 @@ export interface Operation {
   readonly request: (speaker: Speaker, task: { readonly id: string; readonly hook: string }) => Request | undefined;
 }
 
+/** Whether a speaker's version has the operation. */
+export const has = (request: Operation["request"], speaker: Speaker): boolean =>
+  request(speaker, { id: "x", hook: "x" }) !== undefined;
+
 const config = "a-configuration";
 
 /** Everything that can be asked about a task; what a version does not have is undefined. */

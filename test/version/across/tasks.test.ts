@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { cover, pairs } from "../../support/cover.js";
 import { exchange } from "../cases/exchange.js";
 import { openWorld } from "../cases/world.js";
 import { say } from "./begin.js";
@@ -12,13 +13,20 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+const [native] = speakers as [Speaker];
+const everySpeaker = [...speakers, ...furtherSpeakers];
+// The further ways are tried with each version, and not with each other.
+const couples = everySpeaker.flatMap((creator) =>
+  (furtherSpeakers.includes(creator) ? [native] : everySpeaker).map((other) => ({ creator, other })),
+);
+const done = cover(
+  Object.keys(deeds).flatMap((deed) => couples.map((couple) => ({ deed, ...couple }))),
+  ({ deed, creator, other }) => pairs(deed, creator.name, other.name),
+);
+
 describe.each(Object.keys(deeds))("a client %s a task that another version began", (deed) => {
-  const [native] = speakers as [Speaker];
-  for (const creator of [...speakers, ...furtherSpeakers]) {
-    // The further ways are tried with each version, and not with each other.
-    for (const other of furtherSpeakers.includes(creator) ? [native] : [...speakers, ...furtherSpeakers]) {
-      it(`${other.name}, begun by ${creator.name}`, async () => deeds[deed]?.(world, creator, other));
-    }
+  for (const { creator, other } of done.filter((each) => each.deed === deed)) {
+    it(`${other.name}, begun by ${creator.name}`, async () => deeds[deed]?.(world, creator, other));
   }
 });
 
