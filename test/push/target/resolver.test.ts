@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -24,25 +25,39 @@ beforeEach(async () => {
   server = await DnsServer.start();
   world.onEnd(() => server.close());
   met = [];
-  const listen = async (address: string, at: number): Promise<number> => {
-    const answer: RequestListener = (_, response) => {
-      met.push(address);
-      response.end("ok");
-    };
-    const receiver = createServer(answer);
-    receiver.on("connection", () => met.push(`connection to ${address}`));
-    await new Promise<void>((resolve) => receiver.listen(at, address, resolve));
-    world.onEnd(() => {
-      receiver.closeAllConnections();
-      receiver.close();
-    });
-    return (receiver.address() as AddressInfo).port;
-  };
-  port = await listen(GOOD, 0);
-  await listen(INSIDE, port);
+  port = await listenAtBoth();
   options = { allowHttp: true, ports: [port], allow: [GOOD], lookup: dnsLookup(server.resolver()) };
 });
 afterEach(() => world.close());
+
+/** Starts a receiver at each address, on a port that no other process has at either. */
+async function listenAtBoth(): Promise<number> {
+  for (;;) {
+    const at = (await listen(GOOD, 0)) ?? 0;
+    if (at !== 0 && (await listen(INSIDE, at)) !== undefined) return at;
+  }
+}
+
+/** Starts a receiver, unless its port is taken. Returns the port. */
+async function listen(address: string, at: number): Promise<number | undefined> {
+  const answer: RequestListener = (_, response) => {
+    met.push(address);
+    response.end("ok");
+  };
+  const receiver = createServer(answer);
+  receiver.on("connection", () => met.push(`connection to ${address}`));
+  receiver.listen(at, address);
+  const isListening = await once(receiver, "listening").then(
+    () => true,
+    () => false,
+  );
+  if (!isListening) return undefined;
+  world.onEnd(() => {
+    receiver.closeAllConnections();
+    receiver.close();
+  });
+  return (receiver.address() as AddressInfo).port;
+}
 
 const url = (name = NAME): string => `http://${name}:${port}/hook`;
 const deliveries = (): string[] => met.filter((each) => !each.startsWith("connection"));
