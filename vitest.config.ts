@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
@@ -9,6 +10,15 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 
 /** Tests whose servers are processes of their own, or that look at times, which counting lines changes. */
 const processes = ["e2e", "network", "slow-engine", "cli", "bench"].map((folder) => `test/${folder}/**/*.test.ts`);
+
+/** Tests that count what their whole process has, or take the place of a module that others have loaded. */
+const alone = [
+  "agent/text",
+  "engine/size",
+  "push/signature/derived",
+  "push/target/own-address",
+  "store/sqlite/idle",
+].map((name) => `test/${name}.test.ts`);
 
 /** A test that a busy machine of CI has made fail has one more try; `.ci/run` names it at its end. Elsewhere it just fails. */
 const retry = process.env.CI === undefined ? 0 : 1;
@@ -53,13 +63,23 @@ function sources(mode: string): ViteUserConfig {
       testTimeout: 30_000,
       retry,
       hookTimeout: 60_000,
+      // Tests wait half of their time. Vitest takes one worker less than there are processors.
+      maxWorkers: availableParallelism() + 2,
       expect: { poll: { timeout: 15_000 } },
       ...(counts ? { coverage } : {}),
       projects: [
         {
           extends: true,
-          test: { name: "unit", include: ["test/**/*.test.ts"], exclude: ["**/node_modules/**", ...processes] },
+          test: {
+            name: "unit",
+            // Loading the sources anew for each of 370 files would take longer than their tests. What a file changes of its
+            // process, it has to put back.
+            isolate: false,
+            include: ["test/**/*.test.ts"],
+            exclude: ["**/node_modules/**", ...processes, ...alone],
+          },
         },
+        { extends: true, test: { name: "alone", include: alone } },
         ...(counts ? [] : [{ extends: true as const, test: { name: "processes", include: processes } }]),
         // What is about SQLite runs on both drivers where there are two.
         ...(hasBothDrivers()
