@@ -15,8 +15,6 @@ export interface Limits {
    * else is in progress. Default 1 GiB.
    */
   readonly maxOpenRequestBytes: number;
-  /** Values in a request: fields, list elements, members of JSON. Default 50,000. */
-  readonly maxRequestValues: number;
   /** Size of the tasks on one page of a list, in bytes, as stored; a page ends early there. Default 16 MiB. */
   readonly maxPageBytes: number;
   /**
@@ -69,10 +67,6 @@ export interface Limits {
   readonly maxPushAgeMs: number;
   /** Total size of the notifications being sent, in bytes; a larger one is sent alone. Default 64 MiB. */
   readonly maxOutgoingPushBytes: number;
-  /** Calls in a JSON-RPC batch. Default 100. */
-  readonly maxBatch: number;
-  /** Size of the answers to a JSON-RPC batch, in bytes; members beyond it are answered by an error. Default 64 MiB. */
-  readonly maxBatchBytes: number;
   /**
    * Stored size of the large tasks and events held for readers that have not taken them yet, in bytes. Several readers
    * of one task count once. A larger one is served alone. Default 256 MiB.
@@ -80,20 +74,6 @@ export interface Limits {
   readonly maxOutgoingBytes: number;
   /** Share of `maxOutgoingBytes` of one caller (an owner, or an address), in bytes. Default 64 MiB. */
   readonly maxOutgoingBytesPerCaller: number;
-  /** Share of `maxOutgoingBytes` of one connection, in bytes, unless it is that of a trusted proxy. Default 32 MiB. */
-  readonly maxOutgoingBytesPerConnection: number;
-  /** Time that a large answer waits for memory before it is refused, in milliseconds. Default 10 seconds. */
-  readonly outgoingWaitMs: number;
-  /**
-   * Time without progress after which a reader with waiting data is disconnected, in milliseconds. A stream without
-   * waiting data is never disconnected. Default 60 seconds.
-   */
-  readonly stalledReaderMs: number;
-  /**
-   * Progress that a reader has to make within `stalledReaderMs`, and a connection within `sendTimeoutMs`, in bytes, or
-   * all that was waiting. Default 32 KiB.
-   */
-  readonly minReaderBytes: number;
   /**
    * Size of a gRPC answer, in bytes; a larger one fails with an error that explains the alternatives. Default 2 GiB,
    * the limit of clients.
@@ -118,10 +98,6 @@ export interface Limits {
   readonly maxRequestsPerSecondPerAddress: number;
   /** Calls per second of one caller (an authenticated owner, or an address), or 0 for no limit. Default 0. */
   readonly maxRequestsPerSecondPerCaller: number;
-  /** Time whose allowed calls may come at once after a pause, in milliseconds; at least one call. Default 1 second. */
-  readonly requestBurstMs: number;
-  /** Addresses and callers whose call rates are kept; the longest silent are evicted first. Default 100,000. */
-  readonly maxRateKeys: number;
   /** Calls and streams open at once on one HTTP/2 connection, on either port. Default 256. */
   readonly maxStreamsPerConnection: number;
   /** Connections open at once on both ports together. Default 40,000. */
@@ -175,8 +151,6 @@ export interface Limits {
   readonly maxStallMs: number;
   /** Longest wait of a blocking call, in milliseconds. Default 1 hour. */
   readonly maxBlockingMs: number;
-  /** Longest wait of a long poll, in milliseconds. Default 60 seconds. */
-  readonly maxPollMs: number;
   /** Interval of pings on an HTTP/2 connection, in milliseconds. Default 15 seconds. */
   readonly keepAliveMs: number;
   /**
@@ -187,7 +161,7 @@ export interface Limits {
   /** Time to receive a request's headers, then its body, in milliseconds. Default 60 seconds. */
   readonly requestTimeoutMs: number;
   /**
-   * Time without progress after which a connection with waiting data is closed, in milliseconds (see `minReaderBytes`).
+   * Time without progress after which a connection with waiting data is closed, in milliseconds.
    * Default 60 seconds.
    */
   readonly sendTimeoutMs: number;
@@ -263,8 +237,6 @@ const heapParts = {
   maxPageBytes: 16,
   maxOutgoingBytes: 4,
   maxOutgoingBytesPerCaller: 8,
-  maxOutgoingBytesPerConnection: 16,
-  maxBatchBytes: 8,
   maxOutgoingPushBytes: 8,
 } satisfies Partial<Record<keyof Limits, number>>;
 
@@ -281,7 +253,6 @@ export const defaultLimits: Limits = {
   maxArrivingBytes: 256 * 1024 * 1024,
   maxArrivingPerAddress: 4_096,
   maxOpenRequestBytes: 1024 * 1024 * 1024,
-  maxRequestValues: 50_000,
   maxPageBytes: 16 * 1024 * 1024,
   maxTaskBytes: 256 * 1024 * 1024,
   maxArtifactBytes: 256 * 1024 * 1024,
@@ -302,14 +273,8 @@ export const defaultLimits: Limits = {
   maxPushRetryMs: 3_600_000,
   maxPushAgeMs: 24 * 3_600_000,
   maxOutgoingPushBytes: 64 * 1024 * 1024,
-  maxBatch: 100,
-  maxBatchBytes: 64 * 1024 * 1024,
   maxOutgoingBytes: 256 * 1024 * 1024,
   maxOutgoingBytesPerCaller: 64 * 1024 * 1024,
-  maxOutgoingBytesPerConnection: 32 * 1024 * 1024,
-  outgoingWaitMs: 10_000,
-  stalledReaderMs: 60_000,
-  minReaderBytes: 32 * 1024,
   maxGrpcAnswerBytes: 2 ** 31 - 1,
   maxStreams: 20_000,
   maxCalls: 20_000,
@@ -319,8 +284,6 @@ export const defaultLimits: Limits = {
   maxSubscriptionsPerTaskPerCaller: 1_000,
   maxRequestsPerSecondPerAddress: 0,
   maxRequestsPerSecondPerCaller: 0,
-  requestBurstMs: 1_000,
-  maxRateKeys: 100_000,
   maxStreamsPerConnection: 256,
   maxConnections: 40_000,
   maxConnectionsPerAddress: 20_000,
@@ -337,7 +300,6 @@ export const defaultLimits: Limits = {
   maxRecovered: 2_000,
   maxStallMs: 60_000,
   maxBlockingMs: 3_600_000,
-  maxPollMs: 60_000,
   keepAliveMs: 15_000,
   heartbeatMs: 4_000,
   requestTimeoutMs: 60_000,

@@ -10,6 +10,9 @@ import type { BodySize, HttpRequest } from "./request.js";
 /** A body: a JSON value, empty, or not JSON in UTF-8 (RFC 8259, section 8.1). */
 export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
 
+/** Values in a request: fields, list elements, members of JSON. Parsing more would block the event loop for longer than about 50 ms. */
+export const requestValues = { max: 50_000 } as const;
+
 /** The limits of a body. */
 export interface Bounds {
   readonly limits: Limits;
@@ -24,16 +27,16 @@ export interface Bounds {
  */
 export function readJson(request: HttpRequest, { limits, arrivals }: Bounds): Promise<JsonBody> {
   return request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals).then((bytes) => {
-    const body = jsonBodyOf(bytes, limits);
+    const body = jsonBodyOf(bytes);
     return bytes.length < LONG_BYTES ? body : nextRound().then(() => body);
   });
 }
 
-/** @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestValues`, INVALID_PARAMS for what nests too deep to be parsed. */
-export function jsonBodyOf(body: Uint8Array, { maxRequestValues }: Limits): JsonBody {
+/** @throws A2AError with reason REQUEST_TOO_LARGE beyond `requestValues.max`, INVALID_PARAMS for what nests too deep to be parsed. */
+export function jsonBodyOf(body: Uint8Array): JsonBody {
   if (body.length === 0) return "empty";
-  const excess = excessOfJson(body, maxRequestValues);
-  if (excess !== undefined) throw excess === "values" ? tooManyValues(maxRequestValues) : tooDeep();
+  const excess = excessOfJson(body, requestValues.max);
+  if (excess !== undefined) throw excess === "values" ? tooManyValues() : tooDeep();
   if (!isUtf8(body)) return "malformed";
   const bytes = bufferOf(body);
   // A byte order mark may be ignored instead of refused.
@@ -214,13 +217,13 @@ function tooSlow(): A2AError {
   return new A2AError("DEADLINE_EXCEEDED", "The body of the request did not arrive in time.");
 }
 
-/** The error of a request beyond `maxRequestValues`. */
 function tooDeep(): A2AError {
   return new A2AError("INVALID_PARAMS", `The request is nested more than ${UNCHECKED_JSON_LEVELS} levels deep.`);
 }
 
-export function tooManyValues(max: number): A2AError {
-  return new A2AError("REQUEST_TOO_LARGE", `The request has more than ${max} values.`, {
+/** The error of a request beyond `requestValues.max`. */
+export function tooManyValues(): A2AError {
+  return new A2AError("REQUEST_TOO_LARGE", `The request has more than ${requestValues.max} values.`, {
     metadata: { limit: "maxRequestValues" },
   });
 }

@@ -3,20 +3,16 @@ import type { BodySource, BodyWriter } from "./response.js";
 
 /**
  * Writes a large body at the pace of its reader: a piece is made when the one before has been taken, and other work of the
- * event loop runs between two pieces. A reader who takes nothing for `stalledMs` milliseconds is cut off.
+ * event loop runs between two pieces. A reader who takes nothing for `slowReader.timeoutMs` is cut off.
  *
  * @returns whether all was written; otherwise the reader has gone away.
  * @throws what the pieces throw. The body is then broken off, because a part of it has already been sent.
  */
-export async function writePieces(
-  writer: BodyWriter,
-  pieces: Iterable<Uint8Array | string>,
-  stalledMs: number,
-): Promise<boolean> {
+export async function writePieces(writer: BodyWriter, pieces: Iterable<Uint8Array | string>): Promise<boolean> {
   try {
     for (const piece of pieces) {
       if (writer.isOver) return false;
-      if (!writer.write(piece)) await writer.waitForDrain(stalledMs);
+      if (!writer.write(piece)) await writer.waitForDrain();
       // A socket that takes everything at once drains before other work of the event loop runs.
       await nextRound();
     }
@@ -42,8 +38,6 @@ export interface PiecesOptions {
   readonly pieces: Iterable<Uint8Array | string>;
   /** About how many bytes there will be, where they are counted. */
   readonly bytes?: number;
-  /** See `writePieces`. */
-  readonly stalledMs: number;
   /** Called when the body was written, or will never be. */
   readonly written: (() => void) | undefined;
   /** Called when the body cannot be made after a part of it was sent; all that is left is to log the error. */
@@ -63,9 +57,9 @@ export class PiecesBody implements BodySource {
   }
 
   async writeTo(writer: BodyWriter): Promise<boolean> {
-    const { pieces, stalledMs, failed } = this.#options;
+    const { pieces, failed } = this.#options;
     try {
-      return await writePieces(writer, pieces, stalledMs);
+      return await writePieces(writer, pieces);
     } catch (thrown) {
       failed(thrown);
       return false;

@@ -52,6 +52,12 @@ export interface BodySource {
   cancel(): void;
 }
 
+/**
+ * Minimum pace of a reader. It has to take `minBytes` within `timeoutMs`, or all that waits for it if that is less: of a chunk of a large
+ * answer, of the events of a stream, of an answer that is complete here. A stream on which nothing waits has no minimum.
+ */
+export const slowReader = { timeoutMs: 60_000, minBytes: 32_768 } as const;
+
 /** Writes a body on one runtime. */
 export interface BodyWriter {
   /** Whether no more pieces are accepted. */
@@ -61,11 +67,10 @@ export interface BodyWriter {
   /** @returns false when the caller should wait before it writes more. */
   write(piece: string | Uint8Array): boolean;
   /**
-   * Waits until more may be written, or the body is over.
-   *
-   * @param stalledMs the reader is cut off if it has not taken what was written within this time, in milliseconds.
+   * Waits until more may be written, or the body is over. A reader that has not taken what was written within
+   * `slowReader.timeoutMs` is cut off.
    */
-  waitForDrain(stalledMs: number): Promise<void>;
+  waitForDrain(): Promise<void>;
   /** Breaks the body off in a way that the reader notices, so that it does not take a part for the whole. */
   breakOff(why: "stalled" | "failed"): void;
 }

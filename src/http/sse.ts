@@ -24,8 +24,8 @@ export interface EventStream {
   readonly call: Call;
   readonly messages: AsyncIterable<Message>;
   readonly format: EventFormat;
-  /** `heartbeatMs`: between two comments on a silent stream. `stalledReaderMs`: see `BodyWriter.waitForDrain`. */
-  readonly limits: Pick<Limits, "heartbeatMs" | "stalledReaderMs">;
+  /** `heartbeatMs`: between two comments on a silent stream. */
+  readonly limits: Pick<Limits, "heartbeatMs">;
 }
 
 /** The most characters that are collected before they are written and other connections get their turn. */
@@ -114,7 +114,7 @@ class EventsBody implements BodySource {
   }
 
   async #pump(sink: EventSink): Promise<void> {
-    const { format, limits } = this.#stream;
+    const { format } = this.#stream;
     try {
       try {
         while (!sink.isOver) {
@@ -127,7 +127,7 @@ class EventsBody implements BodySource {
           // A stream that waits must not keep its last message in memory.
           this.#next = undefined;
           if (large !== undefined) await large;
-          if (sink.isFull) await sink.waitForDrain(limits.stalledReaderMs);
+          if (sink.isFull) await sink.waitForDrain();
         }
       } catch (thrown) {
         if (!sink.isOver) sink.write(sseFrame(onOneLine(format.failure(thrown))));
@@ -141,10 +141,10 @@ class EventsBody implements BodySource {
 
   /** @returns a promise where the message is large and is written at the pace of the client */
   #write(message: Message, sink: EventSink): Promise<void> | undefined {
-    const { format, limits } = this.#stream;
+    const { format } = this.#stream;
     const id = generationOf(message);
     if (weightOf(message) === undefined) return void sink.write(sseFrame(format.data(message), id));
-    return sink.writeLarge(sseFrameAround(format.pieces(message), id), limits.stalledReaderMs);
+    return sink.writeLarge(sseFrameAround(format.pieces(message), id));
   }
 }
 
@@ -196,21 +196,21 @@ class EventSink {
   }
 
   /** Writes a large frame after what was collected, at the pace of the client. No comment is written in between. */
-  async writeLarge(frame: Iterable<Uint8Array | string>, stalledMs: number): Promise<void> {
+  async writeLarge(frame: Iterable<Uint8Array | string>): Promise<void> {
     this.flush();
     this.#isInside = true;
-    await writePieces(this.#writer, frame, stalledMs);
+    await writePieces(this.#writer, frame);
     this.#isInside = false;
     this.#timer.refresh?.();
   }
 
   /**
    * Waits until more may be written, and lets other work of the event loop run meanwhile. A client that does not take what
-   * was written within `stalledMs` milliseconds is cut off.
+   * was written within `slowReader.timeoutMs` is cut off.
    */
-  waitForDrain(stalledMs: number): Promise<void> {
+  waitForDrain(): Promise<void> {
     this.flush();
-    return this.#writer.isBlocked ? this.#writer.waitForDrain(stalledMs) : nextRound();
+    return this.#writer.isBlocked ? this.#writer.waitForDrain() : nextRound();
   }
 
   end(error?: unknown): void {

@@ -8,6 +8,12 @@ import { callerKeyOf } from "./caller-key.js";
 /** Releases what was acquired. Calling it again does nothing. */
 export type Release = () => void;
 
+/** Time for which a large answer waits for room among the others before it is refused, in milliseconds. */
+export const outgoingWait = { timeoutMs: 10_000 } as const;
+
+/** Share of `maxOutgoingBytesPerCaller` for one connection of a client, or of a proxy that is not trusted. */
+const CONNECTION_SHARE = 0.5;
+
 /** When an answer that was refused may come again. */
 const retryAfterMs = 1_000;
 
@@ -87,7 +93,7 @@ export class OutgoingBudget {
   /**
    * Counts a large answer, and waits for room if there is none.
    *
-   * @throws A2AError with reason TOO_MANY_REQUESTS or UNAVAILABLE after `outgoingWaitMs`; CANCELLED when the client goes
+   * @throws A2AError with reason TOO_MANY_REQUESTS or UNAVAILABLE after `outgoingWait.timeoutMs`; CANCELLED when the client goes
    * away.
    */
   async acquire(call: Call, weight: Weight): Promise<Release> {
@@ -187,7 +193,7 @@ export class OutgoingBudget {
       const timer = setTimeout(() => {
         end();
         reject(this.#refusal(reader, weight));
-      }, this.#limits.outgoingWaitMs);
+      }, outgoingWait.timeoutMs);
       this.#waiters.add(waiter);
       let removeListener = (): void => {};
       removeListener = call.cancellation.onCancel(() => {
@@ -203,11 +209,11 @@ export class OutgoingBudget {
 
   /** Whether the shares of the reader's caller and connection have room for it. */
   #fitsShare({ caller, connection = "" }: Reader, weight: Weight): boolean {
-    const { maxOutgoingBytesPerCaller, maxOutgoingBytesPerConnection } = this.#limits;
+    const { maxOutgoingBytesPerCaller } = this.#limits;
     const fits = (held: HeldBytes | undefined, max: number): boolean => held === undefined || held.fits(weight, max);
     return (
       fits(this.#callers.get(caller), maxOutgoingBytesPerCaller) &&
-      fits(this.#connections.get(connection), maxOutgoingBytesPerConnection)
+      fits(this.#connections.get(connection), maxOutgoingBytesPerCaller * CONNECTION_SHARE)
     );
   }
 
@@ -239,10 +245,7 @@ export class OutgoingBudget {
       return new A2AError("UNAVAILABLE", "There is no room for a large answer at the moment.", { retryAfterMs });
     }
     const message = "Earlier large answers to this caller have not been read yet; read those first.";
-    const { caller, connection = "" } = reader;
-    const own = this.#callers.get(caller)?.fits({ bytes, source: {} }, this.#limits.maxOutgoingBytesPerCaller) ?? true;
-    const limit = own && connection !== "" ? "maxOutgoingBytesPerConnection" : "maxOutgoingBytesPerCaller";
-    return limitReached(limit, message);
+    return limitReached("maxOutgoingBytesPerCaller", message);
   }
 }
 

@@ -2,7 +2,6 @@ import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import type { AgentExtensionSchema, StreamResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call, NumberInField } from "../core/call.js";
 import { invalid } from "../core/error.js";
-import type { Limits } from "../core/limits.js";
 import { eventResponse } from "../task/entry.js";
 import { resumeParameters as parameters, RESUME_EXTENSION } from "../wire/extension-names.js";
 import { carry, generationOf, mark, weightOf } from "../wire/marks.js";
@@ -37,8 +36,11 @@ export interface LongPoll {
   readonly waitMs: number;
 }
 
+/** The longest that a long poll waits, in milliseconds. Many proxies end a request on which nothing is sent for longer. */
+export const poll = { maxMs: 60_000 } as const;
+
 /** The long poll that a read asks for, or undefined. */
-export function longPoll(call: Call, limits: Limits): LongPoll | undefined {
+export function longPoll(call: Call): LongPoll | undefined {
   const after = inField(call.generations?.known) ?? parameter(call, parameters.after);
   const seconds = parameter(call, parameters.wait);
   if (after === undefined) {
@@ -47,7 +49,7 @@ export function longPoll(call: Call, limits: Limits): LongPoll | undefined {
       { field: parameters.wait, description: `goes with ${parameters.after}, which says what to wait for` },
     ]);
   }
-  return { after, waitMs: Math.min(limits.maxPollMs, seconds === undefined ? limits.maxPollMs : seconds * 1_000) };
+  return { after, waitMs: Math.min(poll.maxMs, seconds === undefined ? poll.maxMs : seconds * 1_000) };
 }
 
 /** The generation at which a send expects its task, or undefined. */

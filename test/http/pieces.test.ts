@@ -31,7 +31,7 @@ describe("writePieces()", () => {
       if (!over) setImmediate(count);
     };
     setImmediate(count);
-    expect(await writePieces(new NodeWriter(target), pieces, 60_000)).toBe(true);
+    expect(await writePieces(new NodeWriter(target), pieces)).toBe(true);
     over = true;
     expect(target.pieces).toEqual(pieces);
     expect(turns).toBeGreaterThanOrEqual(pieces.length);
@@ -43,7 +43,7 @@ describe("writePieces()", () => {
       yield "a";
       throw new Error("no form");
     };
-    await expect(writePieces(new NodeWriter(target), failing(), 60_000)).rejects.toThrow("no form");
+    await expect(writePieces(new NodeWriter(target), failing())).rejects.toThrow("no form");
     expect(target.destroyed).toBe(true);
   });
 });

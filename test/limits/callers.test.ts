@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Limits } from "../../src/core/limits.js";
+import { requestRates } from "../../src/service/interceptors/caller-limits.js";
 import { everyBinding, titleOf } from "../auth/world.js";
+import { setConstants } from "../support/constants.js";
 import { as, begun, expectLimit, gates, type LimitedWorld, leave, limited, newGate, say } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -104,7 +106,8 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
     ["maxRequestsPerSecondPerCaller", "bob"],
     ["maxRequestsPerSecondPerAddress", "carol"],
   ] as const)("%s [SRV-SEC-04]", async (limit, owner) => {
-    const driver = await start({ [limit]: 1, requestBurstMs: 5_000 });
+    setConstants(requestRates, { burstMs: 5_000 });
+    const driver = await start({ [limit]: 1 });
     const all = await Promise.all(Array.from({ length: 40 }, () => driver.call("ListTasks", {}, as("alice"))));
     const refused = all.filter(({ error }) => error !== undefined);
     // Five at once, and one more for each second that it took.
@@ -119,7 +122,8 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
 
 describe("a rate", () => {
   it("counts the members of a JSON-RPC batch one by one [SRV-SEC-04]", async () => {
-    const world = await limited("jsonrpc", { maxRequestsPerSecondPerCaller: 1, requestBurstMs: 5_000 });
+    setConstants(requestRates, { burstMs: 5_000 });
+    const world = await limited("jsonrpc", { maxRequestsPerSecondPerCaller: 1 });
     const batch = Array.from({ length: 40 }, (_, id) => ({ jsonrpc: "2.0", id, method: "ListTasks", params: {} }));
     const answer = await fetch(world.url, {
       method: "POST",

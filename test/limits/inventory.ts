@@ -18,7 +18,7 @@ export interface Holding {
   readonly not?: Partial<Record<BindingName | "fetch", string>>;
 }
 
-const noBatch = "there are batches in JSON-RPC alone";
+const _noBatch = "there are batches in JSON-RPC alone";
 const notGrpc = "no message of gRPC";
 const noPort = "no port of ours";
 const everyBinding = { at: "call", test: "limits/requests.test.ts" } as const;
@@ -36,7 +36,6 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxArrivingBytes: { at: "request", test: "network/arriving.test.ts" },
   maxArrivingPerAddress: { at: "request", test: "network/arriving.test.ts" },
   maxOpenRequestBytes: { at: "call", test: "limits/memory.test.ts" },
-  maxRequestValues: { at: "request", test: "limits/requests.test.ts" },
   maxPageBytes: everyBinding,
   maxTaskBytes: { at: "work", test: "engine/size.test.ts" },
   maxArtifactBytes: { at: "work", test: "engine/size.test.ts" },
@@ -57,26 +56,8 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxPushRetryMs: push,
   maxPushAgeMs: { at: "work", test: "push/giving-up.test.ts" },
   maxOutgoingPushBytes: { at: "work", test: "push/bounds.test.ts" },
-  maxBatch: {
-    at: "request",
-    test: "binding/jsonrpc/binding.test.ts",
-    not: { grpc: noBatch, "grpc-http": noBatch, connect: noBatch, "grpc-web": noBatch, rest: noBatch },
-  },
-  maxBatchBytes: {
-    at: "answer",
-    test: "network/outgoing-limits.test.ts",
-    not: { grpc: noBatch, "grpc-http": noBatch, connect: noBatch, "grpc-web": noBatch, rest: noBatch },
-  },
   maxOutgoingBytes: { at: "answer", test: "network/outgoing-limits.test.ts" },
   maxOutgoingBytesPerCaller: { at: "answer", test: "network/outgoing-limits.test.ts" },
-  maxOutgoingBytesPerConnection: {
-    at: "answer",
-    test: "network/outgoing-limits.test.ts",
-    not: { fetch: "connections are not told apart there" },
-  },
-  outgoingWaitMs: { at: "answer", test: "network/outgoing-limits.test.ts" },
-  stalledReaderMs: { at: "answer", test: "network/slow-rate.test.ts" },
-  minReaderBytes: { at: "answer", test: "network/slow-rate.test.ts", not: { fetch: "its host sees the connection" } },
   maxGrpcAnswerBytes: {
     at: "answer",
     test: "network/outgoing-limits.test.ts",
@@ -90,8 +71,6 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxSubscriptionsPerTaskPerCaller: callers,
   maxRequestsPerSecondPerAddress: callers,
   maxRequestsPerSecondPerCaller: callers,
-  requestBurstMs: callers,
-  maxRateKeys: { at: "call", test: "core/rate-limiter.test.ts", as: "maxKeys" },
   maxStreamsPerConnection: connection,
   maxConnections: connection,
   maxConnectionsPerAddress: connection,
@@ -108,7 +87,6 @@ export const inventory: Readonly<Record<string, Holding>> = {
   maxRecovered: { at: "work", test: "engine/lease.test.ts" },
   maxStallMs: { at: "work", test: "engine/recovery.test.ts" },
   maxBlockingMs: everyBinding,
-  maxPollMs: { at: "call", test: "network/headers.test.ts" },
   keepAliveMs: { at: "connection", test: "network/stalls.test.ts", not: { fetch: noPort } },
   heartbeatMs: {
     at: "answer",

@@ -3,18 +3,20 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../../src/core/limits.js";
+import { requestValues } from "../../src/http/body.js";
 import { everyBinding, titleOf } from "../auth/world.js";
 import { http2Client } from "../network/raw-http.js";
 import { bytesOf, envelope } from "../network/requests.js";
 import { type Served, serve } from "../network/serve.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import { as, expectLimit, gates, type LimitedWorld, leave, limited, newGate, say } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const KIB = 1024;
+setConstantsOfFile(requestValues, { max: 500 });
 const limits = {
   maxRequestBytes: 64 * KIB,
-  maxRequestValues: 500,
   maxMessageBytes: 8 * KIB,
   maxTaskBytes: 32 * KIB,
   maxArtifactBytes: 16 * KIB,
@@ -32,9 +34,14 @@ const values = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`
 const parts = (count: number): JsonObject[] => Array.from({ length: count }, () => ({ text: "echo" }));
 
 /** A request that each limit refuses, and as what: the same on every binding. */
-const refused: readonly [limit: keyof typeof limits, rpc: string, request: JsonObject, reason: string][] = [
+const refused: readonly [
+  limit: keyof typeof limits | "requestValues",
+  rpc: string,
+  request: JsonObject,
+  reason: string,
+][] = [
   ["maxRequestBytes", "SendMessage", say("x".repeat(80 * KIB)), "REQUEST_TOO_LARGE"],
-  ["maxRequestValues", "SendMessage", say("echo", { metadata: values }), "REQUEST_TOO_LARGE"],
+  ["requestValues", "SendMessage", say("echo", { metadata: values }), "REQUEST_TOO_LARGE"],
   ["maxMessageBytes", "SendMessage", say("x".repeat(10 * KIB)), "REQUEST_TOO_LARGE"],
   ["maxIdLength", "SendMessage", say("echo", { contextId: long }), "INVALID_PARAMS"],
   ["maxIdLength", "GetTask", { id: long }, "INVALID_PARAMS"],

@@ -27,12 +27,12 @@ export interface Child {
   end(): Promise<void>;
 }
 
-export async function start(heapMib: number, limits: object = {}): Promise<Child> {
+export async function start(heapMib: number, limits: object = {}, constants: object = {}): Promise<Child> {
   const folder = mkdtempSync(join(tmpdir(), "parley-outgoing-"));
   const file = join(folder, "tasks.db");
   const script = fileURLToPath(new URL("./outgoing-server.ts", import.meta.url));
   const execArgv = ["--import", "tsx", "--expose-gc", `--max-old-space-size=${heapMib}`];
-  const child = fork(script, [file, JSON.stringify(limits)], {
+  const child = fork(script, [file, JSON.stringify(limits), JSON.stringify(constants)], {
     execArgv,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });

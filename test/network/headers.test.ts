@@ -4,6 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { anonymous } from "../../src/core/caller.js";
+import { poll } from "../../src/service/resume.js";
+import { setConstants } from "../support/constants.js";
 import { connect, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";
 import { http1, http2Client, type RawAnswer, type Send } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
@@ -116,11 +118,11 @@ describe.each(targets)("odd headers over $name", ({ send, judge, internal }) => 
     // Anybody whose credentials can be read at all gets in.
     const authenticate = (of: { header: (name: string) => string | undefined }) =>
       of.header("authorization") === "" ? undefined : anonymous;
+    setConstants(poll, { maxMs: 20 });
     const served = await serve({
       authenticator: { authenticate },
       cors: true,
       trustProxy: true,
-      limits: { maxPollMs: 20 },
     });
     const exchange = { h1: http1(served.port), h2: http2Client(served.port), rpc: http2Client(served.grpcPort) };
     let taken = 0;

@@ -17,8 +17,8 @@ afterEach(async () => {
   await Promise.all(children.splice(0).map((child) => child.end()));
 });
 
-async function child(heapMib: number, limits: object = {}): Promise<Child> {
-  const started = await start(heapMib, limits);
+async function child(heapMib: number, limits: object = {}, constants: object = {}): Promise<Child> {
+  const started = await start(heapMib, limits, constants);
   children.push(started);
   return started;
 }
@@ -44,7 +44,7 @@ const byId = (responses: readonly Response[]): Response[] => responses.toSorted(
 
 describe("a JSON-RPC batch of a hundred reads of a large task", () => {
   it("is answered up to a limit, and every member behind it by an error, in a small heap", async () => {
-    const served = await child(192, { maxBatchBytes: 64 * MIB });
+    const served = await child(192, { maxOutgoingBytesPerCaller: 64 * MIB });
     const large = await task(served, "flood 16 524288");
     const small = await task(served, "flood 1 1");
     const members = [...Array.from({ length: 99 }, () => read(large)), read(small)];
@@ -62,7 +62,7 @@ describe("a JSON-RPC batch of a hundred reads of a large task", () => {
   });
 
   it("does not hold back what changes something, and says that it was done", async () => {
-    const served = await child(192, { maxBatchBytes: MIB });
+    const served = await child(192, { maxOutgoingBytesPerCaller: MIB });
     const large = await task(served, "flood 16 131072");
     const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "flood 16 131072" }] };
     const send = { method: "SendMessage", params: { message, configuration: { historyLength: 0 } } };
@@ -251,10 +251,11 @@ async function statusOf({ port }: Child, id: string): Promise<number> {
 }
 
 describe("what waits for slow readers", () => {
-  const limits = { maxOutgoingBytesPerCaller: 24 * MIB, outgoingWaitMs: 300 };
+  const limits = { maxOutgoingBytesPerCaller: 24 * MIB };
+  const wait = { outgoingWaitMs: 300 };
 
   it("has room for so much of one caller; the next large answer is refused, and small ones are not", async () => {
-    const served = await child(512, limits);
+    const served = await child(512, limits, wait);
     const tasks = [await task(served, "flood 32 524288"), await task(served, "flood 32 524288")];
     const small = await task(served, "flood 1 1");
     const first = await deaf(served, tasks[0] ?? "");
@@ -268,7 +269,7 @@ describe("what waits for slow readers", () => {
   });
 
   it("has room for so much of one connection, whatever its caller has left", async () => {
-    const served = await child(512, { maxOutgoingBytesPerConnection: 24 * MIB, outgoingWaitMs: 300 });
+    const served = await child(512, { maxOutgoingBytesPerCaller: 48 * MIB }, wait);
     const tasks = [await task(served, "flood 32 524288"), await task(served, "flood 32 524288")];
     const ports = [served.port, served.grpcPort];
     for (const port of ports) {
@@ -283,7 +284,7 @@ describe("what waits for slow readers", () => {
   });
 
   it.runIf(process.platform === "linux")("has room for so much of all callers together, whoever they are", async () => {
-    const served = await child(512, { ...limits, maxOutgoingBytes: 24 * MIB });
+    const served = await child(512, { ...limits, maxOutgoingBytes: 24 * MIB }, wait);
     const tasks = [await task(served, "flood 32 524288"), await task(served, "flood 32 524288")];
     const [first = "", second = ""] = tasks;
     const one = await deaf(served, first);
@@ -303,7 +304,7 @@ describe("what waits for slow readers", () => {
   });
 
   it("waits for room that another reader is about to make", async () => {
-    const served = await child(512, { ...limits, outgoingWaitMs: 60_000 });
+    const served = await child(512, limits, { outgoingWaitMs: 60_000 });
     const tasks = [await task(served, "flood 32 524288"), await task(served, "flood 32 524288")];
     const first = await deaf(served, tasks[0] ?? "");
     const second = statusOf(served, tasks[1] ?? "");
@@ -315,7 +316,7 @@ describe("what waits for slow readers", () => {
   it.each(["HTTP/1.1", "HTTP/2", "gRPC", "Connect"])(
     "is cut off when its reader takes nothing, over %s",
     async (name) => {
-      const served = await child(512, { stalledReaderMs: 500 });
+      const served = await child(512, {}, { slowReaderMs: 500 });
       const id = await task(served, "flood 32 524288");
       if (name === "HTTP/1.1") {
         const response = await deaf(served, id);

@@ -1,10 +1,15 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
+import { slowReader } from "../../src/http/response.js";
 import { createServer } from "../../src/server/create-server.js";
+import { outgoingWait } from "../../src/service/outgoing-budget.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 
-/** A server in a process of its own, whose memory can be asked for. Arguments: a file for its tasks, limits as JSON. */
-const [file = "", limits = "{}"] = process.argv.slice(2);
+/** A server in a process of its own, whose memory can be asked for. Arguments: a file for its tasks, limits and constants as JSON. */
+const [file = "", limits = "{}", constants = "{}"] = process.argv.slice(2);
+const { slowReaderMs = slowReader.timeoutMs, outgoingWaitMs = outgoingWait.timeoutMs } = JSON.parse(constants);
+Object.assign(slowReader, { timeoutMs: slowReaderMs });
+Object.assign(outgoingWait, { timeoutMs: outgoingWaitMs });
 
 const server = await createServer({
   agent: {

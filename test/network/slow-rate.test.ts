@@ -1,9 +1,11 @@
 import { constants } from "node:http2";
 import * as net from "node:net";
-import { describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { silentLogger } from "../../src/core/log.js";
 import { Connections } from "../../src/http/node/connections.js";
+import { slowReader } from "../../src/http/response.js";
+import { setConstants } from "../support/constants.js";
 import { DATA, frame, HEADERS, preface, RST_STREAM, request, SETTINGS, WINDOW_UPDATE } from "./frames.js";
 import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
@@ -12,7 +14,8 @@ import { cleanup, messageOf, type Served, serve, until } from "./serve.js";
 vi.setConfig({ testTimeout: 60_000 });
 
 /** What a reader has to take in half a second. */
-const limits = { stalledReaderMs: 500, minReaderBytes: 4_096, keepAliveMs: 60_000 };
+const limits = { keepAliveMs: 60_000 };
+beforeEach(() => setConstants(slowReader, { timeoutMs: 500, minBytes: 4_096 }));
 
 const json = { "content-type": "application/json" };
 
@@ -147,7 +150,8 @@ describe("a reader that takes a byte now and then", () => {
 
 describe("a reader that is slow and gets on", () => {
   it.each([...answers, ...streams])("has all of it, over %s", async (_name, port, ask) => {
-    const served = await serve({ limits: { ...limits, stalledReaderMs: 1_000 } });
+    setConstants(slowReader, { timeoutMs: 1_000, minBytes: 4_096 });
+    const served = await serve({ limits });
     const id = await send(served, "flood 5 4096");
     // 200 KiB a second: a stream of 400 KiB takes longer than a reader that stalls is given.
     const dripped = drip(served[port], ...ask(id), 4_096);
@@ -178,7 +182,8 @@ describe("a stream on which nothing waits", () => {
   ];
 
   it.each(asks)("is not cut off, however long it is silent, over %s", async (_name, port, headers, body) => {
-    const served = await serve({ limits: { ...limits, stalledReaderMs: 100 } });
+    setConstants(slowReader, { timeoutMs: 100, minBytes: 4_096 });
+    const served = await serve({ limits });
     const stream = connect(served[port]).request({ ":method": "POST", ...headers });
     let bytes = 0;
     stream
@@ -217,7 +222,7 @@ function socketThat(takes: number, waiting: number): net.Socket {
 
 it("a connection whose client takes hardly anything of what waits is cut off, and no other one", async () => {
   const connections = new Connections({
-    limits: { maxConnections: 10, maxConnectionsPerAddress: 10, sendTimeoutMs: 400, minReaderBytes: 4_096 },
+    limits: { maxConnections: 10, maxConnectionsPerAddress: 10, sendTimeoutMs: 400 },
     trust: undefined,
     logger: silentLogger,
   });

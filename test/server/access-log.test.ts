@@ -16,7 +16,7 @@ const note = (facts: object, message: string): void => {
 };
 const logger: Logger = { debug: note, info: note, warn: note, error: note };
 const json = { "content-type": "application/json" };
-const options = { agent: obedient("logged"), logger, limits: { maxRequestBytes: 2_000, maxBatch: 3 } };
+const options = { agent: obedient("logged"), logger, limits: { maxRequestBytes: 2_000 } };
 const service = "/lf.a2a.v1.A2AService";
 
 let server: Server;
@@ -103,7 +103,7 @@ const refused: [what: string, send: () => Promise<Response>, line: object][] = [
   ],
   [
     "a batch that is too long",
-    () => post("/", "[1,2,3,4]"),
+    () => post("/", JSON.stringify(Array(101).fill(1))),
     { method: "-", binding: "jsonrpc", code: "INVALID_REQUEST", status: 200, path: "/" },
   ],
   [

@@ -5,7 +5,9 @@ import { artifact, completed } from "../../src/agent/event.js";
 import { A2AError } from "../../src/core/error.js";
 import { type A2A, createA2A } from "../../src/server/create-a2a.js";
 import type { Interceptor } from "../../src/service/invoke.js";
+import { outgoingWait } from "../../src/service/outgoing-budget.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { setConstants } from "../support/constants.js";
 
 const agent: Agent = {
   card: { name: "Large", description: "Answers with much.", version: "1.0.0" },
@@ -22,7 +24,8 @@ afterEach(async () => {
 
 /** Room for two large answers of a caller. */
 function serve(interceptor: Interceptor): A2A {
-  const limits = { maxOutgoingBytesPerCaller: 700_000, outgoingWaitMs: 50 };
+  setConstants(outgoingWait, { timeoutMs: 50 });
+  const limits = { maxOutgoingBytesPerCaller: 700_000 };
   const a2a = createA2A({ agent, store: memoryStore(), interceptors: [interceptor], limits });
   opened.push(a2a);
   return a2a;

@@ -36,11 +36,11 @@ export const jsonOptions: Readonly<Partial<JsonReadOptions>> = {
 };
 
 /** The method for binary messages, with Connect's own codec. */
-export function binaryRegistration(method: DescMethod, limits: Limits): Registration {
+export function binaryRegistration(method: DescMethod, _limits: Limits): Registration {
   const read = protobufRequest(method.input);
   return {
     method: withIdempotency(method),
-    check: binaryCheck(method.input, limits),
+    check: binaryCheck(method.input),
     read,
     write: (answer) => answer,
     pieces: (answer) => binaryPieces(method.output, answer),

@@ -4,7 +4,7 @@ import type { Compression, UniversalServerRequest } from "@connectrpc/connect/pr
 import { type A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Account, Arrivals } from "../../http/arrivals.js";
-import { jsonBodyOf, tooLarge, tooManyValues } from "../../http/body.js";
+import { jsonBodyOf, requestValues, tooLarge, tooManyValues } from "../../http/body.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { forConnect } from "./error.js";
 
@@ -17,16 +17,16 @@ import { forConnect } from "./error.js";
 export type Check = (message: Uint8Array) => void;
 
 /** Checks a message in binary. */
-export function binaryCheck(desc: DescMessage, { maxRequestValues }: Limits): Check {
+export function binaryCheck(desc: DescMessage): Check {
   return (message) => {
     let exceeds: boolean;
     try {
-      exceeds = exceedsBinary(desc, message, maxRequestValues);
+      exceeds = exceedsBinary(desc, message, requestValues.max);
       if (!exceeds) fromBinary(desc, message);
     } catch {
       throw notTheMessage(desc);
     }
-    if (exceeds) throw tooManyValues(maxRequestValues);
+    if (exceeds) throw tooManyValues();
   };
 }
 
@@ -43,8 +43,8 @@ export function jsonCheck(limits: Limits): Check {
 }
 
 /** The JSON value in a message. @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_REQUEST. */
-export function plainJson(message: Uint8Array, limits: Limits): unknown {
-  const body = jsonBodyOf(message, limits);
+export function plainJson(message: Uint8Array, _limits: Limits): unknown {
+  const body = jsonBodyOf(message);
   if (typeof body === "object") return body.json;
   throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
 }

@@ -7,7 +7,7 @@ import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
 import { nextRound } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
-import { LONG_BYTES, tooManyValues } from "../../http/body.js";
+import { LONG_BYTES, requestValues, tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { type HttpRequest, headerCallOf } from "../../http/request.js";
 import { type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
@@ -63,7 +63,7 @@ export class OrdinaryUnary {
     this.#method = method;
     this.#options = options;
     this.#compressions = compressions;
-    this.#binary = binaryCodec(method, options.limits);
+    this.#binary = binaryCodec(method);
     this.#json = jsonCodec(method, options.limits);
   }
 
@@ -122,7 +122,6 @@ export class OrdinaryUnary {
       const headers = [...call.answerHeaders].filter(([, value]) => isLegalValue(value));
       const body = new PiecesBody({
         pieces: await pieces(answer),
-        stalledMs: this.#options.limits.stalledReaderMs,
         written,
         failed: (thrown) => void this.#failure(thrown, request, call),
       });
@@ -159,7 +158,7 @@ function isJson(request: HttpRequest): boolean {
   return request.header("content-type")?.toLowerCase() !== PROTO_TYPE;
 }
 
-function binaryCodec({ input, output }: DescMethod, { maxRequestValues }: Limits): Codec {
+function binaryCodec({ input, output }: DescMethod): Codec {
   const asMeant = protobufRequest(input);
   return {
     type: PROTO_TYPE,
@@ -171,7 +170,7 @@ function binaryCodec({ input, output }: DescMethod, { maxRequestValues }: Limits
           throw notTheMessage(input);
         }
       };
-      if (fitting(() => exceedsBinary(input, bytes, maxRequestValues))) throw tooManyValues(maxRequestValues);
+      if (fitting(() => exceedsBinary(input, bytes, requestValues.max))) throw tooManyValues();
       return () => asMeant(fitting(() => fromBinary(input, bytes)));
     },
     write: binaryWriter(output),

@@ -54,7 +54,7 @@ export async function answer(
     options.logger.error({ err: error, path: handler.requestPath }, "a response could not be written");
   };
   try {
-    const answering = { request, failed, stalledMs: options.limits.stalledReaderMs };
+    const answering = { request, failed };
     const universalAnswer = await handler(universal);
     const [response, first] = await responseOf(universalAnswer, answering);
     if (hasCalled(values)) return response;
@@ -141,7 +141,6 @@ const noHost = lazy(() => new A2AError("INVALID_REQUEST", "The request does not 
 interface Answering {
   readonly request: HttpRequest;
   readonly failed: (error: unknown) => void;
-  readonly stalledMs: number;
 }
 
 /** Headers are final when the first chunk is there: implementations may set some until then. */
@@ -194,10 +193,9 @@ class IterableBody implements BodySource {
   }
 
   async #pump(writer: BodyWriter): Promise<void> {
-    const { stalledMs } = this.#answering;
     for (let next = this.#first; next.done !== true; next = await this.#iterator.next()) {
       if (writer.isOver) return;
-      if (!writer.write(next.value)) await writer.waitForDrain(stalledMs);
+      if (!writer.write(next.value)) await writer.waitForDrain();
     }
   }
 }

@@ -16,13 +16,13 @@ import type { ServedMethod } from "./methods.js";
 /** The methods of health and reflection, by their paths. */
 export function internalMethods(
   all: InternalServices,
-  { logger, limits }: Pick<ServiceBindingOptions, "logger" | "limits">,
+  { logger }: Pick<ServiceBindingOptions, "logger">,
 ): [path: string, method: ServedMethod][] {
   return all.services.flatMap(({ service, methods }) =>
     service.methods.flatMap((desc): [string, ServedMethod][] => {
       const method = methods[desc.name];
       if (method === undefined) return [];
-      const context = { desc, all, logger, stalledMs: limits.stalledReaderMs };
+      const context = { desc, all, logger };
       const served =
         method.kind === "bidi_streaming" ? new Conversation(method, context) : new SingleQuestion(method, context);
       return [[`/${service.typeName}/${desc.name}`, served]];
@@ -34,8 +34,6 @@ interface Context {
   readonly desc: DescMethod;
   readonly all: InternalServices;
   readonly logger: Logger;
-  /** A reader that takes nothing for so long is cut off, in milliseconds. */
-  readonly stalledMs: number;
 }
 
 type Kind<K extends InternalMethod["kind"]> = Extract<InternalMethod, { kind: K }>;
@@ -114,11 +112,9 @@ class SingleQuestion extends Codec implements ServedMethod, Request {
 class Conversation extends Codec implements ServedMethod {
   readonly #method: Kind<"bidi_streaming">;
   readonly #all: InternalServices;
-  readonly #stalledMs: number;
 
   constructor(method: Kind<"bidi_streaming">, context: Context) {
     super(context);
-    this.#stalledMs = context.stalledMs;
     this.#method = method;
     this.#all = context.all;
   }
@@ -155,6 +151,6 @@ class Conversation extends Codec implements ServedMethod {
     if (exchange.isOver) return;
     const answer = this.write(await this.#method.answer(this.read(bytes)));
     exchange.begin();
-    if (!writer.write(answer)) await writer.waitForDrain(this.#stalledMs);
+    if (!writer.write(answer)) await writer.waitForDrain();
   }
 }

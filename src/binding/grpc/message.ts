@@ -1,7 +1,7 @@
 import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
 import { A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import { tooManyValues } from "../../http/body.js";
+import { requestValues, tooManyValues } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { binaryPieces } from "../../wire/large/large.js";
@@ -9,14 +9,11 @@ import { protobufRequest } from "../../wire/page-size.js";
 import { checkGrpcAnswer } from "../grpc-answer.js";
 
 /** Reads requests of a type. What it returns throws A2AError for malformed bytes, and for too many values. */
-export function requestReader(
-  desc: DescMessage,
-  { maxRequestValues }: Pick<Limits, "maxRequestValues">,
-): (bytes: Uint8Array) => Message {
+export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message {
   const meant = protobufRequest(desc);
   return (bytes) => {
     try {
-      if (exceedsBinary(desc, bytes, maxRequestValues)) throw tooManyValues(maxRequestValues);
+      if (exceedsBinary(desc, bytes, requestValues.max)) throw tooManyValues();
       return meant(fromBinary(desc, bytes));
     } catch (error) {
       if (error instanceof A2AError) throw error;

@@ -132,7 +132,7 @@ class CallMethod implements ServedMethod, Request {
     this.#method = method;
     this.#options = options;
     this.#limits = options.limits;
-    this.#read = requestReader(method.input, options.limits);
+    this.#read = requestReader(method.input);
     this.#write = envelopeWriter(method.output);
   }
 
@@ -173,7 +173,7 @@ class CallMethod implements ServedMethod, Request {
       const pieces = await largeEnvelope(this.#method.output, answer, this.#limits);
       if (exchange.isOver) return;
       const writer = new NodeWriter(exchange.stream);
-      await exchange.writeLarge(call.responseHeaders, () => writePieces(writer, pieces, this.#limits.stalledReaderMs));
+      await exchange.writeLarge(call.responseHeaders, () => writePieces(writer, pieces));
       exchange.end();
     } finally {
       call.written?.();

@@ -89,7 +89,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     // As on the HTTP port: a connection that is idle for so long is closed, and its client opens another one when needed.
     idleTimeoutMs: Math.ceil(limits.requestTimeoutMs * 1.1),
     maxStreams: limits.maxStreamsPerConnection,
-    limits,
   });
   const port = openPort(options, limits.requestTimeoutMs, (socket) => sessions.accept(socket));
   let drained: Promise<void> | undefined;
@@ -134,7 +133,7 @@ class Calls {
     { services, limits, arrivals, logger, refused, limited, unserved }: GrpcServerOptions,
     infrastructure: InternalServices,
   ) {
-    this.#methods = new Map([...internalMethods(infrastructure, { limits, logger }), ...methodsByPath(services)]);
+    this.#methods = new Map([...internalMethods(infrastructure, { logger }), ...methodsByPath(services)]);
     this.#incoming = { arrivals, late: new LateRequests(limits.requestTimeoutMs), limited };
     this.#logger = logger;
     this.#refused = refused;

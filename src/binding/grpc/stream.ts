@@ -103,18 +103,16 @@ export class MessageSink {
   /** A reader that does not take what was written is cut off, and then treated as a client that has left. */
   #waitForDrain(): Promise<void> {
     this.flush();
-    return this.#writer.isBlocked
-      ? this.#writer.waitForDrain(this.#writing.limits.stalledReaderMs)
-      : new Promise((resolve) => setImmediate(resolve));
+    return this.#writer.isBlocked ? this.#writer.waitForDrain() : new Promise((resolve) => setImmediate(resolve));
   }
 
   async #large(message: Message): Promise<void> {
     const { desc, limits } = this.#writing;
     const pieces = await largeEnvelope(desc, message, limits);
     this.flush();
-    if (this.#writer.isBlocked) await this.#writer.waitForDrain(limits.stalledReaderMs);
+    if (this.#writer.isBlocked) await this.#writer.waitForDrain();
     if (this.exchange.isOver) return;
-    await this.exchange.writeLarge(this.#headers, () => writePieces(this.#writer, pieces, limits.stalledReaderMs));
+    await this.exchange.writeLarge(this.#headers, () => writePieces(this.#writer, pieces));
   }
 
   readonly #flushDue = (): void => {

@@ -28,7 +28,7 @@ interface Waiting {
 /**
  * A batch of JSON-RPC 2.0 (section 6), whose answers stand in the order in which they are ready. Small ones leave
  * together as one answer. What is more than that is written member by member, at the pace of the client: reads wait for
- * those before them to be written, and members beyond `maxBatchBytes` are answered by an error.
+ * those before them to be written, and members beyond `maxOutgoingBytesPerCaller` are answered by an error.
  */
 export class Batch implements BodySource {
   readonly #request: HttpRequest;
@@ -109,7 +109,7 @@ export class Batch implements BodySource {
     const { body } = response;
     const isLarge = body instanceof PiecesBody;
     const size = isLarge ? body.bytes : body.length;
-    if (this.#bytes + size > this.#options.limits.maxBatchBytes && response.isError !== true) {
+    if (this.#bytes + size > this.#options.limits.maxOutgoingBytesPerCaller && response.isError !== true) {
       this.#isFull = true;
       return this.#add(member, this.#tooMuch(member));
     }
@@ -150,12 +150,12 @@ export class Batch implements BodySource {
 
   /** Writes behind everything that is being written. */
   #write(...all: Iterable<Uint8Array | string>[]): Promise<void> {
-    const { limits, logger } = this.#options;
+    const { logger } = this.#options;
     this.#writing = this.#writing.then(async () => {
       const writer = await this.#writer;
       if (writer === undefined) return;
       try {
-        for (const pieces of all) await writePieces(writer, pieces, limits.stalledReaderMs);
+        for (const pieces of all) await writePieces(writer, pieces);
       } catch (thrown) {
         // A part of it is out: all that can be done is to break off, and to say why in the log.
         failureOf(thrown, { client: this.#request, logger, binding: "jsonrpc" });
@@ -165,12 +165,12 @@ export class Batch implements BodySource {
   }
 
   #tooMuch({ id, isRead }: Member): RpcResponse {
-    const { maxBatchBytes } = this.#options.limits;
-    const message = `The answers of the batch exceed ${maxBatchBytes} bytes; ${isRead ? "ask for this one alone" : "the call was carried out"}.`;
+    const { maxOutgoingBytesPerCaller } = this.#options.limits;
+    const message = `The answers of the batch exceed ${maxOutgoingBytesPerCaller} bytes; ${isRead ? "ask for this one alone" : "the call was carried out"}.`;
     return failed(
       this.#calls.errorShape,
       id,
-      new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit: "maxBatchBytes" } }),
+      new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit: "maxOutgoingBytesPerCaller" } }),
     );
   }
 }

@@ -10,6 +10,9 @@ import { Calls } from "./calls.js";
 import { Methods } from "./methods.js";
 import { failed, invalidRequest } from "./outcome.js";
 
+/** Calls in one batch. */
+const MAX_BATCH = 100;
+
 /** Nobody waits for more where all there was were notifications. */
 const nothing: HttpResponse = { status: 204 };
 
@@ -78,10 +81,9 @@ async function answerBatch(
   calls: Calls,
   options: BindingOptions,
 ): Promise<HttpResponse | undefined> {
-  const { maxBatch } = options.limits;
   if (json.length === 0) return invalidRequest(calls.errorShape, null, "a batch must not be empty");
-  if (json.length > maxBatch) {
-    return invalidRequest(calls.errorShape, null, `a batch has at most ${maxBatch} members`);
+  if (json.length > MAX_BATCH) {
+    return invalidRequest(calls.errorShape, null, `a batch has at most ${MAX_BATCH} members`);
   }
   const members = calls.members(json);
   if (members === undefined) return invalidRequest(calls.errorShape, null, "batches are not part of this version");

@@ -193,7 +193,6 @@ export class Calls {
     const body = new PiecesBody({
       pieces: framed(resultPrefix(id), method.pieces(answer), "}"),
       bytes: weightOf(answer)?.bytes ?? 0,
-      stalledMs: this.#options.limits.stalledReaderMs,
       written: call.written,
       failed: (thrown) => void this.#failure(thrown, method, call),
     });

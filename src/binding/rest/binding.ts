@@ -145,10 +145,10 @@ function refusalsOf(error: A2AError, method?: string): readonly Refusal[] {
 }
 
 function large(serving: Serving, message: Message, call: Call): PiecesBody {
-  const { route, options } = serving;
+  const { route } = serving;
   const pieces = route.pieces(message);
   const failed = (thrown: unknown): void => void errorOf(serving, thrown, call);
-  return new PiecesBody({ pieces, stalledMs: options.limits.stalledReaderMs, written: call.written, failed });
+  return new PiecesBody({ pieces, written: call.written, failed });
 }
 
 function withoutBody({ request, route, values }: Serving): Message {

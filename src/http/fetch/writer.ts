@@ -1,5 +1,6 @@
 import { inNextRound } from "../../core/event-loop.js";
 import type { BodySource, BodyWriter } from "../response.js";
+import { slowReader } from "../response.js";
 
 /** How much is written ahead of the reader, in bytes: as much as Node's streams buffer. */
 const AHEAD_BYTES = 16 * 1024;
@@ -54,10 +55,10 @@ export class StreamWriter implements BodyWriter {
     return !this.isBlocked;
   }
 
-  waitForDrain(stalledMs?: number): Promise<void> {
+  waitForDrain(): Promise<void> {
     if (this.#isOver || !this.isBlocked) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = stalledMs === undefined ? undefined : setTimeout(() => this.breakOff("stalled"), stalledMs);
+      const timer = setTimeout(() => this.breakOff("stalled"), slowReader.timeoutMs);
       this.#waiting.push(() => {
         clearTimeout(timer);
         resolve();

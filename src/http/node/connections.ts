@@ -4,9 +4,10 @@ import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { sourceOf } from "../../core/net.js";
 import type { Trust } from "../request-origin.js";
+import { slowReader } from "../response.js";
 
 export interface ConnectionsOptions {
-  readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs" | "minReaderBytes">;
+  readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs">;
   /** Trusted proxies: many clients share one address there. */
   readonly trust: Trust | undefined;
   readonly logger: Logger;
@@ -88,7 +89,7 @@ export class Connections {
     const now = performance.now();
     const { limits } = this.#options;
     for (const [socket, connection] of this.#open) {
-      if (!connection.isTooSlow(now, limits.sendTimeoutMs, limits.minReaderBytes)) continue;
+      if (!connection.isTooSlow(now, limits.sendTimeoutMs, slowReader.minBytes)) continue;
       this.#options.logger.debug(
         { address: socket.remoteAddress },
         "a connection is cut off: its client takes too little of what is sent",

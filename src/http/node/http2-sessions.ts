@@ -1,6 +1,5 @@
 import * as http2 from "node:http2";
 import type { Socket } from "node:net";
-import type { Limits } from "../../core/limits.js";
 import { StreamTables } from "../../core/stream-tables.js";
 import { type OpenStreams, watchStreams } from "./slow-streams.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
@@ -16,8 +15,6 @@ export interface Http2Options {
   readonly keepAliveMs: number;
   /** A connection without a stream is closed after this time, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** How quickly a client must take its answers. */
-  readonly limits: Pick<Limits, "stalledReaderMs" | "minReaderBytes">;
   /** Streams that one client may have open at once. */
   readonly maxStreams: number;
 }
@@ -50,7 +47,7 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
     closeWhenGone(session, socket, options);
     const tables = new StreamTables(session);
     session.on("stream", () => tables.began());
-    const open = watchStreams(session, options.limits);
+    const open = watchStreams(session);
     closeWhenIdle(session, socket, { open, idleTimeoutMs: options.idleTimeoutMs });
     options.begun?.(session, socket);
   };

@@ -57,7 +57,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     keepAliveMs,
     idleTimeoutMs,
     maxStreams: maxStreamsPerConnection,
-    limits: options.limits,
   });
   const undecided = routeByProtocol(server, sessions, options);
   const sockets = trackSockets(server, options.connections);

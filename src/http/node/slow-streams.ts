@@ -1,6 +1,6 @@
 import { constants, type Http2Session, type Http2Stream } from "node:http2";
-import type { Limits } from "../../core/limits.js";
 import { TransientSet } from "../../core/maps.js";
+import { slowReader } from "../response.js";
 
 /** The open streams of a session. */
 export interface OpenStreams {
@@ -26,18 +26,16 @@ const openKey: unique symbol = Symbol("open");
 const sinceKey: unique symbol = Symbol("since");
 const bytesKey: unique symbol = Symbol("bytes");
 
-/** How often the streams of a session are checked within `stalledReaderMs`. */
+/** How often the streams of a session are checked within `slowReader.timeoutMs`. */
 const LOOKS = 4;
 
 /**
  * Ends streams whose complete answer is not read. HTTP/2 has flow control for each stream, so a client can leave any number
- * of answers in memory on a connection that otherwise works. A reader has `stalledReaderMs` for each `minReaderBytes` that
+ * of answers in memory on a connection that otherwise works. A reader has `slowReader.timeoutMs` for each `slowReader.minBytes` that
  * wait. Answers that are still being written are checked by the code that writes them.
  */
-export function watchStreams(
-  session: Http2Session,
-  { stalledReaderMs, minReaderBytes }: Pick<Limits, "stalledReaderMs" | "minReaderBytes">,
-): OpenStreams {
+export function watchStreams(session: Http2Session): OpenStreams {
+  const { timeoutMs, minBytes } = slowReader;
   const open = new Streams();
   session.on("stream", (stream: Watched) => {
     stream[openKey] = open;
@@ -51,10 +49,10 @@ export function watchStreams(
       if (waiting === 0) continue;
       stream[sinceKey] ??= now;
       stream[bytesKey] ??= waiting;
-      const allowedMs = stalledReaderMs * Math.max(1, Math.ceil(stream[bytesKey] / minReaderBytes));
+      const allowedMs = timeoutMs * Math.max(1, Math.ceil(stream[bytesKey] / minBytes));
       if (now - stream[sinceKey] >= allowedMs) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     }
-  }, stalledReaderMs / LOOKS).unref();
+  }, timeoutMs / LOOKS).unref();
   session.once("close", () => clearInterval(timer));
   return open;
 }

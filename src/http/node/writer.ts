@@ -1,6 +1,6 @@
 import { ServerResponse } from "node:http";
 import { constants } from "node:http2";
-import type { BodyWriter } from "../response.js";
+import { type BodyWriter, slowReader } from "../response.js";
 
 /** What bodies are written to: an HTTP/1.1 or HTTP/2 response, or an HTTP/2 stream. */
 export interface WriteTarget {
@@ -56,7 +56,7 @@ export class NodeWriter implements BodyWriter {
     return false;
   }
 
-  waitForDrain(stalledMs: number): Promise<void> {
+  waitForDrain(): Promise<void> {
     if (this.isOver || !this.#isBlocked) return Promise.resolve();
     const target = this.#target;
     return new Promise((resolve) => {
@@ -72,7 +72,7 @@ export class NodeWriter implements BodyWriter {
         this.breakOff("stalled");
         end();
       };
-      const timer = setInterval(look, stalledMs);
+      const timer = setInterval(look, slowReader.timeoutMs);
       target.on("drain", end);
       target.on("close", end);
     });

@@ -34,6 +34,14 @@ export function callerLimits(limits: Limits): Interceptor {
   };
 }
 
+/** Rates of requests of addresses and callers. */
+export const requestRates = {
+  /** Part of a rate that may come at once after a pause, as time in milliseconds; at least one call. */
+  burstMs: 1_000,
+  /** Addresses, and callers, whose rates are remembered; those that were silent the longest are evicted first. */
+  maxKeys: 100_000,
+} as const;
+
 /** How often one address may call, before anything is asked about the caller; nothing where there is no such limit. */
 export function addressRate(limits: Limits): readonly Interceptor[] {
   const keyOf = ({ peer }: Call): string | undefined => (peer.address === "" ? undefined : sourceOf(peer.address));
@@ -52,8 +60,8 @@ function rate(
 ): readonly Interceptor[] {
   const perSecond = limits[limit];
   if (perSecond === 0) return [];
-  const burst = Math.max(1, Math.round((perSecond * limits.requestBurstMs) / 1_000));
-  const requests = new RateLimiter({ intervalMs: 1_000 / perSecond, burst, maxKeys: limits.maxRateKeys });
+  const burst = Math.max(1, Math.round((perSecond * requestRates.burstMs) / 1_000));
+  const requests = new RateLimiter({ intervalMs: 1_000 / perSecond, burst, maxKeys: requestRates.maxKeys });
   const whose = limit === "maxRequestsPerSecondPerAddress" ? "address" : "caller";
   return [
     (next) => (invocation) => {

@@ -20,12 +20,12 @@ export function taskOperations({
   options,
   budget,
 }: OperationParts): Pick<ServiceMethods, "getTask" | "listTasks" | "cancelTask"> {
-  const { engine, limits } = options;
+  const { engine } = options;
   return {
     async getTask(request, context) {
       const { call } = context;
       const view = { historyLength: request.historyLength };
-      const poll = longPoll(call, limits);
+      const poll = longPoll(call);
       if (poll !== undefined) {
         const handle = await engine.open(scopeOf(call), request.id);
         try {

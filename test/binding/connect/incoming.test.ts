@@ -8,6 +8,8 @@ import {
   SendMessageRequestSchema,
   SendMessageResponseSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { requestValues } from "../../../src/http/body.js";
+import { setConstants } from "../../support/constants.js";
 import { serve } from "./support.js";
 
 const base = `/${A2AService.typeName}`;
@@ -43,7 +45,8 @@ describe("a request over Connect", () => {
   it.each(["json", "proto"] as const)(
     "has at most so many values in %s, compressed or not [SRV-SEC-04]",
     async (codec) => {
-      const { h1 } = await serve(answer, { maxRequestValues: max });
+      setConstants(requestValues, { max });
+      const { h1 } = await serve(answer);
       const url = `${h1}${base}/SendMessage`;
       const gzip = { "content-encoding": "gzip" };
       for (const [headers, encode] of [

@@ -12,7 +12,9 @@ import {
   TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, invalid, taskNotFound } from "../../../src/core/error.js";
+import { requestValues } from "../../../src/http/body.js";
 import type { Invocation } from "../../../src/service/invoke.js";
+import { setConstants } from "../../support/constants.js";
 import { type Served, serve } from "./support.js";
 
 const { getTask, listTasks, sendMessage } = A2AService.method;
@@ -108,7 +110,8 @@ async function ask(
 
 describe("an ordinary unary call", () => {
   it.each(cases)("is answered as Connect's own handler answers it: %s", async (_, method, body, headers = {}) => {
-    const served = await serve(answering, { maxRequestValues: 100, maxRequestBytes: 4_000 });
+    setConstants(requestValues, { max: 100 });
+    const served = await serve(answering, { maxRequestBytes: 4_000 });
     // A call with a deadline is not ordinary.
     const theirs = await ask(served, method, body, { ...headers, "connect-timeout-ms": "60000" });
     const theirLog = served.lines.splice(0);

@@ -19,8 +19,10 @@ import { A2AService, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../../src/core/error.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
+import { slowReader } from "../../../src/http/response.js";
 import { mark } from "../../../src/wire/marks.js";
 import { begun, frame, RST_STREAM, request } from "../../network/frames.js";
+import { setConstants } from "../../support/constants.js";
 import { callUnary, cleanup, requestFor, serve, streaming, taskEvent, unary, until } from "./support.js";
 
 /** The corners of gRPC over HTTP/2 (PROTOCOL-HTTP2), as bytes on the wire. */
@@ -484,7 +486,8 @@ describe("health and reflection", () => {
   });
 
   it("cut off who asks and takes no answers", async () => {
-    const { port } = await serving({ ...defaultLimits, stalledReaderMs: 200 });
+    setConstants(slowReader, { timeoutMs: 200 });
+    const { port } = await serving(defaultLimits);
     const stream = begin(open(port, 100), { ":path": path });
     const answer = answerOf(stream);
     stream.pause();

@@ -7,7 +7,9 @@ import { Arrivals } from "../../../src/http/arrivals.js";
 import { FetchExchange } from "../../../src/http/fetch/exchange.js";
 import { PiecesBody } from "../../../src/http/pieces.js";
 import { callOf } from "../../../src/http/request.js";
+import { slowReader } from "../../../src/http/response.js";
 import { eventsResponse } from "../../../src/http/sse.js";
+import { setConstants } from "../../support/constants.js";
 
 const url = "https://agents.example/stream?a=1";
 
@@ -107,10 +109,11 @@ describe("FetchExchange", () => {
   });
 
   it("cuts off a reader who takes nothing of a large message, and releases it", async () => {
+    setConstants(slowReader, { timeoutMs: 20 });
     let released = 0;
     const pieces = Array.from({ length: 100 }, () => new Uint8Array(32 * 1024));
     const written = (): void => void released++;
-    const body = new PiecesBody({ pieces, stalledMs: 20, written, failed: () => {} });
+    const body = new PiecesBody({ pieces, written, failed: () => {} });
     const exchange = exchangeOf();
     const response = exchange.respond({ status: 200, type: "application/json", headers: [], body });
     await expect.poll(() => released).toBe(1);
@@ -120,7 +123,7 @@ describe("FetchExchange", () => {
 
   it("gives pieces away as copies: others have the same ones", async () => {
     const piece = new Uint8Array([1, 2, 3]);
-    const body = new PiecesBody({ pieces: [piece], stalledMs: 1_000, written: undefined, failed: () => {} });
+    const body = new PiecesBody({ pieces: [piece], written: undefined, failed: () => {} });
     const bytes = new Uint8Array(await exchangeOf().respond({ status: 200, headers: [], body }).arrayBuffer());
     bytes.fill(9);
     expect([...piece]).toEqual([1, 2, 3]);
@@ -129,7 +132,7 @@ describe("FetchExchange", () => {
   it("releases a body that is not sent: of HEAD, and of a client that has gone away", () => {
     let released = 0;
     const written = (): void => void released++;
-    const body = (): PiecesBody => new PiecesBody({ pieces: [], stalledMs: 1, written, failed: () => {} });
+    const body = (): PiecesBody => new PiecesBody({ pieces: [], written, failed: () => {} });
     exchangeOf({ method: "HEAD" }).respond({ status: 200, headers: [], body: body() });
     exchangeOf({ signal: AbortSignal.abort() }).respond({ status: 200, headers: [], body: body() });
     expect(released).toBe(2);

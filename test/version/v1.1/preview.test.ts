@@ -14,8 +14,10 @@ import { composeNode } from "../../../src/server/compose-node.js";
 import { createServer, type Server } from "../../../src/server/create-server.js";
 import type { ServerOptions } from "../../../src/server/options.js";
 import { resolveOptions } from "../../../src/server/resolve-options.js";
+import { poll } from "../../../src/service/resume.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { service } from "../../../src/version/v1.1/contract.js";
+import { setConstants } from "../../support/constants.js";
 
 /** What lets a turn that waits go on, by the text of its message. */
 const gates = new Map<string, () => void>();
@@ -43,7 +45,7 @@ const optionsWith = (more: Partial<ServerOptions> = {}): ServerOptions => ({
   host: "127.0.0.1",
   port: 0,
   grpcPort: 0,
-  limits: { shutdownGraceMs: 50, maxPollMs: 20_000 },
+  limits: { shutdownGraceMs: 50 },
   preview: "1.1",
   ...more,
 });
@@ -289,12 +291,13 @@ describe.each(bindings)("the preview of 1.1 over $name", ({ connect, mismatch, i
     expect(Number(((await later) as Shown).generation)).toBeGreaterThan(Number(generation));
   });
 
-  it("waits no longer than `maxPollMs`, and not for a task that is over", async () => {
+  it("waits no longer than `poll.maxMs`, and not for a task that is over", async () => {
     const { id, generation = "" } = await sent("hi");
-    // The limit of this server is twenty seconds, longer than a test may take.
+    setConstants(poll, { maxMs: 600_000 });
     expect(await ask("GetTask", { id, currentGeneration: generation })).toMatchObject({ id, generation });
     expect(await ask("GetTask", { id, currentGeneration: "9999999999" })).toMatchObject({ id, generation });
-    const brief = await createServer(optionsWith({ limits: { shutdownGraceMs: 50, maxPollMs: 50 } }));
+    setConstants(poll, { maxMs: 50 });
+    const brief = await createServer(optionsWith());
     try {
       const other = connect(brief);
       const asked = { message: message("ask") };

@@ -124,7 +124,6 @@ function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: Str
       return withoutPrefix(cachedEnvelope(message, write));
     },
     isLarge: (message) => weightOf(message) !== undefined,
-    stalledMs: limits.stalledReaderMs,
     writeLarge: (message) => writeLarge(grpc, method.output, message, { limits, begin }),
   };
 }

@@ -42,11 +42,11 @@ export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function methodDefinition(service: DescService, method: DescMethod, limits: Limits): GrpcMethod {
+function methodDefinition(service: DescService, method: DescMethod, _limits: Limits): GrpcMethod {
   const kind = method.methodKind;
   const writeInput = binaryWriter(method.input);
   const writeOutput = binaryWriter(method.output);
-  const readInput = requestReader(method.input, limits);
+  const readInput = requestReader(method.input);
   return {
     path: `/${service.typeName}/${method.name}`,
     originalName: method.localName,

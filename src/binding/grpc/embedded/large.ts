@@ -31,6 +31,6 @@ export async function writeLarge(
   begin();
   // Does nothing where headers of ours were sent.
   grpc.sendMetadata(metadataFor(grpc));
-  await writePieces(new NodeWriter(stream), pieces, limits.stalledReaderMs);
+  await writePieces(new NodeWriter(stream), pieces);
   return true;
 }

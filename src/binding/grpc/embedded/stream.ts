@@ -1,4 +1,5 @@
 import { NodeWriter } from "../../../http/node/writer.js";
+import { slowReader } from "../../../http/response.js";
 import type { StreamCall } from "./call.js";
 import { streamOf } from "./http2-stream.js";
 
@@ -10,8 +11,6 @@ export interface Writing<T> {
   readonly isLarge: (message: T) => boolean;
   /** Writes a large one piece by piece, when everything before it has left; false where that is not possible. */
   readonly writeLarge: (message: T) => Promise<boolean>;
-  /** A client that does not take what was written for so long is cut off, in milliseconds. */
-  readonly stalledMs: number;
 }
 
 /**
@@ -30,7 +29,7 @@ export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, 
   };
   if (grpc.cancelled) return stop();
   grpc.once("cancelled", stop);
-  const sink = new Sink(grpc, writing.stalledMs);
+  const sink = new Sink(grpc);
   try {
     for (;;) {
       let next: IteratorResult<T> | undefined = await iterator.next();
@@ -73,13 +72,11 @@ function encoded<T>(message: T, { encode }: Writing<T>, stop: () => void): Buffe
 /** Writes to a call and knows what has not left. */
 class Sink {
   readonly #grpc: StreamCall;
-  readonly #stalledMs: number;
   #pending = 0;
   #left: (() => void) | undefined;
 
-  constructor(grpc: StreamCall, stalledMs: number) {
+  constructor(grpc: StreamCall) {
     this.#grpc = grpc;
-    this.#stalledMs = stalledMs;
   }
 
   write(bytes: Buffer): boolean {
@@ -121,7 +118,7 @@ class Sink {
         if (this.#pending === before) this.#cutOff();
         before = this.#pending;
       };
-      const timer = setInterval(look, this.#stalledMs);
+      const timer = setInterval(look, slowReader.timeoutMs);
       const go = (): void => {
         clearInterval(timer);
         grpc.off("drain", go);
