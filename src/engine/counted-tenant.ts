@@ -1,23 +1,23 @@
 import type { NewPushConfig, TaskScope } from "../store/task-store.js";
 
 /**
- * Under which tenant what an owner has counts for the limits of an owner; undefined: under all of them together. Executions, open
- * tasks and push configurations are all counted by it.
+ * Returns the tenant that an owner's usage (executions, open tasks, push configurations) is counted against, or
+ * undefined to count it across all tenants.
  */
 export type CountedTenant = (tenant: string, owner: string) => string | undefined;
 
 /**
- * Where callers may name any tenant, each one that a caller thinks of would bring the limits anew, so all of them are one there. Callers
- * without a name are one owner under each tenant in either case: to make them one under all would let whoever takes all that they may
- * have keep out those of every tenant.
+ * Counts across tenants if callers may name any tenant: otherwise each invented tenant would give a caller fresh
+ * limits. Anonymous callers are always counted per tenant: counted together, a caller that exhausts its limits in one
+ * tenant would exhaust them in all tenants.
  *
- * It depends on the server's options and on what the store has of a task alone, so a restart counts the same.
+ * The result depends only on the server's options and the stored task, so the counts survive a restart.
  */
 export function countedTenant(openTenants: boolean): CountedTenant {
   return openTenants ? (tenant, owner) => (owner === "" ? tenant : undefined) : (tenant) => tenant;
 }
 
-/** A push configuration of a task, as its owner's limit counts it. */
+/** Returns a push configuration of a task with the scope that its owner's limit is counted in. */
 export function countedConfig(config: NewPushConfig, scope: TaskScope, counted: CountedTenant): NewPushConfig {
   return counted(scope.tenant, scope.owner) === undefined ? { ...config, ofAllTenants: true } : config;
 }

@@ -27,47 +27,47 @@ export type { EnginePushes, EntriesRequest } from "./pushes.js";
 export type { Scope } from "./read/tasks.js";
 export type { SendCommand, SendResult } from "./send/send-command.js";
 
-/** What an engine is made of. */
+/** Options of an engine. */
 export interface EngineOptions {
   readonly store: TaskStore;
-  /** The agent of a tenant, for tasks that a crash left behind. */
+  /** Returns the agent of a tenant. Used for tasks whose process crashed. */
   readonly agentOf: (tenant: string) => AgentRegistration | undefined;
   readonly limits?: Limits;
   /**
-   * Whether callers may name any tenant: an owner's limits then count what it has under all of them. Default false: under each of them
-   * the owner is another one.
+   * True if callers may name any tenant: an owner's limits are then counted across all tenants. Default false: per
+   * tenant.
    */
   readonly openTenants?: boolean;
   readonly logger?: Logger;
-  /** A crashed process's tasks are taken over after this time, in milliseconds. Default 15 seconds. */
+  /** Tasks of a crashed process are taken over after this time, in milliseconds. Default 15 seconds. */
   readonly leaseMs?: number;
-  /** How often one turn is run again after crashes before its task fails. Default 3. */
+  /** Maximum number of times that one turn is rerun after crashes before its task fails. Default 3. */
   readonly maxRestarts?: number;
   /**
-   * How often a message to a task that is over, and whose client has named it, begins another task under that name, in the same
-   * context and with its messages. Default 0: it is refused.
+   * Maximum number of times that a message to a finished, client-named task creates another task under that name, in
+   * the same context and with its messages. Default 0: the message is rejected.
    */
   readonly maxReopens?: number;
-  /** How long finished tasks are kept, in milliseconds. Default: for ever. */
+  /** Retention of finished tasks, in milliseconds. Default: unlimited. */
   readonly retentionMs?: number;
-  /** How agents call other agents. Default: they cannot. */
+  /** Calls of agents to other agents. Default: agents cannot call others. */
   readonly outgoing?: OutgoingCalls;
-  /** Logs a line for each execution that ends, at `info`. Default false. */
+  /** Logs a line at `info` for each execution that ends. Default false. */
   readonly logsEnds?: boolean;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
 }
 
 /**
- * The engine: it accepts messages into tasks, runs agents on them, and lets calls read what happens. Protocol and
- * wire know nothing of it; it knows nothing of them. This is its face: what it does is in the files beside this one.
+ * Accepts messages into tasks, runs agents on them and lets calls read the results. The engine is independent of
+ * protocol and wire formats. This class is the facade; the implementation is in the files beside it.
  */
 export class Engine {
   /** Calls that wait for an agent without a task. */
   readonly directCalls: DirectCalls = new DirectCalls();
-  /** Push notification configurations, for the calls that make and read them. */
+  /** Creates and reads push notification configurations. */
   readonly pushConfigs: PushConfigs;
-  /** For whoever delivers push notifications. */
+  /** The engine's interface for push delivery. */
   readonly pushes: EnginePushes;
   readonly #limits: Limits;
   readonly #now: () => number;
@@ -84,7 +84,7 @@ export class Engine {
     const limits = options.limits ?? defaultLimits;
     const logger = guardedLogger(options.logger ?? silentLogger);
     const now = options.now ?? Date.now;
-    // A clock that is given is taken as it is.
+    // An injected clock is not checked for jumps.
     const watch = options.now === undefined ? new ClockWatch(logger) : undefined;
     const holder = newId();
     const counted = countedTenant(options.openTenants === true);
@@ -147,49 +147,49 @@ export class Engine {
       isSteady,
       refresh: () => housekeeping.refresh(),
     });
-    // Calls that wait look again whether there is still something to wait for.
+    // Waiting calls check again whether they should keep waiting.
     store.health.onChange(() => this.#wakeAll());
   }
 
   /**
-   * Is ready when this resolves. What a crash left behind is taken over in the background: until then it is as it was
-   * left, and messages to it wait for their turn.
+   * Resolves when the engine is ready. Tasks of a crashed process are recovered in the background. Until then they keep
+   * their stored state, and messages to them wait for their turn.
    */
   start(): Promise<void> {
     return this.#maintenance.start();
   }
 
-  /** Executions that live in this process. */
+  /** Number of executions in this process. */
   get executions(): number {
     return this.#executions.size;
   }
 
-  /** Resolves when all that was cut off at the start is in order, or runs. */
+  /** Resolves when all tasks that were interrupted before the start are settled or running. */
   get recovered(): Promise<void> {
     return this.#maintenance.recovered;
   }
 
-  /** How many agents are at work for a task. */
+  /** Number of tasks with a running agent. */
   get running(): number {
     return this.#executions.values().filter(({ place }) => place.isHeld).length;
   }
 
-  /** How many tasks, and direct answers, wait for their turn. */
+  /** Number of tasks and direct replies that wait for a slot. */
   get queued(): number {
     return this.#executions.slots.waiting;
   }
 
   /**
-   * Ends everything in order: streams end with an invitation to resume, running work gets `graceMs`, what is not
-   * done then is stopped and recovered as its agent says. The store is not closed.
+   * Shuts down in order: streams end with an error that invites clients to resume, and running work gets `graceMs`.
+   * Work that is still running then is stopped and recovered as its agent specifies. The store stays open.
    */
   async drain(graceMs: number): Promise<void> {
     this.#shutdown.drain();
     this.#wakeAll();
     await this.#maintenance.stop();
-    // Direct calls are noted in the event-loop turn after the one in which they began.
+    // Direct calls are registered one event-loop tick after they begin.
     await new Promise((resolve) => setImmediate(resolve));
-    // What waits for its turn waits for the process that comes next.
+    // Queued executions are left to the next process.
     this.#executions.slots.stop();
     const all = this.#executions.values();
     const waiting = all.filter(({ place }) => !place.isHeld).map((execution) => execution.shutdown(0));
@@ -207,8 +207,8 @@ export class Engine {
   }
 
   /**
-   * Ends at once what `drain` could not, because the store does not answer: nothing more is stored or begun.
-   * @returns how many executions are left for the process that claims them
+   * Stops immediately when `drain` cannot finish because the store does not respond. Stores and starts nothing more.
+   * @returns the number of executions left for the process that claims them
    */
   abandon(): number {
     this.#shutdown.close();
@@ -221,32 +221,32 @@ export class Engine {
   }
 
   /**
-   * Accepts a message: the answer of an agent that needs no task, or a task that was stored before this resolves.
-   * @throws A2AError TASK_NOT_FOUND, UNSUPPORTED_OPERATION (the task is over), INVALID_PARAMS (contexts differ),
+   * Accepts a message. Resolves with a direct reply or with a task that is already stored.
+   * @throws A2AError TASK_NOT_FOUND, UNSUPPORTED_OPERATION (the task is finished), INVALID_PARAMS (contexts differ),
    * IDEMPOTENCY_KEY_REUSED, GENERATION_MISMATCH, TOO_MANY_REQUESTS (too many messages wait), UNAVAILABLE
    */
   send(command: SendCommand): Promise<SendResult> {
     return this.#sender.send(command);
   }
 
-  /** Opens a task that the scope may see, to follow it; the caller releases it. @throws A2AError TASK_NOT_FOUND */
+  /** Opens a task that the scope may see, to follow it. The caller releases it. @throws A2AError TASK_NOT_FOUND */
   open(scope: Scope, taskId: string): Promise<TaskHandle> {
     return this.#tasks.open(scope, taskId);
   }
 
-  /** A task as it stands, with its generation. @throws A2AError TASK_NOT_FOUND */
+  /** Returns the current task and its generation. @throws A2AError TASK_NOT_FOUND */
   get(scope: Scope, taskId: string, view?: View): Promise<TaskView> {
     return this.#tasks.get(scope, taskId, view);
   }
 
-  /** A page of the scope's tasks, newest status first (specification 3.1.4). */
+  /** Returns a page of the scope's tasks, newest status first (specification 3.1.4). */
   list(request: ListRequest, view: View): Promise<TaskPage> {
     return this.#tasks.list(request, view);
   }
 
   /**
-   * Cancels a task and returns it as it is then: canceled, or ended by its agent within the grace (specification
-   * 3.1.5). @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE, UNAVAILABLE
+   * Cancels a task and returns it: canceled, or ended by its agent within the grace period (specification 3.1.5).
+   * @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE, UNAVAILABLE
    */
   async cancel(scope: Scope, taskId: string): Promise<TaskView> {
     const log = await this.#tasks.acquire(scope, taskId);
@@ -257,13 +257,13 @@ export class Engine {
     }
   }
 
-  /** Lets everything that waits for news of a task look again. */
+  /** Wakes all waiters of all tasks. */
   #wakeAll(): void {
     for (const log of this.#tasks.logs.all()) log.wake();
   }
 }
 
-/** An engine over a store. `start` it before use. */
+/** Creates an engine over a store. Call `start` before use. */
 export function createEngine(options: EngineOptions): Engine {
   return new Engine(options);
 }

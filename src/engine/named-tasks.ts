@@ -6,47 +6,47 @@ import { unavailable } from "./log/outage.js";
 import { TaskExists } from "./log/task-log.js";
 
 /**
- * The id under which a task is kept whose client has chosen its name (which older versions of the protocol let it do): of the
- * scope and the name alone, so that every process finds it, and of nobody else's task. What others have called theirs
- * makes no difference to it, in an answer, an id or a time (specification 13.1).
+ * Returns the stored id of a task whose client chose its name (which older protocol versions allow). The id depends
+ * only on the scope and the name, so every process derives it, and never collides with another owner's task. Names used
+ * by others affect no answer, id or timing (specification 13.1).
  *
- * @param life how often the name was given anew before
+ * @param life number of times that the name was reused before
  */
 export function namedTaskId({ tenant, owner }: TaskScope, name: string, life = 0): string {
   const text = JSON.stringify(["parley named task 1", tenant, owner, name, ...(life === 0 ? [] : [life])]);
   return `named-${hash("sha256", text, "base64url")}`;
 }
 
-/** The task that a name stands for. */
+/** The task that a name refers to. */
 export interface NamedTask {
   readonly taskId: string;
-  /** How often the name was given anew, since its task was over; -1 where no task has it. */
+  /** Number of times that the name was reused after its task finished; -1 if no task has it. */
   readonly life: number;
 }
 
-/** Finds the tasks that their clients have named. */
+/** Finds tasks by the names that their clients chose. */
 export class TaskNames {
-  /** How often a name may be given to another task when its task is over. */
+  /** Maximum number of times that a name is reused after its task finished. */
   readonly maxReopens: number;
   readonly #store: Pick<TaskStore, "head">;
   readonly #keepsAll: boolean;
 
-  /** @param keepsAll whether finished tasks are kept for ever: those of a name then have no gaps */
+  /** @param keepsAll true if finished tasks are kept without limit: the tasks of a name then have no gaps */
   constructor(store: Pick<TaskStore, "head">, maxReopens: number, keepsAll: boolean) {
     this.#store = store;
     this.maxReopens = maxReopens;
     this.#keepsAll = keepsAll;
   }
 
-  /** The newest task of a name. Which of those before it retention has removed makes no difference. @throws StoreError */
+  /** Finds the newest task of a name, regardless of older ones removed by retention. @throws StoreError */
   async find(scope: TaskScope, name: string): Promise<NamedTask> {
-    // The usual case asks the store nothing that its caller does not ask anyway.
+    // The common case adds no store read.
     if (this.maxReopens === 0) return { taskId: namedTaskId(scope, name), life: 0 };
     const life = this.#keepsAll ? await this.#lastOfAll(scope, name) : await this.#lastOfSome(scope, name);
     return { taskId: namedTaskId(scope, name, Math.max(0, life)), life };
   }
 
-  /** Looks for the last one in steps that double, and halve behind it: a name that no task has costs one read. */
+  /** Finds the last task by doubling steps, then by bisection. An unused name costs one read. */
   async #lastOfAll(scope: TaskScope, name: string): Promise<number> {
     let [last, free] = [-1, this.maxReopens + 1];
     for (let next = 0; free - last > 1; ) {
@@ -57,7 +57,7 @@ export class TaskNames {
     return last;
   }
 
-  /** The same where retention may have removed any number of the first ones. */
+  /** Finds the last task if retention may have removed any number of the first ones. */
   async #lastOfSome(scope: TaskScope, name: string): Promise<number> {
     const lives = Array.from({ length: this.maxReopens + 1 }, (_, life) => this.#has(scope, name, life));
     return (await Promise.all(lives)).lastIndexOf(true);
@@ -69,23 +69,26 @@ export class TaskNames {
   }
 }
 
-/** How often a send looks again for a task that it found neither there nor free to be created. */
+/** Maximum number of attempts of a send that neither finds its task nor can create it. */
 const MAX_TRIES = 3;
 
-/** The two ways of a message. */
+/** Handlers of a message to a named task. */
 export interface Ways<T> {
-  /** To the task that is there. @throws A2AError TASK_NOT_FOUND */
+  /** Sends it to the existing task. @throws A2AError TASK_NOT_FOUND */
   readonly followUp: () => Promise<T>;
-  /** To a new one. @throws TaskExists */
+  /** Creates the task. @throws TaskExists */
   readonly create: () => Promise<T>;
 }
 
-/** Messages to tasks that their clients have named: the first one creates its task, and of several at once one does. */
+/** Sends messages to client-named tasks. The first message creates its task; concurrent ones wait for that. */
 export class NamedSends {
   /** Not a TransientMap: clients choose these names. */
   readonly #creating = new Map<string, Promise<unknown>>();
 
-  /** Sends a message to the task, or creates it. @throws A2AError UNAVAILABLE when it comes and goes */
+  /**
+   * Sends a message to the task, or creates it. @throws A2AError UNAVAILABLE if other processes keep creating and
+   * removing it
+   */
   async send<T>(taskId: string, { followUp, create }: Ways<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
@@ -101,7 +104,7 @@ export class NamedSends {
       try {
         return await this.#create(taskId, create);
       } catch (error) {
-        // Another process was first: the message goes to its task.
+        // Another process created the task first: the message goes to that task.
         if (!(error instanceof TaskExists)) throw error;
         if (tries === MAX_TRIES) throw unavailable(error);
       }
@@ -119,7 +122,7 @@ export class NamedSends {
   }
 }
 
-/** Whether a task is not there for its caller. */
+/** True if a task does not exist for its caller. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof A2AError && error.reason === "TASK_NOT_FOUND";
 }

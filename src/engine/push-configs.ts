@@ -7,13 +7,13 @@ import { toCallerError, tooManyPushConfigs } from "./log/outage.js";
 import type { TaskNames } from "./named-tasks.js";
 import type { Scope } from "./read/tasks.js";
 
-/** A configuration as it is stored, with the ids of its row. */
+/** A stored configuration, with the ids of its row. */
 export interface FoundConfig {
   readonly key: PushConfigKey;
   readonly bytes: Uint8Array;
 }
 
-/** What is needed of the engine. */
+/** Dependencies of push configurations. */
 export interface PushConfigsSource {
   readonly store: TaskStore;
   readonly names: TaskNames;
@@ -21,11 +21,11 @@ export interface PushConfigsSource {
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told when something may be due for a task although nothing was appended to it. */
+  /** Called when a notification may be due for a task without an append. */
   readonly news: (taskId: string) => void;
 }
 
-/** The push notification configurations of tasks, for calls: only of tasks that the call may see. Their content is opaque here. */
+/** Stores push notification configurations of tasks, for calls that may see the task. Their content is opaque here. */
 export class PushConfigs {
   readonly #source: PushConfigsSource;
 
@@ -33,12 +33,12 @@ export class PushConfigs {
     this.#source = source;
   }
 
-  /** The id under which a task is kept that the scope may see. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  /** Returns the stored id of a task that the scope may see. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
   find(scope: Scope, taskId: string): Promise<string> {
     return this.#visible(scope, taskId, async (keptAs) => keptAs);
   }
 
-  /** Creates a configuration, or replaces the one with its id. @throws A2AError TASK_NOT_FOUND, TOO_MANY_REQUESTS, UNAVAILABLE */
+  /** Creates or replaces a configuration. @throws A2AError TASK_NOT_FOUND, TOO_MANY_REQUESTS, UNAVAILABLE */
   async put(scope: Scope, taskId: string, config: NewPushConfig): Promise<void> {
     const { store, counted, now, news } = this.#source;
     const own = countedConfig(config, scope, counted);
@@ -50,7 +50,7 @@ export class PushConfigs {
     news(taskId);
   }
 
-  /** What was stored, or undefined. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  /** Returns the stored configuration, or undefined. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
   get(scope: Scope, { taskId, configId }: PushConfigKey): Promise<FoundConfig | undefined> {
     return this.#visible(scope, taskId, async (keptAs) => {
       const key = { taskId: keptAs, configId };
@@ -59,7 +59,7 @@ export class PushConfigs {
     });
   }
 
-  /** The configurations after an id, in the order of their ids. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  /** Returns the configurations after an id, ordered by id. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
   list(
     scope: Scope,
     request: { readonly taskId: string; readonly after: string; readonly limit: number },
@@ -70,14 +70,14 @@ export class PushConfigs {
     });
   }
 
-  /** Removes a configuration, if it is there. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  /** Removes a configuration if it exists. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
   async delete(scope: Scope, key: PushConfigKey): Promise<void> {
     await this.#visible(scope, key.taskId, (taskId) => this.#source.store.deletePushConfig({ ...key, taskId }));
   }
 
   /**
-   * Does something with a task that the scope may see, under the id that it is kept under: its scope never changes, so
-   * nothing can come in between.
+   * Runs an operation on a task that the scope may see, with its stored id. A task's scope never changes, so the check
+   * cannot become stale.
    */
   async #visible<T>(scope: Scope, taskId: string, act: (keptAs: string) => Promise<T>): Promise<T> {
     try {

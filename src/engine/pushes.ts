@@ -9,49 +9,49 @@ import type { LeaseKeeper, SignsOfLife } from "./log/lease.js";
 import type { TaskLog } from "./log/task-log.js";
 import type { TaskLogCache } from "./log/task-log-cache.js";
 
-/** Entries that are read from the store in one go. */
+/** Entries per read from the store. */
 const pageSize = 16;
 
-/** Which entries of which task are read. */
+/** Selects entries of a task. */
 export interface EntriesRequest {
   readonly taskId: string;
   readonly tenant: string;
   readonly owner: string;
-  /** Only entries behind this position. */
+  /** Only entries after this position. */
   readonly after: number;
-  /** Position of the last entry, from who has found it by tenant and owner: the task is not looked up then. */
+  /** Position of the last entry, if the caller has already found the task by tenant and owner. Saves the lookup. */
   readonly last?: number | undefined;
 }
 
-/** What push notifications need of an engine: when there may be something to deliver, what it is, and whose it is. */
+/** The engine's interface for push notifications: notifies of new entries and reads them. */
 export interface EnginePushes {
-  /** The name under which this process claims deliveries, and for which the engine says that it lives. */
+  /** The name under which this process claims deliveries. The engine sends its heartbeats. */
   readonly holder: string;
-  /** A process that shows no life for so long has lost what it claimed, in milliseconds. */
+  /** A process without heartbeats for this time has lost its claims, in milliseconds. */
   readonly leaseMs: number;
-  /** How long others take this process for a living one. */
+  /** Lease status of this process as other processes see it. */
   readonly life: SignsOfLife;
-  /** Says now that this process lives; `life` then knows whether others had given it up. */
+  /** Sends a heartbeat now and updates `life`. */
   beat(): Promise<void>;
-  /** Whether ages by the engine's clock can be relied on at the moment. */
+  /** True if ages by the engine's clock are currently reliable. */
   isSteady(): boolean;
-  /** Calls back after each append of this process to a task that has push configurations, once it is stored, and at `news`. */
+  /** Calls back at `news`, and after each stored append of this process to a task with push configurations. */
   onNews(listener: (taskId: string) => void): void;
-  /** Says that something of a task may be due. */
+  /** Notifies the listeners that a task may have a notification due. */
   news(taskId: string): void;
   /**
-   * The stored entries of a task behind a position, in order, page by page, up to the end that its log has while they are read. It makes
-   * nothing of a task that is not in memory, and keeps nothing there. No entries of a task of another tenant or owner.
+   * Yields a task's stored entries after a position, in order, page by page, up to the end of its log at the time of
+   * the read. Loads no log into memory. Yields nothing for another tenant's or owner's task.
    */
   readEntries(request: EntriesRequest): AsyncIterable<readonly LogEntry[]>;
   /**
-   * A task as it was at one of its entries; undefined where there is none of the tenant and owner any more. Of a task in memory that stands there
-   * it costs nothing; any other is folded, of large ones one at a time.
+   * Returns the task as of one of its entries, or undefined if the tenant and owner no longer have it. Free if the task
+   * is in memory at that position; otherwise it is folded, large tasks one at a time.
    */
   taskAt(request: TaskAtRequest): PastTask | Promise<PastTask | undefined>;
 }
 
-/** Which task at which entry. */
+/** Selects a task at one of its entries. */
 export interface TaskAtRequest {
   readonly taskId: string;
   readonly tenant: string;
@@ -59,14 +59,14 @@ export interface TaskAtRequest {
   readonly position: number;
 }
 
-/** A task as it was. */
+/** A task at an earlier entry. */
 export interface PastTask {
   readonly fold: TaskFold;
-  /** Whether the fold goes on by itself in the next turn of the event loop; otherwise it is the caller's. */
+  /** True if the fold is shared and may change in the next event-loop turn; otherwise the caller owns it. */
   readonly isLive: boolean;
 }
 
-/** What they are made of. */
+/** Dependencies of `Pushes`. */
 export interface PushesSource {
   readonly store: TaskStore;
   readonly holder: string;
@@ -82,7 +82,7 @@ export class Pushes implements EnginePushes {
   readonly leaseMs: number;
   readonly #source: PushesSource;
   #listeners: readonly ((taskId: string) => void)[] = [];
-  /** Ends with the fold of the last large task that was asked for. */
+  /** Resolves after the most recently requested fold of a large task. */
   #largeFolds: Promise<unknown> = Promise.resolve();
 
   constructor(source: PushesSource) {
@@ -114,7 +114,7 @@ export class Pushes implements EnginePushes {
   async *readEntries(request: EntriesRequest): AsyncGenerator<readonly LogEntry[], void, undefined> {
     const { taskId } = request;
     const last = request.last ?? (await this.#lastOf(request));
-    // What comes meanwhile may be read as well: whoever reads asks the store in the end.
+    // Entries appended meanwhile may be included: the reader checks the store at the end anyway.
     for (let position = request.after; position < last; ) {
       const entries = await this.#after(taskId, position);
       const end = entries.at(-1);
@@ -148,12 +148,12 @@ export class Pushes implements EnginePushes {
     return made;
   }
 
-  /** Position of the last entry of the task, 0 for one of another tenant or owner. */
+  /** Returns the position of the task's last entry, 0 for another tenant's or owner's task. */
   async #lastOf({ taskId, tenant, owner }: EntriesRequest): Promise<number> {
     const { logs, store } = this.#source;
     const log = inMemory(logs.get(taskId));
     const inLog = log?.head;
-    // What other processes appended the store knows first.
+    // In a shared store, other processes' appends are visible there first.
     const head =
       inLog !== undefined && !store.shared && log?.uncertain === false ? inLog : await store.head({ taskId });
     return head !== undefined && isOf(head, { tenant, owner }) ? head.position : 0;
@@ -164,7 +164,7 @@ export class Pushes implements EnginePushes {
     const log = inMemory(logs.get(taskId));
     if (log !== undefined) {
       const entries = log.tail.after(position);
-      // Of what other processes append, this one learns later than the store.
+      // Other processes' appends reach this log later than the store.
       const isNews = entries?.length === 0 && (store.shared || log.uncertain);
       if (entries !== undefined && !isNews) return entries;
       if (!isNews) return log.pages.after(position);
@@ -173,7 +173,7 @@ export class Pushes implements EnginePushes {
   }
 }
 
-/** A log that knows its task: one that is being created has nothing stored yet. */
+/** Returns a log that has its task; a log being created has no stored entry yet. */
 function inMemory(log: TaskLog | undefined): TaskLog | undefined {
   return log === undefined || log.fold.position === 0 ? undefined : log;
 }

@@ -1,17 +1,17 @@
 import { A2AError } from "../core/error.js";
 import { TransientSet } from "../core/maps.js";
 
-/** How far the end of an engine has come. */
+/** Progress of an engine's shutdown. */
 export class Shutdown {
   #draining = false;
   #closing = false;
 
-  /** Whether nothing new is accepted: streams then end with an invitation to resume. */
+  /** True once new calls are rejected. Streams then end with an error that invites clients to resume. */
   get draining(): boolean {
     return this.#draining;
   }
 
-  /** Whether running work has had its grace: calls that wait for it end as well. */
+  /** True once the grace period of running work is over. Calls that wait for it end as well. */
   get closing(): boolean {
     return this.#closing;
   }
@@ -26,20 +26,20 @@ export class Shutdown {
   }
 }
 
-/** The error of calls that come, or wait, when the server ends. */
+/** Returns the error for calls that arrive or wait during shutdown. */
 export function shuttingDown(): A2AError {
   return new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs: 1_000 });
 }
 
-/** A call that waits for an agent without a task, so that no execution knows of it. */
+/** A call that waits for an agent without a task, so that no execution tracks it. */
 export interface DirectCall {
-  /** The server ends: fires the signal of the agent. */
+  /** Aborts the agent's signal because the server shuts down. */
   stop(): void;
-  /** Answers the caller, whose agent did not stop. */
+  /** Answers the caller with an error if its agent did not stop. */
   refuse(error: A2AError): void;
 }
 
-/** The calls that wait for a direct answer, for the first event that decides, or for `accept`: the end of a server waits for them. */
+/** Open calls that wait for a direct reply, for the deciding first event, or for `accept`. Shutdown waits for them. */
 export class DirectCalls {
   readonly #open = new TransientSet<DirectCall>();
   #whenNone: (() => void) | undefined;
@@ -53,7 +53,7 @@ export class DirectCalls {
     if (this.#open.delete(call) && this.#open.size === 0) this.#whenNone?.();
   }
 
-  /** Resolves when none is open. Called by the end of the server alone, when no more begin. */
+  /** Resolves when no call is open. Called only by shutdown, after new calls are rejected. */
   none(): Promise<void> {
     if (this.#open.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -65,7 +65,7 @@ export class DirectCalls {
     for (const call of this.#open.values()) call.stop();
   }
 
-  /** Refuses those that are left, each with an error of its own: none is made where none is needed (see core/lazy.ts). */
+  /** Rejects the remaining calls, each with its own error, created only if needed (see core/lazy.ts). */
   refuse(error: () => A2AError): void {
     for (const call of this.#open.values()) call.refuse(error());
   }

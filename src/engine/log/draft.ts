@@ -19,8 +19,9 @@ import { addedSize } from "../../task/size.js";
 import { mayFollow } from "../../task/state.js";
 
 /**
- * The entry that begins a task: SUBMITTED, with its first message (specification 4.1.3), which is the last one of its history.
- * @param version of the protocol that it is created in; undefined for the service's own
+ * Returns the entry that creates a task: SUBMITTED, with its first message (specification 4.1.3) as the last one of its
+ * history.
+ * @param version protocol version that creates the task; undefined for the service's own
  */
 export function createdDraft(turn: TurnRequest, now: number, version?: string): Draft {
   const task = create(TaskSchema);
@@ -35,7 +36,7 @@ export function createdDraft(turn: TurnRequest, now: number, version?: string): 
   return { event, turn: contextOf(turn), time: now, traceParent, size: addedSize(event), version };
 }
 
-/** The entry that accepts a further message. */
+/** Returns the entry that accepts a further message. */
 export function messageDraft(turn: TurnRequest, now: number): Draft {
   const event = { case: "message", value: turn.message } as const;
   return { event, turn: contextOf(turn), time: now, traceParent: turn.traceParent, size: addedSize(event) };
@@ -47,7 +48,7 @@ function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
   context.extensions = [...turn.extensions];
   context.scopes = [...turn.caller.scopes];
   if (turn.delegationDepth !== undefined) context.delegationDepth = turn.delegationDepth;
-  // Absent is the same as empty.
+  // Absent means the same as empty.
   for (const _ in turn.metadata) {
     context.metadata = turn.metadata;
     break;
@@ -55,7 +56,7 @@ function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
   return context;
 }
 
-/** The entry of a status change. */
+/** Returns the entry of a status change. */
 export function statusDraft(place: MessageContext, state: TaskState, content: Content | undefined, now: number): Draft {
   if (!mayFollow(TaskState.WORKING, state)) {
     throw new InvalidAgentEvent(`a task at work cannot go to the state ${TaskState[state] ?? state}`);
@@ -77,7 +78,7 @@ function statusMessage(content: Content, place: MessageContext): Message {
   return message;
 }
 
-/** Finds the ids of artifacts that an agent knows by name, across the events of one task. */
+/** Maps artifact names to artifact ids, across the events of one task. */
 export class ArtifactIds {
   readonly #byName = new Map<string, string>();
   readonly #known = new Set<string>();
@@ -86,7 +87,7 @@ export class ArtifactIds {
     for (const { artifactId, name } of fold.task.artifacts) this.#note(artifactId, name);
   }
 
-  /** The entry of an artifact event; `append` only where there is something to append to (specification 4.2.2). */
+  /** Returns the entry of an artifact event. `append` is set only if the artifact exists (specification 4.2.2). */
   draft(event: ArtifactEvent, place: MessageContext, now: number): Draft {
     const name = event.name ?? "";
     const artifactId = event.id || (event.append ? this.#byName.get(name) : undefined) || newId();

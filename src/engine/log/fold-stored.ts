@@ -6,33 +6,33 @@ import { decodeEntry } from "../../task/entry.js";
 import { TaskFold } from "../../task/fold.js";
 import { SnapshotReader } from "../../task/snapshot.js";
 
-/** Reading and folding a large task lets the event loop go on after this time, in milliseconds. */
+/** Reading and folding a large task yields to the event loop after this time, in milliseconds. */
 const SLICE_MS = 1;
 
-/** Entries that are asked for in one go; the store bounds the bytes. */
+/** Entries requested per read; the store limits the bytes. */
 const PAGE_ENTRIES = 1_000;
 
-/** How often a task is read from the start because its snapshot was replaced meanwhile. */
+/** Maximum number of attempts to read a task whose snapshot is replaced meanwhile. */
 const MAX_ATTEMPTS = 5;
 
-/** Large tasks of one store that are folded at the same time, at most: each takes its size in memory before anybody can weigh it. */
+/** Maximum number of large tasks folded concurrently per store. The memory of each is unknown before it is folded. */
 const MAX_FOLDING = 4;
 
-/** The large tasks of each store that are being folded, and those that wait for it. */
+/** Limits concurrent folds of large tasks, per store. */
 const foldings = new WeakMap<TaskStore, Room>();
 
-/** A task as a store has it, folded. */
+/** A stored task, folded. */
 export interface FoldedTask {
   readonly head: TaskHead;
   readonly fold: TaskFold;
   readonly snapshotAt: number;
-  /** Bytes of the entries behind the snapshot, as stored. */
+  /** Bytes of the entries after the snapshot, as stored. */
   readonly bytesSince: number;
 }
 
 /**
- * Reads and folds one task, as of the moment that it is first looked at; undefined when there is none, or none of the scope. A
- * small one is one read; a large one comes in pieces, and the event loop goes on between them.
+ * Reads and folds one task as of the first read. Returns undefined if it does not exist or belongs to another scope. A
+ * small task takes one read. A large one is read in chunks, with event-loop turns between them.
  */
 export async function foldStored(store: TaskStore, taskId: string, of?: TaskScope): Promise<FoldedTask | undefined> {
   const loaded = await store.load({ taskId, of });
@@ -40,7 +40,7 @@ export async function foldStored(store: TaskStore, taskId: string, of?: TaskScop
   return foldSmall(loaded) ?? foldLarge(store, loaded);
 }
 
-/** Folds what came as a whole and is quick to fold; undefined for what is not. */
+/** Folds a task that was loaded completely and is quick to fold; otherwise returns undefined. */
 export function foldSmall({ head, snapshot, entries }: LoadedTask): FoldedTask | undefined {
   const position = snapshot?.position ?? 0;
   if (position + entries.length < head.position || entries.length > PAGE_ENTRIES) return undefined;
@@ -56,8 +56,8 @@ export function foldSmall({ head, snapshot, entries }: LoadedTask): FoldedTask |
 }
 
 /**
- * Folds what comes in pieces, up to a position, by default all of it; undefined when retention removes the task meanwhile. A snapshot of a
- * later position is not used. It waits while enough other large tasks are being folded.
+ * Folds a task in chunks, up to a position (default: its end). Returns undefined if retention removes the task
+ * meanwhile. Ignores a snapshot of a later position. Waits while `MAX_FOLDING` other large tasks are being folded.
  */
 export async function foldLarge(
   store: TaskStore,
@@ -74,7 +74,7 @@ export async function foldLarge(
   }
 }
 
-/** Folds a large task, from the start again when its snapshot was replaced meanwhile. */
+/** Folds a large task and starts over when its snapshot is replaced meanwhile. */
 async function foldAgain(store: TaskStore, loaded: LoadedTask, until: number): Promise<FoldedTask | undefined> {
   const { taskId } = loaded.head;
   for (let from: LoadedTask | undefined = loaded, attempt = 1; from !== undefined; attempt++) {
@@ -93,7 +93,7 @@ async function foldAgain(store: TaskStore, loaded: LoadedTask, until: number): P
   return undefined;
 }
 
-/** Undefined when something was not there any more, which a new snapshot or a removal explains. */
+/** Returns undefined if a chunk has disappeared, because of a new snapshot or a removal. */
 async function foldPieces(store: TaskStore, loaded: LoadedTask, until: number): Promise<FoldedTask | undefined> {
   const { head, snapshot } = loaded;
   const { taskId } = head;
@@ -125,16 +125,16 @@ async function foldPieces(store: TaskStore, loaded: LoadedTask, until: number): 
   return { head, fold, snapshotAt: snapshot?.position ?? 0, bytesSince };
 }
 
-/** Lets the event loop go on in the middle of long work. */
+/** Yields to the event loop during long work. */
 export class Slices {
   #begin = performance.now();
 
-  /** Whether the work has held the event loop for long enough. */
+  /** True if the work has blocked the event loop for `SLICE_MS`. */
   get isLong(): boolean {
     return performance.now() - this.#begin > SLICE_MS;
   }
 
-  /** Goes on in the next round of the event loop if this one is long by now. */
+  /** Yields to the event loop if `isLong`. */
   async pause(): Promise<void> {
     if (!this.isLong) return;
     await nextRound();

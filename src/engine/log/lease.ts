@@ -11,27 +11,29 @@ import {
 } from "../../store/task-store.js";
 
 /**
- * Which process may execute a task.
+ * Decides which process may execute a task.
  *
- * A lease says which process executes a task, and for which attempt. It has no time: a process says that it lives, for
- * all that it executes at once, and the store gives the leases of one that does not to the process that claims them. What an
- * execution appends names its lease, and the store refuses it when that is not the stored one any more. Nothing here
- * compares times of day.
+ * A lease names the process that executes a task, and the attempt. It has no expiry time: a process sends one heartbeat
+ * for all its executions, and the store assigns the leases of a process without heartbeats to the process that claims
+ * them. Each append of an execution names its lease, and the store rejects it when another lease is stored. Times of
+ * day are never compared.
  */
 
-/** Executions taken over in one go. */
+/** Executions taken over per claim. */
 const claimSize = 1_000;
 
-/** Tasks put in order between two rounds of the event loop. */
+/** Tasks recovered per event-loop turn. */
 const chunkSize = 32;
 
-/** Leases of this process that are looked at in one round. */
+/** Leases of this process checked per round. */
 const pageSize = 1_000;
 
-/** How many tasks with turns that no agent has begun are remembered; the turns of more tasks count as begun. */
+/**
+ * Maximum number of tasks remembered with turns that no agent has started. The turns of further tasks count as started.
+ */
 const maxUnheard = 10_000;
 
-/** An execution could not store something, because another process has begun one for the same task. */
+/** Thrown when an execution cannot store an entry because another process has taken over its task. */
 export class LeaseLost extends Error {
   override name = "LeaseLost";
   constructor(taskId: string, cause: unknown) {
@@ -39,86 +41,91 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Whether the store refused what relied on a lease that is not the stored one. */
+/** True if the store rejected a write because its lease is not the stored one. */
 export function isFenced(error: unknown): boolean {
   return error instanceof StoreError && error.kind === "fenced";
 }
 
-/** The same turn, up for a claim by any process. The claim counts one more attempt. */
+/** Returns the lease of the same turn, released for any process to claim. The claim counts one more attempt. */
 export function upForClaim({ turn, attempt }: Lease): Lease {
   return { holder: NO_HOLDER, turn, attempt };
 }
 
-/** The same before its execution began, so that a claim, or the beginning itself, counts it. */
+/**
+ * Returns the lease as it was before its execution started, so that a claim, or the start itself, counts the attempt.
+ */
 export function notBegun({ holder, turn, attempt }: Lease): Lease {
   return { holder, turn, attempt: attempt - 1 };
 }
 
-/** The attempt of a turn that no agent has heard of: after a claim it is 0, and recovery knows. */
+/** Attempt of a turn that no agent has started. A claim increments it to 0, which recovery recognizes. */
 const NEVER_BEGUN = -1;
 
-/** The lease of a turn that no agent has heard of, up for a claim. */
+/** Returns the released lease of a turn that no agent has started. */
 function neverBegun(turn: number): Lease {
   return { holder: NO_HOLDER, turn, attempt: NEVER_BEGUN };
 }
 
-/** Where the turns begin that a task may have and no agent has heard of. */
+/** Turns that may be stored but that no agent has started. */
 interface Unheard {
-  /** They are behind this position. */
+  /** They come after this position. */
   readonly after: number;
-  /** Position of the first one, where it is known: those before it are over, whichever lease is stored. */
+  /** Position of the first such turn, if known: all earlier turns are finished, whichever lease is stored. */
   readonly next: number | undefined;
-  /** Looks at all leases since. */
+  /** Number of complete polls of the leases since then. */
   looks: number;
 }
 
-/** How long other processes take this one for a living one. */
+/** Lease status of this process as other processes see it. */
 export interface SignsOfLife {
-  /** How often they had given it up so far: it has lost what it had before. */
+  /** Number of times that other processes have taken over its leases. It has lost everything that it held before. */
   readonly epoch: number;
-  /** Until then none of them can have given it up, by `performance.now()`: from the last sign of life on, for as long as a lease. */
+  /**
+   * Earliest time that another process can take over, by `performance.now()`: one lease period after the last
+   * heartbeat.
+   */
   readonly until: number;
 }
 
-/** An execution, as far as its lease goes. */
+/** An execution that ends when its lease is lost. */
 export interface Losable {
   readonly log: { readonly taskId: string };
-  /** Ends it at once. */
+  /** Ends it immediately. */
   abandon(cause: "lease-lost"): void;
 }
 
-/** What the keeper of leases needs of its engine. */
+/** Dependencies of a lease keeper. */
 export interface LeaseSource {
   readonly store: TaskStore;
-  /** The name under which this process has its leases. */
+  /** The name under which this process holds its leases. */
   readonly holder: string;
   readonly leaseMs: number;
   readonly maxStallMs: number;
-  /** How many executions of other processes may run here at the same time. */
+  /** Maximum number of recovered executions running here concurrently. */
   readonly maxRecovered: number;
   readonly logger: Logger;
   /** The executions of this process. */
   readonly executions: { has(taskId: string): boolean; values(): readonly Losable[] };
-  /** Whether something of a task is on its way to the store. */
+  /** True while an entry of the task is being written to the store. */
   readonly writing: (taskId: string) => boolean;
-  /** Puts a claimed task in order. Never rejects. */
+  /** Recovers a claimed task. Never rejects. */
   readonly recover: (taskId: string, lease: Lease) => Promise<void>;
 }
 
-/** Keeps the leases of this process, finds those it lost, and takes over those of processes that are gone. */
+/** Sends this process's heartbeats, finds its lost leases, and takes over the leases of dead processes. */
 export class LeaseKeeper {
   readonly #source: LeaseSource;
-  /** Claimed, and not in order yet. */
+  /** Claimed tasks that are being recovered. */
   readonly #recovering = new Set<string>();
-  /** Claimed, and waiting for one of the executions that were taken over to end. */
+  /** Claimed tasks that wait until a recovered execution ends. */
   readonly #parked = new Map<string, Lease>();
-  /** Executions that were taken over. */
+  /** Recovered executions. */
   readonly #recovered = new Set<string>();
-  /** Leases that nothing here explained, by task: in the last look at all of them, and in this one. */
+  /** Unused leases of this process, by task: those of the last complete poll, and those of the current one. */
   #strays = new Map<string, Lease>();
   #found = new Map<string, Lease>();
   #after = "";
-  /** What may be stored although it was refused, by task. */
+  /** Turns whose append failed but that may be stored, by task. */
   readonly #unheard = new Map<string, Unheard>();
   #known = false;
   #life: SignsOfLife = { epoch: 0, until: Number.NEGATIVE_INFINITY };
@@ -132,17 +139,17 @@ export class LeaseKeeper {
     return this.#life;
   }
 
-  /** The lease of a turn's first execution. */
+  /** Returns the lease of a turn's first execution. */
   lease(turn: number): Lease {
     return { holder: this.#source.holder, turn, attempt: 1 };
   }
 
-  /** The lease of a turn that waits here for its first execution, of which no agent hears before. */
+  /** Returns the lease of a turn that is queued here. Its agent has not started. */
   waiting(turn: number): Lease {
     return { holder: this.#source.holder, turn, attempt: NEVER_BEGUN };
   }
 
-  /** Says that this process lives, and ends executions that other processes took over because they saw no sign of life. */
+  /** Sends a heartbeat, and ends executions that other processes took over after missed heartbeats. */
   async beat(): Promise<void> {
     const { store, holder, leaseMs, maxStallMs } = this.#source;
     const again = this.#known;
@@ -164,12 +171,12 @@ export class LeaseKeeper {
     }
   }
 
-  /** Takes over tasks that no process executes any more; resolves when each is in order, or runs. */
+  /** Takes over abandoned tasks. Resolves when each is settled or running. */
   async claim(): Promise<void> {
     const { store, holder, leaseMs, logger } = this.#source;
     const begin = performance.now();
     let count = 0;
-    // What has to wait here may as well be taken over by another process.
+    // While tasks are parked here, other processes may claim the rest.
     while (!this.#stopped && !(store.shared && this.#parked.size > 0)) {
       const heads = await store.claimLeases({ holder, leaseMs, limit: claimSize });
       count += heads.length;
@@ -181,8 +188,8 @@ export class LeaseKeeper {
   }
 
   /**
-   * Looks for leases that this process has and does not use: an acknowledgement that never came, an execution that
-   * could not be stored. What is found in two rounds is put up for a claim.
+   * Finds leases that this process holds but does not use, after a lost acknowledgement or a failed write. A lease
+   * found in two consecutive rounds is released for a claim.
    */
   async tidy(): Promise<void> {
     const { store, holder } = this.#source;
@@ -191,7 +198,7 @@ export class LeaseKeeper {
       const { taskId, turn, attempt } = lease;
       if (this.#isUsed(taskId)) continue;
       const before = this.#strays.get(taskId);
-      // The answer may be late: of a lease that came between the looks an execution may know, or have ended, by now.
+      // The page may be stale: an execution may have started or ended since a lease was read that is new in this round.
       if (before?.turn === turn && before.attempt === attempt) await this.#change(taskId, lease, this.#letGo(lease));
       else this.#found.set(taskId, lease);
     }
@@ -203,19 +210,19 @@ export class LeaseKeeper {
   }
 
   /**
-   * Notes that a lease of this process may be stored for a message that is behind a position, and of which no agent has
-   * heard: its append had no clear answer. `next` is its position, where that is known.
+   * Notes that an append after a position had no clear result: its lease may be stored, but no agent has started its
+   * turn. `next` is the position of that turn, if known.
    */
   unheard(taskId: string, after: number, next?: number): void {
     if (this.#unheard.size < maxUnheard) this.#unheard.set(taskId, { after, next, looks: 0 });
   }
 
-  /** Notes that a turn of a task is begun. */
+  /** Notes that a turn of a task has started. */
   begun(taskId: string): void {
     if (this.#unheard.size > 0) this.#unheard.delete(taskId);
   }
 
-  /** What is put up for a claim in place of a lease that nothing here explains. */
+  /** Returns the released lease that replaces an unused one. */
   #letGo(lease: HeldLease): Lease {
     const { taskId, turn, attempt } = lease;
     const unheard = this.#unheard.get(taskId);
@@ -226,7 +233,7 @@ export class LeaseKeeper {
     return turn > after && attempt === 1 ? neverBegun(turn) : upForClaim(lease);
   }
 
-  /** What a store that is well shows in none of two looks was not stored. */
+  /** Forgets turns that a healthy store has not shown in two complete polls: they were not stored. */
   #forgetUnheard(): void {
     if (!this.#source.store.health.status.healthy) return;
     for (const [taskId, unheard] of this.#unheard) {
@@ -234,7 +241,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** Puts up for a claim, when nothing runs here any more, what no agent has heard of: the next process begins it. */
+  /** Releases the leases of turns that no agent has started, once nothing runs here. The next process starts them. */
   async leave(): Promise<void> {
     const { store, holder } = this.#source;
     for (let after = ""; this.#unheard.size > 0 && store.health.status.healthy; ) {
@@ -247,14 +254,17 @@ export class LeaseKeeper {
     }
   }
 
-  /** Whether an execution that was cut off elsewhere may run now; otherwise it is to be parked. */
+  /** Admits an interrupted execution to run now. Returns false if it has to be parked. */
   admit(taskId: string): boolean {
     if (this.#recovered.size >= this.#source.maxRecovered) return this.#recovered.has(taskId);
     this.#recovered.add(taskId);
     return true;
   }
 
-  /** Lets an execution that was cut off wait until another one ends. It has not begun: a crash now counts for nothing. */
+  /**
+   * Queues an interrupted execution until another one ends. It has not started, so a crash meanwhile does not count as
+   * an attempt.
+   */
   async park(taskId: string, lease: Lease): Promise<void> {
     const waiting = notBegun(lease);
     if (!(await this.#change(taskId, lease, waiting))) return;
@@ -262,12 +272,12 @@ export class LeaseKeeper {
     else this.#parked.set(taskId, waiting);
   }
 
-  /** Notes that an execution ended; one that waited for it begins. */
+  /** Notes that an execution ended, and starts a parked one. */
   ended(taskId: string): void {
     if (this.#recovered.delete(taskId)) this.#unpark();
   }
 
-  /** Begins nothing any more, and lets go of what it claimed and did not begin. */
+  /** Starts nothing more and releases the claimed tasks that have not started. */
   async stop(): Promise<void> {
     this.#stopped = true;
     const parked = [...this.#parked];
@@ -282,7 +292,7 @@ export class LeaseKeeper {
       for (const { taskId, lease } of heads.slice(first, first + chunkSize)) {
         if (lease !== null) running.push(this.#settle(taskId, lease));
       }
-      // Lets calls be answered meanwhile.
+      // Calls are served between the chunks.
       await nextRound();
     }
     await Promise.all(running);
@@ -308,7 +318,10 @@ export class LeaseKeeper {
     }
   }
 
-  /** Begins one that was parked, if it is still ours: another process may have taken it over, or a client canceled it. */
+  /**
+   * Starts a parked execution if its lease is still ours: another process may have taken it over, or a client canceled
+   * the task.
+   */
   async #resume(taskId: string, waiting: Lease): Promise<void> {
     this.#recovering.add(taskId);
     const lease = { ...waiting, attempt: waiting.attempt + 1 };
@@ -322,7 +335,7 @@ export class LeaseKeeper {
     return executions.has(taskId) || this.#recovering.has(taskId) || this.#parked.has(taskId) || writing(taskId);
   }
 
-  /** Changes a lease without an execution; says whether it was still there to be changed. */
+  /** Changes a lease without an execution. Resolves to false if the stored lease has changed meanwhile. */
   async #change(taskId: string, fence: Fence, lease: Lease): Promise<boolean> {
     try {
       return (await this.#source.store.setLease({ taskId, fence, lease })) === "set";

@@ -15,24 +15,30 @@ import { countsAsGeneration, type Draft, encodeEntry, placeDraft, stateAfter } f
 import type { TaskFold } from "../../task/fold.js";
 import { isTerminal, mayFollow } from "../../task/state.js";
 
-/** Bytes of entries that one append has at most; an entry that is larger goes alone. */
+/** Maximum bytes of entries per append; a larger entry is appended alone. */
 const maxAppendBytes = 512 * 1024;
 
-/** What may come with an append. */
+/** Options of an append. */
 export interface AppendOptions extends Conditions {
-  /** Remembers the send that caused it, in the same transaction. */
+  /** Stores the idempotency key of the send, in the same transaction. */
   readonly send?: IdempotencyKey & { readonly fingerprint: string };
-  /** Makes a push configuration for the task, which is stored in the same transaction. */
+  /** Creates a push configuration for the task, stored in the same transaction. */
   readonly pushConfig?: ((taskId: string) => NewPushConfig) | undefined;
-  /** The lease that a message wants for its turn, by its position: it is taken when the task has none. */
+  /** Returns the lease of a message's turn, by its position. It is set if the task has none. */
   readonly lease?: ((position: number) => Lease) | undefined;
-  /** The agent runs already and its events follow at once, so the entry waits for them as any part of a burst does. */
+  /**
+   * True if the agent already runs and its events follow at once: the entry then waits for them, like any part of a
+   * burst.
+   */
   readonly follows?: boolean;
-  /** The lease that the entry relies on, as all that an execution yields does; one object for all that rely on it. */
+  /**
+   * The lease that the entry depends on, set for all output of an execution. Entries with the same lease share one
+   * object.
+   */
   readonly fence?: Fence | undefined;
 }
 
-/** An entry that was accepted and is not stored yet. */
+/** An entry that is accepted but not stored yet. */
 export interface Pending {
   readonly draft: Draft;
   readonly options: AppendOptions;
@@ -41,14 +47,14 @@ export interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** What one append stores, each list in the same order. */
+/** Content of one append; the lists have the same order. */
 export interface Batch {
   readonly pending: readonly Pending[];
   readonly entries: readonly LogEntry[];
   readonly bytes: readonly Uint8Array[];
 }
 
-/** The entries of a task that wait to be stored, in the order in which they were accepted. */
+/** Entries of a task that wait to be stored, in the order of acceptance. */
 export class Unstored {
   #queue: Pending[] = [];
   #size = 0;
@@ -58,17 +64,17 @@ export class Unstored {
     return this.#queue.length;
   }
 
-  /** How many of them no append has taken yet. */
+  /** Number of entries that no append has taken yet. */
   get waiting(): number {
     return this.#queue.length - this.#taken;
   }
 
-  /** What they add to the size of the task, at most: about as many bytes as they take in memory. */
+  /** Upper bound of the bytes that they add to the task's size, about the memory they take. */
   get size(): number {
     return this.#size;
   }
 
-  /** What is to be stored, in order. */
+  /** Returns all drafts to be stored, in order. */
   drafts(): Draft[] {
     return this.#queue.map(({ draft }) => draft);
   }
@@ -78,7 +84,7 @@ export class Unstored {
     this.#queue.push(pending);
   }
 
-  /** Takes all of them out. */
+  /** Removes and returns all entries. */
   takeAll(): Pending[] {
     const all = this.#queue;
     this.#queue = [];
@@ -87,7 +93,7 @@ export class Unstored {
     return all;
   }
 
-  /** Checks all of them once more, in order. Those for which `check` throws are refused with its error. */
+  /** Checks all entries again, in order. Those for which `check` throws are rejected with its error. */
   recheck(check: (pending: Pending) => void): void {
     for (const pending of this.takeAll()) {
       try {
@@ -99,7 +105,7 @@ export class Unstored {
     }
   }
 
-  /** Takes out those that rely on the same lease as the first one that relies on any. */
+  /** Removes the entries that depend on the first lease found, and returns them. */
   takeFenced(): Pending[] {
     const all = this.takeAll();
     const fence = all.find(({ options }) => options.fence !== undefined)?.options.fence;
@@ -112,8 +118,9 @@ export class Unstored {
   }
 
   /**
-   * Those that the next append stores, placed behind what is stored: up to `maxAppendBytes`, but a remembered send, and
-   * one with a push configuration, alone, since nothing else may be refused together with it, as may what relies on another lease. They stay here until `drop`.
+   * Returns the next append's batch, positioned after the stored entries, of up to `maxAppendBytes`. A send with an
+   * idempotency key or a push configuration is appended alone, since the store may reject it; entries with different
+   * leases are never batched. The entries stay here until `drop`.
    */
   next(fold: TaskFold): Batch {
     let { position, generation } = fold;
@@ -141,7 +148,7 @@ export class Unstored {
     return { pending: this.#queue.slice(0, entries.length), entries, bytes };
   }
 
-  /** Forgets the first ones. */
+  /** Removes the first entries. */
   drop(count: number): void {
     if (count === this.#queue.length) {
       this.takeAll();
@@ -157,8 +164,8 @@ function goesAlone(pending: Pending | undefined): boolean {
 }
 
 /**
- * Whether nothing is likely to follow an entry at once. A burst of events goes into one append: that begins with the next
- * round of the event loop, but at once when the burst ends.
+ * True if further entries are unlikely to follow at once. A burst of events shares one append, which starts in the next
+ * event-loop turn, or immediately when the burst ends.
  */
 export function endsBurst({ event }: Draft): boolean {
   if (!countsAsGeneration(event)) return true;
@@ -166,7 +173,7 @@ export function endsBurst({ event }: Draft): boolean {
   return next !== undefined && next !== TaskState.WORKING;
 }
 
-/** The append that stores a batch behind the position `expected` of a task. */
+/** Returns the append request that stores a batch after the task's position `expected`. */
 export function appendRequest(before: TaskHead, expected: number, { pending, entries, bytes }: Batch): AppendRequest {
   let { state, statusTime } = before;
   let lease: Lease | undefined;
@@ -184,7 +191,7 @@ export function appendRequest(before: TaskHead, expected: number, { pending, ent
     if (options.lease !== undefined) lease ??= options.lease(position);
     fence ??= options.fence;
   }
-  // Written out, as heads are made for every entry: a spread costs several times as much.
+  // Written out because a head is built for every entry: a spread costs several times as much.
   const { taskId, tenant, owner, contextId } = before;
   const generation = entries.at(-1)?.generation ?? 0;
   const head: TaskRow = { taskId, tenant, owner, contextId, state, statusTime, position, generation };
@@ -202,38 +209,38 @@ export function appendRequest(before: TaskHead, expected: number, { pending, ent
   };
 }
 
-/** The conditions on which an entry is accepted; all are checked again when another process wrote first. */
+/** Conditions for accepting an entry. They are checked again when another process wrote first. */
 export interface Conditions {
-  /** The task is at this generation, and no message was accepted since. */
+  /** The task is at this generation and has accepted no message since. */
   readonly ifGeneration?: number | undefined;
   /** Fewer messages than this wait for their turn. */
   readonly maxWaiting?: number;
   /** No message waits for its turn. */
   readonly ifNoneWaits?: boolean;
-  /** The task stays within these sizes. Without them it always fits: the end of a task has to. */
+  /** The task stays within these sizes. If omitted, any size is accepted, as for the end of a task. */
   readonly sizes?: SizeLimits;
 }
 
-/** How large a task and an artifact may become. */
+/** Size limits of a task and of an artifact. */
 export type SizeLimits = Pick<Limits, "maxTaskBytes" | "maxArtifactBytes">;
 
-/** An entry was to be accepted only if no message waits, and one does. */
+/** Thrown when an entry is conditional on an empty queue and a message waits. */
 export class MessageWaits extends Error {
   override name = "MessageWaits";
 }
 
-/** What the task is planned to be: as stored, and with everything that was accepted since. Drafts are judged by it. */
+/** The planned state of a task: the stored entries plus everything accepted since. Drafts are checked against it. */
 export class Plan {
   readonly #fold: TaskFold;
   readonly #unstored: Pick<Unstored, "size" | "drafts">;
   #state: TaskState;
   #generation: number;
-  /** Accepted messages, stored or not. */
+  /** Number of accepted messages, stored or not. */
   #messages: number;
-  /** Those of them that came after the entry of the generation. */
+  /** Number of messages accepted since the last generation. */
   #messagesSince: number;
 
-  /** @param unstored what was accepted since, for its size alone: it is to be added here as well */
+  /** @param unstored entries accepted since, used for their size only: add them here as well */
   constructor(fold: TaskFold, unstored: Unstored) {
     this.#fold = fold;
     this.#unstored = unstored;
@@ -247,15 +254,18 @@ export class Plan {
     return this.#state;
   }
 
-  /** How many messages wait behind a turn, at position `turn`; undefined when none is at work: the first will be. */
+  /**
+   * Returns the number of messages that wait after the turn at position `turn`. If it is undefined, the first message
+   * will run and is not counted.
+   */
   waiting(turn: number | undefined): number {
     const onTheWay = this.#messages - this.#fold.messages.length;
     return turn === undefined ? Math.max(0, onTheWay - 1) : onTheWay + this.#fold.messagesAfter(turn);
   }
 
   /**
-   * Judges a draft and plans it.
-   * @throws A2AError when nothing may follow the state, or a condition does not hold; MessageWaits.
+   * Checks a draft and adds it to the plan.
+   * @throws A2AError if the state allows no further entry or a condition fails; MessageWaits
    */
   add(draft: Draft, conditions: Conditions, turn: number | undefined): void {
     const { event } = draft;
@@ -281,8 +291,8 @@ export class Plan {
   }
 
   /**
-   * Refuses what would make the task, or one of its artifacts, too large. Nearly all are far from that, which is seen
-   * at once; otherwise what is on the way is looked at, which may replace what is there.
+   * Rejects a draft that would make the task or one of its artifacts too large. A cheap upper bound accepts nearly all
+   * drafts; otherwise the unstored entries are examined, since they may replace artifacts.
    * @throws A2AError TASK_TOO_LARGE
    */
   checkSize(draft: Draft, { maxTaskBytes, maxArtifactBytes }: SizeLimits): void {
@@ -322,7 +332,7 @@ export class Plan {
     if (ifNoneWaits === true && this.waiting(turn) > 0) throw new MessageWaits();
   }
 
-  /** Whether the next message need not wait at all. */
+  /** True if the next message can run without waiting. */
   #isFirst(turn: number | undefined): boolean {
     return turn === undefined && this.#messages === this.#fold.messages.length;
   }

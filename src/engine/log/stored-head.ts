@@ -7,9 +7,9 @@ import { endsBlockingSend, isTerminal } from "../../task/state.js";
 /** The head of a task as this process knows it: as stored, with the lease as last set. */
 export class StoredHead {
   #value: TaskHead;
-  /** Counts changes of the lease that this process knows of. */
+  /** Number of lease changes that this process knows of. */
   #leaseChanges = 0;
-  /** How many changes of the lease are at the store. */
+  /** Number of lease changes in flight to the store. */
   #settingLease = 0;
 
   constructor(value: TaskHead) {
@@ -20,12 +20,12 @@ export class StoredHead {
     return this.#value;
   }
 
-  /** Changes with each change of the lease; see `mayTakeLease`. */
+  /** Changes with each lease change; see `mayTakeLease`. */
   get leaseChanges(): number {
     return this.#leaseChanges;
   }
 
-  /** Whether a lease that the store was asked for at `leaseChanges` is news: an older answer undoes no change. */
+  /** True if a lease read from the store at `leaseChanges` is current: a stale answer must not undo a later change. */
   mayTakeLease(leaseChanges: number): boolean {
     return this.#settingLease === 0 && leaseChanges === this.#leaseChanges;
   }
@@ -42,7 +42,7 @@ export class StoredHead {
     return store.setLease(request).finally(() => this.#settingLease--);
   }
 
-  /** Moves on to a stored entry. The end of a task is the end of its lease. */
+  /** Applies a stored entry. The end of a task ends its lease. */
   apply(entry: LogEntry): void {
     const next = stateAfter(entry.event);
     const before = this.#value;
@@ -51,34 +51,34 @@ export class StoredHead {
     const statusTime = next === undefined ? before.statusTime : millisOf(entry.time);
     const state = next ?? before.state;
     const lease = isTerminal(state) ? null : before.lease;
-    // Written out, as heads are made for every entry: a spread costs several times as much.
+    // Written out because a head is built for every entry: a spread costs several times as much.
     this.#value = { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
   }
 }
 
-/** Which turn of a task is at work, and which turns have come to rest, as far as this process knows. */
+/** Tracks the running turn of a task and its completed turns, as far as this process knows. */
 export class TurnProgress {
   #current = 0;
   #completed = 0;
   #busy = false;
   #isLetGo = false;
 
-  /** Position of the message whose turn is being executed, or was last, in this process. */
+  /** Position of the message whose turn this process executes or executed last. */
   get current(): number {
     return this.#current;
   }
 
-  /** Up to this position messages have had their turn come to rest, which lets blocking sends of them return. */
+  /** Turns of messages up to this position are completed, so blocking sends of them return. */
   get completed(): number {
     return this.#completed;
   }
 
-  /** Whether an execution of the task lives or waits in this process. */
+  /** True while an execution of the task runs or waits in this process. */
   get busy(): boolean {
     return this.#busy;
   }
 
-  /** Whether the end of the server let go of an execution that had not begun: another process, or the next start, begins it. */
+  /** True if shutdown released an execution that had not started. Another process, or the next start, begins it. */
   get isLetGo(): boolean {
     return this.#isLetGo;
   }
@@ -99,22 +99,22 @@ export class TurnProgress {
     this.#current = position;
   }
 
-  /** Notes a pause of the turn at work in this process. */
+  /** Marks the current turn as completed by a pause. */
   completeCurrent(): void {
     this.#completed = this.#current;
   }
 
   /**
-   * Notes which turns have come to rest in a task that is not at work in this process: the lease says which turn another
-   * process has in work.
-   * @returns whether the task is at rest, so that those who wait are to look again
+   * Marks completed turns of a task that is not running in this process. The lease names the turn that another process
+   * runs.
+   * @returns true if the task is at rest, so that waiters should check again
    */
   noteLease(fold: TaskFold, lease: Lease | null): boolean {
     const { state, statusPosition, position } = fold;
     if (!endsBlockingSend(state) || (this.#busy && !isTerminal(state))) return false;
     if (isTerminal(state)) this.#completed = position;
     else if (lease === null) this.#completed = Math.max(this.#completed, statusPosition);
-    // Whether this is the pause of the turn that another process has in work, or of the one before, cannot be seen.
+    // This pause may end the turn that another process runs, or the turn before it; the entry does not say which.
     else this.#completed = Math.max(this.#completed, lease.turn - 1);
     return true;
   }

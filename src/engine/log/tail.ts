@@ -3,14 +3,14 @@ import { callAll } from "../../core/event-loop.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry, noteSize } from "../../task/entry.js";
 
-/** The tail keeps at most this many entries. */
+/** Maximum number of entries in the tail. */
 const maxEntries = 512;
 
-/** It keeps at most about this many bytes, but always the newest entry. */
+/** Approximate maximum bytes in the tail; the newest entry is always kept. */
 const maxBytes = 512 * 1024;
 
 /**
- * The newest entries of a task in memory, one copy for all its readers. A reader that falls behind it reads from the
+ * Keeps the newest entries of a task in memory, one copy for all readers. A reader that falls behind reads from the
  * store instead, so a slow reader costs nothing here.
  */
 export class Tail {
@@ -20,12 +20,12 @@ export class Tail {
   /** Position before the first kept entry. */
   #start: number;
 
-  /** @param position where the log ends when the tail begins */
+  /** @param position end of the log when the tail begins */
   constructor(position: number) {
     this.#start = position;
   }
 
-  /** Takes the next entry, with its size in bytes as stored. */
+  /** Adds the next entry, with its size in bytes as stored. */
   push(entry: LogEntry, size: number): void {
     this.#entries.push(entry);
     this.#sizes.push(size);
@@ -33,13 +33,13 @@ export class Tail {
     if (this.#entries.length > maxEntries || this.#bytes > maxBytes) this.#drop();
   }
 
-  /** The entries after a position, or undefined when they are not all here any more. */
+  /** Returns the entries after a position, or undefined if some of them were dropped. */
   after(position: number): readonly LogEntry[] | undefined {
     if (position < this.#start) return undefined;
     return position === this.#start ? this.#entries.slice() : this.#entries.slice(position - this.#start);
   }
 
-  /** Halves at once, so that dropping costs little per entry. */
+  /** Drops half of the entries at once, so that dropping costs little per entry. */
   #drop(): void {
     let drop = 0;
     while (
@@ -55,21 +55,21 @@ export class Tail {
   }
 }
 
-/** Those that wait for the next news of a task. */
+/** Callbacks that wait for the next change of a task. */
 export class Waiters {
   #waiting = new Set<() => void>();
 
-  /** Calls back once, at the next news. */
+  /** Calls back once, at the next change. */
   onNext(callback: () => void): void {
     this.#waiting.add(callback);
   }
 
-  /** Takes that back. */
+  /** Removes a callback. */
   forget(callback: () => void): void {
     this.#waiting.delete(callback);
   }
 
-  /** Calls all that wait. */
+  /** Calls and removes all callbacks. */
   notify(): void {
     if (this.#waiting.size === 0) return;
     const waiting = this.#waiting;
@@ -79,22 +79,22 @@ export class Waiters {
   }
 }
 
-/** Entries that one page has at most. */
+/** Maximum number of entries per page. */
 const pageSize = 16;
 
-/** Pages of a task that are kept for the readers right behind, unless they have more than so many bytes as stored. */
+/** Pages per task cached for closely following readers, unless a page exceeds `keptBytes` as stored. */
 const keptPages = 8;
 const keptBytes = 128 * 1024;
 
 /**
- * Entries that the tail does not have any more, page by page from the store. Readers that fell behind together read
- * the same pages: each is read and decoded once, as long as they are close to each other. Pages end at multiples of
- * their size, so that readers who fell behind at different places come to share them.
+ * Reads entries that the tail has dropped, page by page from the store. Readers at about the same position share pages,
+ * so each page is read and decoded once. Pages end at multiples of their size, so that readers at different positions
+ * converge on the same ones.
  */
 export class LogPageCache {
   readonly #store: TaskStore;
   readonly #taskId: string;
-  /** By the position that they come after, the least recently made first. */
+  /** Keyed by the position before the page, oldest first. */
   readonly #kept = new Map<number, Promise<readonly LogEntry[]>>();
 
   constructor(store: TaskStore, taskId: string) {
@@ -102,14 +102,14 @@ export class LogPageCache {
     this.#taskId = taskId;
   }
 
-  /** The next entries after a position: some, not necessarily all; none when the store has none. */
+  /** Returns some of the next entries after a position, or an empty list at the end of the stored log. */
   async after(position: number): Promise<readonly LogEntry[]> {
     const known = this.#kept.get(position);
     if (known !== undefined) return known;
     const page = this.#read(position);
     this.#kept.set(position, page);
     if (this.#kept.size > keptPages) this.#kept.delete(this.#kept.keys().next().value as number);
-    // What is not there yet may be there the next time.
+    // An empty page is read again next time, since entries may follow.
     const forget = (): boolean => this.#kept.get(position) === page && this.#kept.delete(position);
     page.then((entries) => entries.length === 0 && forget(), forget);
     return page;

@@ -5,18 +5,15 @@ import { TaskFold } from "../../task/fold.js";
 import { foldStored } from "./fold-stored.js";
 import { TaskLog } from "./task-log.js";
 
-/** Who is to hear of logs. */
+/** Callbacks of a log cache. */
 export interface LogCallbacks {
-  /** Called with each log of a whole task that is forgotten, so that parts of it may be kept. */
+  /** Called with each complete log that is evicted, so that parts of it can be cached. */
   readonly forgotten?: (log: TaskLog) => void;
-  /** Called after each append of this process to a task that has push configurations. */
+  /** Called after each append of this process to a task with push configurations. */
   readonly pushed?: (taskId: string) => void;
 }
 
-/**
- * The logs in use: one object per task, for as long as it is in use. A task that is not read, run or called
- * costs no memory.
- */
+/** The logs in use, one object per task. A task that is not read, run or called costs no memory. */
 export class TaskLogCache {
   readonly #store: TaskStore;
   readonly #logs = new TransientMap<TaskLog>();
@@ -31,34 +28,34 @@ export class TaskLogCache {
     this.#pushed = pushed;
   }
 
-  /** The log of a task that is in use, without keeping it in use. */
+  /** Returns the log of a task if it is in use, without retaining it. */
   get(taskId: string): TaskLog | undefined {
     return this.#logs.get(taskId);
   }
 
-  /** Every log in use. */
+  /** Returns every log in use. */
   all(): Iterable<TaskLog> {
     return this.#logs.values();
   }
 
   /**
-   * A task's log, kept in memory until `release`; it is read when needed. Undefined when there is no such task, or none of
-   * the scope: both are found out by the same read, wherever the task is.
-   * @param of left out: whoever has it
+   * Returns a task's log, retained until `release`, and loads it if needed. Returns undefined if the task does not
+   * exist or belongs to another scope. Both cases cost the same read.
+   * @param of scope to check; omitted for any
    */
   async acquire(taskId: string, of?: TaskScope): Promise<TaskLog | undefined> {
     const known = this.#logs.get(taskId);
     const isSeen = known !== undefined && (of === undefined || isOf(known.head, of));
     const loaded = isSeen ? known : await this.#load(taskId, of);
     if (loaded === undefined) return undefined;
-    // Another load may have ended first: there is one log for a task.
+    // Another load may have finished first; a task has one log.
     const log = this.#logs.get(taskId) ?? loaded;
     log.retain();
     this.#logs.set(taskId, log);
     return log.isWhole ? log : this.#whole(log);
   }
 
-  /** Reads the rest of a task that was only followed until now. */
+  /** Loads the rest of a task that was only followed until now. */
   async #whole(log: TaskLog): Promise<TaskLog | undefined> {
     let isStored = false;
     try {
@@ -70,8 +67,8 @@ export class TaskLogCache {
   }
 
   /**
-   * Makes the log of a new task, kept in memory until `release`.
-   * @param shownAs what clients call it, where that is another id
+   * Creates the log of a new task, retained until `release`.
+   * @param shownAs the id that clients see, if it differs
    */
   create(head: TaskHead, shownAs?: string): TaskLog {
     const fold = new TaskFold();
@@ -81,13 +78,13 @@ export class TaskLogCache {
     return log;
   }
 
-  /** Ends one use of a log; the last one to end takes it from memory. */
+  /** Releases a log; after the last release it is evicted. */
   release(log: TaskLog): void {
     log.release();
     this.evict(log);
   }
 
-  /** Forgets a log that is not in use, once nothing of it is on its way to the store: the next reader then reads all of it. */
+  /** Evicts a log that is not in use, after its writes are stored. The next reader then reads all of it. */
   evict(log: TaskLog): void {
     if (log.isRetained) return log.outlineIfFollowed();
     if (this.#logs.get(log.taskId) !== log) return;
@@ -98,7 +95,7 @@ export class TaskLogCache {
   }
 
   #load(taskId: string, of: TaskScope | undefined): Promise<TaskLog | undefined> {
-    // Of another scope it is another question.
+    // Loads for different scopes are not shared.
     const key = of === undefined ? taskId : JSON.stringify([taskId, of.tenant, of.owner]);
     let loading = this.#loading.get(key);
     if (loading === undefined) {

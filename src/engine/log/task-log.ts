@@ -22,13 +22,13 @@ import { SnapshotSaver } from "./snapshots.js";
 import { StoredHead, TurnProgress } from "./stored-head.js";
 import { LogPageCache, Tail, Waiters } from "./tail.js";
 
-/** How often an append is tried again that meets a conflict although the store shows no new entry. */
+/** Maximum number of retries of an append that conflicts although the store shows no new entry. */
 const maxConflicts = 8;
 
-/** A task of fewer bytes as JSON stays in memory as a whole while it is followed. */
+/** A task of fewer bytes as JSON stays in memory completely while it is followed. */
 const KEPT_WHOLE_BYTES = 256 * 1024;
 
-/** A task was to be created under an id that the store has already. */
+/** Thrown when a task is created under an id that exists in the store. */
 export class TaskExists extends Error {
   override name = "TaskExists";
 
@@ -37,51 +37,53 @@ export class TaskExists extends Error {
   }
 }
 
-/** What the log of a task is made of. */
+/** Options of a task log. */
 export interface TaskLogOptions {
   readonly store: TaskStore;
   readonly head: TaskHead;
   readonly fold: TaskFold;
-  /** What clients call the task, where that is another id than the one that it is kept under. Default: as the fold has it. */
+  /** The id that clients see, if it differs from the stored id. Default: taken from the fold. */
   readonly shownAs?: string | undefined;
   readonly snapshotAt: number;
   readonly bytesSince?: number;
-  /** Called after each append of this process, when the task has push configurations. */
+  /** Called after each append of this process if the task has push configurations. */
   readonly pushed?: (taskId: string) => void;
 }
 
 /**
- * The one writer of a task in this process, and what its readers read.
+ * The only writer of a task in this process, and the source for its readers.
  *
- * Persist, then publish: an entry is folded, and shown to readers, only when the store has it for good. At most one
- * append of a task is under way; what arrives meanwhile goes into the next one, so a fast agent shares commits with
+ * Persist, then publish: an entry is folded and shown to readers only after the store has committed it. A task has at
+ * most one append in flight. Entries that arrive meanwhile share the next append, so a fast agent shares commits with
  * itself as it does with other tasks.
  */
 export class TaskLog {
   #fold: TaskFold;
   #tail: Tail;
-  /** Whether the fold is the whole task, and not its outline. */
+  /** True if the fold is the complete task, false if it is the outline. */
   #isWhole = true;
-  /** The task on its way from the store. */
+  /** The pending load of the complete task. */
   #whole: Promise<boolean> | undefined;
   readonly turns: TurnProgress = new TurnProgress();
-  /** The lease of an execution that lost an entry: nothing more that relies on it is stored behind the gap. */
+  /**
+   * The lease of an execution that lost an entry. Later entries of that lease are rejected, so that the log has no gap.
+   */
   #cutOff: Fence | undefined;
 
   readonly #store: TaskStore;
-  /** How many hold this log: readers, executions, calls. */
+  /** Number of holders: readers, executions, calls. */
   #refCount = 0;
-  /** How many of these need only the events of the task. */
+  /** Number of holders that need only the task's events. */
   #followers = 0;
   #uncertain = false;
   readonly #head: StoredHead;
   #plan: Plan;
   readonly #unstored = new Unstored();
   #writing = false;
-  /** Whether an append is at the store: what is read meanwhile may be its own entries, not news from another process. */
+  /** True while an append is in flight. Entries read meanwhile may be its own rather than another process's. */
   #appending = false;
   #answers: (() => void)[] = [];
-  /** Counts appends of this process that were stored. */
+  /** Number of this process's appends that were stored. */
   #appends = 0;
   #failures = 0;
   readonly #snapshots: SnapshotSaver;
@@ -108,7 +110,7 @@ export class TaskLog {
     return this.#head.value.taskId;
   }
 
-  /** The task as stored. Whoever holds the log for more than its events sees all of it. */
+  /** The task as stored. It is complete for holders that need more than events. */
   get fold(): TaskFold {
     return this.#fold;
   }
@@ -118,13 +120,13 @@ export class TaskLog {
     return this.#tail;
   }
 
-  /** What messages and events of the task say that they belong to: its id as clients know it. */
+  /** The ids that the task's messages and events carry: its public task id and its context. */
   get place(): MessageContext {
     const { taskId, contextId } = this.head;
     return { taskId: this.fold.task.id || (this.#shownAs ?? taskId), contextId };
   }
 
-  /** Whether its client has chosen the id that it is shown under. */
+  /** True if the client chose the task's public id. */
   get isNamed(): boolean {
     return this.place.taskId !== this.taskId;
   }
@@ -134,24 +136,24 @@ export class TaskLog {
     return this.#head.value;
   }
 
-  /** State after everything that was accepted, stored or not: what the state table judges by. */
+  /** State after everything accepted, stored or not. The state table checks against it. */
   get plannedState(): TaskState {
     return this.#plan.state;
   }
 
-  /** Whether the task waits for its client, or is over, and no process executes it. */
+  /** True if the task waits for its client or is finished, and no process executes it. */
   get atRest(): boolean {
     return (
       endsBlockingSend(this.fold.state) && !this.turns.busy && (this.head.lease === null || isTerminal(this.fold.state))
     );
   }
 
-  /** Whether the store may have entries that this log does not: an append failed, and was perhaps done all the same. */
+  /** True if the store may have entries that this log lacks, because an append failed without a clear result. */
   get uncertain(): boolean {
     return this.#uncertain;
   }
 
-  /** Whether this log is in use. The cache forgets one that is not. */
+  /** True while this log is in use. The cache evicts an unused log. */
   get isRetained(): boolean {
     return this.#refCount > 0;
   }
@@ -165,7 +167,7 @@ export class TaskLog {
     this.#refCount--;
   }
 
-  /** Notes that one holder of the log needs only its events from now on. */
+  /** Notes that one holder needs only the log's events from now on. */
   beginFollowing(): void {
     this.#followers++;
   }
@@ -174,26 +176,26 @@ export class TaskLog {
     this.#followers--;
   }
 
-  /** Whether the fold is the whole task, and not the outline that followers need. */
+  /** True if the fold is the complete task, false if it is the outline that followers need. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Replaces a large task in memory with its outline while all holders of the log only follow it. */
+  /** Replaces a large task in memory with its outline while all holders only follow it. */
   outlineIfFollowed(): void {
     const isFollowed = this.#followers > 0 && this.#followers === this.#refCount;
     if (!isFollowed || !this.quiet || this.#uncertain || this.#fold.size < KEPT_WHOLE_BYTES) return;
     this.#fold = this.#fold.outline();
-    // Followers of an outline that has grown by another process's entries still have to read these.
+    // Followers of an outline that grew by another process's entries still have to read these.
     if (this.#isWhole) this.#tail = new Tail(this.#fold.position);
     this.#isWhole = false;
     this.#replan();
   }
 
   /**
-   * Takes the whole task in place of its outline.
-   * @param read the task as the store has it
-   * @returns false where the store does not have it any more
+   * Replaces the outline with the complete task.
+   * @param read reads the task from the store
+   * @returns false if the store no longer has the task
    * @throws StoreError
    */
   makeWhole(read: () => Promise<{ readonly fold: TaskFold } | undefined>): Promise<boolean> {
@@ -218,7 +220,7 @@ export class TaskLog {
     return true;
   }
 
-  /** Notes that an execution of the task lives in this process, which keeps the log in memory. */
+  /** Notes that this process executes the task, which keeps the log in memory. */
   beginExecution(): void {
     this.turns.beginExecution();
     this.retain();
@@ -229,15 +231,15 @@ export class TaskLog {
     this.release();
   }
 
-  /** Entries that the tail does not have any more, from the store. */
+  /** Reads entries that the tail has dropped from the store. */
   get pages(): LogPageCache {
     this.#pages ??= new LogPageCache(this.#store, this.taskId);
     return this.#pages;
   }
 
   /**
-   * Whether so much waits that the caller should wait before it appends: this many entries that no append has taken yet, or
-   * this many bytes that are not stored.
+   * True if the caller should wait before it appends: `maxEntries` entries wait for an append, or `maxBytes` bytes are
+   * not stored.
    */
   isBehind(maxEntries: number, maxBytes: number): boolean {
     return this.#unstored.waiting >= maxEntries || this.#unstored.size >= maxBytes;
@@ -245,16 +247,16 @@ export class TaskLog {
 
   /**
    * Accepts an entry and resolves when it is stored. Entries are stored in the order of the calls.
-   * @throws A2AError when nothing may follow the task's state, or a precondition does not hold; StoreError
-   * `duplicate` when the send is remembered already.
+   * @throws A2AError if the task's state allows no further entry or a precondition fails; StoreError `duplicate` if the
+   * idempotency key is already stored
    */
   append(draft: Draft, options: AppendOptions = {}): Promise<LogEntry> {
     return new Promise<LogEntry>((resolve, reject) => this.#accept({ draft, options, resolve, reject }));
   }
 
   /**
-   * As `append`, and resolves with what `onStored` returns. That runs when the entry is stored and folded, before the
-   * next one is: what it reads is the task at that entry.
+   * Like `append`, but resolves with the result of `onStored`. It runs when the entry is stored and folded, before the
+   * next one is, so it sees the task at that entry.
    */
   appendAnd<T>(draft: Draft, options: AppendOptions, onStored: (entry: LogEntry) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -277,12 +279,12 @@ export class TaskLog {
     if (!this.#writing) this.#schedule(draft, options);
   }
 
-  /** Refuses what would make the task too large, before it is appended. @throws A2AError TASK_TOO_LARGE */
+  /** Rejects a draft that would make the task too large, before it is appended. @throws A2AError TASK_TOO_LARGE */
   checkSize(draft: Draft, sizes: SizeLimits): void {
     this.#plan.checkSize(draft, sizes);
   }
 
-  /** Position of the message whose turn is executed, in this process or another, as far as is known. */
+  /** Position of the message whose turn runs, in this process or another, as far as known. */
   get #turnAtWork(): number | undefined {
     return this.turns.busy ? this.turns.current : this.head.lease?.turn;
   }
@@ -292,36 +294,36 @@ export class TaskLog {
     else if (this.#unstored.length === 1) defer(this);
   }
 
-  /** Begins to write what waits. */
+  /** Starts writing the waiting entries. */
   run(): void {
     if (!this.#writing && this.#unstored.length > 0) void this.#write();
   }
 
-  /** Called when `run` throws: nothing of what waits can be stored then. */
+  /** Called when `run` throws: none of the waiting entries can be stored. */
   failed(error: unknown): void {
     this.#writing = false;
     this.#fail(error);
   }
 
-  /** Whether nothing is on its way to the store. */
+  /** True if no entry is being written or waits to be. */
   get quiet(): boolean {
     return !this.#writing && this.#unstored.length === 0;
   }
 
-  /** Resolves when the log is not behind any more; see `isBehind`. */
+  /** Resolves when the log is no longer behind; see `isBehind`. */
   async waitForDrain(maxEntries: number, maxBytes: number): Promise<void> {
     while (this.isBehind(maxEntries, maxBytes)) await new Promise<void>((resolve) => this.#room.push(resolve));
   }
 
-  /** Resolves when everything accepted so far is stored, or was given up. */
+  /** Resolves when everything accepted so far is stored or has failed. */
   async stored(): Promise<void> {
     while (!this.quiet) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   /**
    * Replaces or ends a lease without an entry, if it is still the task's.
-   * @param expected only while the log ends there: not when something was appended behind it
-   * @returns whether it was done; otherwise another process has the lease, or has appended
+   * @param expected the log has to end at this position: fails if an entry was appended after it
+   * @returns false if another process has the lease or has appended
    */
   async setLease(fence: Fence, lease: Lease | null, expected?: number): Promise<boolean> {
     const request = { taskId: this.taskId, fence, lease, ...(expected === undefined ? {} : { expected }) };
@@ -336,31 +338,31 @@ export class TaskLog {
     this.#changes.onNext(callback);
   }
 
-  /** Takes that back. */
+  /** Removes a callback. */
   offChange(callback: () => void): void {
     this.#changes.forget(callback);
   }
 
-  /** Lets all that wait look again. */
+  /** Wakes all waiters. */
   wake(): void {
     this.#changes.notify();
   }
 
-  /** Whether the store has the task; retention removes it when it is over. */
+  /** True if the store has the task; retention removes finished tasks. */
   async isStored(): Promise<boolean> {
     return (await this.#store.head({ taskId: this.taskId })) !== undefined;
   }
 
   /**
-   * Takes over what other processes appended, and which one executes the task now. What an append of this process stores
-   * is left to the answer to that append: it may be read before the answer comes.
+   * Takes over entries that other processes appended, and the current lease. Entries of this process's own append in
+   * flight are left to the answer of that append, since they may be read before the answer arrives.
    */
   async refresh(): Promise<void> {
     const appends = this.#appends;
     const failures = this.#failures;
-    // A store that is out of order may yet store what it was given.
+    // An unhealthy store may still store an append that it received.
     const isWell = this.#store.health.status.healthy;
-    // What this process has appended meanwhile, it has appended behind all entries of other processes.
+    // An append of this process that succeeded meanwhile came after all entries of other processes.
     while (this.#appends === appends) {
       const before = this.fold.position;
       const read = await this.#store.read({ taskId: this.taskId, after: before, limit: 1_000 });
@@ -389,20 +391,20 @@ export class TaskLog {
   }
 
   /**
-   * Resolves when this log is at a position that the store has: the answer to the append comes a moment later. False
-   * when no append of this process leads there, as when another process appends.
+   * Waits until this log reaches a position that the store has: the answer to the append arrives a moment later.
+   * Resolves to false if no append of this process leads there, for example if another process appends.
    */
   async caughtUp(position: number): Promise<boolean> {
     while (this.#appending && this.fold.position < position) await this.#answer();
     return this.fold.position >= position;
   }
 
-  /** Resolves when the append that is at the store is answered. */
+  /** Resolves when the append in flight is answered. */
   #answer(): Promise<void> {
     return new Promise((resolve) => this.#answers.push(resolve));
   }
 
-  /** Checks what waits against the task as stored once more, and refuses what does not fit any more. */
+  /** Checks the waiting entries against the stored task again and rejects those that no longer fit. */
   #replan(): void {
     this.#plan = new Plan(this.fold, this.#unstored);
     this.#unstored.recheck(({ draft, options }) => this.#plan.add(draft, options, this.#turnAtWork));
@@ -417,7 +419,7 @@ export class TaskLog {
         await this.#append();
         conflicts = 0;
       } catch (error) {
-        // A conflict is explained by a new entry of another process; one without a new entry is trouble.
+        // A new entry of another process explains a conflict; a conflict without a new entry is a store failure.
         if (position === 0 && (isConflict(error) || isFenced(error))) this.#fail(new TaskExists(this.taskId, error));
         else if (isFenced(error)) await this.#lost(error);
         else if (isConflict(error) && conflicts < maxConflicts) await this.#retry(error);
@@ -454,7 +456,7 @@ export class TaskLog {
       try {
         resolve(entry);
       } catch (error) {
-        // It concerns the caller of `append`, not the entries behind this one.
+        // An error of the caller's callback does not affect the entries after this one.
         reject(error);
       }
     });
@@ -470,7 +472,8 @@ export class TaskLog {
     this.#head.apply(entry);
     const state = stateAfter(entry.event);
     if (state === undefined || !endsBlockingSend(state)) return;
-    // A pause is that of the turn at work; messages behind it wait for their own. The end is that of all messages.
+    // A pause completes only the current turn; later messages wait for their own. The end of the task completes all
+    // turns.
     if (this.turns.busy && !isTerminal(state)) this.turns.completeCurrent();
     else this.#noteLease();
   }
@@ -479,14 +482,17 @@ export class TaskLog {
     if (this.turns.noteLease(this.fold, this.head.lease)) this.wake();
   }
 
-  /** Another process executes the task: entries of the execution that lost the lease are refused, those that rely on no lease go on. */
+  /**
+   * Another process executes the task: entries of the execution that lost the lease are rejected, entries without a
+   * lease are retried.
+   */
   async #lost(cause: unknown): Promise<void> {
     for (const pending of this.#unstored.takeFenced()) pending.reject(new LeaseLost(this.taskId, cause));
     for (const resolve of this.#room.splice(0)) resolve();
     await this.#retry(cause);
   }
 
-  /** Another process wrote first: take its entries over, then check once more what waits. */
+  /** Another process wrote first: takes over its entries, then checks the waiting ones again. */
   async #retry(cause: unknown): Promise<void> {
     try {
       await this.refresh();
@@ -496,7 +502,10 @@ export class TaskLog {
     }
   }
 
-  /** A refused send fails alone, with what belongs to the task that it would have created; trouble with the store fails all that waits. */
+  /**
+   * Rejects waiting entries. A rejected send fails alone, or together with everything that depends on the task it would
+   * have created. A store failure fails all waiting entries.
+   */
   #fail(error: unknown): void {
     const refused = isRefusal(error);
     const waiting = this.#unstored.takeAll();
@@ -516,7 +525,7 @@ export class TaskLog {
   }
 }
 
-/** Whether the store refused a send for what came with it, which concerns no other entry. */
+/** True if the store rejected a send because of its own key or configuration, which affects no other entry. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof TaskExists) return true;
   return error instanceof StoreError && (error.kind === "duplicate" || error.kind === "too-many-push-configs");
