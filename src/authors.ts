@@ -2,6 +2,7 @@
 // `fetch.ts` add what each of them serves with.
 
 export { AbortReason } from "./agent/abort.js";
+export type { AgentCardInput } from "./agent/agent.js";
 export {
   type AcceptRequest,
   type Agent,
@@ -10,7 +11,6 @@ export {
   type Turn,
   turnWith,
 } from "./agent/agent.js";
-export type { AgentCardInput } from "./agent/card-input.js";
 export type {
   CallOptions,
   DelegatedContent,
@@ -85,8 +85,7 @@ export {
 export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
 export type { RemoteAgentOptions, RemoteAgents } from "./delegation/options.js";
-export type { FetchOrigin } from "./http/fetch/exchange.js";
-export type { FetchHandler } from "./http/fetch/handler.js";
+export type { FetchHandler, FetchOrigin } from "./http/fetch/handler.js";
 export type {
   PushEvent,
   PushOptions,

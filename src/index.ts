@@ -22,4 +22,4 @@ export {
 } from "./service/invoke.js";
 export type { PushConfigKey } from "./store/push-store.js";
 export type { TaskStore } from "./store/task-store.js";
-export { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "./wire/extension-names.js";
+export { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "./wire/service-params.js";

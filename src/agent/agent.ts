@@ -1,8 +1,8 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { JsonObject, JsonValue, MessageInitShape } from "@bufbuild/protobuf";
+import type { AgentCard, AgentCardSchema, Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { SecuritySchemeInput } from "../auth/scheme-card.js";
 import type { AgentSecurity } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
-import type { AgentCardInput } from "./card-input.js";
 import type { CallOptions, DelegatedContent, DelegateOptions, RemoteAgent, SubTask } from "./delegation.js";
 import type { AgentEvent } from "./event.js";
 
@@ -127,3 +127,15 @@ export function turnWith(turn: Turn, changes: Partial<Turn>): Turn {
 
 /** Result of a function that returns the extended card for a caller. */
 export type ExtendedCard = AgentCardInput | undefined;
+
+/**
+ * Fields of a card that an author sets; the server adds `supportedInterfaces` and its capabilities. `defaultInputModes`
+ * and `defaultOutputModes` are `["text/plain"]` unless given. Security schemes are written as in the specification's
+ * JSON, or as protobuf's objects have them. Specification 4.4.1.
+ */
+export type AgentCardInput = AgentCard | CardFields;
+
+interface CardFields extends Omit<Exclude<MessageInitShape<typeof AgentCardSchema>, AgentCard>, "securitySchemes"> {
+  /** Ways to authenticate, by a name that `securityRequirements` refer to. Specification 4.5.1. */
+  readonly securitySchemes?: { readonly [name: string]: SecuritySchemeInput };
+}

@@ -1,6 +1,6 @@
 import { makeRoom } from "../core/maps.js";
 import { issuerBounds } from "../jwt/issuer.js";
-import { fingerprint } from "./fingerprint.js";
+import { fingerprint } from "./known-secrets.js";
 import { failedAttempts } from "./throttle.js";
 
 /** So many tokens of one address got no answer, and the address asks nothing for a while. */

@@ -1,6 +1,6 @@
 import { A2AError } from "../core/error.js";
 import { lazy } from "../core/lazy.js";
-import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
+import { MAX_TIMEOUT_MS } from "../wire/service-params.js";
 
 /** What becomes of a call because of the time that its client gives it; undefined: it goes on. */
 export type DeadlineFault = A2AError | "endless" | undefined;
@@ -20,3 +20,14 @@ export function deadlineFault(timeoutMs: number | undefined): DeadlineFault {
 
 const malformed = lazy(() => new A2AError("INVALID_REQUEST", "The timeout of the call is malformed."));
 const passed = lazy(() => new A2AError("DEADLINE_EXCEEDED", "The deadline of the call has passed."));
+
+/** How much earlier than here a client may see its deadline pass, in milliseconds. */
+const TRANSIT_MS = 250;
+
+/** Why a call cannot be answered any more. `deadline`: in milliseconds since 1970, Infinity where there is none. */
+export function departureOf(deadline: number): A2AError {
+  // The client counts from when it sent the call, so its end at the deadline comes before ours.
+  return deadline <= Date.now() + TRANSIT_MS
+    ? new A2AError("DEADLINE_EXCEEDED", "The deadline of the call has passed.")
+    : new A2AError("CANCELLED", "The client cancelled the call.");
+}

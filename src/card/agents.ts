@@ -1,15 +1,14 @@
 import { clone, isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Agent, ExtendedCard } from "../agent/agent.js";
-import type { AgentCardInput } from "../agent/card-input.js";
-import { securityFaults } from "../auth/security.js";
+import type { Agent, AgentCardInput, ExtendedCard } from "../agent/agent.js";
+import { type AgentSecurity, securityCard, securityFaults } from "../auth/security.js";
 import { isPromiseLike } from "../core/async.js";
 import type { Caller } from "../core/caller.js";
 import { nearest } from "../core/describe.js";
+import { servedVersions } from "../version/versions.js";
+import type { Route } from "../wire/routes.js";
 import { buildCard, checkCard, type ServerCapabilities } from "./build.js";
 import { ConfigurationError } from "./faults.js";
-import { withSecurity } from "./security.js";
-import { tenantFault } from "./tenants.js";
 
 /** An agent with its card, ready to be served. */
 export interface AgentRegistration {
@@ -55,7 +54,7 @@ export interface AgentsGiven {
 }
 
 /** Capabilities that depend on the server alone; whether there is an extended card each agent says itself. */
-export type ServerWired = Omit<ServerCapabilities, "extendedAgentCard">;
+type ServerWired = Omit<ServerCapabilities, "extendedAgentCard">;
 
 /**
  * Checks the agents of a server and their cards.
@@ -209,4 +208,45 @@ function resolver({ agents, tenants }: AgentsGiven, all: readonly AgentRegistrat
   if (agents !== undefined) return (tenant) => (tenant === "" ? only : byTenant.get(tenant));
   const listed = tenants === undefined ? undefined : new Set(["", ...tenants]);
   return (tenant) => (listed === undefined || listed.has(tenant) ? only : undefined);
+}
+
+/** A card with what an agent's declaration says of who may call (specification 4.4.1, 4.4.5, 4.5). */
+function withSecurity(card: AgentCardInput, security: AgentSecurity | undefined): AgentCardInput {
+  if (security === undefined) return card;
+  const { skills: required, ...declared } = securityCard(security);
+  const skills = (card.skills ?? []).map((skill) => {
+    const securityRequirements = skill.id === undefined ? undefined : required[skill.id];
+    return securityRequirements === undefined ? skill : { ...plain(skill), securityRequirements };
+  });
+  return { ...plain(card), ...declared, skills } as AgentCardInput;
+}
+
+/** A message as the fields that it has; others are as they are. */
+function plain<T extends object>(input: T): Omit<T, "$typeName" | "$unknown"> {
+  if (!isMessage(input)) return input;
+  const { $typeName: _name, $unknown: _unknown, ...fields } = input;
+  return fields as unknown as Omit<T, "$typeName" | "$unknown">;
+}
+
+/**
+ * Values that no tenant may have, because the path of a request would be read as something else: the literal first
+ * segments of the service's own routes, such as `tasks`, beside which a tenant stands in `/{tenant}/tasks`; and the segment that
+ * RFC 8615 reserves. Where paths of another version begin as those of a tenant do, `A2A-Version` tells them apart.
+ */
+export const reservedTenants: ReadonlySet<string> = new Set([
+  ".well-known",
+  ...servedVersions.native.rest.endpoints.flatMap((route) => firstLiteral(route) ?? []),
+]);
+
+function firstLiteral({ template: { segments, customVerb } }: Route): string | undefined {
+  const [first] = segments;
+  if (first === undefined || !("literal" in first)) return undefined;
+  return segments.length === 1 && customVerb !== "" ? `${first.literal}:${customVerb}` : first.literal;
+}
+
+/** Why a tenant cannot be declared, as a sentence that begins with it, or undefined when it can. */
+function tenantFault(tenant: string): string | undefined {
+  if (tenant.trim() === "") return "a tenant is empty";
+  if (tenant.includes("/")) return `the tenant "${tenant}" contains a slash`;
+  return reservedTenants.has(tenant) ? `the tenant "${tenant}" is reserved: paths begin with it` : undefined;
 }

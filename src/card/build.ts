@@ -1,4 +1,12 @@
-import { clone, create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import {
+  clone,
+  create,
+  type DescField,
+  type DescMessage,
+  isMessage,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import {
   type AgentCapabilities,
@@ -7,9 +15,9 @@ import {
   AgentCardSchema,
   AgentExtensionSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AgentCardInput } from "../agent/card-input.js";
+import type { AgentCardInput } from "../agent/agent.js";
+import { unknownNames } from "../core/describe.js";
 import { ConfigurationError } from "./faults.js";
-import { readInput } from "./input.js";
 import { missingFields } from "./required.js";
 import { valueFaults } from "./rules.js";
 
@@ -23,7 +31,7 @@ export interface ServerCapabilities {
 }
 
 /** A card with everything that is wrong with it. */
-export interface CheckedCard {
+interface CheckedCard {
   readonly card: AgentCard;
   /** Empty when the card may be served. */
   readonly faults: readonly string[];
@@ -86,4 +94,62 @@ function fill(capabilities: AgentCapabilities, wired: ServerCapabilities): void 
   for (const extension of wired.extensions) {
     if (!declared.has(extension.uri ?? "")) capabilities.extensions.push(create(AgentExtensionSchema, extension));
   }
+}
+
+/**
+ * What an author wrote as a card, in the shape of protobuf's own objects. A member of a one-of may be written as the
+ * specification's JSON has it: `{ httpAuthSecurityScheme: { scheme: "bearer" } }`. Fields that the contract does not know go
+ * to `faults`, as sentences that begin with their place.
+ */
+function readInput(desc: DescMessage, input: unknown, faults: string[], place = ""): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input) || isMessage(input)) return input;
+  // Values of the author's own, such as the parameters of an extension.
+  if (desc.typeName.startsWith("google.protobuf.")) return input;
+  const read: Record<string, unknown> = {};
+  const unknown: string[] = [];
+  // The name that each one-of was written under.
+  const written = new Map<string, string>();
+  for (const [name, value] of Object.entries(input)) {
+    const at = place === "" ? name : `${place}.${name}`;
+    const field = desc.fields.find(({ localName }) => localName === name);
+    const oneof = desc.oneofs.find(({ localName }) => localName === name);
+    const group = (oneof ?? field?.oneof)?.localName;
+    if (group !== undefined) {
+      // Absent and undefined are the same here.
+      if (value === undefined) continue;
+      const other = written.get(group);
+      if (other !== undefined) faults.push(`${place} has ${other} and ${name}: give one of them`);
+      written.set(group, name);
+    }
+    if (oneof !== undefined) read[name] = readMember(desc, value, faults, place);
+    else if (field?.oneof !== undefined) {
+      read[field.oneof.localName] = { case: name, value: readField(field, value, faults, at) };
+    } else if (field !== undefined) read[name] = readField(field, value, faults, at);
+    else if (!name.startsWith("$")) unknown.push(name);
+  }
+  const known = desc.fields.map(({ localName }) => localName);
+  faults.push(...unknownNames(place === "" ? "" : `${place}.`, unknown, known));
+  return read;
+}
+
+/** A one-of as protobuf's objects have it: `{ case, value }`. */
+function readMember(desc: DescMessage, given: unknown, faults: string[], place: string): unknown {
+  const { case: name, value } = (given ?? {}) as { case?: unknown; value?: unknown };
+  const field = desc.fields.find(({ localName }) => localName === name);
+  if (field === undefined) return given;
+  return { case: name, value: readField(field, value, faults, `${place}.${field.localName}`) };
+}
+
+function readField(field: DescField, value: unknown, faults: string[], at: string): unknown {
+  const { message } = field;
+  if (message === undefined || typeof value !== "object" || value === null) return value;
+  if (field.fieldKind === "list") {
+    if (!Array.isArray(value)) return value;
+    return value.map((each, i) => readInput(message, each, faults, `${at}[${i}]`));
+  }
+  if (field.fieldKind === "map") {
+    const entries = Object.entries(value).map(([key, each]) => [key, readInput(message, each, faults, `${at}.${key}`)]);
+    return Object.fromEntries(entries);
+  }
+  return readInput(message, value, faults, at);
 }

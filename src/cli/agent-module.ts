@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Agent } from "../agent/agent.js";
 import { nearest } from "../core/describe.js";
@@ -7,11 +8,10 @@ import { optionTable } from "../server/option-table.js";
 import type { UncheckedOptions } from "../server/options.js";
 import { noteEndWhileLoading } from "./exit.js";
 import { describeImportError } from "./import-error.js";
-import { prepareTypeScript } from "./typescript.js";
 import { UsageError } from "./usage-error.js";
 
 /** What a module provides for a server. */
-export interface AgentModule {
+interface AgentModule {
   /** Its agents and options. */
   readonly options: Partial<UncheckedOptions>;
   /** Exports that look like typing mistakes, as sentences. */
@@ -115,4 +115,44 @@ function warningsIn(path: string, exports: Record<string, unknown>): string[] {
     const near = known.includes(name) || name.length < 5 ? undefined : nearest(name, known);
     return near === undefined ? [] : [`${path} exports ${name}, which is not an option: did you mean ${near}?`];
   });
+}
+
+/**
+ * Makes it possible to import a module in TypeScript with `tsx`, if the module's project or the current directory has it. Without it
+ * Node.js 22.18 and later import TypeScript by themselves, but not `./other.ts` as `./other.js`.
+ *
+ * @throws UsageError that says what to do, where neither works.
+ */
+async function prepareTypeScript(path: string, file: string): Promise<void> {
+  // A loader that was given to Node.js can load TypeScript too.
+  const hasLoader = process.execArgv.some((argument) => /^--(import|loader|experimental-loader)\b/.test(argument));
+  if (hasLoader || process.env.NODE_OPTIONS?.includes("tsx") === true) return;
+  const tsx = tsxFor([file, join(process.cwd(), "module.js")]);
+  if (tsx === undefined) {
+    if ((process.features as { typescript?: unknown }).typescript) return;
+    throw new UsageError(
+      `${path} is TypeScript, which Node.js ${process.versions.node} does not run by itself: ` +
+        "use Node.js 22.18 or later, or install tsx beside it (npm install --save-dev tsx)",
+    );
+  }
+  const { register } = (await import(pathToFileURL(tsx).href)) as { register(): unknown };
+  register();
+}
+
+/** The file of tsx for `import`; `require` would find another one. */
+function tsxFor(places: readonly string[]): string | undefined {
+  for (const place of places) {
+    try {
+      const manifest = createRequire(place).resolve("tsx/package.json");
+      const { exports } = JSON.parse(readFileSync(manifest, "utf8")) as TsxManifest;
+      return join(dirname(manifest), exports["./esm/api"].import.default);
+    } catch {
+      // Try the next place.
+    }
+  }
+  return undefined;
+}
+
+interface TsxManifest {
+  readonly exports: { readonly "./esm/api": { readonly import: { readonly default: string } } };
 }

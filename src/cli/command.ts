@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
+import { ConfigurationError } from "../card/faults.js";
+import { StoreError } from "../store/task-store.js";
 import { addCard } from "./card.js";
-import { exit } from "./exit.js";
+import { exit, RESTART_CODE } from "./exit.js";
 import { noteLostOutput } from "./lost-output.js";
 import { addPush } from "./push.js";
-import { outcomeOf } from "./report.js";
 import { addServe } from "./serve.js";
+import { UsageError } from "./usage-error.js";
 
 // The built file is in dist/src/chunks, the source in src/cli.
 const depth = import.meta.url.endsWith(".ts") ? "../.." : "../../..";
@@ -37,4 +39,24 @@ try {
   const { exitCode, text } = outcomeOf(error);
   if (text !== "") process.stderr.write(text);
   exit(exitCode);
+}
+
+/** How a command ended. */
+export interface Outcome {
+  /** 0: done. 2: a mistake that the user can correct. 75: a fault that may pass, so start again. 1: any other error. */
+  readonly exitCode: 0 | 1 | 2 | typeof RESTART_CODE;
+  /** What to print, if it was not printed yet. */
+  readonly text: string;
+}
+
+/** Turns an expected error into one line; an unexpected one keeps its stack trace. */
+export function outcomeOf(error: unknown): Outcome {
+  // commander has printed its own message already.
+  if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, text: "" };
+  const expected = error instanceof UsageError || error instanceof ConfigurationError || error instanceof StoreError;
+  const passing = error instanceof StoreError && error.kind === "unavailable";
+  if (expected)
+    return { exitCode: passing ? RESTART_CODE : 2, text: `parley: ${error.message.replaceAll(/\s*\n\s*/g, " ")}\n` };
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { exitCode: 1, text: `parley: unexpected error: ${text}\n` };
 }

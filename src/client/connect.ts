@@ -1,8 +1,7 @@
 import type { Client, Interceptor, Transport } from "@connectrpc/connect";
 import type { A2AService, AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
-import { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/extension-names.js";
-import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
+import { EXTENSIONS_PARAMETER, IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/service-params.js";
 import { callsOver } from "./calls/calls.js";
 import { AskedQuestions, type ClientCore } from "./calls/core.js";
 import { guessingTransport } from "./calls/guess.js";

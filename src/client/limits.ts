@@ -1,6 +1,6 @@
 import { unknownNames } from "../core/describe.js";
 import { invalid, type Violation } from "../core/error.js";
-import { MAX_TIMEOUT_MS } from "../wire/timeout.js";
+import { MAX_TIMEOUT_MS } from "../wire/service-params.js";
 
 /** Limits of a client: sizes, counts and times that servers determine. All are whole numbers. */
 export interface ClientLimits {

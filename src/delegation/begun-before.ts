@@ -1,6 +1,6 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { RemoteOptions } from "../agent/delegation.js";
-import { IDEMPOTENCY_EXTENSION } from "../wire/extension-names.js";
+import { IDEMPOTENCY_EXTENSION } from "../wire/service-params.js";
 import type { RemoteCallOptions, SubTaskClient } from "./client.js";
 
 /** Tasks in one answer; what servers give at most (specification 3.1.4). */

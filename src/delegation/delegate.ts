@@ -10,15 +10,12 @@ import { isInterrupted, isTerminal } from "../task/state.js";
 import { answeringPosition } from "./answers.js";
 import { begunBefore } from "./begun-before.js";
 import type { SubTaskClient, SubTaskMessage } from "./client.js";
-import { inputOf } from "./input.js";
 import type { DelegationJob } from "./job.js";
-import { type Relayed, type RelayPlace, relayedOf } from "./marks.js";
-import { type SendNames, sendNames } from "./names.js";
+import { type Relayed, type RelayPlace, relayedOf, type SendNames, sendNames } from "./marks.js";
 import { originOf } from "./origin.js";
 import { patiently } from "./patiently.js";
-import { contentOf, Relay, statusId } from "./relay.js";
+import { contentOf, inputOf, Relay, statusId, subTaskOf } from "./relay.js";
 import { SubTaskStop } from "./stop.js";
-import { subTaskOf } from "./sub-task.js";
 
 /** Hands a sub-task to another agent and relays it. See `Turn.delegate`. */
 export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent, SubTask, undefined> {

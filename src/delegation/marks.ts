@@ -1,5 +1,7 @@
-import { type Artifact, type Part, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Artifact, type Message, type Part, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { isSend, type RelayedEvent, type RelayMark } from "../agent/delegation.js";
+import type { TurnRequest } from "../agent/turn-request.js";
+import { hexOf } from "../core/bytes.js";
 import { isInterrupted } from "../task/state.js";
 
 /** Which delegation of which task, and in which turn of it. */
@@ -80,4 +82,23 @@ function idThere({ artifactId }: Artifact, prefix: string): string | undefined {
 /** What the ids of its artifacts begin with: no two delegations of a task share one, as names have no slash. */
 export function artifactPrefix({ origin, delegation }: RelayPlace): string {
   return `${origin}.${delegation}/`;
+}
+
+/** The names of one send to another agent: the same whenever its turn runs again, and of no other send. */
+export interface SendNames {
+  /** The idempotency key. */
+  readonly key: string;
+  /** The id of the message. */
+  readonly messageId: string;
+}
+
+/** Of the message whose turn sends it, in its task, and the delegation. Hashed: the other agent learns no id of ours. */
+export async function sendNames(
+  { message, keptAs }: TurnRequest,
+  { delegation, origin }: RelayPlace,
+  { messageId }: Pick<Message, "messageId"> = message,
+): Promise<SendNames> {
+  const names = JSON.stringify([keptAs ?? message.taskId, messageId, origin, delegation]);
+  const hash = hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(names))));
+  return { key: `parley-delegation-${hash.slice(0, 32)}`, messageId: `parley-${hash.slice(32)}` };
 }

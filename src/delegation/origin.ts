@@ -4,11 +4,10 @@ import type { RelayMark } from "../agent/delegation.js";
 import { messageOf } from "../client/calls/message-input.js";
 import { A2AError } from "../core/error.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { inputOf } from "./input.js";
 import type { DelegationJob } from "./job.js";
-import { rootOf } from "./marks.js";
-import { sendNames } from "./names.js";
+import { rootOf, sendNames } from "./marks.js";
 import { patiently } from "./patiently.js";
+import { inputOf } from "./relay.js";
 
 /**
  * The message that began a delegation. After a question of another agent it is the one that began all delegations of the turn before. After

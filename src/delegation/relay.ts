@@ -11,10 +11,18 @@ import {
   TaskState,
   type TaskStatus,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Relayed as Marked, type RelayMark, relayMark } from "../agent/delegation.js";
+import {
+  type DelegatedContent,
+  type Relayed as Marked,
+  type RelayMark,
+  relayMark,
+  type SubTask,
+} from "../agent/delegation.js";
 import { type AgentEvent, artifact, type MessageContent, type PartInput, working } from "../agent/event.js";
+import { textOf } from "../agent/message.js";
 import { isInterrupted } from "../task/state.js";
 import { jsonOf } from "../wire/json-value.js";
+import type { SubTaskMessage } from "./client.js";
 import { artifactPrefix, type Relayed, type RelayPlace } from "./marks.js";
 
 /** Parts of one event that are made of a task as it stands, whose artifacts may have any number. */
@@ -253,4 +261,37 @@ function partOf({ content, mediaType, filename, metadata }: Part): PartInput {
       // A part of a kind that this version does not know.
       return { text: "", ...more };
   }
+}
+
+/** The content of a delegation as a message to another agent. */
+export function inputOf(content: DelegatedContent): Omit<SubTaskMessage, "messageId"> {
+  if (typeof content === "string") return { parts: [{ text: content }] };
+  if (Array.isArray(content)) return { parts: content };
+  if (isMessage(content)) return contentOf(content) ?? { parts: [] };
+  return content as MessageContent;
+}
+
+function isMessage(content: DelegatedContent): content is Message {
+  return (
+    (content as Partial<Message>).$typeName === "lf.a2a.v1.Message" && (content as Message).role !== Role.UNSPECIFIED
+  );
+}
+
+/** What became of a sub-task, as its author gets it. */
+export function subTaskOf(
+  agent: string,
+  { task, message }: { readonly task?: Task | undefined; readonly message?: Message | undefined },
+): SubTask {
+  if (task === undefined) {
+    const text = message === undefined ? "" : textOf(message);
+    const state = message === undefined ? TaskState.UNSPECIFIED : TaskState.COMPLETED;
+    return { agent, task: undefined, message, state, text };
+  }
+  const { status, artifacts } = task;
+  const texts = artifacts.map(({ parts }) =>
+    parts.map(({ content }) => (content.case === "text" ? content.value : "")).join(""),
+  );
+  const made = texts.filter((text) => text !== "").join("\n");
+  const said = status?.message === undefined ? "" : textOf(status.message);
+  return { agent, task, message: undefined, state: status?.state ?? TaskState.UNSPECIFIED, text: made || said };
 }

@@ -4,7 +4,7 @@ import { within } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import { DELEGATION_DEPTH } from "../wire/delegation-depth.js";
+import { DELEGATION_DEPTH } from "../wire/service-params.js";
 import { taskBegunBy } from "./begun-before.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteForTurn } from "./job.js";

@@ -1,6 +1,5 @@
 import type * as Jose from "jose";
-import type { IssuerParts } from "./issuer.js";
-import { IssuerDocument } from "./issuer-document.js";
+import { IssuerDocument, type IssuerParts } from "./issuer.js";
 
 /** A set of public keys (RFC 7517, 5). */
 export interface JsonWebKeySet {

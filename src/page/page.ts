@@ -3,7 +3,6 @@ import { type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { commandOf, credentialHeader, shownCredentials, titleOf } from "./command.js";
-import { Html, html, isLink } from "./html.js";
 import { script } from "./script.js";
 import { style } from "./style.js";
 
@@ -121,4 +120,39 @@ function cardOf({ card, base }: PageContent): Html {
   const shown = JSON.stringify(JSON.parse(cardJson(card)), null, 2);
   return html`<section><details><summary>Agent card</summary><p><a href="${base}/.well-known/agent-card.json">As machines read it</a></p>
 <pre tabindex="0" role="region" aria-label="Agent card as JSON">${shown}</pre></details></section>`;
+}
+
+/** Markup that needs no further escaping. */
+class Html {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Value = Html | string | undefined | readonly (Html | string)[];
+
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** An HTML template: values are escaped unless they are `Html`; undefined is empty, lists are joined. */
+export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
+  return new Html(String.raw({ raw: strings }, ...values.map(textOf)));
+}
+
+function textOf(value: Value): string {
+  if (value === undefined) return "";
+  if (value instanceof Html) return value.text;
+  if (typeof value === "string") return value.replace(/[&<>"']/g, (character) => escapes[character] ?? "");
+  return value.map(textOf).join("");
+}
+
+/** An address that may be followed: of the web, or of mail. Anything else, such as `javascript:`, is no link. */
+export function isLink(url: string): boolean {
+  return URL.canParse(url) && ["http:", "https:", "mailto:"].includes(new URL(url).protocol);
 }

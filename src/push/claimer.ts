@@ -2,9 +2,9 @@ import { background } from "../core/async.js";
 import { nextRound } from "../core/event-loop.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, TaskStore } from "../store/task-store.js";
-import type { ForwardClock } from "./forward-clock.js";
-import type { Hosts } from "./hosts.js";
+import type { Hosts } from "./host.js";
 import type { LifeWatch } from "./life-watch.js";
+import type { ForwardClock } from "./timing.js";
 
 /** What comes due one after the other is taken together, so many milliseconds apart at least. */
 const LEAST_WAIT_MS = 20;

@@ -9,17 +9,16 @@ import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-st
 import type { PushDialectOf } from "../version/push.js";
 import type { PushDialect } from "../version/version.js";
 import type { EventFilter } from "./event-filter.js";
-import { asksForSignature, headersFor } from "./headers.js";
 import type { Host } from "./host.js";
 import type { LifeWatch } from "./life-watch.js";
 import type { PastFolds } from "./past-folds.js";
-import type { Pauses } from "./pauses.js";
-import { bodyOf, eventIdOf, taskIdOf } from "./payload.js";
+import { asksForSignature, bodyOf, eventIdOf, headersFor, taskIdOf } from "./payload.js";
 import type { OpenedConfig } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import { TaskBodies } from "./task-bodies.js";
+import type { Pauses } from "./timing.js";
 
 /** Between two records of how far a delivery is, in milliseconds: what was sent since the last one is sent again after a crash. */
 const SAVE_MS = 200;

@@ -7,16 +7,13 @@ import { Claimer, TROUBLE_MS } from "./claimer.js";
 import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter, createTaskFilter } from "./event-filter.js";
-import { ForwardClock } from "./forward-clock.js";
-import type { Admission, Host } from "./host.js";
-import { Hosts } from "./hosts.js";
+import { type Admission, type Host, Hosts, Trials } from "./host.js";
 import { LifeWatch } from "./life-watch.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
 import { PastFolds } from "./past-folds.js";
-import { Pauses } from "./pauses.js";
 import { MissingKeyError } from "./secrets.js";
 import { Settlements } from "./settlements.js";
-import { Trials } from "./trials.js";
+import { ForwardClock, Pauses } from "./timing.js";
 
 /** How often is looked for what no news came of, in milliseconds: on a store that others share, and on one's own. */
 const SHARED_POLL_MS = 1_000;

@@ -1,8 +1,8 @@
 import type { Limits } from "../core/limits.js";
-import { pushRetry } from "./backoff.js";
+import { pushRetry } from "./timing.js";
 
 /** The limits of one host. */
-export type HostLimits = Pick<Limits, "maxDeliveries" | "maxDeliveriesPerHost" | "maxDeliveriesPerHostPerSecond">;
+type HostLimits = Pick<Limits, "maxDeliveries" | "maxDeliveriesPerHost" | "maxDeliveriesPerHostPerSecond">;
 
 /** When a host that fails rests. */
 export const hostRest = {
@@ -19,7 +19,7 @@ export const hostRest = {
 const WAITING_SHARE = 0.375;
 
 /** How many deliveries may wait for one host. */
-export function mostWaiting({ maxDeliveries, maxDeliveriesPerHost }: HostLimits): number {
+function mostWaiting({ maxDeliveries, maxDeliveriesPerHost }: HostLimits): number {
   return Math.max(maxDeliveriesPerHost, Math.floor(WAITING_SHARE * maxDeliveries));
 }
 
@@ -30,7 +30,7 @@ const LEAST_OFF_MS = 50;
 const SAMPLE_SHARE = 0.1;
 
 /** What is left for hosts that have taken nothing yet. */
-export interface TrialRoom {
+interface TrialRoom {
   readonly canTry: boolean;
   readonly canWait: boolean;
 }
@@ -196,5 +196,92 @@ export class Host<T> {
     const gapMs = Math.max(1_000 / maxDeliveriesPerHostPerSecond, this.#answerMs / maxDeliveriesPerHost);
     this.#reservedUntil = Math.max(this.#reservedUntil, now + LEAST_OFF_MS) + gapMs;
     return this.#reservedUntil - now;
+  }
+}
+
+/** Hosts that are remembered; of more, those that have failed the longest ago are forgotten first. */
+const MAX_HOSTS = 10_000;
+
+/** The hosts that receive notifications, as far as there is something to remember of them. */
+export class Hosts<T> {
+  readonly #limits: HostLimits;
+  readonly #hosts = new Map<string, Host<T>>();
+
+  constructor(limits: HostLimits) {
+    this.#limits = limits;
+  }
+
+  /** A host by its key. */
+  get(key: string, now: number): Host<T> {
+    const known = this.#hosts.get(key);
+    if (known !== undefined) return known;
+    if (this.#hosts.size >= MAX_HOSTS) this.#forget(now);
+    const host = new Host<T>(key, this.#limits);
+    this.#hosts.set(key, host);
+    return host;
+  }
+
+  /** How many more may be claimed for each that is busy, and for each of the others. */
+  rooms(): { readonly of: ReadonlyMap<string, number>; readonly others: number } {
+    const of = new Map<string, number>();
+    for (const [key, { room }] of this.#hosts) if (room !== undefined) of.set(key, room);
+    return { of, others: this.#limits.maxDeliveriesPerHost + mostWaiting(this.#limits) };
+  }
+
+  /** All of which something is known. */
+  all(): Host<T>[] {
+    return [...this.#hosts.values()];
+  }
+
+  #forget(now: number): void {
+    for (const [key, host] of this.#hosts) if (host.isForgettable(now)) this.#hosts.delete(key);
+    for (const [key, host] of this.#hosts) {
+      if (this.#hosts.size < MAX_HOSTS) return;
+      if (host.working === 0 && host.waiting.length === 0) this.#hosts.delete(key);
+    }
+  }
+}
+
+/** The share of all places that deliveries to hosts may have that are not proven. */
+const SHARE = 2;
+
+/** The share of those that one owner may have, where owners have names. */
+const SHARE_OF_OWNER = 4;
+
+/**
+ * Counts the deliveries to hosts that have taken nothing yet. They have a part of the places, and each owner a part of that: hosts that
+ * stall keep notifications neither from those that do not, nor from new ones of other owners.
+ */
+export class Trials {
+  readonly #max: number;
+  readonly #maxOfOwner: number;
+  readonly #byOwner = new Map<string, number>();
+  #count = 0;
+
+  /** @param places deliveries at once */
+  constructor(places: number) {
+    this.#max = Math.max(1, Math.floor(places / SHARE));
+    this.#maxOfOwner = Math.max(1, Math.floor(this.#max / SHARE_OF_OWNER));
+  }
+
+  /** Whether there is room for one more of this owner; callers without a name are not told apart. */
+  hasRoom(owner: string): boolean {
+    if (this.#count >= this.#max) return false;
+    return owner === "" || (this.#byOwner.get(owner) ?? 0) < this.#maxOfOwner;
+  }
+
+  /** Notes one. @returns ends it, once */
+  begin(owner: string): () => void {
+    this.#count++;
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#count--;
+      const left = (this.#byOwner.get(owner) ?? 1) - 1;
+      if (left > 0) this.#byOwner.set(owner, left);
+      else this.#byOwner.delete(owner);
+    };
   }
 }

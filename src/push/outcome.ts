@@ -1,7 +1,7 @@
 import type { Limits } from "../core/limits.js";
 import type { ClaimedDelivery, DeliveryOutcome } from "../store/task-store.js";
-import { backoffMs } from "./backoff.js";
 import type { Delivery, Ending } from "./delivery.js";
+import { backoffMs } from "./timing.js";
 
 /** A configuration whose key is missing is looked at again after this time, in milliseconds. */
 export const UNREADABLE_MS = 300_000;

@@ -1,9 +1,14 @@
 import { hash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  type StreamResponse,
+  StreamResponseSchema,
+  type TaskPushNotificationConfig,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { PushConfigKey } from "../store/task-store.js";
 import { responseOf } from "../task/entry.js";
+import type { PushDialect } from "../version/version.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { cachedText, cacheForms } from "../wire/serialization-cache.js";
 import { pushEventId, pushEventText } from "../wire/webhook.js";
@@ -53,4 +58,22 @@ export function taskIdOf({ event }: LogEntry): string | undefined {
  */
 export function eventIdOf({ taskId, configId }: PushConfigKey, generation: number): string {
   return pushEventId(hash("sha256", pushEventText(taskId, configId, generation), "base64url"));
+}
+
+/** Says whether the receiver wants posts to be signed in place of credentials. */
+export function asksForSignature(config: TaskPushNotificationConfig, dialect: PushDialect | undefined): boolean {
+  return dialect?.isSigned?.(config) === true;
+}
+
+/** Headers that are the same in all notifications of a configuration: names and values by turns. */
+export function headersFor(config: TaskPushNotificationConfig, dialect: PushDialect | undefined): string[] {
+  const { token, authentication } = config;
+  const headers = ["content-type", dialect?.mediaType ?? "application/a2a+json"];
+  const { scheme = "", credentials = "" } = authentication ?? {};
+  // A scheme alone authenticates nothing.
+  if (scheme !== "" && credentials !== "" && !asksForSignature(config, dialect)) {
+    headers.push("authorization", `${scheme} ${credentials}`);
+  }
+  if (token !== "") headers.push("x-a2a-notification-token", token);
+  return headers;
 }

@@ -1,5 +1,5 @@
 import type { DeliveryOutcome, DeliveryProgress, TaskStore } from "../store/task-store.js";
-import { Pauses } from "./pauses.js";
+import { Pauses } from "./timing.js";
 
 /** How a claim ends, as the store is asked. */
 export type Settlement = DeliveryProgress & { readonly outcome: DeliveryOutcome };

@@ -1,5 +1,6 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
+import { type Audit, auditEventOf } from "../audit/audit.js";
 import { type BelowTenants, belowTenants, optionsBelowTenants } from "../binding/below-tenants.js";
 import type { BindingOptions, HttpBinding } from "../binding/binding.js";
 import { type ConnectBinding, createConnectBinding } from "../binding/connect/binding.js";
@@ -11,6 +12,9 @@ import type { ConnectRemote } from "../delegation/remotes.js";
 import { createCors } from "../http/cors.js";
 import type { Dispatch, StaticRoute } from "../http/dispatch.js";
 import { createHostCheck } from "../http/hosts.js";
+import type { HttpRequest } from "../http/request.js";
+import type { HttpResponse, Refusal } from "../http/response.js";
+import type { RefusalLog } from "../service/interceptors/access-log.js";
 import { createCardRoute, createKeysRoute } from "./card-route.js";
 import { createDispatch, type DispatchOptions } from "./dispatch.js";
 import type { Settings } from "./options.js";
@@ -18,11 +22,9 @@ import { createPageRoute } from "./page-route.js";
 import type { Proxies } from "./proxies.js";
 import type { PublicAddress } from "./public-address.js";
 import type { publicKeysOf } from "./public-keys.js";
-import { publicTenants } from "./public-tenants.js";
-import type { PushModules } from "./push-modules.js";
-import { refusalAudit, withRefusals } from "./refusals.js";
+import { publicTenants, takenTenants } from "./public-tenants.js";
+import type { PushModules } from "./push-delivery.js";
 import { createResourceRoute } from "./resource-route.js";
-import { takenTenants } from "./versions-to-name.js";
 
 /** What differs between runtimes. */
 export interface RuntimeParts {
@@ -134,4 +136,41 @@ function keyHeaders({ agents }: Settings): string[] {
   return schemes.flatMap((scheme) =>
     scheme.case === "apiKeySecurityScheme" && scheme.value.location === "header" ? [scheme.value.name] : [],
   );
+}
+
+/**
+ * Logs what a dispatch answers to requests that were refused before they were a call. It stands around the dispatch only where
+ * there is an access log.
+ */
+function withRefusals(dispatch: Dispatch, log: RefusalLog): Dispatch {
+  const watched = (
+    request: HttpRequest,
+    answer: (request: HttpRequest) => HttpResponse | Promise<HttpResponse> | undefined,
+  ) => {
+    const began = performance.now();
+    const note = (response: HttpResponse): HttpResponse => {
+      const { refusals = [], status } = response;
+      const line = ({ binding, method, reason }: Refusal): void => {
+        const ms = Math.round(performance.now() - began);
+        log({ binding, method, code: reason, status, ms, path: request.target.path, from: request });
+      };
+      for (const refusal of refusals) line(refusal);
+      response.laterRefusals?.(line);
+      return response;
+    };
+    const answered = answer(request);
+    return answered instanceof Promise ? answered.then(note) : answered && note(answered);
+  };
+  return {
+    answer: (request) => watched(request, dispatch.answer),
+    notFound: (request) => watched(request, dispatch.notFound) as HttpResponse | Promise<HttpResponse>,
+  };
+}
+
+/** Tells the audit log of what was refused before it was a call. */
+function refusalAudit(audit: Audit, { addressOf }: Pick<Proxies, "addressOf">): NonNullable<Dispatch["refused"]> {
+  return (request, { binding, method, reason, limit }) => {
+    const event = reason === undefined ? undefined : auditEventOf(reason);
+    if (event !== undefined) audit.record({ event, address: addressOf(request), binding, method, reason, limit });
+  };
 }

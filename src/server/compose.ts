@@ -6,7 +6,7 @@ import type { Call } from "../core/call.js";
 import { RemoteCalls } from "../delegation/calls.js";
 import { createEngine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
-import type { RequestOrigin } from "../http/request-origin.js";
+import type { RequestOrigin } from "../http/forwarded.js";
 import type { PushControl } from "../push/control.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, refusalLog } from "../service/interceptors/access-log.js";
@@ -20,8 +20,7 @@ import type { Settings } from "./options.js";
 import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 import { publicKeysOf, pushSignerOf } from "./public-keys.js";
-import { pushConfigurationsOf } from "./push-configurations.js";
-import { PushDelivery } from "./push-delivery.js";
+import { PushDelivery, pushConfigurationsOf } from "./push-delivery.js";
 import { resourceMetadataUrl } from "./resource-route.js";
 
 /** The parts of a server that are the same in every runtime, connected. */

@@ -12,7 +12,6 @@ import { type Listener, listen } from "../http/node/listen.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import type { PushControl } from "../push/control.js";
 import type { Versions } from "../version/versions.js";
-import { cannotListen } from "./cannot-listen.js";
 import { composeNode, type NodeComponents } from "./compose-node.js";
 import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
@@ -278,4 +277,18 @@ function serverOf(
 /** @throws when the work takes longer. */
 async function inTime(work: Promise<void>, ms: number): Promise<void> {
   if (!(await within(ms, work))) throw new Error(`The server could not end within ${ms} ms: something hangs.`);
+}
+
+/** The error of a port that could not be opened, with the usual reasons in words. */
+export function cannotListen(
+  error: NodeJS.ErrnoException,
+  { host, port, option }: { host: string; port: number; option: string },
+): ConfigurationError {
+  const known: Record<string, string> = {
+    EADDRINUSE: `port ${port} on ${host} is already in use; choose another one with ${option}`,
+    EACCES: `port ${port} on ${host} needs permissions that this process does not have`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine`,
+    ENOTFOUND: `the host ${host} is not known`,
+  };
+  return new ConfigurationError("Cannot listen", [known[error.code ?? ""] ?? error.message], error);
 }

@@ -2,7 +2,7 @@ import { cardSigningFaults } from "../card/signing/faults.js";
 import { unknownNames } from "../core/describe.js";
 import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
 import { servedVersions } from "../version/versions.js";
-import * as checks from "./option-checks.js";
+import * as checks from "./option-kinds.js";
 import {
   choice,
   codeOnly,

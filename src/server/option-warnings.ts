@@ -1,10 +1,9 @@
-import { sharedNameWarnings } from "../auth/owner-names.js";
-import { namingSchemes } from "../auth/security.js";
+import { namingSchemes, sharedNameWarnings } from "../auth/security.js";
 import type { AgentRegistration } from "../card/agents.js";
 import { isLoopback } from "../http/hosts.js";
 import type { Settings } from "./options.js";
+import { takenTenants } from "./public-tenants.js";
 import { tlsWarnings } from "./tls.js";
-import { takenTenants } from "./versions-to-name.js";
 
 /** What is allowed, but probably a mistake. */
 export function warningsOf(settings: Settings, listens: boolean): string[] {

@@ -1,7 +1,6 @@
 import type { Call } from "../core/call.js";
-import { type Forwarded, forwardedBy, type ProxyHeaders } from "../http/forwarded.js";
+import { type Forwarded, forwardedBy, type ProxyHeaders, type RequestOrigin, type Trust } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
-import type { RequestOrigin, Trust } from "../http/request-origin.js";
 import type { Interceptor } from "../service/invoke.js";
 
 /** The information of trusted proxies about calls. */

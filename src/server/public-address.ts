@@ -1,8 +1,14 @@
 import { isIPv6 } from "node:net";
 import type { AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Endpoints, interfacesOf, nativeInterfacesOf } from "../card/interfaces.js";
-import { type Forwarded, forwardedBy, type ProxyHeaders } from "../http/forwarded.js";
-import { hostOf, type RequestOrigin, type Trust } from "../http/request-origin.js";
+import {
+  type Forwarded,
+  forwardedBy,
+  hostOf,
+  type ProxyHeaders,
+  type RequestOrigin,
+  type Trust,
+} from "../http/forwarded.js";
 import type { Versions } from "../version/versions.js";
 
 /** A port that was opened. */

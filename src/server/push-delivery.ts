@@ -1,4 +1,5 @@
 import type { Engine } from "../engine/engine.js";
+import { PushConfigurations, type WebhookCheck } from "../push/configurations.js";
 import { createPushControl, type PushControl } from "../push/control.js";
 import type { Dispatcher } from "../push/dispatcher.js";
 import type { FarTimes } from "../push/far-times.js";
@@ -8,10 +9,9 @@ import type { PushSigner } from "../push/signature/signer.js";
 import { pushDialects } from "../version/push.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
-import type { PushModules } from "./push-modules.js";
 
 /** What deliveries are made with. */
-export interface PushParts {
+interface PushParts {
   readonly engine: Engine;
   readonly signer: () => Promise<PushSigner>;
   readonly modules: PushModules;
@@ -85,3 +85,37 @@ export class PushDelivery {
     this.#dispatcher?.abandon();
   }
 }
+
+/** What makes and reads push notification configurations; undefined where no notifications are sent. */
+export function pushConfigurationsOf(
+  { push, limits }: Settings,
+  modules: PushModules | undefined,
+): PushConfigurations | undefined {
+  if (push === undefined || modules === undefined) return undefined;
+  let made: Promise<WebhookCheck> | undefined;
+  const make = async (): Promise<WebhookCheck> => {
+    const { TargetGuard } = await modules.guard();
+    return new TargetGuard(push);
+  };
+  const guard = (): Promise<WebhookCheck> => {
+    made ??= make();
+    return made;
+  };
+  return new PushConfigurations({ vault: new ConfigVault(push.encryptionKeys ?? []), guard, limits });
+}
+
+/**
+ * What of push notifications needs Node.js, and libraries of its own: loaded by a server that sends them, and by no other. Runtimes
+ * without Node.js have none of it.
+ */
+export interface PushModules {
+  guard(): Promise<typeof import("../push/target/guard.js")>;
+  dispatcher(): Promise<typeof import("../push/start.js")>;
+  rotation(): Promise<typeof import("../push/rotation.js")>;
+}
+
+export const pushModules: PushModules = {
+  guard: () => import("../push/target/guard.js"),
+  dispatcher: () => import("../push/start.js"),
+  rotation: () => import("../push/rotation.js"),
+};

@@ -5,13 +5,12 @@ import { ConfigurationError } from "../card/faults.js";
 import { unknownNames } from "../core/describe.js";
 import { defaultLimitsOf, type Limits } from "../core/limits.js";
 import { guardedLogger, silentLogger } from "../core/log.js";
+import type { Trust } from "../http/forwarded.js";
 import { type HostRules, isLoopback } from "../http/hosts.js";
-import type { Trust } from "../http/request-origin.js";
 import type { PushOptions } from "../push/options.js";
 import { idempotencyExtension } from "../service/idempotency.js";
 import { resumeExtension } from "../service/resume.js";
 import { previews, servedVersions, type Versions } from "../version/versions.js";
-import { heapLimit } from "./heap-limit.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 import { risksOf, warningsOf } from "./option-warnings.js";
 import type { Settings, UncheckedOptions } from "./options.js";
@@ -200,4 +199,11 @@ function corsOf(origins: boolean | readonly string[]): Settings["cors"] {
   if (typeof origins === "boolean") return origins || undefined;
   if (origins.includes("*")) return true;
   return origins.length === 0 ? undefined : origins;
+}
+
+/** The most that the heap of this process may have, in bytes; Infinity where the runtime does not say. */
+function heapLimit(): number {
+  const v8 = globalThis.process?.getBuiltinModule?.("node:v8");
+  const bytes = v8?.getHeapStatistics?.().heap_size_limit ?? 0;
+  return bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
 }

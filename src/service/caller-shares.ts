@@ -2,7 +2,7 @@ import type { Call } from "../core/call.js";
 import { sourceOf } from "../core/net.js";
 
 /** What one caller has open. */
-export class CallerShare {
+class CallerShare {
   calls = 0;
   streams = 0;
 }
@@ -48,4 +48,13 @@ export class CallerShares {
 /** Those with something open, and the one that is new, in a table of their own. */
 function withOpen(shares: ReadonlyMap<string, CallerShare>, added: CallerShare): Map<string, CallerShare> {
   return new Map([...shares].filter(([, share]) => share === added || share.calls > 0 || share.streams > 0));
+}
+
+/**
+ * Whom a call counts for: the owner where the caller is authenticated, otherwise the address (of IPv6 the network of 64 bits).
+ * Undefined where neither is known, so that callers cannot be told apart.
+ */
+export function callerKeyOf({ caller, peer }: Call): string | undefined {
+  if (caller.authenticated) return `owner ${caller.owner}`;
+  return peer.address === "" ? undefined : `address ${sourceOf(peer.address)}`;
 }

@@ -3,7 +3,7 @@ import type { Call } from "../core/call.js";
 import { A2AError, limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { type Weight, weightOf } from "../wire/marks.js";
-import { callerKeyOf } from "./caller-key.js";
+import { callerKeyOf } from "./caller-shares.js";
 
 /** Releases what was acquired. Calling it again does nothing. */
 export type Release = () => void;

@@ -3,9 +3,9 @@ import type { AgentExtensionSchema, StreamResponse, Task } from "../../gen/lf/a2
 import type { Call, NumberInField } from "../core/call.js";
 import { invalid } from "../core/error.js";
 import { eventResponse } from "../task/entry.js";
-import { resumeParameters as parameters, RESUME_EXTENSION } from "../wire/extension-names.js";
 import { carry, generationOf, mark, weightOf } from "../wire/marks.js";
 import { sharedCopy } from "../wire/serialization-cache.js";
+import { resumeParameters as parameters, RESUME_EXTENSION } from "../wire/service-params.js";
 
 /** The extension as the card declares it. */
 export const resumeExtension: MessageInitShape<typeof AgentExtensionSchema> = {

@@ -1,4 +1,5 @@
 import type { Message as AnyMessage, DescMessage, JsonValue, MessageShape } from "@bufbuild/protobuf";
+import type { Value } from "@bufbuild/protobuf/wkt";
 import {
   AuthenticationInfoSchema,
   CancelTaskRequestSchema,
@@ -17,11 +18,11 @@ import {
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../core/limits.js";
+import { REQUEST_JSON_LEVELS } from "../core/nesting.js";
 import { MAX_PUSH_URL_LENGTH } from "../push/options.js";
-import { jsonFault, valueFault } from "./json-values.js";
 
 /** Called for every violation; the field is a path that begins in the message that is checked. */
-export type Report = (field: string, description: string) => void;
+type Report = (field: string, description: string) => void;
 
 /** Reports what is wrong with the values of one message, beyond missing fields. A valid message costs no allocation. */
 export type Rule = (message: AnyMessage, report: Report) => void;
@@ -172,4 +173,57 @@ function role(value: Role, report: Report): void {
 function pageSize(value: number | undefined, report: Report): void {
   const { min, max } = pageSizes;
   if (value !== undefined && (value < min || value > max)) report("pageSize", `must be from ${min} to ${max}`);
+}
+
+/**
+ * Binary requests can carry values that JSON cannot express: numbers that are not finite, values without a kind, and
+ * nesting deeper than a stored entry allows. Every binding refuses them (specification 5.1).
+ */
+
+const tooDeep = `is nested more than ${REQUEST_JSON_LEVELS} levels deep`;
+const notFinite = "has a number that is not finite";
+
+/** What is wrong with a `google.protobuf.Value`, or undefined. */
+export function valueFault(value: Value, depth = 0): string | undefined {
+  const { kind } = value;
+  switch (kind.case) {
+    case undefined:
+      return "has a value without a kind";
+    case "numberValue":
+      return Number.isFinite(kind.value) ? undefined : notFinite;
+    case "structValue":
+      return depth >= REQUEST_JSON_LEVELS ? tooDeep : firstInside(kind.value.fields, depth);
+    case "listValue":
+      return depth >= REQUEST_JSON_LEVELS ? tooDeep : firstFault(kind.value.values, depth);
+    default:
+      return undefined;
+  }
+}
+
+function firstInside(fields: Readonly<Record<string, Value>>, depth: number): string | undefined {
+  for (const name in fields) {
+    const fault = valueFault(fields[name] as Value, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function firstFault(values: readonly Value[], depth: number): string | undefined {
+  for (const value of values) {
+    const fault = valueFault(value, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** What is wrong with JSON that came as a `google.protobuf.Struct`, or undefined. */
+export function jsonFault(json: JsonValue | undefined, depth = 0): string | undefined {
+  if (typeof json === "number") return Number.isFinite(json) ? undefined : notFinite;
+  if (typeof json !== "object" || json === null) return undefined;
+  if (depth >= REQUEST_JSON_LEVELS) return tooDeep;
+  for (const inner of Object.values(json)) {
+    const fault = jsonFault(inner, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }

@@ -2,7 +2,7 @@ import type { Call } from "../core/call.js";
 import { limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { TransientMap } from "../core/maps.js";
-import { callerKeyOf } from "./caller-key.js";
+import { callerKeyOf } from "./caller-shares.js";
 
 /** The subscriptions of one task. */
 class Subscribers {

@@ -1,4 +1,4 @@
-import type { DeliveryOutcome } from "./push-store.js";
+import type { ClaimDeliveries, DeliveryOutcome } from "./push-store.js";
 
 /** How far the deliveries of a configuration are. Never changed: replaced. Times are milliseconds since the epoch. */
 export interface Delivery {
@@ -62,4 +62,102 @@ export function redriven({ position }: Delivery, now: number): Delivery {
 /** Whether it counts for the limit of its owner: what is idle when its task is over will never be due again. */
 export function counts(state: DeliveryState, finished: boolean): boolean {
   return !finished || state !== IDLE;
+}
+
+/** What is due, as far as claims go. */
+interface Claimable {
+  readonly target: string;
+}
+
+/** Where what is due is looked for. What was taken is not found again. */
+export interface DueSource<T extends Claimable> {
+  /** What is due the longest. */
+  first(limit: number): readonly T[];
+  /** The same of one target. */
+  of(target: string, limit: number): readonly T[];
+  /** A target that something is or will be due of: the next one, or the first one. */
+  targetAfter(target: string | undefined): string | undefined;
+  take(due: T): void;
+}
+
+/** Targets that one claim looks at in their turn: more have theirs in the next one. */
+const MOST_TARGETS = 256;
+
+/** The part of a claim that one target has in its turn, while others come behind it. */
+const TURN_SHARE = 8;
+
+/**
+ * Which of what is due is claimed: all of it where it is not more than asked for; otherwise half of it is what is due the longest, and half has
+ * targets take turns, so that a target with very much to deliver keeps others from theirs neither by its age nor by its number.
+ */
+export class FairClaims {
+  /** The last target that had its turn. */
+  #turn: string | undefined;
+  #isOdd = false;
+
+  /** @returns how many were taken */
+  claim<T extends Claimable>(source: DueSource<T>, { limit, room }: Pick<ClaimDeliveries, "limit" | "room">): number {
+    const taking = new Taking(source, limit, room);
+    const first = source.first(limit + 1);
+    if (first.length <= limit) {
+      taking.some(first, limit);
+      return taking.count;
+    }
+    // One alone goes to the oldest and to a turn by turns.
+    this.#isOdd = !this.#isOdd;
+    taking.some(first, (limit + Number(this.#isOdd)) >> 1);
+    const targets = new Set<string>();
+    const most = Math.ceil((limit - taking.count) / TURN_SHARE);
+    while (targets.size < MOST_TARGETS && !taking.isFull) {
+      const target = source.targetAfter(this.#turn) ?? source.targetAfter(undefined);
+      if (target === undefined || targets.has(target)) break;
+      targets.add(target);
+      this.#turn = target;
+      taking.of(target, most);
+    }
+    for (const target of targets) taking.of(target, limit);
+    return taking.count;
+  }
+}
+
+/** One claim, as far as it has come. */
+class Taking<T extends Claimable> {
+  readonly #source: DueSource<T>;
+  readonly #limit: number;
+  readonly #room: ClaimDeliveries["room"];
+  readonly #counts = new Map<string, number>();
+  count = 0;
+
+  constructor(source: DueSource<T>, limit: number, room: ClaimDeliveries["room"]) {
+    this.#source = source;
+    this.#limit = limit;
+    this.#room = room;
+  }
+
+  get isFull(): boolean {
+    return this.count >= this.#limit;
+  }
+
+  /** Takes some of these, as far as there is room for them. */
+  some(found: readonly T[], most: number): void {
+    let left = Math.min(most, this.#limit - this.count);
+    for (const due of found) {
+      if (left <= 0) return;
+      if (this.#roomOf(due.target) <= 0) continue;
+      this.#source.take(due);
+      this.#counts.set(due.target, (this.#counts.get(due.target) ?? 0) + 1);
+      this.count++;
+      left--;
+    }
+  }
+
+  of(target: string, most: number): void {
+    const left = Math.min(most, this.#limit - this.count, this.#roomOf(target));
+    if (left > 0) this.some(this.#source.of(target, left), left);
+  }
+
+  #roomOf(target: string): number {
+    if (this.#room === undefined) return this.#limit;
+    return (this.#room.of.get(target) ?? this.#room.others) - (this.#counts.get(target) ?? 0);
+  }
 }

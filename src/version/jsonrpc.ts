@@ -1,11 +1,11 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { A2AError } from "../core/error.js";
+import { isSideEffectFree } from "../wire/field-rules.js";
 import { jsonReader } from "../wire/json-reader.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { errorEnvelope, type RequestId } from "../wire/jsonrpc-envelope.js";
 import { jsonPieces } from "../wire/large/large.js";
 import type { JsonForm } from "../wire/make-form.js";
-import { isSideEffectFree } from "../wire/side-effects.js";
 import { type NamedMethod, namedMethods } from "./calls.js";
 
 /** A method with what reads its params and writes its results. */

@@ -1,6 +1,7 @@
 import { create, type DescField, type DescService, type Message } from "@bufbuild/protobuf";
 import type { A2AError, Reason } from "../core/error.js";
-import { accessTo, type FieldAccess } from "../wire/field-access.js";
+import { restError } from "../wire/error-details.js";
+import { accessTo, type FieldAccess } from "../wire/field-rules.js";
 import type { Leaf } from "../wire/json-leaf.js";
 import { collectingReader } from "../wire/json-reader.js";
 import { jsonWriter } from "../wire/json-writer.js";
@@ -8,7 +9,6 @@ import { jsonPieces } from "../wire/large/large.js";
 import type { JsonForm } from "../wire/make-form.js";
 import { decodeSegment } from "../wire/path-template.js";
 import { queryReader, textLeafOf } from "../wire/query.js";
-import { restError } from "../wire/rest-error.js";
 import { type Route, routesOf } from "../wire/routes.js";
 import { Violations } from "../wire/violations.js";
 

@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Task, TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Reason, StatusCode } from "../core/error.js";
-import { isSideEffectFree } from "../wire/side-effects.js";
+import { isSideEffectFree } from "../wire/field-rules.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";
 import type { RestDialect } from "./rest.js";
 import type { Serve } from "./serve.js";

@@ -1,6 +1,6 @@
 import { create, type DescMessage, type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
-import type { A2AError } from "../core/error.js";
+import { type A2AError, StatusCode, type StatusName } from "../core/error.js";
 
 /** One detail of an error, as every wire packs it in its own way. */
 export interface ErrorDetail {
@@ -34,4 +34,19 @@ export function errorDetails(error: A2AError): JsonObject[] {
     // What is not a google.protobuf.Value is an object.
     ...(toJson(desc, value) as JsonObject),
   }));
+}
+
+const names = new Map(Object.entries(StatusCode).map(([name, code]) => [code, name as StatusName]));
+
+/** The name that goes with a status of HTTP: a path that is not served is not found, as its status says. */
+function restStatusName({ row, code }: A2AError): StatusName {
+  return row.http === 404 ? "NOT_FOUND" : (names.get(code) ?? "UNKNOWN");
+}
+
+/** An error as the body of a REST answer: `google.rpc.Status` in JSON under `error`, with the HTTP status (11.6). */
+export function restError(error: A2AError): string {
+  const { row, message } = error;
+  return JSON.stringify({
+    error: { code: row.http, status: restStatusName(error), message, details: errorDetails(error) },
+  });
 }

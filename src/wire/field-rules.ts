@@ -1,5 +1,18 @@
-import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
-import { Edition, FeatureSet_FieldPresence, isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import {
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  getOption,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import {
+  Edition,
+  FeatureSet_FieldPresence,
+  isWrapperDesc,
+  MethodOptions_IdempotencyLevel,
+} from "@bufbuild/protobuf/wkt";
+import { http } from "../../gen/google/api/annotations_pb.js";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
 
 /** Whether the contract marks the field as REQUIRED (`google.api.field_behavior`, specification 5.7). */
@@ -68,4 +81,65 @@ export function zeroTest(field: DescField): (value: unknown) => boolean {
 function isEmptyObject(value: unknown): boolean {
   for (const _ in value as object) return false;
   return true;
+}
+
+/** Gets and sets one field of any message of its type. */
+export interface FieldAccess {
+  /** The value of a field that is set, else undefined. A field without presence is set when it is not at its default. */
+  readonly get: (message: Message) => unknown;
+  readonly set: (message: Message, value: unknown) => void;
+}
+
+type Fields = Record<string, unknown>;
+const fieldsOf = (message: Message): Fields => message as unknown as Fields;
+
+/** Access to a field, one-of members included. */
+export function accessTo(field: DescField): FieldAccess {
+  const { localName: name, oneof } = field;
+  if (oneof !== undefined) {
+    return {
+      get: (message) => {
+        const chosen = fieldsOf(message)[oneof.localName] as { case?: string; value?: unknown };
+        return chosen.case === name ? chosen.value : undefined;
+      },
+      set: (message, value) => {
+        fieldsOf(message)[oneof.localName] = { case: name, value };
+      },
+    };
+  }
+  const isUnset = hasImplicitPresence(field) ? zeroTest(field) : () => false;
+  return {
+    get: (message) => {
+      const value = fieldsOf(message)[name];
+      return isUnset(value) ? undefined : value;
+    },
+    set: (message, value) => {
+      fieldsOf(message)[name] = value;
+    },
+  };
+}
+
+/** Whether the contract says that a method only reads: by its idempotency level, or by an HTTP rule that is a GET. */
+export function isSideEffectFree(method: DescMethod): boolean {
+  if (method.methodKind !== "unary") return false;
+  if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return true;
+  return getOption(method, http).pattern.case === "get";
+}
+
+const same = (message: Message): Message => message;
+
+/**
+ * What becomes of a request that came as protobuf: a `page_size` of 0 counts as not set (AIP-158), as clients whose
+ * language has no absence for numbers send it whether they mean it or not. In JSON and in queries a 0 is there only
+ * because somebody wrote it, and is out of range like every other number beside 1 to 100 (specification 3.1.4, 6.5).
+ */
+export function protobufRequest(desc: DescMessage): (message: Message) => Message {
+  const field = desc.fields.find(({ name }) => name === "page_size");
+  if (field === undefined || hasImplicitPresence(field)) return same;
+  const { localName } = field;
+  return (message) => {
+    const fields = message as unknown as Record<string, unknown>;
+    if (fields[localName] === 0) fields[localName] = undefined;
+    return message;
+  };
 }

@@ -4,8 +4,7 @@ import { base64Of } from "../core/bytes.js";
 import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
 import { isLeftToLibrary } from "./field-rules.js";
 import type { EnumForm } from "./json-form.js";
-import { finite, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
-import { formatTimestamp } from "./json-time.js";
+import { finite, formatTimestamp, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { writeRare } from "./library-json.js";
 
 /** Writes one value. */

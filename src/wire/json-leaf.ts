@@ -2,7 +2,7 @@ import { type DescEnum, type DescField, ScalarType } from "@bufbuild/protobuf";
 import { fromBase64 } from "../core/bytes.js";
 import { unwrapped } from "./field-rules.js";
 import type { EnumForm } from "./json-form.js";
-import { parseTimestamp } from "./json-time.js";
+import { parseTimestamp } from "./json-text.js";
 
 /** Reads values that are one JSON string, number or boolean. */
 export interface Leaf {

@@ -1,9 +1,9 @@
 import { type DescField, type DescMessage, type Message, type MessageShape, ScalarType } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { base64Of } from "../core/bytes.js";
-import { accessTo } from "./field-access.js";
+import { accessTo } from "./field-rules.js";
 import { type Leaf, leafOf } from "./json-leaf.js";
-import { formatTimestamp } from "./json-time.js";
+import { formatTimestamp } from "./json-text.js";
 import type { Violations } from "./violations.js";
 
 /** Puts the fields that a query string names into a message, and notes what is wrong with it. */

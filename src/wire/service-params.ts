@@ -37,3 +37,47 @@ export function versionFromQuery(query: string): string | undefined {
     return raw;
   }
 }
+
+/** URI of the extension for exact resume; `docs/extensions/resume.md` describes it. */
+export const RESUME_EXTENSION = "urn:parley:ext:resume:v1";
+
+/** URI of the extension for sends that are safe to repeat; `docs/extensions/idempotency.md` describes it. */
+export const IDEMPOTENCY_EXTENSION = "urn:parley:ext:idempotency:v1";
+
+/** Header, or gRPC metadata, that carries the key of a send. */
+export const IDEMPOTENCY_KEY = "idempotency-key";
+
+/** Names of the service parameters of exact resume. */
+export const resumeParameters = {
+  after: "parley-after-generation",
+  wait: "parley-wait",
+  expected: "parley-if-generation",
+} as const;
+
+/** Header, or metadata of gRPC: how many agents have handed the work on before it came here. */
+export const DELEGATION_DEPTH = "parley-delegation-depth";
+
+/** The most that it says: what claims more is as deep. */
+const MOST = 1_000;
+
+/** How deep a call is; 0 where it does not say. What is no number is the deepest: it comes from nobody who counts. */
+export function delegationDepthOf(header: string | undefined): number {
+  if (header === undefined) return 0;
+  return /^\d{1,3}$/.test(header.trim()) ? Number(header) : MOST;
+}
+
+/** The longest that a timer of Node can wait, in milliseconds: some 24 days. What is longer is as good as none. */
+export const MAX_TIMEOUT_MS: number = 2 ** 31 - 1;
+
+const units: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 };
+
+/** `grpc-timeout` in milliseconds (PROTOCOL-HTTP2, "Timeout"); undefined where it is malformed. */
+export function grpcTimeoutMs(value: string): number | undefined {
+  const [, amount, unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(value) ?? [];
+  return amount === undefined ? undefined : Number(amount) * (units[unit] ?? 1);
+}
+
+/** `connect-timeout-ms` (the Connect protocol, "Timeout"); undefined where it is malformed. */
+export function connectTimeoutMs(value: string): number | undefined {
+  return /^\d{1,10}$/.test(value) ? Number(value) : undefined;
+}

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { discoveredKeys } from "../../src/auth/discovery.js";
+import { discoveredKeys } from "../../src/auth/oauth2.js";
 import type { SchemeParts } from "../../src/auth/scheme.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { completed } from "../../src/agent/event.js";
-import { type AgentsInput, registerAgents } from "../../src/card/agents.js";
-import { reservedTenants } from "../../src/card/tenants.js";
+import { type AgentsInput, registerAgents, reservedTenants } from "../../src/card/agents.js";
 import { anonymous } from "../../src/core/caller.js";
 
 const wired = { pushNotifications: false, extensions: [] };

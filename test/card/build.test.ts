@@ -1,7 +1,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AgentCapabilitiesSchema, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AgentCardInput } from "../../src/agent/card-input.js";
+import type { AgentCardInput } from "../../src/agent/agent.js";
 import { buildCard, checkCard, type ServerCapabilities } from "../../src/card/build.js";
 import { ConfigurationError } from "../../src/card/faults.js";
 

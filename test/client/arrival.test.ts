@@ -6,7 +6,7 @@ import type { A2AClient } from "../../src/client/client.js";
 import { neverArrived } from "../../src/client/errors/errors.js";
 import type { A2AError } from "../../src/core/error.js";
 import { CONNECT_BINDING } from "../../src/wire/card-names.js";
-import { IDEMPOTENCY_EXTENSION } from "../../src/wire/extension-names.js";
+import { IDEMPOTENCY_EXTENSION } from "../../src/wire/service-params.js";
 import { cardJson } from "./card-server.js";
 import { type ClientBinding, clientBindings } from "./cores.js";
 import { atEnd, connect } from "./world.js";

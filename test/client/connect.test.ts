@@ -10,7 +10,7 @@ import { nodePlatform } from "../../src/client/node/platform.js";
 import { webPlatform } from "../../src/client/web/platform.js";
 import { A2AError } from "../../src/core/error.js";
 import { isStream } from "../../src/service/invoke.js";
-import { RESUME_EXTENSION } from "../../src/wire/extension-names.js";
+import { RESUME_EXTENSION } from "../../src/wire/service-params.js";
 import { testTls } from "../server/tls.js";
 import { cardJson, serveCards } from "./card-server.js";
 import { closedPort, connect, echo, proxyTo, serve } from "./world.js";

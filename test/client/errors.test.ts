@@ -10,9 +10,8 @@ import { errorOfAnswer, errorOfBody, errorOfHead, errorOfRpc } from "../../src/c
 import { clientError, connectErrorOf, neverArrived } from "../../src/client/errors/errors.js";
 import { errorInConnect, errorInTrailers } from "../../src/client/transport/wire-errors.js";
 import { A2AError, type Reason, reasons, StatusCode } from "../../src/core/error.js";
-import { errorDetails } from "../../src/wire/error-details.js";
+import { errorDetails, restError } from "../../src/wire/error-details.js";
 import { errorEnvelope } from "../../src/wire/jsonrpc-envelope.js";
-import { restError } from "../../src/wire/rest-error.js";
 
 const head = (status: number, contentType = "application/json", headers: Record<string, string> = {}) => ({
   status,

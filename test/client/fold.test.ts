@@ -10,7 +10,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { ClientFold } from "../../src/client/follow/fold.js";
 import type { Update } from "../../src/client/follow/update.js";
-import { RESUME_EXTENSION } from "../../src/wire/extension-names.js";
+import { RESUME_EXTENSION } from "../../src/wire/service-params.js";
 
 const place = { taskId: "t", contextId: "c" };
 const said = (messageId: string, text: string, role = Role.AGENT) => ({

@@ -15,7 +15,7 @@ import { follow, stream } from "../../src/client/follow/send.js";
 import type { Update } from "../../src/client/follow/update.js";
 import { A2AError, invalid } from "../../src/core/error.js";
 import { isTerminal } from "../../src/task/state.js";
-import { resumeParameters } from "../../src/wire/extension-names.js";
+import { resumeParameters } from "../../src/wire/service-params.js";
 import { log } from "../task/arbitraries.js";
 import { type Cut, LogServer } from "./log-server.js";
 

@@ -15,7 +15,7 @@ import { AskedQuestions, type ClientCore } from "../../src/client/calls/core.js"
 import { A2AError } from "../../src/core/error.js";
 import { TaskFold, viewTask } from "../../src/task/fold.js";
 import { isInterrupted, isTerminal } from "../../src/task/state.js";
-import { IDEMPOTENCY_KEY, RESUME_EXTENSION, resumeParameters } from "../../src/wire/extension-names.js";
+import { IDEMPOTENCY_KEY, RESUME_EXTENSION, resumeParameters } from "../../src/wire/service-params.js";
 
 /** How the connections to a server break. */
 export interface Cut {

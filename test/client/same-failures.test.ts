@@ -6,7 +6,7 @@ import type { A2AClient } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import { A2AError } from "../../src/core/error.js";
 import { DelegationError } from "../../src/index.js";
-import { IDEMPOTENCY_EXTENSION } from "../../src/wire/extension-names.js";
+import { IDEMPOTENCY_EXTENSION } from "../../src/wire/service-params.js";
 import { agentOf, Servers } from "../delegation/servers.js";
 import { cardJson } from "./card-server.js";
 import { atEnd, closedPort, connect } from "./world.js";

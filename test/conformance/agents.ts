@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AcceptRequest, Agent, Turn } from "../../src/agent/agent.js";
-import type { AgentCardInput } from "../../src/agent/card-input.js";
+import type { AcceptRequest, Agent, AgentCardInput, Turn } from "../../src/agent/agent.js";
 import { AgentError } from "../../src/agent/errors.js";
 import {
   type AgentEvent,

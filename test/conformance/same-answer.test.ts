@@ -96,7 +96,7 @@ const requests: readonly (readonly [rpc: string, fc.Arbitrary<JsonObject>])[] = 
     optional<JsonValue | undefined>({
       contextId: id.map((value) => `none ${value}`),
       status: fc.constantFrom("TASK_STATE_WORKING", "TASK_STATE_COMPLETED", "TASK_STATE_UNSPECIFIED"),
-      // Over protobuf a 0 counts as not set, in JSON it does not (`wire/page-size.ts`).
+      // Over protobuf a 0 counts as not set, in JSON it does not (`wire/field-rules.ts`).
       pageSize: whole.filter((size) => size !== 0),
       pageToken: text,
       historyLength: whole,

@@ -1,4 +1,4 @@
-import type { AgentCardInput } from "../../src/agent/card-input.js";
+import type { AgentCardInput } from "../../src/agent/agent.js";
 import type { Authenticator } from "../../src/auth/authenticator.js";
 import type { AgentsInput } from "../../src/card/agents.js";
 import { anonymous, type Caller } from "../../src/core/caller.js";

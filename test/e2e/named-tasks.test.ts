@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { namedTaskId } from "../../src/engine/named-tasks.js";
-import { RESUME_EXTENSION } from "../../src/wire/extension-names.js";
+import { RESUME_EXTENSION } from "../../src/wire/service-params.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 
 type Json = Record<string, unknown>;

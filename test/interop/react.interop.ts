@@ -12,7 +12,7 @@ import { follow, stream } from "../../src/client/follow/send.js";
 import { type UsedConversation, useConversation, useTask } from "../../src/client/react/index.js";
 import { type Agent, artifact, completed, createServer, inputRequired, type Server, working } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { IDEMPOTENCY_EXTENSION } from "../../src/wire/extension-names.js";
+import { IDEMPOTENCY_EXTENSION } from "../../src/wire/service-params.js";
 import { coreOver, type TestCore } from "../client/cores.js";
 import { blocksOf, root as projectRoot } from "../docs/pages.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";

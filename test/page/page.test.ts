@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { html, isLink } from "../../src/page/html.js";
-import { type PageContent, pageHeaders, pageOf } from "../../src/page/page.js";
+import { html, isLink, type PageContent, pageHeaders, pageOf } from "../../src/page/page.js";
 
 const evil = `</script><img src=x onerror=alert(1)>"'&`;
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { backoffMs } from "../../src/push/backoff.js";
+import { backoffMs } from "../../src/push/timing.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { type Answer, accept, Receiver, refuse } from "./receiver.js";
 import { chunk, Log, Rig } from "./rig.js";

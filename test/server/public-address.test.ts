@@ -1,8 +1,7 @@
 import { isIP } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { forwardedBy, type ProxyHeaders } from "../../src/http/forwarded.js";
-import type { RequestOrigin } from "../../src/http/request-origin.js";
+import { forwardedBy, type ProxyHeaders, type RequestOrigin } from "../../src/http/forwarded.js";
 import { type AddressSources, PublicAddress } from "../../src/server/public-address.js";
 
 const none: AddressSources = {

@@ -2,7 +2,7 @@ import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonFault, valueFault } from "../../src/service/json-values.js";
+import { jsonFault, valueFault } from "../../src/service/rules.js";
 
 const number = (value: number): Value => create(ValueSchema, { kind: { case: "numberValue", value } });
 const list = (values: Value[]): Value => create(ValueSchema, { kind: { case: "listValue", value: { values } } });

@@ -9,7 +9,7 @@ import {
   MessageSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AError } from "../../src/core/error.js";
-import { accessTo } from "../../src/wire/field-access.js";
+import { accessTo } from "../../src/wire/field-rules.js";
 import { queryReader, queryWriter, textLeafOf } from "../../src/wire/query.js";
 import { Violations } from "../../src/wire/violations.js";
 import { anyMessage } from "./arbitrary.js";

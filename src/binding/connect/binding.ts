@@ -20,8 +20,8 @@ import type { Logger } from "../../core/log.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { weightOf } from "../../wire/marks.js";
-import { parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
-import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
+import { MAX_TIMEOUT_MS, parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
+import { checkGrpcAnswer } from "../answer.js";
 import {
   type BindingOptions,
   type HttpBinding,
@@ -31,7 +31,6 @@ import {
   type ServiceBindingOptions,
 } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
-import { checkGrpcAnswer } from "../grpc-answer.js";
 import { switchedOff } from "../switched-off.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";

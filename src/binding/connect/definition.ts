@@ -9,11 +9,10 @@ import {
 import { MethodOptions_IdempotencyLevel, type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import type { Limits } from "../../core/limits.js";
 import { UNCHECKED_JSON_LEVELS } from "../../core/nesting.js";
+import { isSideEffectFree, protobufRequest } from "../../wire/field-rules.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { binaryPieces, type MeasuredPieces, measuredJson } from "../../wire/large/large.js";
-import { protobufRequest } from "../../wire/page-size.js";
-import { isSideEffectFree } from "../../wire/side-effects.js";
 import { binaryCheck, type Check, jsonCheck } from "./incoming.js";
 
 /** A method as it is registered with Connect, and how its messages there become those of the service, and back. */

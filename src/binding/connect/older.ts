@@ -2,7 +2,7 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Compression, UniversalHandler } from "@connectrpc/connect/protocol";
 import type { MethodShape } from "../../version/version.js";
-import { isSideEffectFree } from "../../wire/side-effects.js";
+import { isSideEffectFree } from "../../wire/field-rules.js";
 import { type OlderServiceOptions, olderTable, type ServiceBindingOptions } from "../binding.js";
 import { OrdinaryUnary } from "./unary.js";
 

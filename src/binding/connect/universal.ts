@@ -6,7 +6,7 @@ import { lazy } from "../../core/lazy.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { BodySource, BodyWriter, HttpResponse, Refusal } from "../../http/response.js";
-import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/timeout.js";
+import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/service-params.js";
 import type { BindingOptions } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
 import { contextValues, hasCalled } from "./call.js";

@@ -3,8 +3,8 @@ import type { CallStart, Peer } from "../../core/call.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
 import { callAll } from "../../core/event-loop.js";
-import { allValues } from "../../http/raw-headers.js";
-import { departureOf } from "./departure.js";
+import { allValues } from "../../http/exchange.js";
+import { departureOf } from "../deadline.js";
 import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";
 
 /** Where a stream keeps its exchange, so that listeners find it without a closure. */

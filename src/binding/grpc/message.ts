@@ -4,9 +4,9 @@ import type { Limits } from "../../core/limits.js";
 import { requestValues, tooManyValues } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { exceedsBinary } from "../../wire/count-values.js";
+import { protobufRequest } from "../../wire/field-rules.js";
 import { binaryPieces } from "../../wire/large/large.js";
-import { protobufRequest } from "../../wire/page-size.js";
-import { checkGrpcAnswer } from "../grpc-answer.js";
+import { checkGrpcAnswer } from "../answer.js";
 
 /** Reads requests of a type. What it returns throws A2AError for malformed bytes, and for too many values. */
 export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message {

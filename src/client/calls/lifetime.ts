@@ -1,6 +1,6 @@
 import { pause } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
-import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
+import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";
 import type { CallOptions } from "./call-options.js";
 import { givenUp } from "./retry.js";
 import { share } from "./stop.js";

@@ -9,9 +9,8 @@ import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@c
 import { SendMessageRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
-import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
-import { isSideEffectFree } from "../../wire/side-effects.js";
-import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
+import { isSideEffectFree } from "../../wire/field-rules.js";
+import { IDEMPOTENCY_KEY, MAX_TIMEOUT_MS } from "../../wire/service-params.js";
 import type { Candidate } from "../discovery/interfaces.js";
 import { clientError, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
 import type { ClientLimits } from "../limits.js";

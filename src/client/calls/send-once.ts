@@ -1,6 +1,6 @@
 import type { SendMessageRequest, SendMessageResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
-import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
+import { IDEMPOTENCY_KEY } from "../../wire/service-params.js";
 import { clientError, isArrivalUnknown, unknownArrival } from "../errors/errors.js";
 import { type GivenHeaders, ownHeader } from "../transport/request-headers.js";
 import { ofSkill, type SendOptions } from "./call-options.js";

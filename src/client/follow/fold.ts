@@ -12,7 +12,7 @@ import {
 import { A2AError } from "../../core/error.js";
 import { TaskFold, viewTask } from "../../task/fold.js";
 import { isTerminal } from "../../task/state.js";
-import { RESUME_EXTENSION } from "../../wire/extension-names.js";
+import { RESUME_EXTENSION } from "../../wire/service-params.js";
 import { MAX_FOLDED_BYTES } from "../calls/call-options.js";
 import { artifactText, isSameMessage, messageText, type Update } from "./update.js";
 

@@ -10,8 +10,12 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, type Reason, toA2AError } from "../../core/error.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { IDEMPOTENCY_KEY, RESUME_EXTENSION, resumeParameters } from "../../wire/extension-names.js";
-import { EXTENSIONS_PARAMETER } from "../../wire/service-params.js";
+import {
+  EXTENSIONS_PARAMETER,
+  IDEMPOTENCY_KEY,
+  RESUME_EXTENSION,
+  resumeParameters,
+} from "../../wire/service-params.js";
 import { type OfSkill, ofSkill, type StreamOptions } from "../calls/call-options.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
 import { Lifetime } from "../calls/lifetime.js";

@@ -1,8 +1,7 @@
 import type { StreamResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { makeRoom } from "../../core/maps.js";
 import { isTerminal } from "../../task/state.js";
-import { RESUME_EXTENSION } from "../../wire/extension-names.js";
-import { EXTENSIONS_PARAMETER } from "../../wire/service-params.js";
+import { EXTENSIONS_PARAMETER, RESUME_EXTENSION } from "../../wire/service-params.js";
 import type { ClientCore } from "../calls/core.js";
 import { ClientFold } from "./fold.js";
 import type { Update } from "./update.js";

@@ -2,7 +2,7 @@ import type { AgentCard, Message, Task, TaskState } from "../../../gen/lf/a2a/v1
 import { A2AError, toA2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { IDEMPOTENCY_EXTENSION } from "../../wire/extension-names.js";
+import { IDEMPOTENCY_EXTENSION } from "../../wire/service-params.js";
 import type { FollowOptions, StreamOptions } from "../calls/call-options.js";
 import { type MessageInput, messageOf } from "../calls/message-input.js";
 import { unknownArrival } from "../errors/errors.js";

@@ -1,6 +1,6 @@
 import { ConnectError } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
-import { MAX_TIMEOUT_MS } from "../../wire/timeout.js";
+import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";
 import { type Stop, share } from "../calls/stop.js";
 import { clientError, connectErrorOf } from "../errors/errors.js";
 

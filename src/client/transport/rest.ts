@@ -2,7 +2,7 @@ import { create, type DescField, type DescMethod, type Message } from "@bufbuild
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
 import { v1Calls } from "../../version/calls.js";
-import { accessTo } from "../../wire/field-access.js";
+import { accessTo } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { expandPath } from "../../wire/path-template.js";

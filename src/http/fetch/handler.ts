@@ -1,6 +1,12 @@
+import type { Peer } from "../../core/call.js";
 import type { Logger } from "../../core/log.js";
+import type { Arrivals } from "../arrivals.js";
+import { BodyCollector } from "../body.js";
 import { type Dispatch, tellRefusals } from "../dispatch.js";
-import { FetchExchange, type FetchOrigin } from "./exchange.js";
+import { Exchange } from "../exchange.js";
+import type { BodySize, HttpRequest } from "../request.js";
+import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
+import { StreamWriter } from "./writer.js";
 
 /**
  * A handler of requests of the Fetch API. It never rejects. Aborting the request's signal or canceling the response's
@@ -22,5 +28,134 @@ export function createFetchHandler(dispatch: Dispatch, logger: Logger): FetchHan
       logger.error({ err: error }, "a request could not be answered");
       return exchange.respond({ status: 500 });
     }
+  };
+}
+
+/** Facts about a request that the runtime knows, such as the remote address. */
+export interface FetchOrigin {
+  /** Address of the other end of the connection, where the runtime knows it. Otherwise calls have no address. */
+  readonly remoteAddress?: string | undefined;
+}
+
+/** The type of a response's body, which differs between versions of the DOM types. */
+type ResponseBody = ConstructorParameters<typeof Response>[0];
+
+/** One request of the Fetch API and the one response to it. */
+export class FetchExchange extends Exchange implements HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly httpVersion = "";
+  readonly baseUrl = "";
+  readonly namesSeveralHosts = false;
+  readonly hasTrailers = false;
+  readonly peer: Peer;
+  readonly #request: Request;
+  readonly #host: string;
+  readonly #logger: Logger;
+  #collector: BodyCollector | undefined;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #writer: StreamWriter | undefined;
+  #isEnded = false;
+
+  constructor(request: Request, { remoteAddress }: FetchOrigin, logger: Logger) {
+    super();
+    const { pathname, search, host, protocol } = new URL(request.url);
+    this.#request = request;
+    this.#logger = logger;
+    this.#host = host;
+    this.method = request.method;
+    this.url = pathname + search;
+    this.peer = { address: typeof remoteAddress === "string" ? remoteAddress : "", encrypted: protocol === "https:" };
+    if (request.signal.aborted) this.#leave();
+    else request.signal.addEventListener("abort", this.#leave, { once: true });
+  }
+
+  get headers(): Headers {
+    return new Headers(this.#request.headers);
+  }
+
+  header(name: string): string | undefined {
+    if (name === ":authority") return this.#request.headers.get("host") ?? this.#host;
+    return this.#request.headers.get(name) ?? undefined;
+  }
+
+  prepare(): void {
+    if (this.#request.bodyUsed) throw new Error("the body of a request was read before its handler saw it");
+  }
+
+  readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer> {
+    const collector = new BodyCollector(this, size, arrivals, arrivals.requestTimeoutMs);
+    const bytes = collector.bytes();
+    this.#collector = collector;
+    if (this.canceled) collector.close();
+    else void this.#collect(collector);
+    return bytes;
+  }
+
+  async #collect(collector: BodyCollector): Promise<void> {
+    try {
+      collector.begin();
+      for await (const chunk of this.chunks()) collector.take(chunk);
+      collector.end();
+    } catch {
+      // The body ended early.
+      collector.close();
+    }
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    if (this.#request.body === null) return;
+    const reader = this.#request.body.getReader();
+    this.#reader = reader;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  }
+
+  discard(): void {
+    const left = this.#reader?.cancel() ?? this.#request.body?.cancel();
+    left?.catch(() => {});
+  }
+
+  /** The response. Its body is made at the pace of its reader, who may cancel it. */
+  respond(answer: HttpResponse): Response {
+    const { status, body } = answer;
+    const head = headOf(answer, this.target.headers);
+    const headers = new Headers();
+    for (let i = 0; i < head.length; i += 2) headers.set(head[i] as string, head[i + 1] as string);
+    if (isSource(body)) {
+      if (!this.canceled && this.method !== "HEAD") return new Response(this.#streamOf(body), { status, headers });
+      body.cancel();
+    }
+    this.#end();
+    if (typeof body !== "string" && !(body instanceof Uint8Array)) return new Response(null, { status, headers });
+    headers.set("content-length", `${Buffer.byteLength(body)}`);
+    return new Response(this.method === "HEAD" ? null : (body as ResponseBody), { status, headers });
+  }
+
+  #streamOf(body: BodySource): ReadableStream<Uint8Array> {
+    this.#writer = new StreamWriter(body, {
+      ended: (isWhole) => (isWhole ? this.#end() : this.#leave()),
+      failed: (error) => this.#logger.error({ err: error }, "a request could not be answered"),
+    });
+    return this.#writer.stream;
+  }
+
+  #end(): void {
+    this.#isEnded = true;
+    this.#request.signal.removeEventListener("abort", this.#leave);
+  }
+
+  /** The client has gone away: it aborted its signal, or canceled the body. */
+  readonly #leave = (): void => {
+    if (this.#isEnded || this.canceled) return;
+    this.#end();
+    this.#collector?.close();
+    this.cancel();
+    // Nobody needs the rest of the body, and its source may be endless.
+    this.discard();
+    this.#writer?.clientGone(this.#request.signal.reason);
   };
 }

@@ -3,7 +3,7 @@ import type { Audit } from "../../audit/audit.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { sourceOf } from "../../core/net.js";
-import type { Trust } from "../request-origin.js";
+import type { Trust } from "../forwarded.js";
 import { slowReader } from "../response.js";
 
 export interface ConnectionsOptions {

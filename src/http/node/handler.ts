@@ -1,8 +1,9 @@
+import { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Logger } from "../../core/log.js";
 import { type Dispatch, tellRefusals } from "../dispatch.js";
 import { type HttpResponse, isSource } from "../response.js";
 import { NodeExchange } from "./exchange.js";
-import { inTurn, isPipelined } from "./pipelining.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
 /** Called for a request that no route or binding matches, as in Express. */
@@ -50,5 +51,91 @@ async function reply(
     exchange.reply(response);
   } catch (error) {
     exchange.failed(error);
+  }
+}
+
+/** The most requests of a connection that begin while an earlier answer is being sent. None begins while the client does not read. */
+const MAX_AHEAD = 16;
+
+/** Number of waiting requests at which nothing more is read from a connection. Node has parsed a whole chunk by then, up to some thousand requests. */
+const MAX_UNREAD = 16;
+
+/** The most requests that may wait. A connection that sends more in one chunk is closed: a parsed request takes some kilobytes. */
+const MAX_WAITING = 512;
+
+/** Tells whether a request arrived before the answer to an earlier one on its connection was sent (RFC 9112, 9.3.2). */
+function isPipelined(response: NodeServerResponse): response is ServerResponse {
+  return response instanceof ServerResponse && response.socket === null;
+}
+
+/**
+ * Begins a pipelined request when a place is free, at the latest when its answer can be written. Answers to pipelined requests are kept in
+ * memory until then, so a client that sends many and reads none of them must not have all of them begun.
+ */
+function inTurn(request: NodeServerRequest, response: ServerResponse, begin: () => void): void {
+  const socket: Pipelined = request.socket;
+  socket[pipelineKey] ??= new Pipeline(socket);
+  socket[pipelineKey].add(response, begin);
+}
+
+/** The property of a connection that keeps its pipeline. */
+const pipelineKey: unique symbol = Symbol("pipeline");
+
+type Pipelined = Socket & { [pipelineKey]?: Pipeline };
+
+/** The pipelined requests of one connection. */
+class Pipeline {
+  readonly #socket: Socket;
+  /** Those that have not begun, in the order of their arrival. */
+  readonly #waiting: (() => void)[] = [];
+  /** Number of requests that have begun while an earlier answer is being sent. */
+  #ahead = 0;
+  /** Nothing is read from the connection. */
+  #isHeld = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.once("close", () => {
+      this.#waiting.length = 0;
+    });
+    // Node resumes a connection with each body that is read. Pausing it before that has taken effect would be undone by it.
+    socket.on("resume", () => {
+      if (!this.#isHeld) return;
+      if (socket.isPaused()) socket.resume();
+      else socket.pause();
+    });
+  }
+
+  add(response: ServerResponse, begin: () => void): void {
+    let isAhead = false;
+    this.#waiting.push(() => {
+      isAhead = response.socket === null;
+      if (isAhead) this.#ahead += 1;
+      begin();
+    });
+    // All answers before it have been written.
+    response.once("socket", () => {
+      if (isAhead) this.#ahead -= 1;
+      else this.#waiting.shift()?.();
+      this.#proceed();
+    });
+    this.#proceed();
+    if (this.#waiting.length > MAX_WAITING) this.#socket.destroy();
+  }
+
+  #proceed(): void {
+    const socket = this.#socket;
+    while (this.#ahead < MAX_AHEAD && !socket.writableNeedDrain && !socket.destroyed) {
+      const begin = this.#waiting.shift();
+      if (begin === undefined) break;
+      begin();
+    }
+    if (this.#waiting.length >= MAX_UNREAD) {
+      this.#isHeld = true;
+      socket.pause();
+    } else if (this.#isHeld) {
+      this.#isHeld = false;
+      socket.resume();
+    }
   }
 }

@@ -3,8 +3,7 @@ import { limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { sourceOf } from "../../core/net.js";
 import { RateLimiter } from "../../core/rate-limiter.js";
-import { callerKeyOf } from "../caller-key.js";
-import { CallerShares } from "../caller-shares.js";
+import { CallerShares, callerKeyOf } from "../caller-shares.js";
 import type { Interceptor } from "../invoke.js";
 
 /**

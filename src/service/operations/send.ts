@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import {
+  type AgentCard,
+  type Message,
   type SendMessageRequest,
   SendMessageRequestSchema,
   SendMessageResponseSchema,
@@ -14,11 +16,9 @@ import { A2AError, invalid } from "../../core/error.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";
 import type { AcceptedConfig } from "../../push/configurations.js";
 import type { View } from "../../task/fold.js";
-import { DELEGATION_DEPTH, delegationDepthOf } from "../../wire/delegation-depth.js";
-import { IDEMPOTENCY_KEY } from "../../wire/extension-names.js";
 import { mark, weightOf } from "../../wire/marks.js";
+import { DELEGATION_DEPTH, delegationDepthOf, IDEMPOTENCY_KEY } from "../../wire/service-params.js";
 import { DirectSend } from "../direct-call.js";
-import { checkMediaTypes } from "../media-types.js";
 import type { ServiceOptions } from "../options.js";
 import { eventWithGeneration, expectedGeneration, withGeneration } from "../resume.js";
 import { type Context, type OperationParts, type ServiceMethods, taskResponse } from "./operation.js";
@@ -199,4 +199,41 @@ function gaveUp(call: Call, taskId: string): A2AError {
     : new A2AError("DEADLINE_EXCEEDED", "The task did not finish or pause in time; it continues.", {
         metadata: { taskId },
       });
+}
+
+const accepted = new WeakMap<AgentCard, readonly string[]>();
+
+/** Media types that an agent accepts: the card's defaults and those of its skills (specification 4.4.1, 4.4.5). */
+function inputModes(card: AgentCard): readonly string[] {
+  let modes = accepted.get(card);
+  if (modes === undefined) {
+    modes = [...card.defaultInputModes, ...card.skills.flatMap((skill) => skill.inputModes)].map(essence);
+    accepted.set(card, modes);
+  }
+  return modes;
+}
+
+/**
+ * Refuses a message with a part whose media type the agent does not accept (specification 3.1.1). Parts without a
+ * media type are passed to the agent.
+ *
+ * @throws A2AError CONTENT_TYPE_NOT_SUPPORTED
+ */
+function checkMediaTypes(card: AgentCard, message: Message): void {
+  for (const { mediaType } of message.parts) {
+    if (mediaType === "" || inputModes(card).some((mode) => matches(mode, essence(mediaType)))) continue;
+    throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", `The agent does not accept ${mediaType.slice(0, 128)}.`, {
+      metadata: { supported: inputModes(card).join(", ") },
+    });
+  }
+}
+
+/** Type and subtype, without parameters. */
+function essence(mediaType: string): string {
+  return (mediaType.split(";")[0] ?? "").trim().toLowerCase();
+}
+
+function matches(mode: string, mediaType: string): boolean {
+  if (mode === mediaType || mode === "*/*") return true;
+  return mode.endsWith("/*") && mediaType.startsWith(mode.slice(0, -1));
 }

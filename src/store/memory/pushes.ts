@@ -1,6 +1,17 @@
 import { isTerminal } from "../../task/state.js";
-import { advanced, counts, DEAD, type Delivery, DUE, deliveryFrom, IDLE, redriven, settled } from "../deliveries.js";
-import { type DueSource, FairClaims } from "../fair-claims.js";
+import {
+  advanced,
+  counts,
+  DEAD,
+  type Delivery,
+  DUE,
+  type DueSource,
+  deliveryFrom,
+  FairClaims,
+  IDLE,
+  redriven,
+  settled,
+} from "../deliveries.js";
 import type {
   ClaimDeliveries,
   ClaimedDelivery,

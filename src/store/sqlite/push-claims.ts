@@ -1,5 +1,4 @@
-import { DUE } from "../deliveries.js";
-import { type DueSource, FairClaims } from "../fair-claims.js";
+import { DUE, type DueSource, FairClaims } from "../deliveries.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import type { Leases } from "./leases.js";
 import { CLAIMED_COLUMNS, type ClaimedBatch, type ClaimedRow, toBatch } from "./push-rows.js";

@@ -18,8 +18,8 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
-import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/extension-names.js";
 import { carry } from "../../wire/marks.js";
+import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/service-params.js";
 import type { Asked, Serve } from "../serve.js";
 import { again } from "../translate.js";
 import { behave, resumes } from "../v0.3/behaviour.js";

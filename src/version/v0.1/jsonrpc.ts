@@ -1,10 +1,10 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AError, Reason } from "../../core/error.js";
+import { isSideEffectFree } from "../../wire/field-rules.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { jsonPieces } from "../../wire/large/large.js";
-import { isSideEffectFree } from "../../wire/side-effects.js";
 import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
 import { v01 } from "./index.js";
 import { v01Form } from "./json-form.js";

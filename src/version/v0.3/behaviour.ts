@@ -14,7 +14,7 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
-import { resumeParameters } from "../../wire/extension-names.js";
+import { resumeParameters } from "../../wire/service-params.js";
 import { EndedEvents } from "../ended-events.js";
 import type { Asked, Serve } from "../serve.js";
 import { again } from "../translate.js";

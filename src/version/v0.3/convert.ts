@@ -1,5 +1,5 @@
 import { create, type DescField, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
-import { accessTo, type FieldAccess } from "../../wire/field-access.js";
+import { accessTo, type FieldAccess } from "../../wire/field-rules.js";
 import { cachedLike } from "../../wire/serialization-cache.js";
 
 /**

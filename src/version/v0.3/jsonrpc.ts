@@ -6,10 +6,10 @@ import {
   GetExtendedAgentCardRequestSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
+import { isSideEffectFree } from "../../wire/field-rules.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { jsonPieces } from "../../wire/large/large.js";
-import { isSideEffectFree } from "../../wire/side-effects.js";
 import type { CardJson } from "../card-json.js";
 import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
 import { cardToV03 } from "./card.js";

@@ -2,9 +2,9 @@ import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/prot
 import { A2AService, type SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
-import { resumeParameters } from "../../wire/extension-names.js";
 import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
+import { resumeParameters } from "../../wire/service-params.js";
 import type { Serve } from "../serve.js";
 import { mapEvents } from "../translate.js";
 import { service as contract, fieldThatSays } from "./contract.js";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { createRestBinding } from "../../../src/binding/rest/binding.js";
-import { accessTo } from "../../../src/wire/field-access.js";
+import { accessTo } from "../../../src/wire/field-rules.js";
 import { expandPath } from "../../../src/wire/path-template.js";
 import { queryWriter, textLeafOf } from "../../../src/wire/query.js";
 import { type Route, routesOf } from "../../../src/wire/routes.js";

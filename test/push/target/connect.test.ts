@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { guardedConnector } from "../../../src/push/target/connect.js";
 import { ForbiddenTarget, TargetGuard } from "../../../src/push/target/guard.js";
+import { guardedConnector } from "../../../src/push/target/post.js";
 import { here, World } from "./receiver.js";
 
 const world = new World();

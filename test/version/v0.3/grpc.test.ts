@@ -22,7 +22,7 @@ import { grpcService } from "../../../src/version/v0.3/grpc.js";
 import { v03 } from "../../../src/version/v0.3/index.js";
 import { v1 } from "../../../src/version/v1.js";
 import { Versions } from "../../../src/version/versions.js";
-import { isSideEffectFree } from "../../../src/wire/side-effects.js";
+import { isSideEffectFree } from "../../../src/wire/field-rules.js";
 
 const EXTENSION = "urn:test:ext";
 const versions = new Versions(v1, [v03]);

@@ -2,7 +2,7 @@ import type { Metadata, MetadataValue, ServerUnaryCall, ServerWritableStream, St
 import type { Call, CallStart, Peer } from "../../../core/call.js";
 import type { Cancellation } from "../../../core/cancellation.js";
 import type { A2AError } from "../../../core/error.js";
-import { departureOf } from "../departure.js";
+import { departureOf } from "../../deadline.js";
 import { DETAILS_TRAILER, type GrpcStatus, legalOf } from "../error.js";
 import type { Incoming } from "./definition.js";
 
