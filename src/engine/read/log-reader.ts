@@ -7,61 +7,62 @@ import { responseOf } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../log/task-log.js";
 
-/** What the cursors of all tasks need of the engine. */
+/** Dependencies of all cursors. */
 export interface CursorSource {
-  /** True once the server drains: streams then end with an error that invites to resume. */
+  /** True once the server drains: streams then end with an error that invites clients to resume. */
   readonly draining: () => boolean;
-  /** True once running work has had its grace: calls that wait for it end as well. */
+  /** True once the grace period of running work is over: calls that wait for it end as well. */
   readonly closing: () => boolean;
-  /** True while the store is out of order: what was cut off by that goes on only when it is well again. */
+  /** True while the store is unavailable. Interrupted executions resume only after it recovers. */
   readonly outage: () => boolean;
 }
 
-/** Tells the client of a cut stream that the task goes on and where to find it again. */
+/** Returns the error of an interrupted stream. It names the task, so that the client can subscribe again. */
 export function drained({ place }: TaskLog): A2AError {
   return new A2AError("UNAVAILABLE", "The server is shutting down; subscribe to the task again to go on.", {
-    // Whoever waits for the answer to a first message does not know it yet.
+    // A client that still waits for the answer to its first message does not know the task id.
     metadata: { taskId: place.taskId },
     retryAfterMs: 1_000,
   });
 }
 
-/** A place in a task's log. */
+/** A position in a task's log. */
 export interface LogPosition {
   readonly position: number;
   readonly generation: number;
 }
 
-/** Where a reader begins. */
+/** Start of a reader. */
 export interface Reading {
   readonly source: CursorSource;
-  /** The reader begins behind this place. */
+  /** The reader starts after this position. */
   readonly after: LogPosition;
   readonly client: Cancellation;
-  /** Whether the turn that is to be over has begun before; otherwise a task at rest is waited for. */
+  /** True if the awaited turn has already started. Otherwise the reader waits on a task at rest. */
   readonly hasStarted: boolean;
 }
 
 /**
- * Reads a task's log from a position on: what is stored, then what comes. The reader owns its position; there is no
- * queue for it anywhere, so a slow one costs no memory and misses nothing.
+ * Reads a task's log from a position on: stored entries first, then new ones. The reader owns its position and has no
+ * queue, so a slow reader costs no memory and misses nothing.
  *
- * It ends after a terminal entry (specification 3.1.2), or when a turn is over and the task waits for the client
- * (section 11.7; the same in every binding). It stays open while an execution lives, in AUTH_REQUIRED too (7.6.1).
- * It ends early, without an error, when the client cancels.
+ * It ends after a terminal entry (specification 3.1.2), or when a turn ends and the task waits for the client (section
+ * 11.7; the same in every binding). It stays open while an execution runs, also in AUTH_REQUIRED (7.6.1). It ends
+ * early, without an error, when the client cancels.
  *
- * No generator, and no function that waits for the next entry: thousands of readers may wait, and each of those would keep half a kilobyte.
+ * Not a generator, and without an async function that waits for the next entry: thousands of readers may wait, and each
+ * of those would hold half a kilobyte.
  */
 export class LogReader implements AsyncIterable<StreamResponse> {
   readonly #log: TaskLog;
   readonly #source: CursorSource;
   readonly #waiter: LogWaiter;
-  /** Up to which generation all is known. */
+  /** The client has everything up to this generation. */
   readonly #generation: number;
   #position: number;
-  // Not `busy`: an execution that has just paused its task is not over for a moment, and would end a new reader.
+  // Not `busy`: an execution that has just paused its task stays registered for a moment, and would end a new reader.
   #active: boolean;
-  /** Entries that were read, and how many of them were taken. */
+  /** The entries last read, and the number of them already taken. */
   #entries: readonly LogEntry[] = none;
   #taken = 0;
   #isOver = false;
@@ -75,7 +76,7 @@ export class LogReader implements AsyncIterable<StreamResponse> {
     this.#active = hasStarted;
   }
 
-  /** The next event; undefined where `more` has to be asked. */
+  /** Returns the next event, or undefined if `more` has to be called. */
   take(): StreamResponse | undefined {
     while (this.#taken < this.#entries.length) {
       const entry = this.#entries[this.#taken++] as LogEntry;
@@ -91,7 +92,7 @@ export class LogReader implements AsyncIterable<StreamResponse> {
     return undefined;
   }
 
-  /** Waits until there may be something to take; false when all is over. Called when nothing is left to take. */
+  /** Waits until `take` may return an event; false at the end. Called when `take` has returned undefined. */
   more(): boolean | Promise<boolean> {
     if (this.#isOver || this.#waiter.isCanceled) return false;
     const log = this.#log;
@@ -108,14 +109,14 @@ export class LogReader implements AsyncIterable<StreamResponse> {
       this.#active = true;
       return true;
     }
-    // Retention has removed a task that this reader still holds: nothing more will ever come of it.
+    // Retention has removed a task that this reader still holds: no further entries will come.
     if (this.#position < log.fold.position) return stillThere(log);
     if (isTerminal(log.fold.state) || (this.#active && log.atRest)) return false;
     if (this.#source.draining()) throw drained(log);
     return this.#waiter.next();
   }
 
-  /** Ends the wait. To be called once. */
+  /** Ends the wait. Must be called once. */
   end(): void {
     this.#waiter.end();
   }
@@ -133,10 +134,10 @@ export class LogReader implements AsyncIterable<StreamResponse> {
 
 const none: readonly LogEntry[] = [];
 
-/** @throws A2AError TASK_NOT_FOUND where the task is gone */
+/** @throws A2AError TASK_NOT_FOUND if the task is gone */
 async function stillThere(log: TaskLog): Promise<true> {
   if (!(await log.isStored())) throw taskNotFound(log.taskId);
-  // The event loop goes on before the store is asked again, whatever its answer.
+  // Yields to the event loop before the store is read again, whatever it answers.
   await nextRound();
   return true;
 }
@@ -144,11 +145,11 @@ async function stillThere(log: TaskLog): Promise<true> {
 async function readStore(log: TaskLog, after: number): Promise<readonly LogEntry[]> {
   const entries = await log.pages.after(after);
   const last = entries.at(-1)?.position ?? 0;
-  // Entries that another process stored and this one has not taken over yet come after the fold has them.
+  // Entries of another process are delivered after this process's fold has applied them.
   return last <= log.fold.position ? entries : entries.filter(({ position }) => position <= log.fold.position);
 }
 
-/** One reader's wait for the next entry or the end of its call. */
+/** Waits for the next entry, or for the end of the reader's call. */
 class LogWaiter {
   readonly #log: TaskLog;
   readonly #client: Cancellation;
@@ -182,7 +183,7 @@ class LogWaiter {
 
 function ignore(): void {}
 
-/** How a wait may end early. */
+/** Conditions that end a wait early. */
 export interface WaitOptions {
   readonly source: CursorSource;
   readonly client: Cancellation;
@@ -191,9 +192,9 @@ export interface WaitOptions {
 }
 
 /**
- * Waits until `done` holds, the client cancels, or the time is up.
- * @returns whether it holds
- * @throws A2AError when the server closes first
+ * Waits until `done` returns true, the client cancels, or the timeout expires.
+ * @returns true if `done` does
+ * @throws A2AError if the server closes first
  */
 export async function waitFor(log: TaskLog, done: () => boolean, options: WaitOptions): Promise<boolean> {
   if (done()) return true;

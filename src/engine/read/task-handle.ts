@@ -11,15 +11,18 @@ import { unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { type CursorSource, type LogPosition, LogReader, waitFor } from "./log-reader.js";
 
-/** A task at one moment: what comes after `position` is not in it. */
+/** A task at one moment: later entries than `position` are not in it. */
 export interface TaskView extends LogPosition {
   readonly task: Task;
 }
 
-/** A task of more bytes as JSON cannot be shown: it would be longer than the longest text. An older version took it. */
+/**
+ * A task of more bytes as JSON cannot be returned, because it would exceed the maximum string length. Older versions
+ * accepted such tasks.
+ */
 const MAX_SHOWN_BYTES = constants.MAX_STRING_LENGTH - 16 * 1024 * 1024;
 
-/** The task of a log at this moment. @throws A2AError TASK_TOO_LARGE */
+/** Returns the current task of a log. @throws A2AError TASK_TOO_LARGE */
 export function taskViewOf({ fold }: { readonly fold: TaskFold }, view?: View): TaskView {
   const { position, generation } = fold;
   const task = viewOf(fold, view);
@@ -32,25 +35,25 @@ export function taskViewOf({ fold }: { readonly fold: TaskFold }, view?: View): 
   return { position, generation, task };
 }
 
-/** What the handles of all tasks need of the engine. */
+/** Dependencies of all handles. */
 export interface HandleSource extends CursorSource {
-  /** Ends one use of a log. */
+  /** Releases a log. */
   readonly release: (log: TaskLog) => void;
 }
 
 /**
- * A task that a call holds on to: `release` it in the end. All answers of a call about a task come from here: the
- * blocking wait, the stream, the snapshot.
+ * A task that a call holds until `release`. Every answer of a call about a task comes from here: the blocking wait, the
+ * stream, the snapshot.
  */
 export class TaskHandle {
   readonly #log: TaskLog;
   readonly #source: HandleSource;
   readonly #since: number;
   #follows = false;
-  /** The task as the message was accepted, where a capture was asked for. */
+  /** The task as of the accepted message, if a capture was requested. */
   readonly accepted: TaskView | undefined;
 
-  /** @param since position of the accepted message, whose answer `whenIdle` waits for */
+  /** @param since position of the accepted message; `whenIdle` waits for its turn */
   constructor(log: TaskLog, source: HandleSource, since: number, accepted?: TaskView) {
     this.#log = log;
     this.#source = source;
@@ -58,25 +61,25 @@ export class TaskHandle {
     this.accepted = accepted;
   }
 
-  /** The task at this moment, with the place where its next events begin. */
+  /** Returns the current task, with the position that its next events follow. */
   now(view?: View): TaskView {
     return taskViewOf(this.#log, view);
   }
 
-  /** The id that the task is kept under: no other task's, whatever clients call theirs. */
+  /** The stored id of the task. It is unique, whichever names clients choose. */
   get taskId(): string {
     return this.#log.taskId;
   }
 
-  /** What clients call the task. */
+  /** The id of the task that clients see. */
   get shownId(): string {
     return this.#log.place.taskId;
   }
 
   /**
-   * Waits until the task is over or waits for the client (specification 3.2.2); false when the client went or
-   * the time, in milliseconds, ran out first.
-   * @throws A2AError UNAVAILABLE when the store is out of order and nothing executes the task until it is well again.
+   * Waits until the task is finished or waits for the client (specification 3.2.2). Resolves to false if the client
+   * disconnects or the timeout, in milliseconds, expires first.
+   * @throws A2AError UNAVAILABLE if the store is unavailable and no execution runs the task until it recovers
    */
   async whenIdle(client: Cancellation, timeoutMs: number): Promise<boolean> {
     const log = this.#log;
@@ -88,7 +91,7 @@ export class TaskHandle {
     return done;
   }
 
-  /** Waits until the generation passes the given one, or the task is over; false as with `whenIdle`. */
+  /** Waits until the generation exceeds the given one or the task is finished; resolves to false as `whenIdle` does. */
   whenPast(generation: number, client: Cancellation, timeoutMs: number): Promise<boolean> {
     const log = this.#log;
     const done = (): boolean => log.fold.generation > generation || isTerminal(log.fold.state);
@@ -96,16 +99,16 @@ export class TaskHandle {
   }
 
   /**
-   * The events after a generation, then those to come, until the stream is over. Each carries its generation as a
-   * note (`generationOf`). The caller ends the reader.
+   * Returns a reader of the events after a generation, then of new ones, until the stream ends. Each event carries its
+   * generation as a note (`generationOf`). The caller ends the reader.
    */
   events(after: LogPosition, client: Cancellation): LogReader {
-    // A repeated send may find that the turn it asks for is over already.
+    // The turn of a repeated send may already be completed.
     const hasStarted = this.#log.turns.completed >= this.#since;
     return new LogReader(this.#log, { source: this.#source, after, client, hasStarted });
   }
 
-  /** Limits this handle to events from now on: a large task then leaves the memory while it rests. */
+  /** Limits this handle to events from now on, so that a large idle task can be dropped from memory. */
   follow(): void {
     if (this.#follows) return;
     this.#follows = true;

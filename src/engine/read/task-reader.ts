@@ -15,29 +15,35 @@ import { cacheForms } from "../../wire/serialization-cache.js";
 import { type FoldedTask, foldLarge, foldSmall, Slices } from "../log/fold-stored.js";
 import { type TaskView, taskViewOf } from "./task-handle.js";
 
-/** Folded tasks that are kept for the next list: each up to this size, in bytes as JSON, and all of them together. */
+/** Limits of the cache of folded tasks for lists, in bytes as JSON: per task, and in total. */
 const KEPT_TASK_BYTES = 16 * 1024;
 const KEPT_BYTES = 1024 * 1024;
 
-/** How long a large task is kept after it was read or written, in milliseconds: it is often asked for several times at once. */
+/**
+ * Time that a large task is cached after a read or write, in milliseconds: it is often requested several times in a
+ * row.
+ */
 const LARGE_KEPT_MS = 1_000;
 
-/** A task of fewer bytes as JSON comes from the store in one read. */
+/** A task of fewer bytes as JSON is loaded by one read. */
 const ONE_READ_BYTES = 1024 * 1024;
 
-/** Pages that are made at the same time, at most. Each holds its tasks in memory; the next ones mostly find them in the cache. */
+/**
+ * Maximum number of pages built concurrently. Each holds its tasks in memory; the next ones mostly find them in the
+ * cache.
+ */
 const MAX_PAGES = 16;
 
-/** Pages of more bytes than one read that are made at the same time, at most: the size of a page is not known before. */
+/** Maximum number of pages over `ONE_READ_BYTES` built concurrently: a page's size is not known in advance. */
 const MAX_LARGE_PAGES = 4;
 
-/** From this many on, entries of large tasks that are not in use any more are removed. */
+/** At this number of entries, those of collected large tasks are removed. */
 const SWEEP_AT = 64;
 
-/** A task as it stands. */
+/** A folded task. */
 export type ReadTask = Pick<FoldedTask, "head" | "fold">;
 
-/** A small task that is kept, and what was shown of it last: most pages are of the same view. */
+/** A cached small task with the view last returned: most pages use the same view. */
 interface KeptTask extends ReadTask {
   shown?: { readonly view: View; readonly moment: TaskView };
 }
@@ -45,54 +51,54 @@ interface KeptTask extends ReadTask {
 interface LargeTask {
   readonly position: number;
   readonly folded: Promise<ReadTask | undefined>;
-  /** The size of the task as JSON once it is read; 0 before. */
+  /** The size of the task as JSON after it is read; 0 before. */
   bytes: number;
-  /** Forgets the task after a while. */
+  /** Evicts the task after `LARGE_KEPT_MS`. */
   timer?: NodeJS.Timeout;
 }
 
-/** The place of a page among the large ones that are being made. */
+/** A page's slot among the large pages. */
 interface PagePlace {
-  /** Waits for a place unless the page has one. */
+  /** Waits for a slot unless the page has one. */
   enter(): Promise<void>;
 }
 
 /** A page of tasks. */
 export interface TaskPage {
   readonly moments: readonly TaskView[];
-  /** What is shown of these tasks weighs so much. */
+  /** Size of the tasks as returned, in bytes as JSON. */
   readonly bytes: number;
   readonly total: number;
-  /** Where the next page begins; undefined on the last one. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: { readonly statusTime: number; readonly taskId: string } | undefined;
 }
 
 export interface TaskReaderOptions {
   readonly store: TaskStore;
   readonly logger: Logger;
-  /** A task in memory, unless it is behind a position that the store has. */
+  /** Returns a task in memory, unless it lags behind a stored position. */
   readonly live: (taskId: string, position: number) => ReadTask | undefined;
-  /** The same of one that is behind, when it is there in a moment. */
+  /** Waits for a lagging task in memory if it will catch up soon. */
   readonly caughtUp: (taskId: string, position: number) => Promise<ReadTask | undefined>;
   /** A page of huge tasks ends early, after about this many bytes. */
   readonly maxPageBytes: number;
-  /** Large tasks are kept for the next call up to this size together, in bytes as JSON; the newest one is kept whatever its size. */
+  /** Limit of the cache of large tasks, in bytes as JSON; the newest task is cached whatever its size. */
   readonly maxKeptBytes: number;
 }
 
 /**
- * Reads tasks as they stand. Those of a page are read in one go; small ones are kept folded for the next page, which
- * mostly has them again. Calls that ask for a large task while it is being read share the result.
+ * Reads current tasks. The tasks of a page are loaded together; small ones are cached for the next page, which mostly
+ * contains them again. Calls for a large task share one read.
  */
 export class TaskReader {
   readonly #options: TaskReaderOptions;
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #kept = new Map<string, KeptTask>();
   #keptBytes = 0;
-  /** Those that are being read, and those that are kept; the oldest first. */
+  /** Pending and cached tasks, oldest first. */
   readonly #largeTasks = new Map<string, LargeTask>();
   #largeBytes = 0;
-  /** Large tasks, for as long as they are in use: slow readers share them with those that come later. */
+  /** Large tasks while they are referenced: slow readers share them with later ones. */
   readonly #heldFolds = new Map<string, WeakRef<TaskFold>>();
 
   readonly #pages = new Room(MAX_PAGES);
@@ -103,8 +109,8 @@ export class TaskReader {
   }
 
   /**
-   * One task; undefined when the scope has none. Of a task of another scope no more is read than of one that is not there,
-   * also where it is in memory.
+   * Returns one task, or undefined if the scope has none. A task of another scope costs the same read as a missing one,
+   * even if it is in memory.
    * @throws StoreError; A2AError TASK_DAMAGED
    */
   async get(taskId: string, scope: TaskScope): Promise<ReadTask | undefined> {
@@ -120,8 +126,8 @@ export class TaskReader {
   }
 
   /**
-   * A page of tasks. One that retention removed meanwhile, or that cannot be read or shown, is left out: the rest of
-   * the page is still there, and so is the next page.
+   * Returns a page of tasks. Skips tasks that retention removed meanwhile or that cannot be read or returned, so that
+   * they do not block the page or the next one.
    * @throws StoreError
    */
   async list(request: ListRequest, view: View): Promise<TaskPage> {
@@ -158,7 +164,7 @@ export class TaskReader {
       const known = this.#known(head);
       const folded = known ?? (await this.#listed(heads, index, { ahead, place }));
       const size = folded?.fold.size ?? 0;
-      // A page of huge tasks ends early: fewer tasks than asked for are allowed, and the next page goes on.
+      // A page of huge tasks ends early: it may have fewer tasks than requested, and the next page continues.
       if (last !== undefined && bytes + size > this.#options.maxPageBytes) break;
       bytes += size;
       last = head;
@@ -171,7 +177,7 @@ export class TaskReader {
     return { moments, bytes: shown, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
   }
 
-  /** The task of a head, if it is in memory as that says. */
+  /** Returns the task of a head if memory has it at that position. */
   #known(head: TaskHead): KeptTask | undefined {
     const live = this.#options.live(head.taskId, head.position);
     if (live !== undefined) return live;
@@ -183,7 +189,7 @@ export class TaskReader {
     return kept;
   }
 
-  /** Reads a task of a page, with those behind it that are not known either. */
+  /** Loads a task of a page together with the later uncached ones. */
   async #listed(
     heads: readonly TaskHead[],
     index: number,
@@ -221,7 +227,7 @@ export class TaskReader {
       const loaded = await store.loadMany({ taskIds });
       for (const [at, each] of loaded.entries()) ahead.set(taskIds[at] as string, each);
     } catch (error) {
-      // One of them is damaged: each by itself then.
+      // One of the tasks is damaged: load this one alone.
       if (isTrouble(error)) throw error;
       const taskId = taskIds[0] as string;
       ahead.set(taskId, await store.load({ taskId }));
@@ -230,7 +236,7 @@ export class TaskReader {
 
   #shown(folded: KeptTask, view: View): TaskView | undefined {
     try {
-      // A log in use goes on; only what is kept here stays as it is.
+      // The fold of a log in use changes; only cached tasks are immutable.
       if (this.#kept.get(folded.head.taskId) !== folded) return taskViewOf(folded, view);
       const known = folded.shown;
       if (known !== undefined && isSameView(known.view, view)) return known.moment;
@@ -256,7 +262,7 @@ export class TaskReader {
     return (await this.#options.caughtUp(taskId, position)) ?? this.#large(loaded);
   }
 
-  /** Folds a large task, once for all calls that ask for it at this position. */
+  /** Folds a large task, once for all calls that request it at this position. */
   #large(loaded: LoadedTask): Promise<ReadTask | undefined> {
     const { taskId, position } = loaded.head;
     const known = this.#largeTasks.get(taskId);
@@ -267,7 +273,7 @@ export class TaskReader {
     return this.#share(taskId, { position, folded: foldLarge(this.#options.store, loaded), bytes: 0 });
   }
 
-  /** Keeps a large task that was in use until now for the next call: reading it again takes long. */
+  /** Caches a large task that was in use, since reading it again is slow. */
   keepLarge({ head, fold, uncertain }: ReadTask & { readonly uncertain: boolean }): void {
     if (fold.size < ONE_READ_BYTES || uncertain) return;
     void this.#share(head.taskId, { position: fold.position, folded: Promise.resolve({ head, fold }), bytes: 0 });
@@ -291,7 +297,7 @@ export class TaskReader {
     return large.folded;
   }
 
-  /** Makes place for the newest of the kept tasks. */
+  /** Evicts the oldest large tasks until the newest one fits. */
   #forgetOldest(newest: string): void {
     for (const [taskId, { bytes }] of this.#largeTasks) {
       if (this.#largeBytes <= this.#options.maxKeptBytes) return;
@@ -304,7 +310,7 @@ export class TaskReader {
     if (large === undefined) return;
     this.#largeTasks.delete(taskId);
     this.#largeBytes -= large.bytes;
-    // A timer holds what it forgets.
+    // A pending timer would keep the evicted task in memory.
     clearTimeout(large.timer);
   }
 
@@ -332,7 +338,7 @@ function isSameView(a: View, b: View): boolean {
   return a.historyLength === b.historyLength && a.artifacts === b.artifacts;
 }
 
-/** Whether an error says that the store is out of order, and not only one task. */
+/** True if an error concerns the whole store rather than one task. */
 function isTrouble(error: unknown): boolean {
   return error instanceof StoreError && error.kind !== "damaged";
 }

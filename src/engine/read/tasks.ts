@@ -15,7 +15,7 @@ import { type ReadTask, type TaskPage, TaskReader } from "./task-reader.js";
 /** The tasks that a call may see. All others do not exist for it (specification 13.1). */
 export type Scope = TaskScope;
 
-/** What the tasks of an engine are read with. */
+/** Dependencies of `Tasks`. */
 export interface TasksSource {
   readonly store: TaskStore;
   readonly logger: Logger;
@@ -23,13 +23,13 @@ export interface TasksSource {
   readonly names: TaskNames;
   /** A page of huge tasks ends early, after about this many bytes. */
   readonly maxPageBytes: number;
-  /** Large tasks that were read are kept for a moment, up to this size together. */
+  /** Limit of the cache of large tasks, in bytes as JSON. */
   readonly maxKeptBytes: number;
   /** Called after each append of this process to a task that has push configurations. */
   readonly pushed: (taskId: string) => void;
 }
 
-/** Finds tasks for calls: in memory or in the store, and only those that the call may see. */
+/** Finds tasks in memory or in the store, for the calls that may see them. */
 export class Tasks {
   /** The logs of the tasks in use. */
   readonly logs: TaskLogCache;
@@ -53,32 +53,32 @@ export class Tasks {
   /** Opens a task for a call, to follow it. The caller releases the handle. @throws A2AError TASK_NOT_FOUND */
   async open(scope: Scope, taskId: string): Promise<TaskHandle> {
     const log = await this.acquire(scope, taskId);
-    // No message of this call is to be answered.
+    // This call has sent no message to wait for.
     return this.handle(log, Number.POSITIVE_INFINITY);
   }
 
-  /** A task as it stands, with its generation. @throws A2AError TASK_NOT_FOUND */
+  /** Returns the current task and its generation. @throws A2AError TASK_NOT_FOUND */
   async get(scope: Scope, taskId: string, view?: View): Promise<TaskView> {
     return taskViewOf(await this.#visible(scope, taskId), view);
   }
 
-  /** A page of the scope's tasks, newest status first (specification 3.1.4). */
+  /** Returns a page of the scope's tasks, newest status first (specification 3.1.4). */
   list(request: ListRequest, view: View): Promise<TaskPage> {
     return this.#reader.list(request, view).catch(this.#fail);
   }
 
-  /** The tasks that a message refers to, as far as its sender may see them. */
+  /** Returns the tasks that a message references, as far as its sender may see them. */
   async referenced(turn: TurnRequest): Promise<Task[]> {
     const scope = { tenant: turn.tenant, owner: turn.caller.owner };
     const found = await Promise.all(
       turn.message.referenceTaskIds.map((taskId) => this.#visible(scope, taskId).catch(() => undefined)),
     );
-    // A copy of its own: what large tasks show is shared by calls, and an agent may do with this what it likes.
+    // Copied because calls share the fold of a large task, and an agent may modify its copy.
     return found.flatMap((result) => (result === undefined ? [] : [viewTask(result.fold.task)]));
   }
 
   /**
-   * The log of a task that the scope may see, by its id or by the name that its client has given it. The caller releases it.
+   * Returns the log of a task that the scope may see, by its id or its client-chosen name. The caller releases it.
    * @throws A2AError TASK_NOT_FOUND, UNAVAILABLE
    */
   async acquire(scope: Scope, taskId: string): Promise<TaskLog> {
@@ -87,7 +87,7 @@ export class Tasks {
       log =
         (await this.logs.acquire(taskId, scope)) ?? (await this.logs.acquire(await this.#named(scope, taskId), scope));
       if (log === undefined) throw taskNotFound(taskId);
-      // The caller may have read in the store what this process has not been notified of yet.
+      // The caller may have read entries in the store of which this process has not been notified yet.
       if (log.fold.position === 0) await Promise.race([log.stored(), nextChange(log)]);
       else if (this.#source.store.shared || log.uncertain) await log.refresh();
       // A log without a stored entry belongs to a task that no client knows of yet.
@@ -100,14 +100,14 @@ export class Tasks {
   }
 
   /**
-   * A handle on a log that was acquired; releasing the handle releases the log.
-   * @param since position of the accepted message whose answer is waited for
+   * Returns a handle on an acquired log; releasing the handle releases the log.
+   * @param since position of the accepted message whose turn is awaited
    */
   handle(log: TaskLog, since: number, accepted?: TaskView): TaskHandle {
     return new TaskHandle(log, this.#handles, since, accepted);
   }
 
-  /** A task that the scope may see, to be looked at and copied. @throws A2AError TASK_NOT_FOUND */
+  /** Returns a task that the scope may see, for reading and copying. @throws A2AError TASK_NOT_FOUND */
   async #visible(scope: Scope, taskId: string): Promise<{ readonly fold: TaskFold }> {
     let found = await this.#reader.get(taskId, scope).catch(this.#fail);
     if (found === undefined) {
@@ -122,14 +122,16 @@ export class Tasks {
     return (await this.#source.names.find(scope, name)).taskId;
   }
 
-  /** A task in memory, unless it is behind a position that the store has: the answer to its append comes a moment later. */
+  /**
+   * Returns a task in memory, unless it lags behind a stored position: the answer to its append arrives a moment later.
+   */
   #live(taskId: string, position: number): ReadTask | undefined {
     const log = this.#source.store.shared ? undefined : this.logs.get(taskId);
     if (log === undefined || !log.isWhole || log.uncertain || log.fold.position < position) return undefined;
     return { head: log.head, fold: log.fold };
   }
 
-  /** A task in memory that is behind a position, once it is there: a large one is not read for so short a time. */
+  /** Waits until a lagging task in memory reaches a position: a large task is not read again for such a short delay. */
   async #caughtUp(taskId: string, position: number): Promise<ReadTask | undefined> {
     const log = this.#handles.outage() ? undefined : this.logs.get(taskId);
     if (log === undefined || !(await log.caughtUp(position))) return undefined;

@@ -9,12 +9,12 @@ import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Logger } from "../../core/log.js";
 
-/** Characters of a reason for a failure: it is stored however large its task is. */
+/** Maximum characters of a failure text, which is stored whatever the size of its task. */
 const MAX_REASON = 10_000;
 
 const INVALID_ANSWER = "The agent's answer is not valid:";
 
-/** Lets an agent clean up after its last event; an error in that is logged, and nothing more. */
+/** Lets an agent clean up after its last event; logs any error. */
 export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger: Logger): Promise<void> {
   try {
     await iterator.return?.();
@@ -23,19 +23,19 @@ export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger:
   }
 }
 
-/** What an agent ended with its last event. */
+/** An agent's last event. */
 export interface AgentEnd {
-  /** Name of the agent, as its card has it. */
+  /** Name of the agent, from its card. */
   readonly agent: string | undefined;
-  /** The task and its final state; undefined after a direct answer. */
+  /** The task and its final state; undefined after a direct reply. */
   readonly task?: { readonly taskId: string; readonly state: TaskState };
-  /** The turn that is over when the agent has ended; undefined where its execution sees to that. */
+  /** The turn to end when the agent has returned; undefined if its execution does that. */
   readonly turn?: Turn;
 }
 
 /**
- * Lets an agent run to its end behind its last event. An event that it yields there is dropped and named in the log, and the
- * agent is stopped at it. An error is logged, and nothing more.
+ * Runs an agent after its last event until it returns. A further event is logged and dropped, and the agent is stopped
+ * there. Errors are only logged.
  */
 export async function runToEnd(iterator: AsyncIterator<AgentEvent>, end: AgentEnd, logger: Logger): Promise<void> {
   try {
@@ -56,13 +56,13 @@ function nameLate(event: unknown, { agent, task }: AgentEnd, logger: Logger): vo
   logger.warn(facts, `an agent yielded an event after ${where}; the event is dropped, and the agent stopped`);
 }
 
-/** What kind of event a value is, in a word. */
+/** Names the kind of an event for the log. */
 function kindOf(event: unknown): string {
   if (!isEvent(event)) return "none";
   return event.kind === "status" ? (TaskState[event.state] ?? "status") : String(event.kind);
 }
 
-/** What the client may know of an error (specification 3.3.2, 13.4): the text of an AgentError, or a reference. */
+/** Returns the error text for the client (specification 3.3.2, 13.4): the message of an AgentError, or a reference. */
 export function failureText(error: unknown, logger: Logger, taskId: string): string {
   const text = textFor(error);
   if (text?.startsWith(INVALID_ANSWER)) {
@@ -75,27 +75,30 @@ export function failureText(error: unknown, logger: Logger, taskId: string): str
   return `The agent failed unexpectedly. Reference: ${reference}`;
 }
 
-/** Whether a value looks like an event; authors without a type checker yield anything. */
+/** True if a value looks like an event; authors without a type checker may yield anything. */
 export function isEvent(value: unknown): value is AgentEvent {
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;
   const { kind } = value;
   return kind === "artifact" || kind === "status" || kind === "reply";
 }
 
-/** The error for a value that an agent yielded and that is not an event. */
+/** Returns the error for a yielded value that is not an event. */
 export function notAnEvent(value: unknown): InvalidAgentEvent {
   return new InvalidAgentEvent("yield what working(), artifact(), completed() and the like make", described(value));
 }
 
-/** The limits of calls of other agents, which end an agent that does not expect them. */
+/** Limits of outgoing calls, reported when an agent does not handle them. */
 const callLimits: readonly unknown[] = ["maxDelegationDepth", "maxRemoteCalls"];
 
-/** Whether an error names a limit of the server, which its client may know. */
+/** True if an error names a limit of the server, which clients may see. */
 function isLimit({ reason, metadata }: A2AError): boolean {
   return reason === "TASK_TOO_LARGE" || callLimits.includes(metadata.limit);
 }
 
-/** An agent may throw any value, also one that throws when it is read. */
+/**
+ * Returns the text of an error for the client, if it has one. An agent may throw any value, even one whose properties
+ * throw.
+ */
 function textFor(error: unknown): string | undefined {
   try {
     if (error instanceof A2AError && isLimit(error)) return error.message;

@@ -3,36 +3,36 @@ import { limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { CountedTenant } from "../counted-tenant.js";
 
-/** What one owner has running, waiting and begun: under one tenant, or under all of them where any may be named. */
+/** Usage of one owner: under one tenant, or under all of them if callers may name any. */
 export class OwnerSlots {
-  /** Executions that run, and agents that are about to answer directly. */
+  /** Running executions, and agents that may reply directly. */
   running = 0;
-  /** Bytes of the messages that wait. */
+  /** Bytes of the waiting messages. */
   waitingBytes = 0;
   readonly waiting: Set<Place> = new Set();
-  /** How many tasks it may still create before its open ones are counted again. */
+  /** Number of tasks it may still create before its open tasks are counted again. */
   tasksLeft = 0;
-  /** Tasks that it is creating. */
+  /** Tasks being created. */
   creating = 0;
-  /** While its open tasks are counted. */
+  /** Pending count of its open tasks. */
   counting: Promise<void> | undefined;
-  /** Until when it has too many, by `performance.now()`. */
+  /** End of its rejection for too many open tasks, by `performance.now()`. */
   fullUntil = 0;
 }
 
-/** The place of an execution: among those that run, or in the queue. */
+/** The slot of an execution: running or queued. */
 export class Place {
   readonly owner: OwnerSlots;
-  /** Bytes of the message that waits. */
+  /** Bytes of the waiting message. */
   readonly bytes: number;
-  /** Whether it is one of those that run. */
+  /** True while it is a running one. */
   isHeld = false;
   isOver = false;
-  /** The memory of the message that its execution began with. */
+  /** Memory of the message that started the execution. */
   held: SharedHold | undefined;
-  /** Called once when it is held, unless it was from the beginning. */
+  /** Called once when a queued slot becomes held. */
   whenHeld: (() => void) | undefined;
-  /** Called when nothing that waits is begun any more. */
+  /** Called when the queue stops. */
   whenStopped: (() => void) | undefined;
 
   constructor(owner: OwnerSlots, bytes = 0) {
@@ -41,19 +41,19 @@ export class Place {
   }
 }
 
-/** Which limits there are. */
+/** The limits of execution slots. */
 export type SlotLimits = Pick<
   Limits,
   "maxExecutions" | "maxExecutionsPerOwner" | "maxQueuedExecutions" | "maxQueuedExecutionsPerOwner" | "maxQueuedBytes"
 >;
 
-/** So many owners with nothing under way are remembered before they are looked through. */
+/** Number of idle owners remembered before they are removed. */
 const MAX_IDLE = 4_096;
 
 /**
- * How many executions run at once, in all and of each owner, and the bounded queue behind them. Owners take turns: the next place is
- * given to the owner who has waited longest for one, whatever the others have sent, and within an owner to the message that came
- * first. An execution that need not wait costs two counters.
+ * Limits concurrent executions, in total and per owner, with a bounded queue. The next free slot goes to the owner that
+ * has waited longest for one, however much others have sent, and within an owner to the oldest message. An execution
+ * that does not wait costs two counters.
  */
 export class ExecutionSlots {
   readonly #limits: SlotLimits;
@@ -64,7 +64,7 @@ export class ExecutionSlots {
   #waiting = 0;
   #waitingBytes = 0;
   #isStopped = false;
-  /** Owners that have something waiting and may begin it, in the order of their turns. */
+  /** Owners whose next queued execution may start, in the order of their turns. */
   readonly #turns = new Set<OwnerSlots>();
   #lastTenant = "";
   #lastName = "";
@@ -75,17 +75,17 @@ export class ExecutionSlots {
     this.#counted = counted;
   }
 
-  /** How many run. */
+  /** Number of running executions. */
   get running(): number {
     return this.#running;
   }
 
-  /** How many wait. */
+  /** Number of queued executions. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** What an owner has. Ask for it where it is used: one that has nothing may be forgotten. */
+  /** Returns an owner's usage. Do not keep the result: idle owners are removed. */
   of(tenant: string, owner: string): OwnerSlots {
     if (this.#last !== undefined && tenant === this.#lastTenant && owner === this.#lastName) return this.#last;
     const counted = this.#counted(tenant, owner);
@@ -102,7 +102,7 @@ export class ExecutionSlots {
     return slots;
   }
 
-  /** Takes a place among those that run, where there is one and none of the owner waits; `release` gives it back. */
+  /** Takes a running slot if one is free and none of the owner's executions wait. Return it with `release`. */
   tryTake(owner: OwnerSlots): boolean {
     const { maxExecutions, maxExecutionsPerOwner } = this.#limits;
     if (this.#running >= maxExecutions || owner.running >= maxExecutionsPerOwner || owner.waiting.size > 0)
@@ -112,7 +112,7 @@ export class ExecutionSlots {
     return true;
   }
 
-  /** Gives back what `tryTake` took, or what a place held; the next one in the queue has it then. */
+  /** Frees a running slot, which the next queued execution takes. */
   release(owner: OwnerSlots): void {
     this.#running--;
     owner.running--;
@@ -120,10 +120,10 @@ export class ExecutionSlots {
   }
 
   /**
-   * A place for an execution: held at once, or in the queue.
+   * Returns a slot for an execution: held at once, or queued.
    *
-   * @param bytes of the message that it would keep waiting
-   * @throws A2AError TOO_MANY_REQUESTS when the queue has no room.
+   * @param bytes size of the message if it has to wait
+   * @throws A2AError TOO_MANY_REQUESTS if the queue is full
    */
   enter(owner: OwnerSlots, bytes: number): Place {
     const place = new Place(owner, bytes);
@@ -135,7 +135,7 @@ export class ExecutionSlots {
     return place;
   }
 
-  /** The same for what was accepted before: it waits whether there is room or not. */
+  /** Returns a slot for an accepted message, which is queued even if the queue is full. */
   enterAccepted(owner: OwnerSlots): Place {
     const place = new Place(owner);
     if (this.tryTake(owner)) place.isHeld = true;
@@ -143,14 +143,14 @@ export class ExecutionSlots {
     return place;
   }
 
-  /** The place of an execution whose agent runs already, on what `tryTake` took. */
+  /** Returns the slot of an execution whose agent already runs in a slot taken by `tryTake`. */
   adopt(owner: OwnerSlots): Place {
     const place = new Place(owner);
     place.isHeld = true;
     return place;
   }
 
-  /** Gives a place back, whether it was held or waits. Calling it again does nothing. */
+  /** Releases a held or queued slot. Calling it again does nothing. */
   leave(place: Place): void {
     if (place.isOver) return;
     place.isOver = true;
@@ -161,7 +161,7 @@ export class ExecutionSlots {
   }
 
   /**
-   * Refuses where neither a place is free nor the queue has room.
+   * Rejects a message if no slot is free and the queue is full.
    *
    * @throws A2AError TOO_MANY_REQUESTS
    */
@@ -177,7 +177,7 @@ export class ExecutionSlots {
       throw limitReached("maxQueuedExecutions", `${maxQueuedExecutions} tasks wait for their turn.`);
     }
     const isTooMuch = this.#waitingBytes + bytes > maxQueuedBytes || owner.waitingBytes + bytes > maxQueuedBytes / 2;
-    // The first one of an owner may wait where it is small, however many owners there are, or where nothing else waits.
+    // An owner's first message may wait if it is small, however many owners there are, or if nothing else waits.
     const isFirst = owner.waiting.size === 0 && bytes <= maxQueuedBytes / maxQueuedExecutions;
     const hasRoom = owner.waiting.size === 0 && this.#waitingBytes + bytes <= maxQueuedBytes;
     if (isTooMuch && !isFirst && !hasRoom && this.#waiting > 0) {
@@ -185,7 +185,7 @@ export class ExecutionSlots {
     }
   }
 
-  /** Begins nothing that waits any more: the server ends. */
+  /** Starts nothing from the queue any more, because the server shuts down. */
   stop(): void {
     this.#isStopped = true;
     for (const { waiting } of this.#owners.values()) for (const place of waiting) place.whenStopped?.();
@@ -209,7 +209,10 @@ export class ExecutionSlots {
     if (owner.waiting.size === 0) this.#turns.delete(owner);
   }
 
-  /** Gives what is free to those that wait. @param freed whose place it was: it may have reached its own limit before */
+  /**
+   * Assigns free slots to queued executions. @param freed the owner that freed a slot; it may have been at its own
+   * limit
+   */
   #serve(freed: OwnerSlots): void {
     const { maxExecutions, maxExecutionsPerOwner } = this.#limits;
     if (freed.waiting.size > 0 && freed.running < maxExecutionsPerOwner) this.#turns.add(freed);

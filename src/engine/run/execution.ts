@@ -31,51 +31,51 @@ import { leaveOthers, storedMark } from "./relayed.js";
 import type { PendingTurn } from "./taskless.js";
 import { TurnQueue } from "./turn-queue.js";
 
-/** Bytes of events, as JSON, that an agent yields in one round of the event loop. */
+/** Maximum bytes of events, as JSON, accepted from an agent per event-loop turn. */
 const MAX_ROUND_BYTES = 256 * 1024;
 
-/** An event with this many values of JSON is accepted in a round of the event loop after the one in which the agent made it. */
+/** An event with this many JSON values is accepted one event-loop turn after the agent yields it. */
 const HEAVY_VALUES = 10_000;
 
 type TaskEvent = StatusEvent | ArtifactEvent;
 
-/** What executions need of the engine. */
+/** Dependencies of executions. */
 export interface ExecutionSource extends TurnSource {
   readonly store: TaskStore;
   readonly limits: Limits;
   readonly logger: Logger;
   readonly now: () => number;
-  /** The lease of a turn that begins now. */
+  /** Returns the lease of a turn that starts now. */
   readonly lease: (turn: number) => Lease;
   /**
-   * Notes that an execution is cut off which began no turn behind a position; `next` is the one that it was about to
-   * begin, with all before it over.
+   * Notes that an execution was interrupted before it started any turn after a position. `next` is the turn that it was
+   * about to start; all earlier turns are finished.
    */
   readonly notBegun: (taskId: string, after: number, next: number | undefined) => void;
-  /** Called once, when the execution is over. */
+  /** Called once, when the execution ends. */
   readonly ended: (execution: Execution) => void;
 }
 
-/** How an execution starts. */
+/** Start parameters of an execution. */
 export interface ExecutionStart {
-  /** The lease that is stored. */
+  /** The stored lease. */
   readonly lease: Lease;
-  /** The lease to take before its agent hears of the task, where the stored one says that it waits. */
+  /** The lease to set before the agent starts, if the stored one marks the turn as queued. */
   readonly begun?: Lease | undefined;
   readonly place: Place;
 }
 
 /**
  * Runs an agent on one task, one turn at a time. Later messages wait for their turn, whichever process accepted them:
- * the log says which comes next. The execution ends when no message waits or the task is over. What the agent yields is
- * accepted into the log at once; only a log that is too far behind makes the agent wait.
+ * the log determines the next one. The execution ends when no message waits or the task is finished. The agent's events
+ * are accepted into the log at once; the agent waits only if too many of them are unstored.
  */
 export class Execution {
   readonly log: TaskLog;
   readonly agent: Agent;
-  /** Among those that run, or in the queue. */
+  /** Running or queued. */
   readonly place: Place;
-  /** Resolves when the execution is over, also when its agent had to be left behind. Never rejects. */
+  /** Resolves when the execution ends, even if its agent has not returned. Never rejects. */
   readonly done: Promise<void>;
   readonly #source: ExecutionSource;
   readonly #queue: TurnQueue;
@@ -84,21 +84,21 @@ export class Execution {
   readonly #context: MessageContext;
   #finish: () => void = () => {};
   #over = false;
-  /** The lease that it takes when it leaves the queue; the stored one says until then that it has not begun. */
+  /** The lease to set when it leaves the queue. Until then the stored lease marks the turn as not started. */
   #begun: Lease | undefined;
   #aborter = new LazyAbortController();
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
   #failure: unknown;
-  /** Bytes of the events that were accepted in this round of the event loop. */
+  /** Bytes of events accepted in this event-loop turn. */
   #acceptedBytes = 0;
-  /** The agent has cleaned up after its last event. */
+  /** True after the agent has cleaned up after its last event. */
   #agentReturned = false;
-  /** The lease that all entries of this execution rely on. */
+  /** The lease of all entries of this execution. */
   #fenced: { readonly fence: Lease };
-  /** Position of the turn that could not be begun, because its lease was not stored. */
+  /** Position of the turn that could not start because its lease was not stored. */
   #unstartedTurn: number | undefined;
-  /** The lease that came with a message, when the one of the turn before had been let go. */
+  /** The lease set together with a message, if the previous turn's lease had been released. */
   #leaseOfMessage: Lease | undefined;
 
   constructor(source: ExecutionSource, log: TaskLog, agent: Agent, { lease, begun, place }: ExecutionStart) {
@@ -117,21 +117,21 @@ export class Execution {
     log.beginExecution();
   }
 
-  /** Adds a message that is stored; `started` when its agent runs already, `lease` when the message took one. */
+  /** Adds a stored message; `started` if its agent already runs, `lease` if the message set one. */
   add(request: TurnRequest, more: { readonly started?: PendingTurn; readonly lease?: Lease } = {}): void {
     this.#queue.add(request);
     this.#started ??= more.started;
     this.#leaseOfMessage = more.lease ?? this.#leaseOfMessage;
   }
 
-  /** Runs the turns of all messages after the position `after`, as soon as its place is among those that run, then ends. */
+  /** Runs the turns of all messages after the position `after` once the slot is held, then ends. */
   begin(after: number): void {
     this.log.turns.begin(after);
     if (this.place.isHeld) void this.#run();
     else this.place.whenHeld = () => void this.#run();
   }
 
-  /** Whether it waits for a place, and its agent has heard of nothing. */
+  /** True while it waits for a slot. Its agent has not started. */
   get #isQueued(): boolean {
     return !this.place.isHeld;
   }
@@ -141,11 +141,11 @@ export class Execution {
       if (this.#begun !== undefined) await this.#leaveQueue(this.#begun);
       for (let position = this.#next(); position !== undefined; position = this.#next()) {
         const request = this.#queue.takeKnown(position) ?? (await this.#queue.read(position));
-        // The store must know which turn runs before it does: a crash repeats this one, not the last.
+        // The store must know the running turn before it starts, so that a crash repeats this turn and not the last.
         if (this.#request !== undefined) await this.#moveTo(position);
         if (!this.#over) await this.#runTurn(request);
       }
-      // A cancel that came between two turns, or at the end of the last one.
+      // A cancel may have come between two turns, or at the end of the last one.
       if (!this.#over && this.#aborter.reason?.cause === "canceled") await this.#close(TaskState.CANCELED, undefined);
     } catch (error) {
       this.#stopStoring(error);
@@ -154,7 +154,7 @@ export class Execution {
     }
   }
 
-  /** The store has to know that the agent hears of the turn before it does. */
+  /** The store must know that the turn runs before the agent starts. */
   async #leaveQueue(begun: Lease): Promise<void> {
     try {
       if (!(await this.#setLease(begun))) return this.abandon("lease-lost");
@@ -166,11 +166,11 @@ export class Execution {
     this.#fenced = { fence: begun };
   }
 
-  /** Begins the next turn's lease. What the turn before yielded relies on the old one, and is stored before. */
+  /** Switches to the next turn's lease, after the previous turn's output is stored under the old one. */
   async #moveTo(position: number): Promise<void> {
     await this.log.stored();
     const known = this.#leaseOfMessage?.turn === position ? this.#leaseOfMessage : undefined;
-    // One that came with a message which was to wait for a place says that no agent has heard of it.
+    // The lease of a message that was to wait for a slot marks its turn as not started.
     if (known !== undefined && known.attempt < 1) this.#fenced = { fence: known };
     const next = known !== undefined && known.attempt >= 1 ? known : this.#source.lease(position);
     try {
@@ -182,15 +182,15 @@ export class Execution {
     this.#fenced = { fence: next };
   }
 
-  /** Position of the next message whose turn is to be run; undefined when none waits, or none is to be run any more. */
+  /** Position of the next message to run; undefined if none waits or the execution is stopping. */
   #next(): number | undefined {
     if (this.#over || this.#aborter.reason !== undefined || isTerminal(this.log.plannedState)) return undefined;
     return this.#queue.next;
   }
 
   /**
-   * Stops the execution because the client asked for it: the agent gets `cancelGraceMs` to end by itself, then the
-   * task is canceled without it (specification 3.1.5).
+   * Stops the execution on a client's cancel: the agent gets `cancelGraceMs` to end by itself, then the task is
+   * canceled without it (specification 3.1.5).
    */
   async cancel(): Promise<void> {
     this.#aborter.abort("canceled");
@@ -207,7 +207,7 @@ export class Execution {
     }
   }
 
-  /** Stops the execution because the server ends; `recover` says what becomes of the task. */
+  /** Stops the execution because the server shuts down. The agent's `recover` determines the task's outcome. */
   async shutdown(graceMs: number): Promise<void> {
     this.#aborter.abort("shutdown");
     if (this.#isQueued) this.log.turns.letGo();
@@ -222,8 +222,8 @@ export class Execution {
   }
 
   /**
-   * Ends at once, whatever its agent does: nothing more of this execution is stored. The lease of the task stays, and
-   * the process that claims it decides (recovery).
+   * Ends immediately, whatever the agent does, and stores nothing more. The task's lease remains, and the process that
+   * claims it recovers the task.
    */
   abandon(cause: AbortCause, error?: unknown): void {
     if (this.#over) return;
@@ -236,10 +236,10 @@ export class Execution {
     this.#end(true);
   }
 
-  /** Ends the execution when one of its entries could not be stored: later ones would stand behind a gap. */
+  /** Ends the execution when one of its entries could not be stored: later ones would leave a gap. */
   #stopStoring(error: unknown): void {
     if (error instanceof LeaseLost) this.abandon("lease-lost");
-    // When the task could not be created, the send fails and abandons this execution.
+    // If the task could not be created, the send fails and abandons this execution.
     else if (this.log.fold.position > 0) {
       if (!this.#over) this.#source.notBegun(this.log.taskId, this.log.turns.current, this.#unstartedTurn);
       this.abandon("store-failed", error);
@@ -263,30 +263,30 @@ export class Execution {
     }
   }
 
-  /** Cancels sub-tasks that this turn has not come to: those of turns before, and those of its attempts before. */
+  /** Cancels sub-tasks that this turn has not reached: those of earlier turns and of earlier attempts. */
   #leaveOthers(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
     return leaveOthers(this.#source, this.log, (mark) => calls?.sees(mark) === true);
   }
 
-  /** Cancels all sub-tasks, before the end of the task is stored: after a crash behind that nobody would. */
+  /** Cancels all sub-tasks before the end of the task is stored: a crash after that would leave them running. */
   async #leaveAll(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
     const own = calls && within(this.#source.limits.cancelGraceMs / 2, calls.leave());
     await Promise.all([own, this.#leaveOthers()]);
   }
 
-  /** Whether an end has to wait for other agents. */
+  /** True if the end of the task may have to wait for other agents. */
   get #mayHaveSubTasks(): boolean {
     const { relays, knowsRelays } = this.log.fold;
     const isCalling = this.#turn !== undefined && turnCalls(this.#turn) !== undefined;
     return this.#source.outgoing !== undefined && (isCalling || relays !== undefined || !knowsRelays);
   }
 
-  /** See `CallingTurn.sending`. A status says it, as every entry of a task is a message, a status or an artifact. */
+  /** See `CallingTurn.sending`. Stored as a status, since an entry of a task is a message, a status or an artifact. */
   async sending({ position }: TurnRequest, mark: RelayMark): Promise<void> {
     const { plannedState } = this.log;
-    // A question ends the turn, and nothing of it is to come behind it.
+    // A question ends the turn, so no entry of it may follow.
     const isPast = this.#over || this.#request?.position !== position || endsBlockingSend(plannedState);
     if (isPast) return;
     const stored = this.log.append(relayedDraft(this.#status(TaskState.WORKING), mark), this.#fenced);
@@ -323,18 +323,18 @@ export class Execution {
         result = await iterator.next();
       }
       if (result.done && !this.#over && isEvent(result.value)) {
-        // `return completed()` says the same as `yield completed()`.
+        // `return completed()` is equivalent to `yield completed()`.
         const event = this.#inTask(result.value);
         await this.#prepare(event);
         if (!this.#over) this.#accept(event);
         if (event.kind === "status") last = event.state;
       }
-      // An agent that was left behind may still clean up; what it does then is not stored.
+      // An abandoned agent may still clean up; its output is not stored.
       if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
       if (!result.done) cleanup = this.#closeAgent(iterator, last);
     } catch (error) {
-      // It may be an event that was refused, whose agent waits behind its `yield`.
+      // The log may have rejected an event whose agent is suspended at its `yield`.
       void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
       if (!isPause(error, last)) return this.#agentThrew(error);
@@ -344,7 +344,7 @@ export class Execution {
     if (cleanup !== undefined && !this.#agentReturned) await this.#waitForCleanup(cleanup);
   }
 
-  /** Lets the agent clean up behind its last event, which ended the task unless the event could not be stored. */
+  /** Lets the agent clean up after its last event, which ended the task unless it could not be stored. */
   async #closeAgent(iterator: AsyncIterator<AgentEvent>, last: TaskState | undefined): Promise<void> {
     const { logger } = this.#source;
     if (last === undefined || !isTerminal(last)) await closeIterator(iterator, logger);
@@ -355,7 +355,7 @@ export class Execution {
     this.#agentReturned = true;
   }
 
-  /** Everything of the task is stored, and its agent is still there: it may take its time, but not for ever. */
+  /** Waits up to `agentCleanupMs` for an agent to return, after everything of the task is stored. */
   async #waitForCleanup(cleanup: Promise<void>): Promise<void> {
     const { limits, logger } = this.#source;
     if (await within(limits.agentCleanupMs, Promise.race([cleanup, this.done]))) return;
@@ -373,15 +373,15 @@ export class Execution {
     return { turn, iterator: startAgent(this.agent, turn) };
   }
 
-  /** The agent of a turn that runs already has a signal of its own, which becomes that of the execution. */
+  /** Replaces the execution's signal by that of an agent that already runs. */
   #adopt(started: LazyAbortController): void {
     if (this.#aborter.reason !== undefined) started.abort(this.#aborter.reason.cause);
     this.#aborter = started;
   }
 
   /**
-   * The event as one of a task. Who names a task of a new message is answered with that task, whatever its agent says: a direct
-   * answer completes it.
+   * Returns an event of a task. A client that names the task of a new message always gets a task, so a direct reply
+   * completes it.
    */
   #inTask(event: AgentEvent): TaskEvent {
     if (!isEvent(event)) throw notAnEvent(event);
@@ -392,7 +392,7 @@ export class Execution {
     );
   }
 
-  /** Checks an event; returns a promise where something else comes before it is accepted. @throws InvalidAgentEvent */
+  /** Validates an event. Returns a promise if the event has to wait before it is accepted. @throws InvalidAgentEvent */
   #prepare(event: TaskEvent): Promise<void> | undefined {
     const values = checkValues(event.kind === "artifact" ? event : event.content, this.#source.limits);
     if (this.#mayHaveSubTasks && isEnd(event)) return this.#leaveAll();
@@ -412,13 +412,13 @@ export class Execution {
     this.log.append(draft, this.#fenced).catch(this.#note);
   }
 
-  /** A pause names the message that it answers: messages of later turns may stand before it in the log. */
+  /** A pause names the message that it answers, since messages of later turns may precede it in the log. */
   #statusDraft(state: TaskState, content: Content | undefined, now: number): Draft {
     const draft = statusDraft(this.#context, state, content, now);
     return isInterrupted(state) ? { ...draft, answers: this.log.turns.current } : draft;
   }
 
-  /** Large events take their time: the event loop goes on before an agent that does not wait does. */
+  /** Large events take time, so an agent that never waits yields to the event loop here. */
   async #letOthersRun(): Promise<void> {
     this.#acceptedBytes = 0;
     await nextRound();
@@ -429,7 +429,7 @@ export class Execution {
     if (!isEnded(error)) this.#stopStoring(error);
   };
 
-  /** The agent returned: after a pause the task waits, otherwise it is done. */
+  /** The agent returned: after a pause the task waits, otherwise it is completed. */
   async #agentDone(last: TaskState | undefined): Promise<void> {
     if (last !== undefined && isTerminal(last)) return this.#settle();
     const { reason } = this.#aborter;
@@ -442,11 +442,11 @@ export class Execution {
     await this.#complete();
   }
 
-  /** Ends the lease of a task that waits for its client, unless a message waits that came meanwhile. */
+  /** Releases the lease of a task that waits for its client, unless a message arrived meanwhile. */
   async #letGo(): Promise<void> {
     const { fence } = this.#fenced;
     for (;;) {
-      // A message that is on its way counts on this execution and its lease: no other execution would answer it.
+      // A message in flight depends on this execution and its lease: no other execution would process it.
       while (this.#queue.next === undefined && !this.log.quiet) await this.log.stored();
       if (this.#queue.next !== undefined || isTerminal(this.log.plannedState)) return;
       if (await this.log.setLease(fence, null, this.log.fold.position)) return;
@@ -454,7 +454,7 @@ export class Execution {
     }
   }
 
-  /** Ends the task, unless a message waits, or is on its way: the task goes on with it. */
+  /** Completes the task, unless a message waits or is in flight: the task then continues with it. */
   async #complete(): Promise<void> {
     if (this.#mayHaveSubTasks && this.#queue.next === undefined) await this.#leaveAll();
     while (this.#queue.next === undefined && !isTerminal(this.log.plannedState)) {
@@ -468,7 +468,7 @@ export class Execution {
     if (this.#queue.next === undefined) await this.#settle();
   }
 
-  /** The lease, up for a claim by any process; the attempt that the claim counts is taken off before. */
+  /** Returns the lease released for a claim, minus the attempt that the claim will count. */
   #upForClaim(): Lease {
     const { fence } = this.#fenced;
     return upForClaim(this.#begun === undefined ? notBegun(fence) : fence);
@@ -481,12 +481,12 @@ export class Execution {
     await this.#close(TaskState.FAILED, failureText(error, this.#source.logger, this.log.taskId));
   }
 
-  /** The server ends before the agent does. */
+  /** The server shuts down before the agent returns. */
   async #interrupted(): Promise<void> {
     if (isTerminal(this.log.plannedState)) return this.#settle();
     const recover = this.#turn === undefined ? "restart" : recoveryOf(this.agent, this.#turn);
     if (recover === "fail") {
-      // Its delegations have left their sub-tasks for another attempt, which there will not be.
+      // Its delegations left their sub-tasks to another attempt, which will not happen.
       if (this.#mayHaveSubTasks && !isTerminal(this.log.plannedState)) await leaveOthers(this.#source, this.log);
       return this.#close(TaskState.FAILED, "The server was shut down before the agent finished.");
     }
@@ -510,7 +510,7 @@ export class Execution {
     if (this.#failure !== undefined) this.#unstorable(this.#failure);
   }
 
-  /** Another process ended the task meanwhile: nothing to do. Anything else is trouble with the store. */
+  /** Ignores a failure if another process ended the task. Rethrows a store failure. */
   #unstorable(failure: unknown): void {
     if (!isEnded(failure)) throw failure;
   }
@@ -520,27 +520,27 @@ export class Execution {
   }
 }
 
-/** The draft of an event of another agent's task: both are stored, or none is. */
+/** Returns the draft of an event that relays another agent's task, with its mark: both are stored, or neither. */
 function relayedDraft(draft: Draft, mark: RelayMark): Draft {
   return { ...draft, relay: storedMark(mark) };
 }
 
-/** Whether an event ends the task. */
+/** True if an event ends the task. */
 function isEnd(event: TaskEvent): boolean {
   return event.kind === "status" && isTerminal(event.state);
 }
 
-/** Whether an event passes another agent's question on, which ends the turn: the answer comes as a turn of its own. */
+/** True if an event relays another agent's question. It ends the turn; the answer arrives as a new turn. */
 function isQuestionOfOther(event: TaskEvent & Relayed): boolean {
   return event[relayMark] !== undefined && event.kind === "status" && isInterrupted(event.state);
 }
 
-/** Whether the agent's turn is over because another agent's question was passed on, and not because anything failed. */
+/** True if the turn ended because another agent's question was relayed, not because of a failure. */
 function isPause(error: unknown, last: TaskState | undefined): boolean {
   return last !== undefined && isInterrupted(last) && error instanceof TurnPaused;
 }
 
-/** Whether the log refused an entry because the task is over. */
+/** True if the log rejected an entry because the task is finished. */
 function isEnded(error: unknown): boolean {
   return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
 }

@@ -20,36 +20,36 @@ import { ExecutionSlots, type Place } from "./execution-slots.js";
 import { leaveOthers } from "./relayed.js";
 import type { PendingTurn } from "./taskless.js";
 
-/** What the executions of a process need of its engine. */
+/** Dependencies of a process's executions. */
 export interface ExecutionsSource {
-  /** What runs in this process, by task. */
+  /** The executions of this process, by task. */
   readonly running: TransientMap<Execution>;
   readonly leases: LeaseKeeper;
   readonly logs: TaskLogCache;
-  /** The name under which this process has its leases. */
+  /** The name under which this process holds its leases. */
   readonly holder: string;
   readonly limits: Limits;
   readonly counted: CountedTenant;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Logs a line for each execution that ends, at `info`. */
+  /** Logs a line at `info` for each execution that ends. */
   readonly logsEnds: boolean;
   readonly referencedTasks: (turn: TurnRequest) => Promise<Task[]>;
   readonly relayed: (turn: TurnRequest) => Promise<readonly RelayedEvent[]>;
   readonly messageAt: (turn: TurnRequest, position: number) => Promise<Message>;
   readonly store: TaskStore;
-  /** How agents call others. Undefined: they cannot. */
+  /** Calls of agents to other agents. Undefined if disabled. */
   readonly outgoing: OutgoingCalls | undefined;
-  /** Claims what is up for a claim now, not in the next round. */
+  /** Claims released leases now rather than in the next round. */
   readonly claimSoon: () => void;
 }
 
-/** The executions of this process: begins them, hands them their messages, and clears up behind them. */
+/** The executions of this process: starts them, queues their messages, and cleans up after them. */
 export class Executions {
-  /** What every execution needs of this engine. */
+  /** Dependencies of each execution. */
   readonly source: ExecutionSource;
-  /** How many run, and what waits. */
+  /** Running and queued executions. */
   readonly slots: ExecutionSlots;
   readonly #source: ExecutionsSource;
 
@@ -73,7 +73,7 @@ export class Executions {
     };
   }
 
-  /** How many tasks have an execution here, running or waiting. */
+  /** Number of tasks with an execution here, running or queued. */
   get size(): number {
     return this.#source.running.size;
   }
@@ -86,19 +86,19 @@ export class Executions {
     return this.#source.running.has(taskId);
   }
 
-  /** Whether another process may have the turn of a task in work. */
+  /** True if another process may be running the task's turn. */
   mayRunElsewhere({ head: { lease }, fold }: TaskLog): boolean {
     const { store, holder } = this.#source;
     if (!store.shared || lease === null || isInterrupted(fold.state)) return false;
     return lease.holder !== NO_HOLDER && lease.holder !== holder;
   }
 
-  /** The executions of this moment. */
+  /** Returns the current executions. */
   values(): readonly Execution[] {
     return this.#source.running.values();
   }
 
-  /** Makes the execution of a task under a lease; it runs when it has its first turn, and a place. */
+  /** Creates the execution of a task under a lease. It runs when it has its first turn and a slot. */
   create(log: TaskLog, served: AgentRegistration, start: ExecutionStart): Execution {
     const execution = new Execution(this.source, log, served.agent, start);
     this.#source.running.set(log.taskId, execution);
@@ -112,10 +112,10 @@ export class Executions {
   }
 
   /**
-   * Gives a stored message its turn, if this process has the lease. Behind a turn that another process has in work, or
-   * died over, the message waits: the process that has that lease, or claims it, comes to the message.
+   * Queues a stored message's turn if this process has the lease. If another process is running a turn, or died in one,
+   * the message waits: the process that holds or claims that lease reaches it.
    *
-   * @param place what was kept for an execution, in case that there is none; given back where it is not needed
+   * @param place the slot reserved for a new execution; released if it is not needed
    */
   queue(log: TaskLog, served: AgentRegistration, turn: TurnRequest, place?: Place): void {
     const { lease, tenant, owner } = log.head;
@@ -123,7 +123,7 @@ export class Executions {
     const running = this.get(log.taskId);
     if (running === undefined && own) {
       const begun = lease.attempt < 1 ? this.#source.leases.lease(lease.turn) : undefined;
-      // Its execution was cut off while the message was on its way, which is accepted by now: it waits, whatever room there is.
+      // The execution was interrupted while the accepted message was in flight: it is queued even if the queue is full.
       const taken = place ?? this.slots.enterAccepted(this.slots.of(tenant, owner));
       this.run(this.create(log, served, { lease, begun, place: taken }), turn);
       return;
@@ -144,11 +144,11 @@ export class Executions {
   }
 }
 
-/** How often a cancel is tried that an end which was under way kept from being stored. */
+/** Maximum number of attempts of a cancel that meets an end in flight which is not stored after all. */
 const MAX_TRIES = 3;
 
 /**
- * Cancels a task and returns it as it is then: canceled, or ended by its agent within the grace (specification 3.1.5).
+ * Cancels a task and returns it: canceled, or ended by its agent within the grace period (specification 3.1.5).
  * @param now milliseconds since the epoch
  * @throws A2AError TASK_NOT_CANCELABLE, UNAVAILABLE
  */
@@ -156,15 +156,16 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
   const { taskId } = log;
   const shown = log.place.taskId;
   try {
-    // Over is what is stored as over.
+    // Only a stored end counts.
     if (isTerminal(log.plannedState)) await log.stored();
     if (isTerminal(log.fold.state)) throw notCancelable(shown);
-    // Sub-tasks are canceled first: a client whose cancel was cut off by a crash sends it again, and it reaches all of them. An agent at work
-    // in another process is not to see that, and to end the task before its client does.
+    // Sub-tasks are canceled first: if a crash interrupts the cancel, the client's retry reaches all of them. An agent
+    // in another process must not notice that and end the task before its client does.
     const isElsewhere = executions.mayRunElsewhere(log);
     if (executions.get(taskId) === undefined && !isElsewhere) await leaveOthers(executions.source, log);
     await executions.get(taskId)?.cancel();
-    // An end that is under way may yet be refused, as when its execution has let go of the lease: then this one counts.
+    // An end in flight may still be rejected, for example because its execution has released the lease: then this
+    // cancel counts.
     for (let tries = 0; tries < MAX_TRIES && !isTerminal(log.fold.state); tries++) {
       const ends = isTerminal(log.plannedState);
       if (!ends) await log.append(statusDraft(log.place, TaskState.CANCELED, undefined, now()));
@@ -175,7 +176,7 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
     if (isElsewhere && log.fold.state === TaskState.CANCELED) await leaveOthers(executions.source, log);
     return taskViewOf(log);
   } catch (error) {
-    // The task was ended between the look and the act.
+    // The task ended after it was checked.
     if (error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION") throw notCancelable(shown);
     throw error;
   }

@@ -14,7 +14,7 @@ import type { Executions } from "./executions.js";
 import { recoverTask } from "./recovery.js";
 import { leaveOthers } from "./relayed.js";
 
-/** What housekeeping needs of the engine. */
+/** Dependencies of housekeeping. */
 export interface HousekeepingSource {
   readonly store: TaskStore;
   readonly logs: TaskLogCache;
@@ -27,7 +27,7 @@ export interface HousekeepingSource {
   readonly maxRestarts: number;
 }
 
-/** What is done to single tasks without a call that asks for it; `Maintenance` says when. */
+/** Background work on single tasks; `Maintenance` schedules it. */
 export class Housekeeping {
   readonly #source: HousekeepingSource;
 
@@ -35,10 +35,10 @@ export class Housekeeping {
     this.#source = source;
   }
 
-  /** Puts a task in order whose lease was claimed. Never rejects. */
+  /** Recovers a task whose lease was claimed. Never rejects. */
   async recover(taskId: string, lease: Lease): Promise<void> {
     const { logs, executions, logger } = this.#source;
-    // An execution of it that ran here does not have the lease that was claimed.
+    // An execution of the task that ran here does not hold the claimed lease.
     executions.get(taskId)?.abandon("lease-lost");
     let log: TaskLog | undefined;
     try {
@@ -70,7 +70,7 @@ export class Housekeeping {
     });
   }
 
-  /** Cancels a task that has waited for its client for too long. Never rejects. */
+  /** Cancels a task that has waited too long for its client. Never rejects. */
   async giveUp(head: TaskHead): Promise<void> {
     const { store, logs, executions, logger, now } = this.#source;
     const { taskId } = head;
@@ -80,20 +80,20 @@ export class Housekeeping {
       if (log === undefined) return;
       if (store.shared || log.uncertain) await log.refresh();
       const waiting = log;
-      // After a crash behind the cancel nobody would cancel the sub-tasks.
+      // A crash after the cancel would leave the sub-tasks running.
       const before = (): Promise<void> => leaveOthers(executions.source, waiting);
       if (await giveUpInterrupted(log, { found: head, now: now(), before })) {
         logger.info({ taskId }, "a task that waited for its client for too long is canceled");
       }
     } catch (error) {
-      // The other tasks are not to wait for one that cannot be read.
+      // A task that cannot be read must not block the others.
       logTrouble(logger, error, { taskId }, "a task that waits for its client could not be canceled");
     } finally {
       if (log !== undefined) logs.release(log);
     }
   }
 
-  /** Looks for what other processes have stored, and for what was stored here without an answer that said so. */
+  /** Reads entries of other processes, and entries of this process whose append had no clear result. */
   async refresh(): Promise<void> {
     const { store, logs, executions, logger } = this.#source;
     for (const log of logs.all()) {
@@ -101,11 +101,11 @@ export class Housekeeping {
       try {
         await log.refresh();
       } catch (error) {
-        // The news of other tasks are not to wait for one that cannot be read.
+        // A task that cannot be read must not block the others.
         logger.error({ err: error, taskId: log.taskId }, "news of a task could not be read; it is tried again");
         continue;
       }
-      // Canceled, or ended, by another process: no one needs the work of the agent here any more.
+      // Another process canceled or ended the task: the agent's work here is no longer needed.
       if (isTerminal(log.fold.state)) executions.get(log.taskId)?.cancel().catch(this.noteTrouble);
     }
   }
@@ -119,11 +119,11 @@ export class Housekeeping {
 const why = "The task waited for its client for too long, and was canceled.";
 
 /**
- * Cancels a task that still waits for its client as it did when it was looked for. CANCELED and not FAILED: it was
- * stopped before it was done (specification 4.1.3), and its agent did nothing wrong. A message that comes in this moment
- * goes first, here or in another process, and then it is not canceled.
- * @param before is done first, when the task still waits
- * @returns whether it was canceled
+ * Cancels a task that still waits for its client as when it was found. CANCELED rather than FAILED: it was stopped
+ * before it finished (specification 4.1.3), and its agent did nothing wrong. A message that arrives at the same moment
+ * wins, here or in another process, and the task is not canceled.
+ * @param before called first, if the task still waits
+ * @returns true if it was canceled
  */
 async function giveUpInterrupted(
   log: TaskLog,
@@ -145,39 +145,39 @@ async function giveUpInterrupted(
   }
 }
 
-/** Finished tasks removed in one go. */
+/** Finished tasks removed per batch. */
 const removeSize = 500;
 
-/** Tasks that wait for their client, looked at in one go. */
+/** Waiting tasks checked per batch. */
 const interruptedSize = 100;
 
-/** How often a time is looked after, in milliseconds: to a tenth of it. */
+/** Returns the check interval for an age limit, in milliseconds: a tenth of it, within bounds. */
 function periodOf(ms: number): number {
   return Math.min(60_000, Math.max(100, ms / 10));
 }
 
-/** What has to be done now and then, independent of calls. */
+/** Periodic background work. */
 export interface MaintenanceOptions {
   readonly store: TaskStore;
   readonly leases: LeaseKeeper;
   readonly leaseMs: number;
-  /** How long finished tasks are kept, in milliseconds; undefined keeps them for ever. */
+  /** Retention of finished tasks, in milliseconds; undefined for unlimited. */
   readonly retentionMs: number | undefined;
-  /** How long a task may wait for its client, in milliseconds. */
+  /** Maximum time that a task may wait for its client, in milliseconds. */
   readonly maxInterruptedMs: number;
-  /** Cancels a task that waits for its client, unless it changed since. */
+  /** Cancels a task that waits for its client, unless it has changed since. */
   readonly giveUp: (head: TaskHead) => Promise<void>;
   readonly logger: Logger;
   readonly now: () => number;
-  /** Whether ages by that clock can be relied on; asked before each round that judges by them. */
+  /** True if ages by that clock are reliable; checked before each round that uses them. */
   readonly isSteady: () => boolean;
-  /** Looks for entries of which this process was not notified. */
+  /** Polls for entries of which this process was not notified. */
   readonly refresh: () => Promise<void>;
 }
 
 /**
- * Says that this process lives, takes over what other processes left, cancels what waits for its client for too long, removes what
- * is older than the retention.
+ * Sends heartbeats, takes over tasks of dead processes, cancels tasks that wait too long for their client, and removes
+ * tasks older than the retention.
  */
 export class Maintenance {
   readonly #options: MaintenanceOptions;
@@ -193,18 +193,18 @@ export class Maintenance {
     this.#options = options;
   }
 
-  /** Resolves when what a crash left behind is in order, or runs. */
+  /** Resolves when the tasks of a crashed process are settled or running. */
   get recovered(): Promise<void> {
     return this.#recovered;
   }
 
-  /** Makes itself known, then goes on in the background until `stop`. */
+  /** Sends the first heartbeat, then continues in the background until `stop`. */
   async start(): Promise<void> {
     const { leases, leaseMs, retentionMs, maxInterruptedMs } = this.#options;
     await leases.beat();
-    // The store may have taken so long that the engine was ended meanwhile.
+    // The engine may have been stopped while the store responded.
     if (this.#over) return;
-    // On its own: no long work of the other kind keeps this process from saying that it lives.
+    // Separate from the other work, which may be long, so that heartbeats are on time.
     this.#beats = setInterval(() => void this.#beat(), leaseMs / 3);
     background(this.#beats);
     this.#recovered = this.#soon(() => leases.claim());
@@ -217,7 +217,7 @@ export class Maintenance {
     if (retentionMs !== undefined) this.#every(periodOf(retentionMs), () => this.#remove());
   }
 
-  /** Ends the background work but the signs of life; what is under way is waited for. */
+  /** Stops the background work except heartbeats, and waits for work in progress. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearInterval(timer);
@@ -226,14 +226,14 @@ export class Maintenance {
     await this.#running;
   }
 
-  /** Ends the signs of life, too: nothing is executed any more. */
+  /** Stops the heartbeats as well: nothing is executed any more. */
   end(): void {
     this.#over = true;
     for (const timer of this.#timers) clearInterval(timer);
     clearInterval(this.#beats);
   }
 
-  /** Claims what is up for a claim now instead of in the next round. */
+  /** Claims released leases now rather than in the next round. */
   readonly claimSoon: () => void = this.#oneDue(() => this.#options.leases.claim());
 
   #every(ms: number, work: () => Promise<void>): void {
@@ -242,7 +242,7 @@ export class Maintenance {
     this.#timers.push(timer);
   }
 
-  /** One at a time, and one that is due: rounds that a slow store kept from beginning are not made up for. */
+  /** Queues at most one round at a time. Rounds that a slow store delayed are not made up for. */
   #oneDue(work: () => Promise<void>): () => void {
     let isDue = false;
     const round = (): Promise<void> => {
@@ -285,7 +285,7 @@ export class Maintenance {
     let after: TaskHead | undefined;
     do {
       const heads = await store.listInterrupted({ before, after, limit: interruptedSize });
-      // In one that is executed the agent sees to that.
+      // The agent of a running execution handles that itself.
       for (const head of heads) if (head.lease === null) await giveUp(head);
       after = heads.length === interruptedSize ? heads.at(-1) : undefined;
     } while (after !== undefined && !this.#stopped);
@@ -302,19 +302,19 @@ export class Maintenance {
   }
 }
 
-/** How far the time of day may move against the time that has passed, between two looks, before it counts as a jump, in milliseconds. */
+/** A change of the time of day against elapsed time, between two checks, that counts as a jump, in milliseconds. */
 const JUMP_MS = 5_000;
 
-/** For how long nothing is judged by its age after a jump, in milliseconds: a clock that was set wrong is mostly set right by then. */
+/** Time after a jump during which ages are not used, in milliseconds: a wrong clock is mostly corrected by then. */
 const SETTLE_MS = 600_000;
 
 /**
- * Watches the time of day for jumps. What cannot be undone, such as the removal of old tasks, waits for a while after one: a
- * clock that is wrong for a minute would make everything old.
+ * Detects jumps of the time of day. Irreversible work, such as removing old tasks, is suspended after a jump: a clock
+ * that is wrong for a minute would make every task old.
  */
 export class ClockWatch {
   readonly #logger: Logger;
-  /** Between the time of day and the time that has passed, at the last look. */
+  /** Time of day minus elapsed time, at the last check. */
   #offset = Date.now() - performance.now();
   #jumped = Number.NEGATIVE_INFINITY;
 
@@ -322,7 +322,7 @@ export class ClockWatch {
     this.#logger = logger;
   }
 
-  /** Whether ages can be relied on. To be asked regularly, as jumps are found between two looks. */
+  /** True if ages are reliable. Call it regularly, since jumps are detected between two calls. */
   get isSteady(): boolean {
     const passed = performance.now();
     const offset = Date.now() - passed;

@@ -19,10 +19,10 @@ import type { ExecutionSlots } from "./execution-slots.js";
 import { leaveOthers } from "./relayed.js";
 import { storedTurn } from "./turn-queue.js";
 
-/** A task whose execution was cut off, and what is needed to go on. */
+/** An interrupted task and the dependencies of its recovery. */
 export interface Recovery {
   readonly log: TaskLog;
-  /** The lease that was claimed. */
+  /** The claimed lease. */
   readonly lease: Lease;
   readonly leases: LeaseKeeper;
   readonly store: TaskStore;
@@ -35,9 +35,9 @@ export interface Recovery {
 }
 
 /**
- * Brings a claimed task back into order, so that no task stays WORKING for ever: the turn that was cut off is run again
- * where its agent says so and not too often yet, otherwise the task fails with a clear status. A turn that had come
- * to its pause is not run again; messages that waited get their turns, and so does one of which no agent has heard.
+ * Recovers a claimed task, so that no task stays WORKING indefinitely. The interrupted turn is rerun if its agent
+ * allows it and its attempts are not exhausted; otherwise the task fails with a clear status. A turn that had paused is
+ * not rerun. Waiting messages get their turns, and so does a turn that no agent has started.
  */
 export async function recoverTask(recovery: Recovery): Promise<void> {
   const { log, lease, logger, served, leases } = recovery;
@@ -47,12 +47,12 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const [first, ...later] = turns;
   const open = paused ? later : turns;
   if (open.length === 0 && paused) {
-    // A message that comes in this moment has its turn, too.
+    // A message that arrives at this moment gets its turn, too.
     if ((await log.setLease(lease, null, position)) || !holds(lease, log.head.lease)) return;
     return recoverTask(recovery);
   }
   const attempt = Math.max(1, lease.attempt);
-  // Only what an agent began may have done something that is not to be done twice.
+  // Only a turn that an agent started may have had effects that must not be repeated.
   const begins = paused || lease.attempt < 1;
   const again =
     first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, first, attempt));
@@ -68,8 +68,8 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
 }
 
 /**
- * Takes a place for it, at once or in the queue, with a lease that says so: what waits has not begun, and a crash meanwhile
- * counts for nothing. Undefined where the task is another process's by now.
+ * Takes a slot, at once or queued, and sets a lease to match: a queued turn has not started, so a crash meanwhile does
+ * not count. Returns undefined if another process has the task by now.
  */
 async function enter(
   { log, lease, leases, slots }: Recovery,
@@ -97,7 +97,7 @@ function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: Tur
   return recoveryOf(served.agent, turn) === "restart";
 }
 
-/** After an orderly shutdown, which counts for nothing, the agent has to know all the same that it ran before. */
+/** An orderly shutdown does not count as an attempt, but the agent must still know that it ran before. */
 function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
   return { ...turn, attempt: Math.max(2, attempt) };
 }
@@ -115,10 +115,10 @@ async function fail({ log, lease, source }: Recovery): Promise<void> {
   }
 }
 
-/** What the log has from a message on. */
+/** Turns in the log from a message on. */
 interface Found {
   readonly turns: TurnRequest[];
-  /** Whether the turn of the first one had reached a pause. */
+  /** True if the first turn had paused. */
   readonly paused: boolean;
 }
 
@@ -133,7 +133,7 @@ async function turnsFrom(recovery: Recovery, from: number): Promise<Found> {
       after = entry.position;
       const turn = storedTurn(log.head, entry);
       if (turn !== undefined) turns.push(turn);
-      // A pause of the turn before, which came when this one's message waited already.
+      // A pause of an earlier turn, stored when this message was already waiting.
       if (entry.answers !== 0 && entry.answers < from) continue;
       state = stateAfter(entry.event) ?? state;
     }

@@ -13,28 +13,29 @@ import { type RelayedEntry, RelayMarks } from "../../task/relay-marks.js";
 import { isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../log/task-log.js";
 
-/** What ends sub-tasks that are left open. */
+/** Dependencies for canceling open sub-tasks. */
 interface SubTaskSource extends Pick<TurnSource, "outgoing"> {
   readonly store: TaskStore;
   readonly limits: Pick<Limits, "cancelGraceMs">;
   readonly logger: Logger;
 }
 
-/** Entries of one read. */
+/** Entries per read. */
 const READ_ENTRIES = 1_000;
 
-/** A mark as it is stored with its event. */
+/** Converts a mark to its stored form. */
 export function storedMark(mark: RelayMark): Relay {
   return create(RelaySchema, mark);
 }
 
-/** The mark of an entry, as it was yielded. */
+/** Converts a stored mark back. */
 export function markOf({ delegation, origin, turn, agent, taskId, generation, messageId, state }: Relay): RelayMark {
   return { delegation, origin, turn, agent, taskId, generation, messageId, state };
 }
 
 /**
- * What was relayed for a turn in attempts before, and by all turns before it. The first attempt of a first message reads nothing.
+ * Returns the events relayed in earlier attempts of a turn and in all turns before it. Reads nothing for the first
+ * attempt of a first message.
  */
 export async function relayedBefore(
   store: TaskStore,
@@ -45,7 +46,7 @@ export async function relayedBefore(
   return (await relaysOf(store, log)).map(({ relay, message }) => ({ mark: markOf(relay), message }));
 }
 
-/** What the log of a task tells of other agents' tasks. A log is read for it where its snapshot was made before that was kept there. */
+/** Returns the relay marks of a task. Reads its log if its snapshot is older than the marks in snapshots. */
 async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<readonly RelayedEntry[]> {
   if (fold.knowsRelays) return fold.relays?.all() ?? [];
   const relays = new RelayMarks();
@@ -59,9 +60,9 @@ async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<re
 }
 
 /**
- * Cancels sub-tasks that a task has left open. Waits until the other agents have answered, for half of the grace of a cancel at
- * most, and never rejects: what cannot be read, or reached, is left alone.
- * @param isOwn tells which sub-tasks the turn at work sees to itself
+ * Cancels a task's open sub-tasks. Waits for the other agents' answers for at most half the cancel grace period, and
+ * never rejects: sub-tasks that cannot be read or reached are skipped.
+ * @param isOwn tells which sub-tasks the running turn cancels itself
  */
 export async function leaveOthers(
   { outgoing, logger, limits, store }: SubTaskSource,
@@ -79,14 +80,14 @@ export async function leaveOthers(
   await within(limits.cancelGraceMs / 2, leaving);
 }
 
-/** The last mark of each sub-task that may be open. */
+/** Returns the last mark of each sub-task that may be open. */
 function openIn(entries: readonly RelayedEntry[]): RelayMark[] {
   const marks = new Map<string, RelayMark>();
   for (const { relay } of entries) marks.set(`${relay.origin}.${relay.delegation}`, markOf(relay));
   return [...marks.values()].filter((mark) => !isTerminal(mark.state) && (mark.taskId !== "" || isSend(mark)));
 }
 
-/** The message that was accepted at a position of the turn's task. */
+/** Returns the message accepted at a position of the turn's task. */
 export async function messageAt(store: TaskStore, turn: TurnRequest, position: number): Promise<Message> {
   if (position === turn.position) return turn.message;
   const taskId = turn.keptAs ?? turn.message.taskId;

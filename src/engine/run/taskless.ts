@@ -15,35 +15,35 @@ import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { closeIterator, failureText, runToEnd } from "./agent-output.js";
 
-/** A turn that has no task yet. */
+/** A turn without a task so far. */
 export interface TasklessTurn {
   readonly agent: Agent;
   readonly turn: TurnRequest;
-  /** Until there is a task, only this client could read the answer. */
+  /** Until a task exists, only this client can read the answer. */
   readonly client: Client;
   readonly source: TurnSource;
 }
 
-/** A turn whose agent runs already, because its first event decided that there is a task. */
+/** A turn whose agent already runs, because its first event decided for a task. */
 export interface PendingTurn {
   readonly agent: Agent;
   readonly iterator: AsyncIterator<AgentEvent>;
   readonly aborter: LazyAbortController;
   readonly turn: Turn;
-  /** Its first event; undefined when the agent threw before it. */
+  /** Its first event; undefined if the agent threw before it. */
   readonly first: IteratorResult<AgentEvent> | undefined;
-  /** What the agent refuses the message with, where it may: nothing is stored then. */
+  /** The error with which the agent rejects the message, if it may: nothing is stored then. */
   readonly refusal?: A2AError | undefined;
 }
 
-/** Runs an agent up to its first event, which decides between a direct answer and a task. */
+/** Runs an agent up to its first event, which decides between a direct reply and a task. */
 export async function firstEvent({ agent, turn, client, source }: TasklessTurn): Promise<PendingTurn> {
   const aborter = new LazyAbortController(client);
   const view = makeTurn(turn, { task: undefined, aborter, source });
   const iterator = startAgent(agent, view);
   try {
     const first = await iterator.next();
-    // A result that throws when it is read counts as none.
+    // Read inside the `try`, so that a throwing getter counts as no event.
     void first.done;
     return { agent, iterator, aborter, turn: view, first };
   } catch (error) {
@@ -54,9 +54,9 @@ export async function firstEvent({ agent, turn, client, source }: TasklessTurn):
 }
 
 /**
- * Asks the agent whether it takes a message, where it wants to be asked.
- * @param task the task that the message goes to, if there is one
- * @throws A2AError what it refuses the message with; UNAVAILABLE when it takes too long; INTERNAL when it failed over that
+ * Calls the agent's `accept`, if it has one.
+ * @param task the task that receives the message, if any
+ * @throws A2AError the agent's rejection; UNAVAILABLE on a timeout; INTERNAL if `accept` fails
  */
 export async function askToAccept(
   { agent, turn, client, source }: TasklessTurn,
@@ -85,7 +85,8 @@ export async function askToAccept(
 }
 
 /**
- * What `accept` returns means nothing, but for what is meant as a refusal or never ran: that must not let a message in.
+ * Checks the return value of `accept`. It is ignored unless the author meant a rejection or `accept` never ran: those
+ * must not admit the message.
  *
  * @throws TypeError
  */
@@ -98,7 +99,10 @@ function checkAccepted(said: unknown): void {
   }
 }
 
-/** An error that the agent means for the caller. It may throw anything, also what throws when it is looked at. */
+/**
+ * Returns an error that the agent means for the caller. An agent may throw anything, even values whose properties
+ * throw.
+ */
 function refusalOf(error: unknown): A2AError | undefined {
   try {
     return error instanceof A2AError ? error : undefined;
@@ -107,15 +111,18 @@ function refusalOf(error: unknown): A2AError | undefined {
   }
 }
 
-/** Whether the agent answers directly. */
+/** True if the agent replies directly. */
 export function isReply(started: PendingTurn): started is Replied {
   return isReplyEvent(started.first?.value);
 }
 
-/** An agent that has given a direct answer as its first event; `return reply(…)` says the same as `yield reply(…)`. */
+/** An agent whose first event is a direct reply; `return reply(…)` is equivalent to `yield reply(…)`. */
 type Replied = PendingTurn & { readonly first: IteratorResult<ReplyEvent> };
 
-/** An agent without a type checker may yield anything, also what throws when it is looked at. */
+/**
+ * True if a value is a direct reply. An agent without a type checker may yield anything, even values whose properties
+ * throw.
+ */
 function isReplyEvent(value: unknown): value is ReplyEvent {
   try {
     return (value as Partial<ReplyEvent> | null | undefined)?.kind === "reply";
@@ -125,21 +132,21 @@ function isReplyEvent(value: unknown): value is ReplyEvent {
 }
 
 /**
- * The direct answer as a message (specification 3.1.1).
- * @throws A2AError INVALID_AGENT_RESPONSE when the agent gave none, INTERNAL when it failed
+ * Returns the direct reply as a message (specification 3.1.1).
+ * @throws A2AError INVALID_AGENT_RESPONSE if the agent gave none, INTERNAL if it failed
  */
 export async function directReply(started: PendingTurn, contextId: string, source: ReplySource): Promise<Message> {
   const { logger } = source;
   const event = isReply(started) ? started.first.value : await replyOf(started, logger);
   const message = replyMessage(event.content, contextId, source);
-  // As with a task, what the agent does afterwards is not waited for.
+  // As with a task, the call does not wait for the agent to return.
   void runToEnd(started.iterator, { agent: started.agent.card.name, turn: started.turn }, logger);
   started.aborter.unfollow();
   if (message.parts.length > 0) return message;
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
 }
 
-/** What a direct answer is checked by. */
+/** Dependencies for checking a direct reply. */
 interface ReplySource {
   readonly limits: EventLimits;
   readonly logger: Logger;
@@ -155,7 +162,7 @@ function replyMessage(content: Content, contextId: string, { limits, logger }: R
   }
 }
 
-/** Stops an agent that began for a task which is not its own. */
+/** Stops an agent that was started for a task which is not created. */
 export async function giveUp({ iterator, aborter, turn }: PendingTurn, logger: Logger): Promise<void> {
   aborter.abort("canceled");
   await closeIterator(iterator, logger);

@@ -7,12 +7,12 @@ import type { TaskHead } from "../../store/task-store.js";
 import type { TaskLog } from "../log/task-log.js";
 
 /**
- * The messages of a task that wait for their turn. The log says which they are, whichever process accepted them; what
- * this process knows of them (the caller, its claims) is kept here.
+ * The messages of a task that wait for their turn. The log lists them, whichever process accepted them; this class
+ * keeps the facts that only this process knows (the caller, its claims).
  */
 export class TurnQueue {
   readonly #log: TaskLog;
-  /** What is known here of messages, hardly ever more than one. */
+  /** Known messages, rarely more than one. */
   readonly #known: TurnRequest[] = [];
 
   constructor(log: TaskLog) {
@@ -24,17 +24,17 @@ export class TurnQueue {
     this.#known.push(request);
   }
 
-  /** Position of the next stored message after the turn at work; undefined when none waits. */
+  /** Position of the next stored message after the current turn; undefined if none waits. */
   get next(): number | undefined {
     const { fold, turns } = this.#log;
     const turn = turns.current;
     let next = fold.messages[fold.messages.length - fold.messagesAfter(turn)];
-    // Snapshots of before positions were kept do not name them; recovery has read them from the log.
+    // Snapshots of older versions lack message positions; recovery has read them from the log.
     for (const { position } of this.#known) if (position > turn && !(position > (next ?? Infinity))) next = position;
     return next;
   }
 
-  /** Takes out what is known here of a message; undefined for one that is to be read from the log. */
+  /** Removes and returns a known message; undefined if it has to be read from the log. */
   takeKnown(position: number): TurnRequest | undefined {
     const index = this.#known.findIndex((request) => request.position === position);
     return index < 0 ? undefined : this.#known.splice(index, 1)[0];
@@ -50,7 +50,7 @@ export class TurnQueue {
   }
 }
 
-/** The turn of a message as its entry tells of it, for a process that did not accept it; undefined for other entries. */
+/** Returns the turn of a message from its entry, for a process that did not accept it; undefined for other entries. */
 export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undefined {
   const message = messageOf(entry);
   const context = entry.turn;
@@ -59,7 +59,7 @@ export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undef
     message,
     position: entry.position,
     attempt: 1,
-    // Claims are credentials' business and never stored: a restarted turn knows its owner and scopes.
+    // Claims belong to the credentials and are never stored: a restarted turn knows its owner and scopes.
     caller:
       head.owner === ""
         ? anonymous

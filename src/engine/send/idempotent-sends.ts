@@ -8,23 +8,24 @@ interface Underway {
 }
 
 /**
- * Sends under an idempotency key that are being accepted, or decided by their agent: of several at once in this process
- * the first one goes ahead, and the later ones wait for its outcome. Between processes the store decides.
+ * Sends with an idempotency key that are being accepted, or decided by their agent. Of concurrent sends in this process
+ * the first one proceeds and the others wait for its result. Between processes the store decides.
  */
 export class IdempotentSends {
   /** Not a TransientMap: clients choose these keys. */
   readonly #underway = new Map<string, Underway>();
   readonly #graceMs: number;
 
-  /** @param graceMs what an agent gets to stop when the client of the first send has gone away, in milliseconds */
+  /** @param graceMs time for an agent to stop after the first send's client has disconnected, in milliseconds */
   constructor(graceMs: number) {
     this.#graceMs = graceMs;
   }
 
   /**
-   * Does `send`, unless one under the same key is being done. A direct answer is shared by all of them; after any other
-   * outcome they ask the store what the key stands for. An agent that hangs although its client has gone away does not keep
-   * the key: the next send goes ahead, and should the first one make a task after all, the store says whose the key is.
+   * Calls `send`, unless a send with the same key is in progress. A direct reply is shared by all of them; after any
+   * other result they look the key up in the store. An agent that hangs after its client disconnected does not block
+   * the key: the next send proceeds, and if the first one creates a task after all, the store decides which one has the
+   * key.
    * @throws A2AError IDEMPOTENCY_KEY_REUSED
    */
   async once(key: string, command: SendCommand, send: () => Promise<SendResult>): Promise<SendResult> {
@@ -33,7 +34,7 @@ export class IdempotentSends {
       const sent = await Promise.race([known.outcome.catch(() => undefined), this.#leftBehind(known)]);
       if (sent === "left behind" && this.#underway.get(key) === known) break;
       if (sent === "left behind") continue;
-      // An agent that was stopped because its client went may have answered anything.
+      // An agent that was stopped because its client disconnected may have answered anything.
       if (sent?.kind === "message" && !known.command.client.signal.aborted) return sent;
     }
     const outcome = send();
@@ -46,7 +47,7 @@ export class IdempotentSends {
     }
   }
 
-  /** Resolves when the client has been gone for so long that its agent should have stopped. */
+  /** Resolves when the client has been disconnected for so long that its agent should have stopped. */
   async #leftBehind({ command: { client }, outcome }: Underway): Promise<"left behind"> {
     const over = outcome.catch(() => {});
     const { signal } = client;
@@ -56,7 +57,7 @@ export class IdempotentSends {
   }
 }
 
-/** @param taskId the task that the key stands for, where that is known: it is the caller's own */
+/** @param taskId the caller's task that has the key, if known */
 export function keyReused(taskId?: string): A2AError {
   const message = "The idempotency key was used for another request.";
   return new A2AError("IDEMPOTENCY_KEY_REUSED", message, taskId === undefined ? {} : { metadata: { taskId } });

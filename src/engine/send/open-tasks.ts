@@ -4,19 +4,19 @@ import type { CountedTenant } from "../counted-tenant.js";
 import type { Scope } from "../read/tasks.js";
 import type { OwnerSlots } from "../run/execution-slots.js";
 
-/** For so long, in milliseconds, an owner who has too many is refused without being counted again. */
+/** Time during which an owner with too many tasks is rejected without a new count, in milliseconds. */
 const REFUSED_MS = 100;
 
 /**
- * How many tasks of one owner are not over. The store knows; it is asked when as many were created here as were left when it was asked
- * last, so the usual task costs one counter.
+ * Limits an owner's open tasks. The store counts them; it is queried again after this process has created as many tasks
+ * as the last count left, so most tasks cost one counter.
  */
 export class OpenTasks {
   readonly #store: TaskStore;
   readonly #max: number;
   readonly #counted: CountedTenant;
 
-  /** @param counted the one by which the slots of owners are told apart */
+  /** @param counted selects the scope of the count, as for the owners' slots */
   constructor(store: TaskStore, max: number, counted: CountedTenant) {
     this.#store = store;
     this.#max = max;
@@ -24,10 +24,10 @@ export class OpenTasks {
   }
 
   /**
-   * Counts a task that is about to be created: the caller counts `creating` down when it is stored, or is not.
+   * Counts a task that is about to be created. The caller decrements `creating` when it is stored or has failed.
    *
-   * @returns undefined where it may be at once.
-   * @throws A2AError TOO_MANY_REQUESTS; what the store throws.
+   * @returns undefined if it is admitted at once
+   * @throws A2AError TOO_MANY_REQUESTS; errors of the store
    */
   admit(owner: OwnerSlots, scope: Scope): Promise<void> | undefined {
     if (owner.tasksLeft === 0) return this.#admitLater(owner, scope);
@@ -46,14 +46,17 @@ export class OpenTasks {
     owner.creating++;
   }
 
-  /** Nothing of the owner is admitted meanwhile. What is being created may be in the store's count already, or not yet. */
+  /**
+   * Recounts the owner's open tasks; nothing is admitted meanwhile. The store's count may or may not include tasks
+   * being created.
+   */
   async #recount(owner: OwnerSlots, scope: Scope): Promise<void> {
     const { creating } = owner;
     try {
       const counted = { owner: scope.owner, tenant: this.#counted(scope.tenant, scope.owner) };
       const left = this.#max - (await this.#store.countOpen(counted)) - creating;
       if (left <= 0) owner.fullUntil = performance.now() + REFUSED_MS;
-      // Other processes create tasks as well: the fewer are left, the sooner all are counted again.
+      // Other processes create tasks as well: the fewer are left, the sooner they are counted again.
       else owner.tasksLeft = this.#store.shared ? Math.ceil(left / 2) : left;
     } finally {
       owner.counting = undefined;

@@ -7,7 +7,7 @@ import type { NewPushConfig } from "../../store/task-store.js";
 import type { View } from "../../task/fold.js";
 import type { TaskHandle } from "../read/task-handle.js";
 
-/** One message to be sent, with what the interceptors found out about its call. */
+/** A message to send, with the results of the interceptors for its call. */
 export interface SendCommand {
   readonly served: AgentRegistration;
   readonly request: SendMessageRequest;
@@ -19,32 +19,32 @@ export interface SendCommand {
   readonly delegationDepth?: number;
   /** See `TurnRequest`. */
   readonly bearer?: CallerToken | undefined;
-  /** Its signal fires when the client is gone: a direct answer is then not worth finishing. */
+  /** Its signal fires when the client disconnects: a direct reply is then not worth finishing. */
   readonly client: Client;
-  /** What the caller wants to see of the task as of the accepted message, for a stream; undefined for nothing. */
+  /** View of the task as of the accepted message, for a stream; undefined for none. */
   readonly capture?: View | undefined;
-  /** Key and fingerprint under which the send is remembered. */
+  /** Idempotency key and request fingerprint to store with the send. */
   readonly idempotency?: { readonly key: string; readonly fingerprint: string } | undefined;
-  /** May refuse the message before anybody sees it, by an A2AError; not asked for a retry of one that was accepted. */
+  /** Rejects the message by throwing an A2AError. Not called for a retry of an accepted message. */
   readonly admit?: (() => Promise<void>) | undefined;
-  /** The same, of a message to a task that is there. */
+  /** The same, for a message to an existing task. */
   readonly admitToTask?: ((task: Task) => Promise<void>) | undefined;
-  /** Makes the push configuration that comes with the message, for its task; it is stored together with the message. */
+  /** Creates the message's push configuration for its task; both are stored together. */
   readonly pushConfig?: ((taskId: string) => NewPushConfig) | undefined;
-  /** Refuses the send unless its task is at this generation. */
+  /** Rejects the send unless its task is at this generation. */
   readonly ifGeneration?: number | undefined;
-  /** The version of the protocol that the call speaks, which a task that it creates remembers; undefined for the service's own. */
+  /** The protocol version of the call, stored with a task that it creates; undefined for the service's own. */
   readonly version?: string | undefined;
   /**
-   * The client has chosen the `taskId` of its message: where it has no such task one is created, which its owner knows by
-   * that name. Default false: there has to be such a task.
+   * True if the client chose the `taskId` of its message: if the task does not exist it is created, and its owner knows
+   * it by that name. Default false: the task has to exist.
    */
   readonly namesTask?: boolean | undefined;
-  /** The memory of the request, which the execution of its message shares. */
+  /** The memory of the request, shared with the execution of its message. */
   readonly held?: SharedHold | undefined;
 }
 
-/** What became of a message: a direct answer, or a task that goes on. */
+/** Result of a send: a direct reply, or a task. */
 export type SendResult =
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "task"; readonly task: TaskHandle };

@@ -41,26 +41,26 @@ interface NewTask {
   readonly started: PendingTurn | undefined;
 }
 
-/** A task that its client has named. */
+/** A client-named task. */
 type Named = Pick<TurnRequest, "keptAs" | "earlier">;
 
-/** Time for an agent's `accept` to judge a message, in milliseconds. */
+/** Timeout of an agent's `accept`, in milliseconds. */
 export const acceptance = { timeoutMs: 30_000 } as const;
 
-/** How much of a conversation a task takes over from the one before it, as JSON: it is stored with each of them. */
+/** Maximum size of a conversation copied from the previous task, in bytes as JSON: it is stored with each of them. */
 const EARLIER_BYTES = 1024 * 1024;
 
-/** How a message is stored. */
+/** Parameters for storing a message. */
 interface Acceptance {
-  /** The lease that it takes at a position, where the task has none. */
+  /** Returns the lease to set at a position, if the task has none. */
   readonly lease: (position: number) => Lease;
   /** See `AppendOptions`. */
   readonly follows?: boolean;
-  /** The turn of a message to a task, with the place that is kept for its execution. */
+  /** The turn of a message to an existing task, with the slot reserved for its execution. */
   readonly followUp?: { readonly turn: TurnRequest; readonly place: Place | undefined };
 }
 
-/** What sending needs of the engine. */
+/** Dependencies of a sender. */
 export interface SenderSource {
   readonly store: TaskStore;
   readonly names: TaskNames;
@@ -75,7 +75,7 @@ export interface SenderSource {
   readonly shutdown: Shutdown;
 }
 
-/** Accepts messages: it asks the agent where that is needed, stores the message, and gives it its turn. */
+/** Accepts messages: calls the agent's `accept`, stores the message, and starts or queues its turn. */
 export class Sender {
   readonly #source: SenderSource;
   readonly #keyed: IdempotentSends;
@@ -90,7 +90,7 @@ export class Sender {
 
   /** See `Engine.send`. */
   send(command: SendCommand): Promise<SendResult> {
-    // Most messages need not wait here, and async functions would have them wait for one promise each.
+    // Most messages do not wait here, and each async function would add a promise.
     try {
       this.#checkOpen();
       return command.idempotency === undefined ? this.#send(command) : this.#sendOnce(command, command.idempotency.key);
@@ -123,7 +123,7 @@ export class Sender {
     return task.then(taskResult);
   }
 
-  /** A message to a task that its client has named. @throws A2AError UNAVAILABLE where the store does not find it */
+  /** Sends a message to a client-named task. @throws A2AError UNAVAILABLE if the store does not find it */
   #sendNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
     return this.#sendToNamed(command, message).catch((error: unknown) => {
       throw toCallerError(this.#source.logger, error);
@@ -145,14 +145,14 @@ export class Sender {
   }
 
   /**
-   * A message to a named task that is over: to the one that goes on behind its end. Others may begin that one at the same moment, here
-   * or elsewhere, and it may be over as well before the message comes to it.
+   * Sends a message to the task that continues a finished, client-named one. Concurrent sends may create that task,
+   * here or elsewhere, and it may finish before the message reaches it.
    */
   async #sendBehind(command: SendCommand, message: Message, error: A2AError): Promise<TaskHandle> {
     const { names, store } = this.#source;
     const scope = scopeOf(command);
     let over = error;
-    // Each one is found at work and at its end once, at most.
+    // Each task is found running and finished once, at most.
     for (let looks = 0; looks <= 2 * names.maxReopens + 2; looks++) {
       const { taskId, life } = await names.find(scope, message.taskId);
       const head = await store.head({ taskId });
@@ -181,7 +181,9 @@ export class Sender {
     throw over;
   }
 
-  /** The newest messages of a task, and those before it: what its client and agent remember of their conversation. */
+  /**
+   * Returns the newest messages of a task and its predecessors: the conversation that its client and agent remember.
+   */
   async #said(scope: Scope, taskId: string): Promise<readonly Message[]> {
     const { tasks, limits } = this.#source;
     const { task } = await tasks.get(scope, taskId, { artifacts: false });
@@ -206,7 +208,7 @@ export class Sender {
       ]);
     }
     if (command.served.agent.accept === undefined) return this.#sendAccepted(command, message, named);
-    // An agent is not asked about what could not be taken.
+    // Checks the queue first: an agent is not asked about a message that could not be taken.
     const { slots } = this.#source.executions;
     slots.checkRoom(slots.of(command.tenant, command.caller.owner));
     return this.#ask(command, message).then(() => this.#sendAccepted(command, message, named));
@@ -220,7 +222,7 @@ export class Sender {
     return this.#create(command, turn).then(taskResult);
   }
 
-  /** Runs an agent that answers directly, or decides by its first event. It takes a place as an execution does. */
+  /** Runs an agent that replies directly or decides by its first event. It takes a slot, like an execution. */
   async #begin(command: SendCommand, turn: TurnRequest, isMessage: boolean): Promise<SendResult> {
     const { logger, shutdown, executions } = this.#source;
     const { slots } = executions;
@@ -230,7 +232,7 @@ export class Sender {
     try {
       const started = await firstEvent(this.#taskless(command, turn));
       const isDirect = isReply(started);
-      // Who has named a task gets it: a direct answer completes it.
+      // A client that named a task gets one: a direct reply completes it.
       const makesTask = isDirect ? turn.keptAs !== undefined : !isMessage;
       if (!makesTask) {
         const reply = await directReply(started, turn.message.contextId, this.#source);
@@ -242,7 +244,7 @@ export class Sender {
         void giveUp(started, logger);
         throw shuttingDown();
       }
-      // From here on the place is the execution's.
+      // The execution owns the slot from here on.
       isHeld = false;
       const task = await this.#create(isDirect ? { ...command, capture: undefined } : command, turn, started);
       return { kind: "task", task: isDirect ? await this.#answered(task) : task };
@@ -251,7 +253,7 @@ export class Sender {
     }
   }
 
-  /** A task whose agent has said all that it will say: it is shown with that. */
+  /** Waits until a task whose agent has already replied is completed, so that it is returned that way. */
   async #answered(task: TaskHandle): Promise<TaskHandle> {
     try {
       await task.whenIdle(neverCanceled, this.#source.limits.maxBlockingMs);
@@ -262,7 +264,7 @@ export class Sender {
     }
   }
 
-  /** Lets a call wait in the queue of executions: nothing is stored of it, so its client has to stay. */
+  /** Queues a call for a slot. Nothing of it is stored, so it ends when its client disconnects. */
   async #waitForPlace(owner: OwnerSlots, { client }: SendCommand): Promise<void> {
     const { slots } = this.#source.executions;
     const place = slots.enter(owner, 0);
@@ -285,7 +287,7 @@ export class Sender {
     }
   }
 
-  /** Lets the agent refuse a message of which nothing is stored yet. @throws A2AError what it refuses with */
+  /** Lets the agent reject a message before anything is stored. @throws A2AError the agent's rejection */
   async #ask(command: SendCommand, message: Message, task?: () => Task): Promise<void> {
     const { logger } = this.#source;
     const how = { logger, timeoutMs: acceptance.timeoutMs, ...(task && { task }) };
@@ -350,9 +352,9 @@ export class Sender {
       begun: lease === begun ? undefined : begun,
       place,
     });
-    // An agent that decided for a task has yielded an event already: that one, and all that it yields without waiting, go into the
-    // same commit. Where the store may refuse the message, for its idempotency key or its push configuration, the agent
-    // continues only after the message is stored.
+    // An agent that decided for a task has already yielded an event: that one, and all that it yields without waiting,
+    // share one commit. If the store may reject the message, for its idempotency key or its push configuration, the
+    // agent continues only after the message is stored.
     const runs = started !== undefined && command.idempotency === undefined && command.pushConfig === undefined;
     try {
       const accepting = this.#accept(log, draft, command, { lease: () => lease, follows: runs });
@@ -395,7 +397,7 @@ export class Sender {
         isNamed ? { keptAs: taskId } : undefined,
       );
       const draft = messageDraft(turn, now());
-      // Where an execution lives, here or elsewhere, or the task is over, no other one is needed.
+      // A new execution is not needed if one exists, here or elsewhere, or if the task is finished.
       if (!executions.has(log.taskId) && log.head.lease === null && !isTerminal(log.plannedState)) {
         place = slots.enter(slots.of(command.tenant, command.caller.owner), draft.size);
         place.held = command.held?.share();
@@ -405,16 +407,18 @@ export class Sender {
       return await this.#accept(log, draft, command, { lease, followUp: { turn, place } });
     } catch (error) {
       if (place !== undefined) slots.leave(place);
-      // An execution that lives here finds the message by itself.
+      // An execution here finds the message by itself.
       if (isOutage(error) && !executions.has(log.taskId)) leases.unheard(log.taskId, log.fold.position);
       tasks.logs.release(log);
-      // What is refused now may be what was accepted a moment ago, at another process.
+      // A rejected message may be the retry of one that another process has just accepted.
       const known = isRefusal(error) ? await this.#remembered(command) : undefined;
       return known === undefined ? this.#repeated(command, error) : this.#openRemembered(command, known);
     }
   }
 
-  /** Stores a message. For a follow-up its turn is queued in the same moment, so that no pause comes between. */
+  /**
+   * Stores a message. Queues a follow-up's turn in the same event-loop turn, so that the task cannot pause in between.
+   */
   async #accept(
     log: TaskLog,
     draft: ReturnType<typeof createdDraft>,
@@ -430,8 +434,8 @@ export class Sender {
       pushConfig: pushConfig && ((taskId: string) => countedConfig(pushConfig(taskId), scopeOf(command), counted)),
       ...(followUp === undefined ? {} : { maxWaiting: limits.maxWaitingTurns }),
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
-      // A task at rest begins to be executed in the transaction that accepts its message; so does one whose execution
-      // lets go of it in this moment. A lease that is there covers this message, too: after the turn it is for.
+      // The transaction that accepts a message also starts the execution of a task at rest, or of one whose execution
+      // releases it at this moment. An existing lease covers this message, too, after the turn it is for.
       lease,
       ...(follows === true && { follows }),
     };
@@ -455,7 +459,7 @@ export class Sender {
     return known;
   }
 
-  /** The same send came twice at once: the second one gets the task of the first one. */
+  /** The same send arrived twice concurrently: the second one gets the task of the first one. */
   #repeated(command: SendCommand, error: unknown): Promise<TaskHandle> {
     const { remembered } = error instanceof StoreError ? error : {};
     if (remembered === undefined) throw toCallerError(this.#source.logger, error);
@@ -466,12 +470,12 @@ export class Sender {
   async #openRemembered(command: SendCommand, known: IdempotencyRecord): Promise<TaskHandle> {
     const { tasks, store } = this.#source;
     const log = await tasks.acquire(scopeOf(command), known.taskId).catch(async (error: unknown) => {
-      // Its creation failed here, and was done all the same or elsewhere: a moment later it is found.
+      // The creation failed here but succeeded after all, or elsewhere: the task is found a moment later.
       const head = isNotFound(error) ? await store.head({ taskId: known.taskId }).catch(unavailable) : undefined;
       throw head === undefined ? error : unavailable(error);
     });
     const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
-    // A retry waits for what its first attempt waited for.
+    // A retry waits for the same turn as its first attempt.
     return tasks.handle(log, known.position, accepted);
   }
 }
@@ -502,7 +506,7 @@ function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequ
   };
 }
 
-/** The newest messages that are no larger together than so many bytes as JSON. */
+/** Returns the newest messages that together are at most `bytes` as JSON. */
 function newest(messages: readonly Message[], bytes: number): readonly Message[] {
   let left = bytes;
   const first = messages.findLastIndex((message) => {
@@ -512,12 +516,12 @@ function newest(messages: readonly Message[], bytes: number): readonly Message[]
   return messages.slice(first + 1);
 }
 
-/** Whether a message was refused because its task is over, or may have been. */
+/** True if a message was, or may have been, rejected because its task is finished. */
 function isOver(error: unknown): error is A2AError {
   return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
 }
 
-/** Whether a message was refused for what became of its task. */
+/** True if a message was rejected because of its task's state. */
 function isRefusal(error: unknown): boolean {
   const refusals: readonly string[] = ["GENERATION_MISMATCH", "TOO_MANY_REQUESTS", "UNSUPPORTED_OPERATION"];
   return error instanceof A2AError && refusals.includes(error.reason);
