@@ -7,36 +7,36 @@ import type { NotifiedTasks } from "./follow/notified.js";
 import type { Answer } from "./follow/send.js";
 import type { Update } from "./follow/update.js";
 
-/** A client of one agent. Made by `connect`. Every method rejects with an A2AError, whatever the binding is. */
+/** A client of one agent, created by `connect`. Every method rejects with an A2AError, whichever binding it uses. */
 export interface A2AClient extends Client<typeof A2AService> {
-  /** The card that was found; after `extendedCard` the one that it gave. */
+  /** The agent's card; after `extendedCard` the extended one. */
   readonly card: AgentCard;
-  /** Of the interfaces that the card names, the one that is called now. */
+  /** The interface of the card that the next call uses. */
   readonly interface: AgentInterface;
   /** Sends a message and waits for the answer (specification 3.1.1). */
   send(message: MessageInput, options?: SendOnceOptions): Promise<Answer>;
   /**
-   * Sends a message and gives what comes of it, step by step, with the task as it stands (specification 3.1.2). A stream that is cut goes
-   * on by itself. Leaving the loop ends the call; the task goes on.
+   * Sends a message and yields its results step by step, with the current task (specification 3.1.2). An interrupted
+   * stream resumes automatically. Leaving the loop ends the call; the task continues.
    */
   stream(message: MessageInput, options?: StreamOptions): AsyncGenerator<Update, void, undefined>;
   /**
-   * Follows a task that there is (specification 3.1.6), to its end or to where it waits for its client. One that waits already when it
-   * is first seen is followed until somebody has answered it: look at its state, or say a `timeoutMs`.
+   * Follows an existing task (specification 3.1.6) until it is finished or waits for its client. If it already waits at
+   * first, it is followed until it is answered: check its state, or set a `timeoutMs`.
    */
   follow(taskId: string, options?: FollowOptions): AsyncGenerator<Update, void, undefined>;
-  /** Messages that belong together. */
+  /** Starts or restores a conversation. */
   conversation(state?: ConversationState): Conversation;
-  /** For a webhook that the agent reports to (`parley-a2a/push-receiver`): its notifications as what a stream would give. */
+  /** Folds the notifications of a webhook (`parley-a2a/push-receiver`) into the updates that a stream would yield. */
   notified(): NotifiedTasks;
   /**
-   * The card for callers that are known, which takes the place of `card` until the client is closed (specification 3.1.11): later calls
-   * go by its interfaces and its security schemes. Credentials go to no other hosts than before.
+   * Fetches the card for authenticated callers, which replaces `card` until the client is closed (specification
+   * 3.1.11): later calls use its interfaces and security schemes. Credentials are sent to no other hosts than before.
    *
-   * @throws A2AError with reason UNSUPPORTED_OPERATION where the public card does not say that there is one; INVALID_AGENT_RESPONSE
-   * for one that `card.verify` does not accept.
+   * @throws A2AError UNSUPPORTED_OPERATION if the public card does not declare one; INVALID_AGENT_RESPONSE if
+   * `card.verify` rejects it
    */
   extendedCard(options?: { readonly signal?: AbortSignal }): Promise<AgentCard>;
-  /** Closes all connections. Calls under way fail, and new ones do not begin. */
+  /** Closes all connections. Open calls fail, and new ones are rejected. */
   close(): Promise<void>;
 }

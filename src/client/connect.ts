@@ -22,14 +22,14 @@ import type { Platform, PlatformOptions } from "./platform.js";
 import { transportOf } from "./raw.js";
 
 /**
- * Type of `connect`. No interface is called before the first call.
+ * Type of `connect`. It does not call any interface.
  *
  * @param agent the URL of the agent or of its card, the card, or its JSON
- * @throws A2AError as `findCard` and `candidatesOf` say
+ * @throws A2AError see `findCard` and `candidatesOf`
  */
 export type Connect = (agent: CardSource, options?: ClientOptions) => Promise<A2AClient>;
 
-/** `connect` for a platform. Cards that were fetched as every call would fetch them are kept for all of its calls. */
+/** Creates `connect` for a platform. Cards that any caller would fetch the same way are cached for all of its calls. */
 export function connectWith(platformOf: (options: PlatformOptions) => Platform): Connect {
   const shared = new CardCache();
   return async (agent, options = {}) => {
@@ -53,7 +53,7 @@ export function connectWith(platformOf: (options: PlatformOptions) => Platform):
   };
 }
 
-/** Calls that trust other authorities, show a certificate or have a `fetch` of their own may find another card at the same URL. */
+/** Calls with other authorities, a certificate or their own `fetch` may find another card at the same URL. */
 function cacheOf({ card = {}, tls, fetch }: ClientOptions, shared: CardCache): CardCache | undefined {
   if (card.cache === false) return undefined;
   const isShared = card.headers === undefined && tls === undefined && fetch === undefined;
@@ -151,35 +151,36 @@ function interceptorsOf(
   return [...interceptors, ...(secrets === undefined ? [] : [secrets])];
 }
 
-/** Parts of a client that a card does not decide. */
+/** Parts of a client that do not depend on the card. */
 interface ClientSettings {
   readonly platform: Platform;
   readonly options: ClientOptions;
   readonly limits: ClientLimits;
 }
 
-/** The card of a client, and the interfaces that its calls go by. */
+/** The card of a client, and the interfaces of its calls. */
 interface CardInUse {
-  /** As the agent has it. */
+  /** As the agent sent it. */
   readonly card: AgentCard;
-  /** The card by which calls are made. */
+  /** The card that calls follow. */
   readonly calls: AgentCard;
-  /** Hosts that get credentials, whatever card comes later. */
+  /** Hosts that receive credentials, whatever card comes later. */
   readonly hosts: CredentialHosts;
   readonly candidates: readonly Candidate[];
   /** URIs of the extensions that the agent declares. */
   readonly extensions: ReadonlySet<string>;
 }
 
-/** Begins with the card that was found. @throws A2AError as `candidatesOf` says */
+/** Starts with the card that was found. @throws A2AError see `candidatesOf` */
 function cardInUse(found: FoundCard, settings: ClientSettings): CardInUse {
   const hosts = new CredentialHosts(found, settings.options.credentialHosts);
   return inUse(found, found.card, hosts, candidatesOf(found.card, choosingFor(found, hosts, settings)));
 }
 
 /**
- * Goes on with another card of the same agent (specification 3.1.11). The hosts that get credentials stay. Extended cards of some
- * servers have only what differs: the security, the capabilities and the interfaces of the card before it count where it has none.
+ * Switches to another card of the same agent (specification 3.1.11). The hosts that receive credentials stay the same.
+ * Extended cards of some servers contain only differences: missing security, capabilities and interfaces are taken from
+ * the card before.
  */
 function extendedBy(used: CardInUse, found: FoundCard, settings: ClientSettings): CardInUse {
   const { card } = found;
@@ -192,7 +193,7 @@ function extendedBy(used: CardInUse, found: FoundCard, settings: ClientSettings)
 }
 
 function candidatesAfter(used: CardInUse, found: FoundCard, settings: ClientSettings): readonly Candidate[] {
-  // The version that was found out by a call is not to be guessed again.
+  // A version detected by a call is not guessed again.
   if (found.isGuessed || found.card.supportedInterfaces.length === 0) return used.candidates;
   try {
     return candidatesOf(found.card, choosingFor(found, used.hosts, settings));
@@ -240,9 +241,9 @@ function choosingFor(
 }
 
 /**
- * The card for callers that are known (specification 3.1.11), where the public card says that there is one.
+ * Fetches the card for authenticated callers (specification 3.1.11), if the public card declares one.
  *
- * @throws A2AError with reason INVALID_AGENT_RESPONSE for one that `verify` does not accept
+ * @throws A2AError INVALID_AGENT_RESPONSE if `verify` rejects it
  */
 async function extendedCard(
   rpc: Client<typeof A2AService>,

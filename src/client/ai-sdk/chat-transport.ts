@@ -14,11 +14,11 @@ import { type A2AMetadata, agentMessageStream, type UIChunk } from "./chunks.js"
 
 /** The methods of a client that the transport needs. */
 export interface ChatClient {
-  /** As of `A2AClient`. */
+  /** See `A2AClient`. */
   stream(message: MessageInput, options?: StreamOptions): AsyncIterable<Update>;
-  /** As of `A2AClient`. */
+  /** See `A2AClient`. */
   follow(taskId: string, options?: FollowOptions): AsyncIterable<Update>;
-  /** As of `A2AClient`. */
+  /** See `A2AClient`. */
   cancelTask(request: { id: string }): Promise<unknown>;
 }
 
@@ -32,11 +32,13 @@ export interface UIMessageLike {
 
 /** Sends the messages of a chat, as the `transport` of `useChat`. */
 export interface AgentChatTransport {
-  /** A stream that is gone on with begins anew. */
+  /** A resumed stream starts over. */
   readonly resumeStreamIsReplay: true;
-  /** Sends the last message of the user, and returns what the agent says. `abortSignal` cancels the task. */
+  /** Sends the user's last message and returns the agent's answer. `abortSignal` cancels the task. */
   sendMessages(options: SendMessages): Promise<ReadableStream<UIChunk>>;
-  /** Returns what the chat's last task says from now on, or null if no task is known. `abortSignal` cancels the task. */
+  /**
+   * Returns the further output of the chat's last task, or null if no task is known. `abortSignal` cancels the task.
+   */
   reconnectToStream(options: ReconnectToStream): Promise<ReadableStream<UIChunk> | null>;
 }
 
@@ -56,7 +58,7 @@ export interface ReconnectToStream {
 /** Options of `chatTransport`. */
 export interface ChatTransportOptions {
   /**
-   * Keeps the task that a chat waits for, so that a page resumes its answer after a reload (`resume: true` of `useChat`):
+   * Stores the running task of a chat, so that a page resumes its answer after a reload (`resume: true` of `useChat`):
    * `sessionStorage` for this tab, `localStorage` for all. Default: in memory.
    */
   readonly storage?: ConversationStorage;
@@ -64,7 +66,8 @@ export interface ChatTransportOptions {
 
 /**
  * Creates a transport of the AI SDK's `useChat` that sends the last message to an agent, which keeps the conversation.
- * Where a conversation stands is in the metadata of its messages, so that it goes on when they are loaded again.
+ * The context and task are in the metadata of the chat's messages, so a conversation continues when they are loaded
+ * again.
  */
 export function chatTransport(client: ChatClient, { storage }: ChatTransportOptions = {}): AgentChatTransport {
   const chats = new Chats(storage);
@@ -99,14 +102,14 @@ export function chatTransport(client: ChatClient, { storage }: ChatTransportOpti
       if (abortSignal === undefined) return agentMessageStream(noted(chatId, answerOf(client.follow(taskId))), false);
       chat.resumed = abortSignal;
       const open = (signal: AbortSignal): AsyncIterable<Update> => answerOf(client.follow(taskId, { signal }));
-      // A chat that resumes again aborts its earlier stream. The user has not stopped anything.
+      // A chat that resumes again aborts its earlier stream, although the user has not stopped anything.
       const stopped = async (id: string): Promise<unknown> => chat.resumed === abortSignal && cancel(id);
       return agentMessageStream(noted(chatId, untilStopped({ open, signal: abortSignal, cancel: stopped })), false);
     },
   };
 }
 
-/** The context of the last answer, and its task where that waits for the next message. */
+/** Returns the context of the last answer, and its task if that waits for the next message. */
 function placeOf(messages: readonly UIMessageLike[]): { contextId?: string; taskId?: string } {
   const answer = messages.findLast(({ role, metadata }) => role === "assistant" && a2aOf(metadata) !== undefined);
   const { contextId = "", taskId, state } = a2aOf(answer?.metadata) ?? {};
@@ -134,9 +137,9 @@ function partsOf({ parts }: UIMessageLike): PartInput[] {
   });
 }
 
-/** A stream that the user of a chat may stop. */
+/** A stream that the user of a chat can stop. */
 interface Stoppable {
-  /** Begins the stream; the signal ends its call. */
+  /** Opens the stream; the signal ends its call. */
   readonly open: (signal: AbortSignal) => AsyncIterable<Update>;
   /** Stops it. */
   readonly signal: AbortSignal;
@@ -145,8 +148,8 @@ interface Stoppable {
 }
 
 /**
- * The updates of a stream, until it is stopped: it then fails with CANCELLED at once, and its task is canceled as soon as the first
- * update names it.
+ * Yields the updates of a stream until it is stopped: it then fails with CANCELLED at once, and its task is canceled as
+ * soon as the first update names it.
  */
 async function* untilStopped({ open, signal, cancel }: Stoppable): AsyncGenerator<Update, void, undefined> {
   if (signal.aborted) throw givenUp(signal);
@@ -159,7 +162,7 @@ async function* untilStopped({ open, signal, cancel }: Stoppable): AsyncGenerato
       call.abort();
       await Promise.all([value?.task && cancel(value.task.id), updates.return?.()]);
     } catch {
-      // The stream failed, or its task cannot be canceled: nobody waits for either any more.
+      // The stream failed, or its task cannot be canceled: the caller has already stopped waiting for both.
     }
   };
   signal.addEventListener("abort", stop, { once: true });
@@ -175,17 +178,17 @@ async function* untilStopped({ open, signal, cancel }: Stoppable): AsyncGenerato
   }
 }
 
-/** A chat whose last task is under way. */
+/** A chat whose last task is running. */
 interface Chat {
   readonly taskId: string;
-  /** The signal of the latest stream that was resumed. */
+  /** The signal of the most recently resumed stream. */
   resumed?: AbortSignal;
 }
 
-/** Chats in memory; the oldest are forgotten first. */
+/** Chats in memory; the oldest are evicted first. */
 const MAX_CHATS = 100;
 
-/** The tasks that chats wait for, by the id of the chat; with a storage also after a reload. */
+/** The running tasks of chats, by the id of the chat; with a storage also after a reload. */
 class Chats {
   readonly #storage: ConversationStorage | undefined;
   readonly #chats = new Map<string, Chat>();
@@ -201,7 +204,7 @@ class Chats {
     return taskId === "" ? undefined : this.#set(chatId, { taskId });
   }
 
-  /** Remembers the task of a chat for as long as it is under way. */
+  /** Stores the task of a chat while it is running. */
   note(chatId: string, task: Task | undefined): void {
     const state = task?.status?.state ?? 0;
     if (task === undefined || isTerminal(state) || waits(task)) return this.forget(chatId);
@@ -210,7 +213,7 @@ class Chats {
     try {
       this.#storage?.setItem(keyOf(chatId), task.id);
     } catch {
-      // A page without room for it continues; only a reload loses the task.
+      // A page whose storage is full continues; only a reload loses the task.
     }
   }
 

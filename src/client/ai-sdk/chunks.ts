@@ -60,14 +60,17 @@ export interface StatusData {
 
 /**
  * Converts updates to a UI message stream of the AI SDK: text, files, data parts (`data-artifact`, `data-message`) and
- * transient progress (`data-status`). It reads the updates as fast as it is read, and ends their call when it is
+ * transient progress (`data-status`). It reads updates at the pace of its reader, and ends their call when it is
  * cancelled.
  */
 export function uiMessageStream(updates: AsyncIterable<Update>): ReadableStream<UIChunk> {
   return agentMessageStream(updates, undefined);
 }
 
-/** @param isAnswer the message went to a task that was there, whose artifacts and question are no news; undefined: unknown */
+/**
+ * @param isAnswer true if the message went to an existing task, whose artifacts and question are already known;
+ * undefined if unknown
+ */
 export function agentMessageStream(
   updates: AsyncIterable<Update>,
   isAnswer: boolean | undefined,
@@ -100,7 +103,7 @@ async function* uiChunks(
   }
 }
 
-/** A text that is being written: its chunks have this id. */
+/** An open text block: its chunks have this id. */
 interface OpenText {
   readonly id: string;
   text: string;
@@ -109,25 +112,25 @@ interface OpenText {
 /** The parts of an artifact other than text. */
 interface OtherParts {
   readonly written: Part[];
-  /** Number of parts of the artifact, text included, that were looked at. */
+  /** Number of parts of the artifact examined so far, text included. */
   seen: number;
 }
 
-/** Turns updates into chunks. It holds the texts that it has written, so that a snapshot is told by what it has more. */
+/** Converts updates to chunks. It keeps the texts already written, so that a snapshot only adds new text. */
 class ChunkWriter {
   #task: Task | undefined;
   #hasBegun = false;
   #blocks = 0;
   readonly #open = new Map<string, OpenText>();
-  /** The parts other than text that were written, by artifact. */
+  /** Parts already written other than text, by artifact. */
   readonly #others = new Map<string, OtherParts>();
-  /** How many parts of an artifact have been looked at. */
+  /** Number of parts of an artifact examined so far. */
   readonly #parts = new Map<string, number>();
-  /** How many of them were there before the message. */
+  /** Number of its parts that existed before the message. */
   readonly #before = new Map<string, number>();
   /** The message whose parts were written last. */
   #said: Message | undefined;
-  /** The progress whose files were written last. */
+  /** The progress message whose files were written last. */
   #progress: Message | undefined;
   readonly #isAnswer: boolean | undefined;
 
@@ -156,7 +159,7 @@ class ChunkWriter {
       if (piece?.lastChunk === true) yield* this.#close(artifact.artifactId);
       return;
     }
-    // With a message to a task that was there its question comes once more, which is answered now.
+    // After a message to an existing task, its question is sent once more, although it has now been answered.
     const isOld = kind === "task" && update.text === "" && this.#wasThere(task);
     if (isOld) for (const each of task.artifacts) this.#skip(each);
     else if (kind !== "status") yield* this.#snapshot(task);
@@ -180,19 +183,19 @@ class ChunkWriter {
     yield error.reason === "CANCELLED" ? { type: "abort" } : { type: "error", errorText: error.message };
   }
 
-  /** Tells if a first update without text shows a task from before, rather than one that has no text yet. */
+  /** Tells whether a first update without text shows an existing task, rather than a new one without text so far. */
   #wasThere(task: Task): boolean {
     const state = task.status?.state ?? TaskState.UNSPECIFIED;
     return this.#isAnswer === undefined ? taskText(task) !== "" : this.#isAnswer && !isTerminal(state);
   }
 
-  /** Tells if the text of an update continues what was written. Some servers send an artifact whole after its pieces. */
+  /** Tells whether an update's text continues the written text. Some servers send a whole artifact after its chunks. */
   #goesOn({ text }: Update, artifact: Artifact, isPiece: boolean): boolean {
     if (isPiece) return this.#open.has(artifact.artifactId);
     return this.#parts.has(artifact.artifactId) && text !== artifactText(artifact);
   }
 
-  /** Forgets which parts were written, text aside, if the artifact does not begin with them: all are written anew then. */
+  /** Forgets the written non-text parts if the artifact does not begin with them: all are then written again. */
   #checkOthers({ artifactId, parts }: Artifact): void {
     const known = this.#others.get(artifactId);
     if (known === undefined) return;
@@ -208,7 +211,7 @@ class ChunkWriter {
     else known.seen = seen;
   }
 
-  /** The artifacts of a task that was read. */
+  /** Writes the artifacts of a task that was read. */
   *#snapshot(task: Task): Generator<UIChunk> {
     for (const artifact of task.artifacts) {
       const open = this.#open.get(artifact.artifactId);
@@ -257,7 +260,7 @@ class ChunkWriter {
     yield { type: "text-end", id: open.id };
   }
 
-  /** The parts that are no text, as far as they are new. */
+  /** Writes the new parts that are not text. */
   *#added({ artifactId, name, parts }: Artifact): Generator<UIChunk> {
     this.#parts.set(artifactId, parts.length);
     const others = this.#others.get(artifactId) ?? { written: [], seen: 0 };
@@ -284,14 +287,14 @@ class ChunkWriter {
     for (const part of said.parts) yield* fileOf(part);
   }
 
-  /** All that a message says. */
+  /** Writes a whole message. */
   *#message(message: Message): Generator<UIChunk> {
     if (this.#isSaid(message)) return;
     yield* this.#whole(messageText(message));
     yield* this.#rest(message);
   }
 
-  /** The parts of a message other than text. */
+  /** Writes the parts of a message other than text. */
   *#rest(message: Message): Generator<UIChunk> {
     if (this.#isSaid(message)) return;
     this.#said = message;
@@ -300,7 +303,7 @@ class ChunkWriter {
     if (values.length > 0) yield { type: "data-message", id: message.messageId, data: { values } };
   }
 
-  /** A snapshot has the message of a status that was told before. */
+  /** True if the message was already written: a snapshot repeats the message of an earlier status. */
   #isSaid(message: Message): boolean {
     return this.#said !== undefined && isSameMessage(this.#said, message);
   }

@@ -4,32 +4,35 @@ import type { TaskPushNotificationConfigSchema } from "../../../gen/lf/a2a/v1/a2
 
 /** Options of every call. */
 export interface CallOptions {
-  /** Ends the call; what it has brought about at the agent goes on. */
+  /** Ends the call, but not the work that it started at the agent. */
   readonly signal?: AbortSignal;
-  /** For how long all of the call may take, retries and waits included, in milliseconds. Default: no limit but those of the client. */
+  /**
+   * Timeout of the whole call, retries and waits included, in milliseconds. Default: only the client's own timeouts.
+   */
   readonly timeoutMs?: number;
-  /** Service parameters beside those that the client sends by itself (specification 3.2.6). */
+  /** Service parameters in addition to those that the client sends itself (specification 3.2.6). */
   readonly headers?: Headers | Readonly<Record<string, string>>;
   /**
-   * Id of the card's skill that the call is for: its credentials are those that the skill asks for, too (specification 4.4.5). The agent
-   * is not told: the protocol has no place for it, so the message says it as the agent wants it, in its metadata for example.
+   * Id of the card's skill that the call is for. Its security requirements are met in addition to the agent's
+   * (specification 4.4.5). The id is not sent, because the protocol has no field for it: put it into the message as the
+   * agent expects, for example into its metadata.
    */
   readonly skill?: string;
 }
 
 /** Options of a send (specification 3.2.2). */
 export interface SendOptions extends CallOptions {
-  /** Media types that are accepted in the answer. Default: any. */
+  /** Media types accepted in the answer. Default: any. */
   readonly acceptedOutputModes?: readonly string[];
-  /** At most so many messages of the task's history in the answer; 0 for none. Default: all. */
+  /** Maximum number of messages of the task's history in the answer; 0 for none. Default: all. */
   readonly historyLength?: number;
-  /** Metadata of the request. That of the message is a field of the message. */
+  /** Metadata of the request. The message has its own `metadata` field. */
   readonly metadata?: JsonObject;
-  /** Where the agent reports what becomes of the task. */
+  /** Push notification configuration to create for the task. */
   readonly pushNotification?: MessageInitShape<typeof TaskPushNotificationConfigSchema>;
   /**
-   * Names this send, so that it can be repeated and is one: 1 to 256 characters, a new one for each message. Default: one is made
-   * where the agent declares that it keeps this promise.
+   * Idempotency key, with which the send can be repeated safely: 1 to 256 characters, a new one for each message.
+   * Default: generated if the agent declares support.
    */
   readonly idempotencyKey?: string;
 }
@@ -37,17 +40,17 @@ export interface SendOptions extends CallOptions {
 /** Options of `follow`. */
 export interface FollowOptions extends CallOptions {
   /**
-   * A connection on which no event has come for so long counts as cut, in milliseconds, and another one is made. Signs of life below
-   * the events do not count, so choose more than the agent is silent for. Default: never.
+   * Timeout of a silent connection, in milliseconds: after this time without an event it is replaced. Heartbeats of the
+   * transport do not count, so choose more than the agent's longest pause. Default: never.
    */
   readonly stallMs?: number;
   /**
-   * What the task told up to this generation is known: with exact resume only what comes after it is told, and the folded task has no
-   * more than that; without it the task is told as it stands. Of a task that is over, and has told no more, one update says how it
-   * stands, without text. For `follow`.
+   * Generation up to which the caller knows the task. With exact resume only later events are delivered, and the folded
+   * task contains no more than those; without it the current task is delivered. A finished task without later events
+   * yields one update of its state, without text. For `follow`.
    */
   readonly afterGeneration?: number;
-  /** The largest task that is folded, in bytes as JSON. Default 256 MiB. */
+  /** Maximum size of the folded task, in bytes as JSON. Default 256 MiB. */
   readonly maxTaskBytes?: number;
 }
 
@@ -59,21 +62,21 @@ export const MAX_FOLDED_BYTES: number = 256 * 1024 * 1024;
 
 /** Options of a send with one answer. */
 export interface SendOnceOptions extends SendOptions {
-  /** Answer as soon as there is a task, instead of when it is over or waits for its client. */
+  /** Returns as soon as a task exists, instead of when it is finished or waits for its client. */
   readonly returnImmediately?: boolean;
 }
 
-/** Id of the skill that a call is for, which its credentials depend on. */
+/** Id of the skill that a call is for; its credentials depend on it. */
 export const skillKey: ContextKey<string> = /* @__PURE__ */ createContextKey("", { description: "skill" });
 
-/** What calls for a skill are told besides; nothing where none is named. */
+/** Context values of calls for a skill; empty if none is named. */
 export interface OfSkill {
   readonly contextValues?: ContextValues;
 }
 
 const ofNone: OfSkill = {};
 
-/** Options of a call that tell `authentication` its skill. */
+/** Returns call options that pass the skill to `authentication`. */
 export function ofSkill(skill: string | undefined): OfSkill {
   return skill === undefined ? ofNone : { contextValues: createContextValues().set(skillKey, skill) };
 }

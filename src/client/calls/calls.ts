@@ -10,7 +10,7 @@ type Streaming = DescMethodStreaming<typeof SendMessageRequestSchema, typeof Str
 type Events = AsyncIterable<MessageShape<typeof StreamResponseSchema>>;
 
 /**
- * The methods of the protocol over a transport, as `createClient` of Connect makes them, but for one thing: who leaves the loop over a
+ * Creates the protocol's methods over a transport, like Connect's `createClient`. Unlike there, leaving the loop over a
  * stream ends the call.
  */
 export function callsOver(transport: Transport): Client<typeof A2AService> {
@@ -58,7 +58,7 @@ async function* events(
     onTrailer?.(response.trailer);
   } finally {
     signal?.removeEventListener("abort", stop);
-    // After the end there is nothing to stop any more.
+    // After the end nothing is left to stop.
     call.abort(over);
   }
 }

@@ -6,15 +6,15 @@ import { holdsJsonObject } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { FollowOptions, SendOnceOptions, StreamOptions } from "./call-options.js";
 
-/** The most faults that an error names. */
+/** Maximum number of violations in an error. */
 const MAX_TOLD = 10;
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The place of a value in a request. Its path is built for a fault alone. */
+/** Location of a value in a request. Its path is only built for a violation. */
 interface Place {
   readonly above: Place | undefined;
-  /** Of a member, or the index of an item. */
+  /** Name of a member, or index of an item. */
   readonly name: string | number;
   readonly level: number;
 }
@@ -22,9 +22,10 @@ interface Place {
 const top: Place = { above: undefined, name: "", level: 0 };
 
 /**
- * Checks the types of a request's values before it is written, as callers without types give any: bindings would fail, or send something else.
+ * Checks the types of a request's values before it is written. Untyped callers may pass any value, which bindings would
+ * reject or misread.
  *
- * @throws A2AError with reason INVALID_PARAMS that names the fields
+ * @throws A2AError INVALID_PARAMS that names the fields
  */
 export function checkRequest(desc: DescMessage, request: unknown): void {
   const faults: Violation[] = [];
@@ -78,7 +79,7 @@ function checkValue(field: DescField, value: unknown, place: Place, faults: Viol
   else if (isInJson && !Number.isFinite(value)) fault(faults, place, "must be a finite number");
 }
 
-/** Returns the type that a scalar should have; undefined if it has it. */
+/** Returns the expected type of a scalar, or undefined if the value has it. */
 function scalarFault(scalar: ScalarType, value: unknown): string | undefined {
   switch (scalar) {
     case ScalarType.STRING:
@@ -97,7 +98,7 @@ function scalarFault(scalar: ScalarType, value: unknown): string | undefined {
 
 const whole = (value: unknown): string | undefined => (Number.isSafeInteger(value) ? undefined : "a whole number");
 
-/** A value that JSON has. */
+/** Checks a value that must be valid JSON. */
 function checkJson(value: unknown, place: Place, faults: Violation[]): void {
   if (faults.length >= MAX_TOLD || value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number")
@@ -124,7 +125,7 @@ function pathOf({ above, name }: Place): string {
   return path === "" ? name : `${path}.${name}`;
 }
 
-/** The values that an option may have. Every option may be left out. */
+/** Values that an option may have. Every option may be omitted. */
 type Rule = "any" | "time" | "positive" | "whole";
 
 const ofCalls = { signal: "any", timeoutMs: "time", headers: "any", skill: "any" } as const;
@@ -146,7 +147,7 @@ export const sendRules: Readonly<Record<keyof SendOnceOptions, Rule>> = { ...ofS
 export const followRules: Readonly<Record<keyof FollowOptions, Rule>> = ofFollows;
 /** Options of `stream`. */
 export const streamRules: Readonly<Record<keyof StreamOptions, Rule>> = { ...ofSends, ...ofFollows };
-/** Options of the methods of the protocol: those of Connect. */
+/** Options of the protocol's methods, as in Connect. */
 export const methodRules: Readonly<Record<string, Rule>> = {
   signal: "any",
   timeoutMs: "time",
@@ -156,7 +157,7 @@ export const methodRules: Readonly<Record<string, Rule>> = {
   contextValues: "any",
 };
 
-/** @throws A2AError with reason INVALID_PARAMS for an option that is not known, and for a number that cannot be meant */
+/** @throws A2AError INVALID_PARAMS for an unknown option, or a number out of range */
 export function checkCall(options: object | undefined, rules: Readonly<Record<string, Rule>>): void {
   if (options === undefined) return;
   let faults: Violation[] | undefined;

@@ -4,16 +4,19 @@ import type { Reason } from "../../core/error.js";
 import { clientError, isCut } from "../errors/errors.js";
 import { isSend, requestMessages } from "./routes.js";
 
-/** What servers say that do not know the name of a method: nothing was done. Early ones took such a request for none at all. */
+/**
+ * Errors of servers that do not know a method: the request had no effect. Early servers rejected it as an invalid
+ * request.
+ */
 const unknownMethod: ReadonlySet<Reason> = new Set(["METHOD_NOT_FOUND", "INVALID_REQUEST"]);
 
 const isUnknownMethod = (thrown: unknown): boolean => unknownMethod.has(clientError(thrown).reason);
 
 /**
- * The transport of an interface that is of one of two versions, which is not known. Sends have another name in each: one that the
- * server does not know is made once by the other, and what it answers to decides for all calls after it.
+ * Returns the transport of an interface whose version is one of two. The send methods have different names in the two
+ * versions: an unknown one is retried with the other version, and the result decides the version of all later calls.
  *
- * @param turned is called when the other one is the right one
+ * @param turned called if the other version is the right one
  */
 export function guessingTransport(first: Transport, other: Transport, turned: () => void): Transport {
   let known: Transport | undefined;
@@ -21,7 +24,7 @@ export function guessingTransport(first: Transport, other: Transport, turned: ()
     known = other;
     turned();
   };
-  /** By the one, and where its name is unknown by the other. */
+  /** Calls the first transport and, if it does not know the method, the other. */
   const either = async <A>(call: (transport: Transport) => Promise<A>): Promise<A> => {
     try {
       const answer = await call(first);
@@ -60,7 +63,7 @@ export function guessingTransport(first: Transport, other: Transport, turned: ()
   };
 }
 
-/** A stream whose first message has come. @throws what it threw instead */
+/** Waits for a stream's first message and returns the stream. @throws the stream's first error */
 async function begun<M>(messages: AsyncIterable<M>): Promise<AsyncIterable<M>> {
   const inner = messages[Symbol.asyncIterator]();
   return withFirst(await inner.next(), inner);

@@ -5,7 +5,7 @@ import type { CallOptions } from "./call-options.js";
 import { givenUp } from "./retry.js";
 import { share } from "./stop.js";
 
-/** How long a call that has several attempts may go on: until its caller ends it, or its time is up. */
+/** Limits a call with several attempts: it ends when its caller aborts it or its timeout expires. */
 export class Lifetime {
   readonly #signal: AbortSignal | undefined;
   readonly #controller: AbortController = new AbortController();
@@ -29,22 +29,22 @@ export class Lifetime {
     return this.#controller.signal.aborted;
   }
 
-  /** @throws A2AError CANCELLED or DEADLINE_EXCEEDED when it is over */
+  /** @throws A2AError CANCELLED or DEADLINE_EXCEEDED after the end */
   check(): void {
     if (this.isOver) throw this.failure();
   }
 
-  /** The error that says how it ended. */
+  /** Returns the error that says how it ended. */
   failure(): A2AError {
     return givenUp(this.#controller.signal);
   }
 
-  /** Waits, or until it is over. */
+  /** Waits for a time, or until the end. */
   async pause(ms: number): Promise<void> {
     if (!this.isOver) await pause(ms, this.#controller.signal);
   }
 
-  /** Lets go of the caller's signal and of the timer. */
+  /** Releases the caller's signal and the timer. */
   end(): void {
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener("abort", this.#stop);
@@ -53,7 +53,7 @@ export class Lifetime {
 
 const late = (): A2AError => new A2AError("DEADLINE_EXCEEDED", "The call did not end in time; what it began goes on.");
 
-/** Options of the rest of a call that began then, by `performance.now()`. */
+/** Returns options for the rest of a call that began at `startedAt`, by `performance.now()`. */
 export function since<T extends CallOptions>(startedAt: number, options: T): T {
   const { timeoutMs = 0 } = options;
   if (timeoutMs <= 0) return options;

@@ -24,25 +24,25 @@ export type MessageInput = string | readonly PartInput[] | MessageFields | Messa
 /** A message with all fields that a caller may set (specification 4.1.4). */
 export interface MessageFields {
   readonly parts: string | readonly PartInput[];
-  /** Conversation that it belongs to. Left out: that of the task, or a new one. */
+  /** Conversation of the message. Default: that of the task, or a new one. */
   readonly contextId?: string;
-  /** Task that it goes on with. Left out: a new one. */
+  /** Task that the message continues. Default: a new one. */
   readonly taskId?: string;
   readonly referenceTaskIds?: readonly string[];
   readonly metadata?: JsonObject;
   /** URIs of extensions that contributed to the message (specification 4.6.2). */
   readonly extensions?: readonly string[];
-  /** Left out: a new one. */
+  /** Default: a new one. */
   readonly messageId?: string;
 }
 
-/** Where a message belongs that does not say it itself. */
+/** Default context and task of a message. */
 export interface MessagePlace {
   readonly contextId?: string | undefined;
   readonly taskId?: string | undefined;
 }
 
-/** A caller's input as a Message of the role `user`. */
+/** Converts a caller's input to a Message with the role `user`. */
 export function messageOf(input: MessageInput, place: MessagePlace = {}): Message {
   if (isMessage(input)) return input;
   const fields: MessageFields = isFields(input) ? input : { parts: input };
@@ -59,10 +59,10 @@ export function messageOf(input: MessageInput, place: MessagePlace = {}): Messag
   return message;
 }
 
-/** A copy of a list; anything else is refused when the request is checked. */
+/** Copies a list. Any other value is left for `checkRequest` to reject. */
 const copied = (list: readonly string[]): string[] => (Array.isArray(list) ? [...list] : (list as unknown as string[]));
 
-/** The request that sends a message. */
+/** Returns the request that sends a message. */
 export function requestOf(message: Message, options: SendOptions, returnImmediately: boolean): SendMessageRequest {
   const configuration = {
     returnImmediately,
@@ -85,7 +85,7 @@ function isFields(input: Exclude<MessageInput, Message>): input is MessageFields
   return typeof input === "object" && input !== null && !Array.isArray(input);
 }
 
-/** @throws A2AError with reason INVALID_PARAMS for what callers without types give that is no message */
+/** @throws A2AError INVALID_PARAMS for values of untyped callers that are not messages */
 function checkParts(input: MessageInput, parts: MessageFields["parts"]): void {
   if (typeof parts === "string") return;
   if (!Array.isArray(parts)) {

@@ -3,19 +3,22 @@ import type { Interceptor } from "@connectrpc/connect";
 import { EXTENSIONS_PARAMETER, parseExtensions, VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { RequestHeaders } from "../transport/request-headers.js";
 
-/** What every call of an interface carries. */
+/** Parameters of every call of an interface. */
 export interface Parameters {
-  /** `Major.Minor`; undefined where calls of the version do not name it. */
+  /** `Major.Minor`; undefined if calls of this version do not name it. */
   readonly version: string | undefined;
-  /** The header that names extensions, undefined where the version has none. */
+  /** The header that lists extensions; undefined if this version has none. */
   readonly header: string | undefined;
-  /** For requests that name none; empty: none. */
+  /** Tenant of requests without one; empty for none. */
   readonly tenant: string;
-  /** URIs of extensions that are asked for; a call may add others. */
+  /** URIs of requested extensions; a call may add others. */
   readonly extensions: readonly string[];
 }
 
-/** Puts the version, the extensions and the tenant onto a call (specification 3.2.6, 3.6.1, 4.4.6, 4.6.1); what a call says itself stands. */
+/**
+ * Adds version, extensions and tenant to a call (specification 3.2.6, 3.6.1, 4.4.6, 4.6.1). Values set by the call take
+ * precedence.
+ */
 export class CallParameters {
   readonly #version: string | undefined;
   readonly #name: string | undefined;
@@ -40,7 +43,7 @@ export class CallParameters {
     headers.set(this.#name, all);
   }
 
-  /** A copy where the tenant is missing: the request is its caller's. */
+  /** Copies the message to add a tenant, because the request belongs to the caller. */
   withTenant<M extends Message>(desc: DescMessage, message: M): M {
     if (this.#tenant === "" || desc.field.tenant === undefined) return message;
     if ((message as { tenant?: string }).tenant !== "") return message;
@@ -48,7 +51,7 @@ export class CallParameters {
   }
 }
 
-/** The same for transports whose parameters come last, behind their caller's interceptors. */
+/** Adds the parameters after the caller's interceptors, for transports that need it. */
 export function parametersLast(parameters: CallParameters): Interceptor {
   return (next) => (request) => {
     parameters.addTo(request.header);

@@ -2,17 +2,18 @@ import { pause as wait } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { ClientLimits } from "../limits.js";
 
-/** Doubling more often than this reaches every limit. */
+/** Maximum number of doublings; every limit is reached by then. */
 const MAX_DOUBLINGS = 30;
 
-/** Times of further attempts. */
+/** Limits of retries. */
 export type RetryLimits = Pick<ClientLimits, "maxAttempts" | "retryMs" | "maxRetryMs" | "maxRetryAfterMs">;
 
 /**
- * How long to wait before the next attempt, in milliseconds: exponential backoff with full jitter, so that what failed together is not
- * tried again together; never shorter than the server asks for. Undefined where it asks for more than it gets.
+ * Returns the delay before the next attempt, in milliseconds: exponential backoff with full jitter, so that clients
+ * which failed together do not retry together, and at least the delay that the server requests. Undefined if that
+ * exceeds `maxRetryAfterMs`.
  *
- * @param failures before the next attempt, 1 or more
+ * @param failures number of failures so far, 1 or more
  */
 export function waitMs(failures: number, error: A2AError, limits: RetryLimits): number | undefined {
   const { retryAfterMs = 0 } = error;
@@ -21,18 +22,20 @@ export function waitMs(failures: number, error: A2AError, limits: RetryLimits): 
   return retryAfterMs + Math.random() * ceiling;
 }
 
-/** Whether an error passes by itself: the server is away or busy, and says nothing about the request. */
+/** True if an error is transient: the server is unavailable or busy, and the error does not depend on the request. */
 export function isPassing({ reason }: A2AError): boolean {
   return reason === "UNAVAILABLE" || reason === "TOO_MANY_REQUESTS";
 }
 
-/** Waits. @throws A2AError with reason CANCELLED as soon as the caller gives up */
+/** Waits. @throws A2AError CANCELLED as soon as the caller aborts */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   await wait(ms, signal);
   if (signal?.aborted === true) throw givenUp(signal);
 }
 
-/** The error of a call that its caller gave up, with the reason of the signal as `cause`: a deadline where that is one. */
+/**
+ * Returns the error of an aborted call, with the signal's reason as `cause`: DEADLINE_EXCEEDED if that is a timeout.
+ */
 export function givenUp(signal: AbortSignal | undefined): A2AError {
   const cause: unknown = signal?.reason;
   if (cause instanceof A2AError) return cause;
@@ -41,7 +44,7 @@ export function givenUp(signal: AbortSignal | undefined): A2AError {
   return new A2AError("CANCELLED", "The call was given up by its caller.", { cause });
 }
 
-/** The result of work, or the error of a call that its caller gave up: the work continues. */
+/** Returns the result of work, or the error of an aborted call. The work continues in that case. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stop = (): void => reject(givenUp(signal));

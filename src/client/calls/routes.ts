@@ -17,10 +17,10 @@ import type { ClientLimits } from "../limits.js";
 import { ownHeader } from "../transport/request-headers.js";
 import { givenUp, isPassing, pause, waitMs } from "./retry.js";
 
-/** An interface whose calls fail rests for at most so many times its first rest. */
+/** Maximum rest of a failing interface, as a multiple of its first rest. */
 const MAX_REST_FACTOR = 32;
 
-/** One interface of an agent, and how it does. */
+/** One interface of an agent and its health. */
 class Route {
   readonly candidate: Candidate;
   readonly #open: (candidate: Candidate) => Transport;
@@ -38,7 +38,7 @@ class Route {
     return this.#transport;
   }
 
-  /** When it is tried again, by `performance.now()`; 0: it does well. */
+  /** Time of its next attempt, by `performance.now()`; 0 if it is healthy. */
   get restsUntil(): number {
     return this.#restsUntil;
   }
@@ -55,17 +55,17 @@ class Route {
   }
 }
 
-/** How calls go. */
+/** Rules for calls. */
 export interface Rules {
   readonly limits: ClientLimits;
-  /** A send under a key may be repeated: the agent declares it. */
+  /** True if sends with a key may be retried, as the agent declares. */
   readonly idempotent: boolean;
 }
 
 /**
- * The interfaces of an agent as one transport: a call goes by the first one that does well. Where that cannot be reached it goes by
- * the next, and what is safe to repeat is repeated, with backoff. Each error is an A2AError. Deadlines are those of the limits
- * unless a call has its own, and cover all of its attempts.
+ * Combines an agent's interfaces into one transport: a call uses the first healthy one. If that is unreachable it uses
+ * the next, and safe calls are retried with backoff. Every error is an A2AError. A call's timeout defaults to that of
+ * the limits and covers all its attempts.
  */
 export class Routes implements Transport {
   #routes: readonly Route[];
@@ -73,25 +73,25 @@ export class Routes implements Transport {
   readonly #open: (candidate: Candidate) => Transport;
   #closed = false;
 
-  /** @param candidates in the order of preference; one at least */
+  /** @param candidates in order of preference; at least one */
   constructor(candidates: readonly Candidate[], open: (candidate: Candidate) => Transport, rules: Rules) {
     this.#routes = candidates.map((candidate) => new Route(candidate, open));
     this.#rules = rules;
     this.#open = open;
   }
 
-  /** Lets new calls go by other interfaces; one at least. Calls that have begun go on, their next attempts by these. */
+  /** Replaces the interfaces for new calls; at least one. Open calls continue, and their retries use the new ones. */
   replace(candidates: readonly Candidate[], rules: Rules): void {
     this.#routes = candidates.map((candidate) => new Route(candidate, this.#open));
     this.#rules = rules;
   }
 
-  /** The interface that the next call goes by. */
+  /** The interface that the next call uses. */
   get current(): Candidate {
     return this.best(new Set()).candidate;
   }
 
-  /** Lets no new call begin, and no call be repeated. */
+  /** Rejects new calls and stops retries. */
   close(): void {
     this.#closed = true;
   }
@@ -161,7 +161,7 @@ export class Routes implements Transport {
     return this.#rules.limits;
   }
 
-  /** The first interface that does well, else the one that is to be tried next; of those that were not tried, where there is one. */
+  /** Returns the first healthy interface, else the one that is retried next. Untried ones come first. */
   best(tried: ReadonlySet<Route>): Route {
     const [only] = this.#routes;
     if (this.#routes.length === 1 && only !== undefined) return only;
@@ -181,7 +181,7 @@ export class Routes implements Transport {
     return this.best(none);
   }
 
-  /** Sends get a key of their own where that makes them safe to repeat. */
+  /** Adds an idempotency key to sends if that makes them safe to retry. */
   #keyed(method: DescMethod, header: HeaderFields | undefined): HeaderFields | undefined {
     if (!this.#rules.idempotent || !isSend(method)) return header;
     if (header === undefined) return ownHeader(IDEMPOTENCY_KEY, newId());
@@ -191,7 +191,7 @@ export class Routes implements Transport {
     return headers;
   }
 
-  /** Whether a call may be repeated, and by which key. */
+  /** Tells whether a call may be retried, and with which key. */
   #repeating(method: DescMethod, header: HeaderFields | undefined): Pick<Failing, "isSafe" | "key"> {
     if (isSend(method)) {
       const key = new Headers(header).get(IDEMPOTENCY_KEY) ?? undefined;
@@ -201,40 +201,40 @@ export class Routes implements Transport {
   }
 }
 
-/** Headers as Connect takes them. */
+/** Headers in Connect's form. */
 type HeaderFields = NonNullable<Parameters<Transport["unary"]>[3]>;
 
 const none: ReadonlySet<Route> = new Set();
 
-/** Whether a method sends a message. */
+/** True if a method sends a message. */
 export const isSend = ({ input }: DescMethod): boolean => input.typeName === SendMessageRequestSchema.typeName;
 
-/** No deadline for 0, as in a transport of Connect; bindings name it in whole milliseconds. */
+/** Returns no deadline for 0, as Connect's transports do; bindings transmit whole milliseconds. */
 const endOf = (timeoutMs: number): number | undefined =>
   timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS ? Math.ceil(timeoutMs) : undefined;
 
-/** One call whose first attempt failed. */
+/** A call whose first attempt failed. */
 interface Failing {
   readonly method: DescMethod;
-  /** It may be repeated although it may have arrived. */
+  /** True if it may be retried although it may have arrived. */
   readonly isSafe: boolean;
-  /** The key that a send is repeated by. */
+  /** The idempotency key of a send. */
   readonly key: string | undefined;
-  /** It waits for an interface that is away; a stream's reader knows better when to come back. */
+  /** True if it waits for an unreachable interface. A stream's reader schedules its own reconnects. */
   readonly waits: boolean;
   readonly signal: AbortSignal | undefined;
   /** By `performance.now()`. */
   readonly endsAt: number;
 }
 
-/** What becomes of a call after an attempt that failed. */
+/** Decides about retries of a failed call. */
 class Attempts {
   readonly #routes: Routes;
   readonly #call: Failing;
   readonly #tried = new Set<Route>();
-  /** Attempts that left this program, over whatever interface, and rounds of all interfaces of which none was reached. */
+  /** Number of attempts that were sent, over any interface, plus rounds in which no interface was reachable. */
   #failures = 0;
-  /** One of the attempts may have brought the message to the agent. */
+  /** True if one of the attempts may have delivered the message. */
   #mayHaveArrived = false;
 
   constructor(routes: Routes, call: Failing) {
@@ -242,7 +242,7 @@ class Attempts {
     this.#call = call;
   }
 
-  /** The interface for the next attempt, when it is time for it. @throws the error where there is none */
+  /** Returns the interface of the next attempt after its delay. @throws the error if no attempt is left */
   async next(failed: Route, error: A2AError): Promise<Route> {
     const { isSafe, waits, signal, method, endsAt } = this.#call;
     const { limits } = this.#routes;
@@ -255,7 +255,7 @@ class Attempts {
     if (!isUnreached && !(isSafe && isPassing(error))) throw this.#told(error);
     this.#tried.add(failed);
     if (!isUnreached) this.#failures += 1;
-    // To look for an interface that can be reached is no attempt: nothing has left.
+    // Looking for a reachable interface does not count as an attempt, since nothing was sent.
     const isLast = !isUnreached && this.#failures >= limits.maxAttempts;
     if (isAway && !isLast && this.#routes.hasOther(this.#tried)) return this.#routes.best(this.#tried);
     if (isUnreached) this.#failures += 1;
@@ -268,19 +268,19 @@ class Attempts {
     return this.#routes.best(this.#tried);
   }
 
-  /** The error as its caller gets it: whichever attempt it is of, an earlier one may have arrived. */
+  /** Returns the error for the caller: if any attempt may have delivered the message, it says so. */
   #told(error: A2AError): A2AError {
     const { key, isSafe } = this.#call;
     return this.#mayHaveArrived ? unknownArrival(error, { key, isRepeatable: isSafe }) : error;
   }
 }
 
-/** The error of a call that was under way when its client was closed. */
+/** Returns the error of a call that was open when its client was closed. */
 function closed(cause: A2AError): A2AError {
   return new A2AError("UNAVAILABLE", "The client was closed.", { cause });
 }
 
-/** Without an async generator, which would cost each message two more turns. */
+/** Not an async generator, which would cost two more ticks per message. */
 function withErrors<M>(messages: AsyncIterable<M>): AsyncIterable<M> {
   return {
     [Symbol.asyncIterator]() {
@@ -296,7 +296,10 @@ function withErrors<M>(messages: AsyncIterable<M>): AsyncIterable<M> {
   };
 }
 
-/** The messages of a request as calls of streams take them. What Connect has for this brings all of its streams into a page. */
+/**
+ * Yields a request's messages in the form that streaming calls take. Connect's own helper would pull all of its stream
+ * code into a browser bundle.
+ */
 export async function* requestMessages<M>(messages: readonly M[]): AsyncGenerator<M, void, undefined> {
   yield* messages;
 }

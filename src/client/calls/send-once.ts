@@ -7,15 +7,15 @@ import { ofSkill, type SendOptions } from "./call-options.js";
 import type { ClientCore } from "./core.js";
 import type { Lifetime } from "./lifetime.js";
 
-/** The idempotency key of a send: its caller's, or one of its own where the agent declares that it keeps them. */
+/** Returns the idempotency key of a send: the caller's, or a new one if the agent declares support. */
 export function keyOf(core: ClientCore, { idempotencyKey }: SendOptions): string | undefined {
   return idempotencyKey ?? (core.idempotent ? newId() : undefined);
 }
 
 /**
- * Makes the call that sends a message and has one answer.
+ * Sends a message in a call with one answer.
  * @param life undefined for a call that its caller cannot end
- * @throws A2AError that says what is known of the message where it may have arrived
+ * @throws A2AError that says so if the message may have arrived
  */
 export async function sendOnce(
   core: ClientCore,
@@ -30,7 +30,7 @@ export async function sendOnce(
     return await core.rpc.sendMessage(request, {
       ...(life !== undefined && { signal: life.signal }),
       ...(headers !== undefined && { headers }),
-      // A time of the caller's own, which `life` keeps, takes the place of `sendTimeoutMs`; the agent is told of it.
+      // A timeout of the caller, which `life` enforces, replaces `sendTimeoutMs` and is sent to the agent.
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...ofSkill(options.skill),
     });
