@@ -1,18 +1,18 @@
 import { type AppendRequest, type Fence, type IdempotencyRecord, StoreError, type TaskScope } from "./task-store.js";
 
-/** What a store knows of a task when an append arrives. */
+/** The stored task, as seen by an append. */
 export interface StoredTask {
   readonly tenant: string;
   readonly owner: string;
   readonly contextId: string;
   readonly position: number;
-  /** Whether the state is terminal. */
+  /** True if the state is terminal. */
   readonly finished: boolean;
   readonly lease: Fence | null;
 }
 
 /**
- * Refuses a request that contradicts itself: a mistake of the caller, found before anything is stored.
+ * Rejects a request that contradicts itself, before anything is stored.
  * @throws StoreError `failed`.
  */
 export function checkRequest(request: AppendRequest): void {
@@ -34,9 +34,8 @@ export function checkRequest(request: AppendRequest): void {
 }
 
 /**
- * Why an append may not happen, or undefined when it may. One rule for all stores, in this order: a retry learns
- * what its key stands for, whatever became of the task since; then nothing follows the end of a task; then a lost lease
- * counts wherever the log ends; then positions must meet.
+ * Returns the reason to reject an append, or undefined. All stores share one order of checks: the idempotency key, so
+ * that a retry always learns its outcome; the end of the task; the lease; the expected position.
  */
 export function refusal(
   request: Pick<AppendRequest, "head" | "expected" | "fence" | "lease">,
@@ -63,7 +62,7 @@ export function refusal(
   return undefined;
 }
 
-/** What an append is refused with whose push configuration is one too many. */
+/** The error of an append whose push configuration exceeds a limit. */
 export function tooManyPushConfigs(taskId: string, tooManyOf: "task" | "owner"): StoreError {
   const whose = tooManyOf === "task" ? `Task ${taskId}` : `The owner of task ${taskId}`;
   return new StoreError("too-many-push-configs", `${whose} has as many push configurations as it may.`, { tooManyOf });
@@ -73,12 +72,12 @@ function sameOwner(head: AppendRequest["head"], stored: StoredTask): boolean {
   return head.tenant === stored.tenant && head.owner === stored.owner && head.contextId === stored.contextId;
 }
 
-/** Whether a lease is the one that a fence names. */
+/** True if a lease is the one that a fence names. */
 export function holds(fence: Fence, lease: Fence | null | undefined): boolean {
   return lease?.holder === fence.holder && lease.attempt === fence.attempt;
 }
 
-/** Whether a task is of a scope. */
+/** True if a task belongs to a scope. */
 export function isOf(task: TaskScope, scope: TaskScope): boolean {
   return task.tenant === scope.tenant && task.owner === scope.owner;
 }

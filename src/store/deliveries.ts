@@ -1,18 +1,18 @@
 import type { ClaimDeliveries, DeliveryOutcome } from "./push-store.js";
 
-/** How far the deliveries of a configuration are. Never changed: replaced. Times are milliseconds since the epoch. */
+/** Delivery progress of a configuration. Immutable: a change replaces it. Times are milliseconds since the epoch. */
 export interface Delivery {
   readonly position: number;
   readonly state: DeliveryState;
-  /** When the next try of one that is due is, or when one that is dead was given up. */
+  /** The next attempt if due; the time of giving up if dead. */
   readonly at: number;
   readonly attempts: number;
   readonly failingSince: number | undefined;
-  /** Why the last try failed, for people. */
+  /** Reason of the last failure, for people. */
   readonly failure: string | undefined;
 }
 
-/** Numbers as stored, never to be changed. */
+/** Stored numbers: never change them. */
 export const IDLE = 0;
 export const DUE = 1;
 export const DEAD = 2;
@@ -20,19 +20,19 @@ export const DEAD = 2;
 /** See `PushStore`. */
 export type DeliveryState = typeof IDLE | typeof DUE | typeof DEAD;
 
-/** Deliveries from a position on. */
+/** New delivery progress from a position. */
 export function deliveryFrom(position: number, headPosition: number, now: number): Delivery {
   const state = position < headPosition ? DUE : IDLE;
   return { position, state, at: now, attempts: 0, failingSince: undefined, failure: undefined };
 }
 
-/** Deliveries when everything up to a position was delivered. Progress ends the failures before it. */
+/** Delivery progress after everything up to a position was delivered. Progress resets the failures. */
 export function advanced(before: Delivery, position: number): Delivery {
   if (position <= before.position) return before;
   return { ...before, position, attempts: 0, failingSince: undefined, failure: undefined };
 }
 
-/** Deliveries when a claim ends as `outcome` says; undefined when the holder is to go on, because there is more. */
+/** Delivery progress after a claim ended with `outcome`; undefined if more is undelivered and the holder continues. */
 export function settled(before: Delivery, outcome: DeliveryOutcome, headPosition: number): Delivery | undefined {
   switch (outcome.kind) {
     case "done":
@@ -54,12 +54,12 @@ export function settled(before: Delivery, outcome: DeliveryOutcome, headPosition
   }
 }
 
-/** Deliveries that were given up, due once more. */
+/** Dead deliveries, made due again. */
 export function redriven({ position }: Delivery, now: number): Delivery {
   return { position, state: DUE, at: now, attempts: 0, failingSince: undefined, failure: undefined };
 }
 
-/** Whether it counts for the limit of its owner: what is idle when its task is over will never be due again. */
+/** True if it counts towards its owner's limit: an idle configuration of a finished task will never be due again. */
 export function counts(state: DeliveryState, finished: boolean): boolean {
   return !finished || state !== IDLE;
 }

@@ -1,21 +1,22 @@
 import { callAll } from "../core/event-loop.js";
 
-/** Whether writes succeed at present, as far as the store knows. */
+/** Whether writes currently succeed, as far as the store knows. */
 export type StoreStatus = HealthyStore | UnhealthyStore;
 
-/** Writes go through. */
+/** Writes succeed. */
 export interface HealthyStore {
   readonly healthy: true;
 }
 
-/** Writes are refused, fail or hang; reads may go on. */
+/** Writes are refused, fail or hang; reads may continue. */
 export interface UnhealthyStore {
   readonly healthy: false;
-  /** What is wrong, in one sentence for the log. It may name paths, so it is not shown to clients. */
+  /** The reason, in one sentence for the log. It may name paths, so it is not shown to clients. */
   readonly reason: string;
   /**
-   * Whether opening the store anew may help, in this process or in another one. False where it would only be worse,
-   * such as on a disk that is full or hangs: a process that has it open can still read, and goes on when the disk does.
+   * True if reopening the store, in this process or another, may help. False where that would make it worse, such as on
+   * a full or hanging disk: a process that has the store open can still read, and resumes writing when the disk
+   * recovers.
    */
   readonly restartHelps: boolean;
 }
@@ -23,7 +24,7 @@ export interface UnhealthyStore {
 /** Health of a store, with notification of changes. */
 export interface StoreHealth {
   readonly status: StoreStatus;
-  /** Calls back at every change of the status. The result takes the wish back. */
+  /** Calls the listener at every change of the status. The returned function unsubscribes it. */
   onChange(listener: (status: StoreStatus) => void): () => void;
 }
 
@@ -38,7 +39,7 @@ export class HealthSource implements StoreHealth {
     return this.#status;
   }
 
-  /** Says what is wrong, or that nothing is. Listeners hear of it when it is news. */
+  /** Sets the status: unhealthy with a reason, or healthy. Notifies the listeners of a change. */
   report(trouble: Omit<UnhealthyStore, "healthy"> | undefined): void {
     const before = this.#status;
     if (trouble === undefined) {

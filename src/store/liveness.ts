@@ -1,34 +1,34 @@
-/** What an observer saw of a holder. */
+/** Observation of a holder. */
 interface Observation {
-  /** Its last sign of life that was seen; undefined for one that never gave any. */
+  /** The last heartbeat seen; undefined if none was. */
   beat: number | undefined;
-  /** How long it has shown no other, in milliseconds in which the observer was awake. */
+  /** Milliseconds since then in which the observer was running. */
   silentMs: number;
-  /** Whether the observer was stopped since that sign, and began to measure anew. */
+  /** True if the observer was suspended since that heartbeat and restarted the measurement. */
   anew: boolean;
 }
 
 /**
- * Finds the holders of leases that show no sign of life, by the observer's own monotonic clock. No times of day of different
- * processes are compared: a holder counts as gone when the observer, awake all the while, saw the same beat for as long
- * as a lease lasts.
+ * Detects lease holders without heartbeats, by the observer's own monotonic clock, so that clocks of different
+ * processes are never compared. A holder is gone when the observer, running all the while, saw the same heartbeat for
+ * the length of a lease.
  */
 export class LivenessMonitor {
   readonly #clock: () => number;
   readonly #seen = new Map<string, Observation>();
   #last = Number.NEGATIVE_INFINITY;
 
-  /** @param clock milliseconds from any moment on, which go on whatever is done to the time of day */
+  /** @param clock a monotonic clock in milliseconds */
   constructor(clock: () => number = () => performance.now()) {
     this.#clock = clock;
   }
 
   /**
-   * Looks at all holders at once. A round that comes late begins to measure anew, because the observer was stopped
-   * itself and cannot tell which holders were; once for each sign of life, so that a machine on which every round comes late
-   * does not put off for ever what has to be taken over. Of further late ones a third of the lease counts.
-   * @param beats the last sign of life of every holder that matters
-   * @returns those that showed none for `leaseMs`
+   * Checks all holders at once. A late call restarts the measurement, because the observer may itself have been
+   * suspended and cannot tell if the holders were. That happens once per heartbeat: each further late call counts for a
+   * third of the lease, so that a constantly slow machine still takes over in the end.
+   * @param beats the last heartbeat of every relevant holder
+   * @returns the holders without a heartbeat for `leaseMs`
    */
   check(beats: ReadonlyMap<string, number | undefined>, leaseMs: number): string[] {
     const now = this.#clock();
@@ -49,10 +49,10 @@ export class LivenessMonitor {
     return gone;
   }
 
-  /** What was seen of a holder that gave no sign of life since; undefined when it gave one. */
+  /** The observation of a holder without a new heartbeat; undefined if it sent one. */
   #observe(holder: string, beat: number | undefined): Observation | undefined {
     const seen = this.#seen.get(holder);
-    // That the holder was given up is no sign of life.
+    // The removal of a holder's heartbeat is not a heartbeat.
     if (seen !== undefined && (beat === undefined || beat === seen.beat)) return seen;
     this.#seen.set(holder, { beat, silentMs: 0, anew: false });
     return undefined;

@@ -1,18 +1,18 @@
-/** Something that is due at a time, which stays the same while it is in the list. */
+/** An item that is due at a time, which must not change while it is in the list. */
 export interface Due {
   readonly delivery: { readonly at: number };
 }
 
 interface Item<T> {
   readonly at: number;
-  /** Of those that are due at the same time, the first that came goes first. */
+  /** Breaks ties: of items due at the same time, the first added comes first. */
   readonly order: number;
   readonly due: T;
 }
 
-/** What is due, the first one first. */
+/** Due items, earliest first. */
 export class DueList<T extends Due> {
-  /** In descending order, so that the first one goes without moving the rest. */
+  /** In descending order, so that removing the first item moves no others. */
   readonly #items: Item<T>[] = [];
   readonly #orders = new Map<T, number>();
   #order = 0;
@@ -21,7 +21,7 @@ export class DueList<T extends Due> {
     return this.#items.at(-1)?.due;
   }
 
-  /** Those that are due after a time. */
+  /** Items that are due after a time. */
   after(time: number): T[] {
     return this.#items.slice(0, this.#place(time, -1)).map(({ due }) => due);
   }
@@ -30,7 +30,7 @@ export class DueList<T extends Due> {
     return this.#items.length === 0;
   }
 
-  /** The first ones that are due at a time, at most so many. */
+  /** The first items that are due at a time, at most `limit`. */
   due(now: number, limit: number): T[] {
     const found: T[] = [];
     for (let index = this.#items.length - 1; index >= 0 && found.length < limit; index--) {
@@ -47,7 +47,7 @@ export class DueList<T extends Due> {
     this.#items.splice(this.#place(item.at, item.order), 0, item);
   }
 
-  /** Takes it out, if it is in. */
+  /** Removes an item, if present. */
   remove(due: T): void {
     const order = this.#orders.get(due);
     if (order === undefined) return;
@@ -55,7 +55,7 @@ export class DueList<T extends Due> {
     this.#items.splice(this.#place(due.delivery.at, order), 1);
   }
 
-  /** Index of the first item that is not due later than this. */
+  /** Index of the first item that is not due later. */
   #place(at: number, order: number): number {
     let low = 0;
     let high = this.#items.length;

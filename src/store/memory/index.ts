@@ -44,9 +44,9 @@ import { type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } fr
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
-  /** True when several engines have it, each of which may be gone while the rest goes on. Default false. */
+  /** True when several engines share the store and each may disappear while the others run. Default false. */
   readonly shared?: boolean;
-  /** Milliseconds that only ever grow, by which signs of life are missed. Default: `performance.now`. */
+  /** Monotonic milliseconds, used to detect missed heartbeats. Default: `performance.now`. */
   readonly clock?: () => number;
 }
 
@@ -57,30 +57,30 @@ export function memoryStore(options: MemoryStoreOptions = {}): TaskStore {
 
 interface Task extends Listed {
   readonly entries: Uint8Array[];
-  /** Made when there is one: most tasks never have any. */
+  /** Created with the first one: most tasks have none. */
   configs: Map<string, PushConfig> | undefined;
-  /** Keys of `#sends` that are this task's. */
+  /** Keys of the task's entries in `#sends`. */
   sends: string[] | undefined;
   snapshot: StoredSnapshot | undefined;
-  /** The pieces of the snapshot, and of the next one while it is being written. */
+  /** Pieces of the snapshot, and of the next one while it is being written. */
   pieces?: readonly Uint8Array[];
   coming?: { readonly position: number; readonly pieces: Uint8Array[] } | undefined;
 }
 
-/** One page of a log stops after this many bytes, though not before its first entry. */
+/** One page of a log stops after this many bytes, but has at least one entry. */
 const READ_BYTES = 1024 * 1024;
 
 /**
- * Every change happens in one go, without an await between check and change: that is its transaction. Bytes are
- * copied on their way in and out, as they are by a store that writes them down.
+ * Each change runs synchronously, without an await between check and change: that is its transaction. Bytes are copied
+ * on the way in and out, as by a store that writes them to disk.
  */
 class MemoryStore implements TaskStore {
   readonly shared: boolean;
   readonly health = alwaysHealthy;
   readonly #tasks = new Map<string, Task>();
-  /** The tasks of each owner, those that are over, and those that wait for their client, in the order of lists. */
+  /** The tasks by owner, the finished ones, and the interrupted ones, each in list order. */
   readonly #owners = new Map<string, OwnerHeads<Task>>();
-  /** How many of each owner are not over, under all tenants. */
+  /** The number of unfinished tasks of each owner, across tenants. */
   readonly #open = new Map<string, number>();
   readonly #finished = new OrderedHeads<Task>();
   readonly #interrupted = new OrderedHeads<Task>();
@@ -323,7 +323,7 @@ class MemoryStore implements TaskStore {
     this.#closed = true;
   }
 
-  /** What is over and has nothing to deliver. */
+  /** Finished tasks without due deliveries. */
   #removable({ before, limit }: { readonly before: number; readonly limit: number }): Task[] {
     const found: Task[] = [];
     for (let after: TaskHead | undefined; found.length < limit; ) {
@@ -389,7 +389,10 @@ function toStored({ tenant, owner, contextId, position, state, lease }: TaskHead
   return { tenant, owner, contextId, position, finished: isTerminal(state), lease };
 }
 
-/** A head of the store's own. It is never changed: heads are replaced. Written out, as every append makes one. */
+/**
+ * A copy of a head for the store. Immutable: a change replaces it. Lists the fields explicitly, because every append
+ * copies a head.
+ */
 function ownHead(row: TaskRow, lease: Lease | null): TaskHead {
   const { taskId, tenant, owner, contextId, state, statusTime, position, generation } = row;
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
@@ -409,7 +412,7 @@ function page(all: readonly Uint8Array[], after: number, limit: number): Uint8Ar
   return entries;
 }
 
-/** Small ones share memory that Node keeps ready: making some for each costs several times as much. */
+/** Small buffers come from Node's pool; allocating each costs several times as much. */
 function copyEntry(bytes: Uint8Array): Uint8Array {
   return Buffer.from(bytes);
 }

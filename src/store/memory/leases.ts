@@ -15,7 +15,7 @@ export interface Leased {
   head: TaskHead;
 }
 
-/** The leases of a store in memory: which holder has which, and which holders show signs of life. */
+/** The leases of a store in memory, by holder, and the heartbeats of the holders. */
 export class Leases {
   readonly #shared: boolean;
   readonly #others: () => Iterable<string>;
@@ -24,21 +24,21 @@ export class Leases {
   readonly #beats = new Map<string, number>();
   #beat = 0;
 
-  /** @param others holders of something else, whose signs of life matter as well */
+  /** @param others further holders whose heartbeats matter */
   constructor(shared: boolean, others: () => Iterable<string>, clock?: () => number) {
     this.#shared = shared;
     this.#others = others;
     this.#watch = new LivenessMonitor(clock);
   }
 
-  /** Gives a task a lease, or takes the one it has away. */
+  /** Gives a task a lease, or removes the current one. */
   set(task: Leased, lease: Lease | null): void {
     const { taskId, tenant, owner, contextId, state, statusTime, position, generation } = task.head;
     this.moved(task, task.head.lease, lease);
     task.head = { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease: own(lease) };
   }
 
-  /** Keeps track of a lease that came, went or changed hands. */
+  /** Updates the index after a lease was added, removed or changed. */
   moved(task: Leased, before: Lease | null, after: Lease | null): void {
     if (before?.holder === after?.holder) return;
     const { taskId } = task.head;
@@ -54,7 +54,7 @@ export class Leases {
 
   beat({ holder, leaseMs, again }: BeatRequest): boolean {
     if (!this.#shared) return true;
-    // A sign of life is also a look at the other holders: it comes in time, however late the claims are.
+    // A heartbeat also checks the other holders: it is on time even when claims are late.
     this.#gone(leaseMs);
     const lost = again && !this.#beats.has(holder);
     this.#beats.set(holder, ++this.#beat);
@@ -75,7 +75,7 @@ export class Leases {
     return claimed;
   }
 
-  /** Other holders that show no life any more, which are given up. */
+  /** Evicts other holders that missed their heartbeats. */
   giveUp({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
     const gone = this.#gone(leaseMs).filter((from) => from !== holder);
     for (const from of gone) this.#beats.delete(from);

@@ -1,12 +1,12 @@
 import { isTerminal } from "../../task/state.js";
 import type { ListPage, ListRequest, TaskHead } from "../task-store.js";
 
-/** Something that has a head, which may be replaced as long as its place in the order stays the same. */
+/** An item with a head. The head may be replaced if its position in the order stays the same. */
 export interface Listed {
   head: TaskHead;
 }
 
-/** The tasks of one owner in one tenant: all of them, and those of each context, so that no list passes over other contexts. */
+/** The tasks of one owner in one tenant, in all and per context, so that a list of one context scans no others. */
 export class OwnerHeads<T extends Listed> {
   readonly #all = new OrderedHeads<T>();
   readonly #contexts = new Map<string, OrderedHeads<T>>();
@@ -35,18 +35,18 @@ export class OwnerHeads<T extends Listed> {
     return list?.page(request) ?? { heads: [], total: 0 };
   }
 
-  /** Number of tasks that are not over. */
+  /** Number of unfinished tasks. */
   countOpen(): number {
     return this.#all.countOpen();
   }
 }
 
-/** The place of a head in a list. */
+/** The position of a head in a list. */
 type Place = Pick<TaskHead, "statusTime" | "taskId">;
 
 /**
- * Heads in the order of their status time and id, ascending: new ones come last, where inserting costs least. A page
- * is read from the end backwards; without filters it costs what it holds.
+ * Heads by status time and id, ascending: new ones come last, where insertion is cheapest. A page is read backwards
+ * from the end; without filters its cost is its size.
  */
 export class OrderedHeads<T extends Listed> {
   readonly #items: T[] = [];
@@ -57,13 +57,13 @@ export class OrderedHeads<T extends Listed> {
     return this.#items.length;
   }
 
-  /** Puts an item at its place; it must not be in already. */
+  /** Inserts an item, which must not be present. */
   add(item: T): void {
     this.#items.splice(this.#firstNotBefore(item.head), 0, item);
     this.#count(item.head.state, 1);
   }
 
-  /** Takes an item out, if it is in. Its place and its state must be those that it was added with. */
+  /** Removes an item, if present. Its sort position and state must be those that it was added with. */
   remove(item: T): void {
     const index = this.#firstNotBefore(item.head);
     if (this.#items[index] !== item) return;
@@ -71,7 +71,7 @@ export class OrderedHeads<T extends Listed> {
     this.#count(item.head.state, -1);
   }
 
-  /** The items whose status is older than a time, the oldest first, from behind a place on. */
+  /** The items whose status is older than a time, oldest first, after a cursor. */
   olderThan(time: number, limit: number, after?: Place): T[] {
     const end = this.#firstNotBefore({ statusTime: time, taskId: "" });
     let begin = 0;
@@ -82,7 +82,7 @@ export class OrderedHeads<T extends Listed> {
     return this.#items.slice(begin, Math.min(end, begin + limit));
   }
 
-  /** A page, newest first, and how many items match in all: of one state, or of a time. */
+  /** A page, newest first, and the total number of matching items, filtered by state or by time. */
   page({ after, statusFrom, limit, state }: Pick<ListRequest, "after" | "statusFrom" | "limit" | "state">): ListPage {
     const oldest = statusFrom === undefined ? 0 : this.#firstNotBefore({ statusTime: statusFrom, taskId: "" });
     const heads: TaskHead[] = [];
@@ -94,13 +94,13 @@ export class OrderedHeads<T extends Listed> {
     return { heads, total: this.#total(state, oldest) };
   }
 
-  /** How many items are not over. */
+  /** Number of unfinished items. */
   countOpen(): number {
     return this.#states.reduce((count, tasks, state) => (isTerminal(state) ? count : count + tasks), 0);
   }
 
   #count(state: number, tasks: number): void {
-    // No holes, which would make another kind of array.
+    // Without holes, which would make V8 use another kind of array.
     while (this.#states.length <= state) this.#states.push(0);
     this.#states[state] = (this.#states[state] ?? 0) + tasks;
   }
@@ -115,9 +115,9 @@ export class OrderedHeads<T extends Listed> {
     return count;
   }
 
-  /** Index of the first item at or after a place. */
+  /** Index of the first item at or after a sort position. */
   #firstNotBefore(place: Place): number {
-    // Most places that are asked for are among the newest: the search widens from there.
+    // Most requests are for the newest items: the search widens from the end.
     let high = this.#items.length;
     let low = high;
     for (let step = 1; low > 0; step *= 2) {
@@ -141,8 +141,8 @@ function comesBefore(a: Place, b: Place): boolean {
 }
 
 /**
- * Compares ids by the bytes of their UTF-8, as every store does. JavaScript compares UTF-16, which differs for
- * characters beyond U+FFFF alone: their halves sort below U+E000 to U+FFFF and belong above.
+ * Compares ids by their UTF-8 bytes, as every store does. JavaScript compares UTF-16, which orders only characters
+ * beyond U+FFFF differently: their surrogates sort below U+E000 to U+FFFF instead of above.
  */
 export function compareIds(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
@@ -159,7 +159,7 @@ function rank(unit: number): number {
   return isHalf ? unit + 0x10000 : unit;
 }
 
-/** What the tasks of one owner in one tenant are found by. */
+/** The map key of one owner in one tenant. */
 export function ownerKey({ tenant, owner }: { readonly tenant: string; readonly owner: string }): string {
   return `${tenant.length}:${tenant}${owner}`;
 }

@@ -29,10 +29,10 @@ import type { TaskHead } from "../task-store.js";
 import { DueList } from "./due-list.js";
 import { compareIds, ownerKey } from "./list.js";
 
-/** A task, as far as its push configurations go. */
+/** A task, as its push configurations see it. */
 export interface Pushed {
   readonly head: TaskHead;
-  /** Made when there is one: most tasks never have any. */
+  /** Created with the first one: most tasks have none. */
   configs: Map<string, PushConfig> | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface PushConfig {
   bytes: Uint8Array;
   target: string;
   delivery: Delivery;
-  /** The process that has it; undefined for none. */
+  /** The process that holds it, or undefined. */
   holder: string | undefined;
   claim: number;
 }
@@ -53,18 +53,18 @@ export interface PushConfig {
 /** The push configurations of a store in memory. */
 export class Pushes {
   readonly #due = new DueList<PushConfig>();
-  /** The same by targets. */
+  /** The due configurations by target. */
   readonly #dueOf = new Map<string, DueList<PushConfig>>();
   readonly #fair = new FairClaims();
   readonly #held = new Map<string, Set<PushConfig>>();
   readonly #dead = new Set<PushConfig>();
-  /** How many count for the limit of an owner, by `ownerKey`. */
+  /** The number of configurations counted towards each owner's limit, by `ownerKey`. */
   readonly #owners = new Map<string, number>();
-  /** The same under all tenants, by the owner's name. */
+  /** The same across tenants, by owner. */
   readonly #ownersOfAll = new Map<string, number>();
   #claims = 0;
 
-  /** Why a configuration may not be put, or undefined when it may. */
+  /** Returns which limit a new configuration would exceed, or undefined. */
   refusal(task: Pushed | undefined, of: Owner, config: NewPushConfig): "task" | "owner" | undefined {
     if (task?.configs?.has(config.configId)) return undefined;
     if ((task?.configs?.size ?? 0) >= config.maxPerTask) return "task";
@@ -73,7 +73,7 @@ export class Pushes {
     return (count ?? 0) >= config.maxPerOwner ? "owner" : undefined;
   }
 
-  /** Puts a configuration that is not refused; a new one begins at `position`. */
+  /** Puts a configuration within the limits; a new one begins at `position`. */
   put(task: Pushed, config: NewPushConfig, at: { readonly position: number; readonly now: number }): void {
     const { configId, target } = config;
     const bytes = new Uint8Array(config.bytes);
@@ -98,7 +98,7 @@ export class Pushes {
     if (config.task.configs?.size === 0) config.task.configs = undefined;
   }
 
-  /** Makes those of a task that are idle due. */
+  /** Makes the idle configurations of a task due. */
   appended({ configs }: Pushed, now: number): void {
     for (const config of configs?.values() ?? []) {
       if (config.delivery.state !== IDLE) continue;
@@ -107,18 +107,18 @@ export class Pushes {
     }
   }
 
-  /** Whether deliveries of a task are due. */
+  /** True if a delivery of the task is due. */
   isDue({ configs }: Pushed): boolean {
     for (const { delivery } of configs?.values() ?? []) if (delivery.state === DUE) return true;
     return false;
   }
 
-  /** The processes that hold any. */
+  /** The processes that hold a configuration. */
   holders(): Iterable<string> {
     return this.#held.keys();
   }
 
-  /** Takes from a process what it holds. */
+  /** Releases everything that a process holds. */
   release(holder: string): void {
     for (const config of [...(this.#held.get(holder) ?? [])]) this.#moveTo(config, undefined);
   }
@@ -183,7 +183,7 @@ export class Pushes {
       .map(toDead);
   }
 
-  /** The configurations that were given up. */
+  /** The dead configurations. */
   dead(): PushConfig[] {
     return [...this.#dead];
   }
@@ -196,7 +196,7 @@ export class Pushes {
     return true;
   }
 
-  /** Forgets what a task has that is removed. */
+  /** Removes the configurations of a removed task. */
   forget(task: Pushed): void {
     for (const config of task.configs?.values() ?? []) this.delete(config);
   }
@@ -257,7 +257,7 @@ export class Pushes {
     if (list?.isEmpty) this.#dueOf.delete(config.target);
   }
 
-  /** In the order of their names, as others have them. */
+  /** In order of target names, as in the other stores. */
   #targetAfter(target: string | undefined): string | undefined {
     let next: string | undefined;
     for (const each of this.#dueOf.keys()) {
@@ -273,7 +273,7 @@ function addTo(counts: Map<string, number>, key: string, more: 1 | -1): void {
   else counts.delete(key);
 }
 
-/** A copy of what a caller gets of a configuration. */
+/** A copy of a configuration for a caller. */
 export function toStored({ bytes, delivery: { position } }: PushConfig): StoredPushConfig {
   return { bytes: new Uint8Array(bytes), position };
 }
@@ -291,7 +291,7 @@ export function scan(
     .map((config) => ({ ...keyOf(config), bytes: new Uint8Array(config.bytes) }));
 }
 
-/** Other bytes for a configuration, where it has those that are known. */
+/** Replaces the bytes of a configuration, if they are still `from`. */
 export function rewrite(config: PushConfig, { from, to }: RewritePushConfig): boolean {
   const { bytes } = config;
   if (bytes.length !== from.length || bytes.some((byte, i) => byte !== from[i])) return false;
