@@ -9,15 +9,15 @@ function nameOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : undefined;
 }
 
-/** Whether the host of a URL is this machine. */
+/** True if the host of a URL is this machine. */
 export function isLoopback(url: string): boolean {
   const name = nameOf(url);
   return name !== undefined && loopback.test(name);
 }
 
 /**
- * Returns the host of a URL, for comparing it with others: without the port, as the bindings of one agent often have several.
- * `localhost`, `127.0.0.1` and `[::1]` are one host; any other address and any other name is a host of its own.
+ * Returns the host of a URL for comparison, without the port, since an agent's bindings often have different ones.
+ * `localhost`, `127.0.0.1` and `[::1]` are the same host; any other address or name is a separate host.
  */
 export function hostOf(url: string): string | undefined {
   const name = nameOf(url);
@@ -30,7 +30,7 @@ export function webUrl(url: string): string {
   return /^https?:/i.test(text) ? text : `https://${text.replace(/^[a-z][a-z\d+.-]*:\/{2,3}/i, "")}`;
 }
 
-/** Whether a text is a host without a scheme, a port and a path. */
+/** True if a text is a host without scheme, port and path. */
 export function isHost(text: unknown): boolean {
   const isBare = typeof text === "string" && /^(?:\[[\da-f:.]+\]|[^\s/?#:@\\[\]]+)$/i.test(text);
   return isBare && URL.canParse(`https://${text}`);

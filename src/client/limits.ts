@@ -79,13 +79,13 @@ export const defaultClientLimits: ClientLimits = {
   interfaceRestMs: 10_000,
 };
 
-/** Limits that may be nothing: no redirect is followed, a card is asked for each time, calls have no end. */
+/** Limits that may be 0: no redirects, revalidation each time, no timeout. */
 const mayBeZero = new Set<string>(["maxCardRedirects", "maxCardAgeMs", "timeoutMs", "sendTimeoutMs"]);
 
 /**
- * The limits of a client, those that are given in place of the defaults.
+ * Returns the limits of a client: the given ones, with defaults.
  *
- * @throws A2AError with reason INVALID_PARAMS that names every fault.
+ * @throws A2AError INVALID_PARAMS that names every violation
  */
 export function clientLimits(given: Partial<ClientLimits> = {}): ClientLimits {
   const names = Object.keys(defaultClientLimits);

@@ -13,14 +13,14 @@ import {
 
 /** RFC 6265, 4.1.1. */
 const cookieForm = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/;
-/** What a query can carry; others can carry less. */
+/** Characters that a query can carry; headers and cookies can carry fewer. */
 const keyForm = /^\P{Cc}+$/u;
 /** Names of headers and cookies (RFC 9110, 5.6.2). */
 const nameForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
  * Credential: a key, sent in the header, query or cookie that the card names (specification 4.5.2). Browsers send no
- * cookies that a page sets by hand, and gRPC has no query.
+ * cookies set by a page's own request headers, and gRPC has no query.
  *
  * @throws TypeError for a key that cannot be sent.
  */
@@ -48,7 +48,7 @@ function put(target: CredentialTarget, { scheme }: CredentialContext, key: strin
   target.header.set("cookie", others === null ? `${name}=${key}` : `${others}; ${name}=${key}`);
 }
 
-/** Where a card wants a key, or undefined for what is no place for one. */
+/** Returns the place of a card's API key, or undefined for one that cannot carry a key. */
 export function placeOf({ scheme }: SecurityScheme): Pick<APIKeySecurityScheme, "location" | "name"> | undefined {
   if (scheme.case !== "apiKeySecurityScheme") return undefined;
   const { name } = scheme.value;
@@ -56,6 +56,6 @@ export function placeOf({ scheme }: SecurityScheme): Pick<APIKeySecurityScheme, 
   if (location === "query") return name === "" ? undefined : { location, name };
   if (!nameForm.test(name)) return undefined;
   if (location === "cookie") return { location, name };
-  // A card that names a header of the connection would break it.
+  // A header of the connection itself is excluded, since a key there would break the connection.
   return location === "header" && !isTransportHeader(name) ? { location, name: name.toLowerCase() } : undefined;
 }

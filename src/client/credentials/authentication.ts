@@ -11,13 +11,13 @@ import { type CredentialHosts, hasCredentials } from "./credential-hosts.js";
 import { isOwnRefusal, ownRefusal } from "./own-refusal.js";
 import { ShownCredentials } from "./shown.js";
 
-/** What the credentials of calls depend on. */
+/** Dependencies of a call's credentials. */
 export interface Authenticating {
   readonly card: AgentCard;
   readonly credentials: Credentials | undefined;
-  /** Hosts that get credentials. */
+  /** Hosts that receive credentials. */
   readonly hosts: CredentialHosts;
-  /** Connections show a certificate. */
+  /** True if connections present a client certificate. */
   readonly certificate: boolean;
   readonly http: HttpClient;
 }
@@ -25,9 +25,9 @@ export interface Authenticating {
 type Request = UnaryRequest | StreamRequest;
 
 /**
- * Puts the caller's credentials onto each call of an interface, and onto nothing else; one that is refused, and may do better with newer
- * ones, is made once more (specification 7.3, 7.4). A call to a host that gets no credentials fails instead of showing some. Undefined
- * where calls go without.
+ * Adds the caller's credentials to each call of an interface, and to nothing else. A rejected call is retried once if a
+ * credential can be renewed (specification 7.3, 7.4). A call to a host that must not receive credentials fails before
+ * any are sent. Returns undefined if calls need no credentials.
  */
 export function authentication(candidate: Candidate, given: Authenticating): Interceptor | undefined {
   const { card, credentials, hosts, certificate, http } = given;
@@ -37,7 +37,7 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
   const guarded = new Set(card.skills.flatMap(({ id, securityRequirements: { length } }) => (length > 0 ? [id] : [])));
   const isOpen = hosts.has(url);
   if (isOpen && isEmpty(usual) && guarded.size === 0) return undefined;
-  // Made when they are first called: a card may have many skills.
+  // Created on first use, since a card may have many skills.
   const choices = new Map<string, Choice>();
   const choiceOf = (skill: string): Choice => {
     if (!guarded.has(skill)) return usual;
@@ -69,7 +69,7 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
 
 const isEmpty = ({ schemes, unmet }: Choice): boolean => schemes.length === 0 && unmet === undefined;
 
-/** Headers of its own for each attempt: what was refused is not in the next one. */
+/** Builds new headers for each attempt, so that rejected credentials are not repeated. */
 async function withCredentials(request: Request, shown: ShownCredentials): Promise<Request> {
   const header = new Headers(request.header);
   let { url } = request;
@@ -89,14 +89,17 @@ function withParameter(url: string, name: string, value: string): URL {
   return made;
 }
 
-/** A call of the protocol has one message, which each attempt sends. */
+/** Buffers a stream's request, a single message in this protocol, for each attempt. */
 async function repeatable(request: StreamRequest): Promise<() => StreamRequest> {
   const messages: (typeof request.message extends AsyncIterable<infer M> ? M : never)[] = [];
   for await (const message of request.message) messages.push(message);
   return () => ({ ...request, message: requestMessages(messages) });
 }
 
-/** Some bindings say first in the stream that a call is refused: what came instead goes on in its place. */
+/**
+ * Retries a stream whose first read fails: some bindings report a rejected call only there. The retry's messages
+ * replace the first stream's.
+ */
 function orAgain<M>(first: AsyncIterable<M>, again: (thrown: unknown) => Promise<AsyncIterable<M>>): AsyncIterable<M> {
   return {
     [Symbol.asyncIterator]() {

@@ -12,7 +12,7 @@ import {
 
 /**
  * Credential: a bearer token (RFC 6750) for HTTP `Bearer`, OAuth 2.0 and OpenID Connect (specification 4.5.3 to 4.5.5).
- * A function is asked for each call, and once more where the server refuses what it gave.
+ * A function is called for each call, and again after the server rejects its token.
  *
  * @throws TypeError for a token that cannot be sent.
  */
@@ -30,7 +30,7 @@ export function bearer(token: Secret, options: SentOptions = {}): Credential {
   };
 }
 
-/** Whether a scheme is satisfied by a bearer token, whatever gives it. */
+/** True if a bearer token satisfies a scheme, whatever issues it. */
 export function takesBearer({ scheme }: SecurityScheme): boolean {
   if (scheme.case === "httpAuthSecurityScheme") return scheme.value.scheme.toLowerCase() === "bearer";
   return scheme.case === "oauth2SecurityScheme" || scheme.case === "openIdConnectSecurityScheme";

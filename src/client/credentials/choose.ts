@@ -2,47 +2,47 @@ import type { AgentCard, SecurityRequirement, SecurityScheme } from "../../../ge
 import { placeOf } from "./api-key.js";
 import type { Credential, Credentials } from "./credential.js";
 
-/** A scheme that calls satisfy, and by what. */
+/** A scheme that calls satisfy, and its credential. */
 export interface ChosenScheme {
   /** Its name in the card. */
   readonly name: string;
   readonly scheme: SecurityScheme;
-  /** Scopes that the requirement asks for. */
+  /** Scopes that the requirement lists. */
   readonly scopes: readonly string[];
   readonly credential: Credential;
 }
 
 /** Credentials that calls of an agent carry. */
 export interface Choice {
-  /** All schemes of one requirement; none where calls go without credentials. */
+  /** All schemes of one requirement; empty if calls carry no credentials. */
   readonly schemes: readonly ChosenScheme[];
-  /** What is missing, as a sentence: credentials were given, the card requires some, and they do not do. */
+  /** Description of the missing credentials, if the card requires some and those given do not satisfy it. */
   readonly unmet: string | undefined;
 }
 
 /** Options of `chooseCredentials`. */
 export interface ChooseOptions {
-  /** Id of the skill that messages are for; its requirements have to be met besides the agent's (specification 4.4.5). */
+  /** Id of the skill that messages are for; its requirements apply in addition to the agent's (specification 4.4.5). */
   readonly skill?: string;
-  /** Connections show a certificate, which satisfies mutual TLS. Default: no. */
+  /** True if connections present a certificate, which satisfies mutual TLS. Default false. */
   readonly certificate?: boolean;
-  /** Calls have a query, where API keys may go; gRPC has none. Default: yes. */
+  /** True if calls have a query for API keys; gRPC has none. Default true. */
   readonly query?: boolean;
 }
 
-/** Requirements of one list that are looked at: a card is what somebody else wrote, and they are joined each with each. */
+/** Maximum number of requirements considered per list: a card is untrusted, and the two lists are combined. */
 const MAX_REQUIREMENTS = 32;
 
-/** Of what is missing so much is told. */
+/** Maximum number of missing items in an error. */
 const MAX_TOLD = 4;
 
-/** Scopes by the names of schemes. */
+/** Scopes by scheme name. */
 type Scopes = ReadonlyMap<string, readonly string[]>;
 
 /**
  * Finds the first security requirement of a card that can be met with all its schemes (specification 4.4.1, 4.5, 7.3).
- * `{}` lets callers in without credentials, and is taken when nothing else can be met. A card that names schemes and
- * requires none gets what fits first.
+ * `{}` admits callers without credentials and is used if nothing else can be met. If a card declares schemes but
+ * requires none, the first scheme that fits is used.
  */
 export function chooseCredentials(
   card: AgentCard,
@@ -66,7 +66,7 @@ export function chooseCredentials(
 const nothing: Choice = { schemes: [], unmet: undefined };
 const alone = (name: string): Scopes => new Map([[name, []]]);
 
-/** The ways to be let in: each of the agent's requirements with each of the skill's. */
+/** Returns the alternative requirements: each of the agent's combined with each of the skill's. */
 function requirementsOf(card: AgentCard, skill: string | undefined): Scopes[] {
   const ofAgent = scopesOf(card.securityRequirements);
   const found = skill === undefined ? undefined : card.skills.find(({ id }) => id === skill);
@@ -87,11 +87,14 @@ function joined(one: Scopes, other: Scopes): Scopes {
   return all;
 }
 
-/** Whether it is a credential, and not several by their names: those may well have the names `fits` and `apply`. */
+/**
+ * True for a single credential, false for a record of several by name. The record may contain the names `fits` and
+ * `apply`.
+ */
 const isOne = (credentials: Credentials): credentials is Credential =>
   typeof (credentials as Partial<Credential>).fits === "function";
 
-/** The caller's credentials, in view of one card. */
+/** The caller's credentials, matched against one card. */
 class Wallet {
   readonly #card: AgentCard;
   readonly #options: ChooseOptions;
@@ -108,7 +111,7 @@ class Wallet {
     this.#unnamed = options.certificate === true ? [...given, clientCertificate()] : given;
   }
 
-  /** What satisfies all schemes of a requirement, or undefined. */
+  /** Returns the credentials for all schemes of a requirement, or undefined. */
   meet(requirement: Scopes): ChosenScheme[] | undefined {
     const chosen: ChosenScheme[] = [];
     const places = new Map<string, Credential>();
@@ -117,7 +120,7 @@ class Wallet {
       const credential = scheme && this.#find(name, scheme);
       if (scheme === undefined || credential === undefined) return undefined;
       const place = placeNameOf(scheme);
-      // Two cannot share a header: the second would take the place of the first.
+      // Two credentials cannot share a header: the second would replace the first.
       if (place !== undefined && (places.get(place) ?? credential) !== credential) return undefined;
       if (place !== undefined) places.set(place, credential);
       chosen.push({ name, scheme, scopes, credential });
@@ -155,10 +158,10 @@ class Wallet {
 const listed = (all: readonly string[], describe: (each: string) => string, between: string): string =>
   [...all.slice(0, MAX_TOLD).map(describe), ...(all.length > MAX_TOLD ? ["…"] : [])].join(between);
 
-/** Names come from the card: short, and nothing that a terminal takes for more than text. */
+/** Quotes a name from the card: shortened, without terminal control characters. */
 const quoted = (name: string): string => JSON.stringify(name.slice(0, 64).replace(/[^\x20-\x7e]/g, "?"));
 
-/** Where a scheme's credential is put, for two that would be put at the same place. */
+/** Names the place of a scheme's credential, to detect two at the same place. */
 function placeNameOf(scheme: SecurityScheme): string | undefined {
   const place = placeOf(scheme);
   if (place !== undefined) return `${place.location} ${place.name}`;
@@ -184,8 +187,8 @@ function kindOf({ scheme }: SecurityScheme): string {
 }
 
 /**
- * Credential: the certificate of `tls`, for schemes with mutual TLS (specification 4.5.6). It says that there is one:
- * `tls.cert` and `tls.key` alone do as well. In browsers the user's settings decide.
+ * Credential: the certificate of `tls`, for schemes with mutual TLS (specification 4.5.6). It declares that one is
+ * configured; `tls.cert` and `tls.key` alone suffice as well. In browsers the user's settings decide.
  */
 export function clientCertificate(): Credential {
   return { fits: ({ scheme }) => scheme.case === "mtlsSecurityScheme", apply: () => {} };

@@ -3,27 +3,27 @@ import { A2AError } from "../../core/error.js";
 import { hostOf, webUrl } from "../hosts.js";
 import { placeOf } from "./api-key.js";
 
-/** A card, and where it came from. */
+/** A card and its origin. */
 export interface CardOrigin {
   readonly card: AgentCard;
-  /** The URL that the caller gave, before redirects; undefined for a card that the caller gave itself. */
+  /** The URL that the caller gave, before redirects; undefined if the caller gave the card itself. */
   readonly asked: string | undefined;
-  /** The caller's `verify` has accepted a signature of the card. */
+  /** True if the caller's `verify` accepted a signature of the card. */
   readonly isVerified: boolean;
 }
 
-/** Headers that carry credentials, whatever a card says. */
+/** Headers that always carry credentials. */
 const secretHeaders: readonly string[] = ["authorization", "cookie", "proxy-authorization"];
 
 /**
- * Hosts that a caller's credentials may go to. A card may name interfaces anywhere, and with them whom the credentials are sent to: so
- * they go to the host that the caller asked for the card, to the hosts that the caller allows, and elsewhere only if the card has a
- * trusted signature. A card that was given, and not fetched, is the caller's own word, unless the caller names hosts; what an extended card
- * adds to it is not.
+ * Hosts that may receive a caller's credentials. A card may name interfaces on any host, and so choose the receiver.
+ * Credentials therefore go to the host that the card was requested from and to hosts that the caller allows, and
+ * elsewhere only if the card has a trusted signature. A card given by the caller is trusted like the caller, unless the
+ * caller lists hosts. Additions of an extended card are not.
  */
 export class CredentialHosts {
   readonly #from: string;
-  /** Undefined: all hosts. */
+  /** Undefined for all hosts. */
   readonly #hosts: ReadonlySet<string | undefined> | undefined;
 
   constructor({ card, asked, isVerified }: CardOrigin, allowed: readonly string[] | undefined) {
@@ -37,13 +37,13 @@ export class CredentialHosts {
     this.#hosts = new Set([...ofCard, ...(allowed ?? []).map((host) => hostOf(`https://${host}`))]);
   }
 
-  /** Whether credentials may go to a URL. */
+  /** True if credentials may go to a URL. */
   has(url: string): boolean {
     const host = hostOf(url);
     return this.#hosts === undefined || (host !== undefined && this.#hosts.has(host));
   }
 
-  /** The error for a call that would show credentials to another host. */
+  /** Returns the error for a call that would send credentials to another host. */
   refusal(url: string): A2AError {
     const host = hostOf(url) ?? "another host";
     const message =
@@ -53,7 +53,7 @@ export class CredentialHosts {
   }
 }
 
-/** Whether the headers of a call have credentials that its caller, or an interceptor, has put there. */
+/** True if a call's headers contain credentials set by its caller or an interceptor. */
 export function hasCredentials(header: Headers, card: AgentCard): boolean {
   if (secretHeaders.some((name) => header.has(name))) return true;
   return Object.values(card.securitySchemes).some((scheme) => {

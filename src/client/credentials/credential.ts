@@ -1,22 +1,22 @@
 import type { AgentCard, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { HttpClient } from "../platform.js";
 
-/** Place where a credential puts its value. */
+/** Receives a credential's value. */
 export interface CredentialTarget {
   readonly header: Headers;
-  /** Adds a parameter to the URL: API keys with `in: query` (bindings over HTTP alone, not gRPC). */
+  /** Adds a parameter to the URL: API keys with `in: query` (HTTP bindings only, not gRPC). */
   addQuery(name: string, value: string): void;
 }
 
-/** Context in which a credential is applied, one object for each scheme and call. */
+/** Context of applying a credential, one object for each scheme and call. */
 export interface CredentialContext {
   readonly card: AgentCard;
-  /** The name of the scheme in the card, and the scheme. */
+  /** Name of the scheme in the card. */
   readonly name: string;
   readonly scheme: SecurityScheme;
-  /** Scopes that the requirement asks for. */
+  /** Scopes that the requirement lists. */
   readonly scopes: readonly string[];
-  /** URL of the interface that is called, with `https:` or `http:`: secrets go nowhere else. */
+  /** URL of the called interface, with `https:` or `http:`. Secrets go nowhere else. */
   readonly url: string;
   readonly http: HttpClient;
   readonly signal: AbortSignal | undefined;
@@ -24,21 +24,21 @@ export interface CredentialContext {
 
 /** A credential for one security scheme of a card (specification 4.5, 7.3), such as `bearer` returns. */
 export interface Credential {
-  /** Whether it can satisfy a scheme of this kind. */
+  /** True if it can satisfy a scheme of this kind. */
   fits(scheme: SecurityScheme): boolean;
-  /** Puts it onto a call. Called for each; what takes long is remembered. @throws A2AError with reason UNAUTHENTICATED */
+  /** Adds the credential to a call. Called for each call, so cache slow results. @throws A2AError UNAUTHENTICATED */
   apply(target: CredentialTarget, context: CredentialContext): void | Promise<void>;
   /**
-   * The server answered UNAUTHENTICATED to what `apply` put there. True when the next `apply` shows something else, and one more try
-   * makes sense. Left out: never.
+   * Called after the server answered UNAUTHENTICATED. Returns true if the next `apply` will add another value, so that
+   * a retry makes sense. Default: never.
    */
   refused?(context: CredentialContext): boolean | Promise<boolean>;
   /**
-   * The server answered PERMISSION_DENIED, since what `apply` put there lacks these scopes (RFC 6750, 3.1: `insufficient_scope`). True
-   * when the next `apply` shows something that has them. Left out: never.
+   * Called after the server answered PERMISSION_DENIED because these scopes are missing (RFC 6750, 3.1:
+   * `insufficient_scope`). Returns true if the next `apply` will add a value that has them. Default: never.
    */
   insufficient?(context: CredentialContext, scopes: readonly string[]): boolean | Promise<boolean>;
 }
 
-/** One credential, a list of which the first that fits is used, or one for each scheme by its name in the card. */
+/** One credential, a list whose first match is used, or a record by scheme name of the card. */
 export type Credentials = Credential | readonly Credential[] | Readonly<Record<string, Credential>>;

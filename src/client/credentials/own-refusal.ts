@@ -1,16 +1,18 @@
-/** Refusals of calls that never left this client. */
+/** Rejections of calls before they were sent. */
 const own = /* @__PURE__ */ new WeakSet<object>();
 
-/** The longest chain of causes that is looked at. */
+/** Maximum depth of causes examined. */
 const MAX_CAUSES = 8;
 
-/** Marks an error as a refusal of the client itself: no server has seen the credentials, so others would not help. */
+/**
+ * Marks an error as the client's own rejection: the server has not seen the credentials, so renewing them is useless.
+ */
 export function ownRefusal(error: unknown): unknown {
   if (typeof error === "object" && error !== null) own.add(error);
   return error;
 }
 
-/** Whether an error, or a cause of it, is a refusal of the client itself. */
+/** True if an error, or one of its causes, is the client's own rejection. */
 export function isOwnRefusal(error: unknown): boolean {
   let at = error;
   for (let depth = 0; depth < MAX_CAUSES && typeof at === "object" && at !== null; depth++) {

@@ -2,16 +2,16 @@ import { A2AError } from "../../core/error.js";
 import { isLoopback } from "../hosts.js";
 import type { CredentialContext } from "./credential.js";
 
-/** A secret, or a function that returns the present one. It is called for each call: remember what takes long. */
+/** A secret, or a function that returns the current one. It is called for each call, so cache slow results. */
 export type Secret = string | ((ask: SecretAsk) => string | Promise<string>);
 
 /** Arguments of a function that returns a secret. */
 export interface SecretAsk {
-  /** Scopes that the agent asks for. */
+  /** Scopes that the agent requires. */
   readonly scopes: readonly string[];
-  /** URL of the interface that is called. */
+  /** URL of the called interface. */
   readonly url: string;
-  /** The server refused the last one: give another, if there is one. */
+  /** True if the server rejected the last secret: return another if possible. */
   readonly refused: boolean;
   readonly signal: AbortSignal | undefined;
 }
@@ -19,13 +19,13 @@ export interface SecretAsk {
 /** Options of all credentials that are sent. */
 export interface SentOptions {
   /**
-   * Sends it unencrypted too, where the URL of an agent begins with `http:`. Default: to this machine alone
-   * (specification 13.4). For networks that encrypt by themselves.
+   * Allows unencrypted transport if the agent's URL begins with `http:`. Default: only to this machine (specification
+   * 13.4). For networks with their own encryption.
    */
   readonly allowHttp?: boolean;
 }
 
-/** @throws A2AError where a secret would be sent so that others can read it. */
+/** @throws A2AError if a secret would be sent in plain text */
 export function checkEncrypted(url: string, { allowHttp = false }: SentOptions = {}): void {
   const { protocol } = URL.canParse(url) ? new URL(url) : { protocol: "" };
   if (protocol === "https:" || allowHttp || (protocol === "http:" && isLoopback(url))) return;
@@ -35,23 +35,23 @@ export function checkEncrypted(url: string, { allowHttp = false }: SentOptions =
   );
 }
 
-/** Remembers which secret each call has shown, so that a refusal of an old one does not take the new one away. */
+/** Remembers the secret of each call, so that the rejection of an old one does not replace the current one. */
 export class ShownSecret {
   readonly #source: Secret;
   readonly #shown = new WeakMap<CredentialContext, string>();
-  /** What a call shows next, since the last one was refused. */
+  /** The secret of a call's retry. */
   readonly #next = new WeakMap<CredentialContext, unknown>();
 
   constructor(source: Secret) {
     this.#source = source;
   }
 
-  /** The secret for a call. A promise only where it is a function's. */
+  /** Returns the secret for a call; a promise only if it comes from a function. */
   get(context: CredentialContext): string | Promise<string> {
     return typeof this.#source === "string" ? this.#source : this.#given(context);
   }
 
-  /** Whether there is another one than the call has shown. */
+  /** True if another secret is available than the one this call sent. */
   async another(context: CredentialContext): Promise<boolean> {
     if (typeof this.#source !== "function") return false;
     const next = await this.#ask(context, true);
@@ -63,7 +63,7 @@ export class ShownSecret {
   async #given(context: CredentialContext): Promise<string> {
     const secret = this.#next.has(context) ? this.#next.get(context) : await this.#ask(context, false);
     this.#next.delete(context);
-    // Its text is nothing that an error may have in it, whatever is wrong with it.
+    // The secret's text must not appear in the error.
     if (typeof secret !== "string") throw new A2AError("UNAUTHENTICATED", "The function of a credential gave no text.");
     this.#shown.set(context, secret);
     return secret;
@@ -79,17 +79,20 @@ export class ShownSecret {
   }
 }
 
-/** @throws TypeError for what is no secret. Functions are judged when they are called. */
+/** @throws TypeError for an invalid secret. Results of functions are checked when they are called. */
 export function checkSecret(name: string, secret: unknown, form: RegExp): void {
   if (typeof secret === "function") return;
   if (typeof secret !== "string" || secret === "") throw new TypeError(`${name} is no text`);
   if (!form.test(secret)) throw new TypeError(`${name} has characters that cannot be sent`);
 }
 
-/** @throws A2AError for a secret of a function that cannot be sent. What a header refuses it would tell in its error. */
+/**
+ * @throws A2AError for a function's secret that cannot be sent. Checked here because the platform's error would contain
+ * the secret.
+ */
 export function checkForm(secret: string, form: RegExp): void {
   if (!form.test(secret)) throw new A2AError("UNAUTHENTICATED", "A credential has characters that cannot be sent.");
 }
 
-/** What a header can carry, without space at the ends (RFC 9110, 5.5). */
+/** Characters that a header can carry, without outer spaces (RFC 9110, 5.5). */
 export const headerForm: RegExp = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;

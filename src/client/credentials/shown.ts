@@ -5,16 +5,16 @@ import type { Choice, ChosenScheme } from "./choose.js";
 import type { CredentialContext, CredentialTarget } from "./credential.js";
 import { ownRefusal } from "./own-refusal.js";
 
-/** What the credentials of one call are for. */
+/** Context of one call's credentials. */
 interface ShownFor {
   readonly card: AgentCard;
-  /** URL of the interface that is called, with `https:` or `http:`. */
+  /** URL of the called interface, with `https:` or `http:`. */
   readonly url: string;
   readonly http: HttpClient;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The credentials of one call: put there, and judged anew where the server refuses them. One for each call. */
+/** The credentials of one call: applies them, and renews them after a rejection. */
 export class ShownCredentials {
   readonly #unmet: string | undefined;
   readonly #all: readonly { readonly chosen: ChosenScheme; readonly context: CredentialContext }[];
@@ -27,7 +27,7 @@ export class ShownCredentials {
     });
   }
 
-  /** @throws A2AError UNAUTHENTICATED where the credentials do not do, or there are none to be had; or UNAVAILABLE. */
+  /** @throws A2AError UNAUTHENTICATED if the credentials do not suffice or cannot be obtained; UNAVAILABLE */
   async apply(target: CredentialTarget): Promise<void> {
     try {
       if (this.#unmet !== undefined) throw new A2AError("UNAUTHENTICATED", this.#unmet);
@@ -41,10 +41,10 @@ export class ShownCredentials {
   }
 
   /**
-   * Whether a refused call may do better with what `apply` puts there next: another token, or one with more scopes. Try once more then,
-   * and not again: what is refused twice is refused.
+   * Tells whether a rejected call should be retried because the next `apply` will add another token, or one with more
+   * scopes. Retry only once.
    *
-   * @throws A2AError where a credential cannot be renewed.
+   * @throws A2AError if a credential cannot be renewed
    */
   async again(error: A2AError): Promise<boolean> {
     const scopes = scopesAskedFor(error);
@@ -60,16 +60,16 @@ export class ShownCredentials {
   }
 }
 
-/** Scopes that are asked for at most: an answer is what somebody else wrote. */
+/** Maximum number of scopes in a challenge, since the answer is untrusted. */
 const MAX_SCOPES = 64;
-/** A token, and what follows it where it is the name of a parameter (RFC 9110, 11.2). */
+/** A token, and its value if it is the name of a parameter (RFC 9110, 11.2). */
 const piece = /([!#$%&'*+.^_`|~\w-]+)(?:[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/g;
 /** RFC 6749, 3.3. */
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 /**
- * The scopes that a refused call would need (RFC 6750, 3.1: `insufficient_scope`), as `WWW-Authenticate` names them, or the error's
- * facts where the header did not arrive. Undefined for an error that asks for none.
+ * Returns the scopes that a rejected call lacks (RFC 6750, 3.1: `insufficient_scope`), from `WWW-Authenticate` or, if
+ * the header did not arrive, from the error's metadata. Undefined for other errors.
  */
 export function scopesAskedFor({ reason, headers, metadata }: A2AError): readonly string[] | undefined {
   if (reason !== "PERMISSION_DENIED") return undefined;

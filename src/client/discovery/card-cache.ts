@@ -1,32 +1,32 @@
 import { makeRoom } from "../../core/maps.js";
 import { deltaSeconds } from "../errors/error-facts.js";
 
-/** A card as it was received. */
+/** A card as received. */
 export interface KeptCard {
   readonly text: string;
-  /** What a conditional request names (RFC 9110, 13.1); undefined where the server gave none. */
+  /** Validator of a conditional request (RFC 9110, 13.1); undefined if the server sent none. */
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
-  /** Until then it is used without asking again, by `performance.now()`. */
+  /** Used without revalidation until then, by `performance.now()`. */
   readonly freshUntil: number;
 }
 
 /**
- * In-memory cache of cards for several calls of `connect`. It holds what servers allow to be kept, and they are asked
- * whether it is still so when its time is over (RFC 9111, 4.2, 4.3; specification 8.6).
+ * In-memory cache of cards for several calls of `connect`. It stores cards whose servers allow it, and revalidates them
+ * when they are stale (RFC 9111, 4.2, 4.3; specification 8.6).
  */
 export class CardCache {
   readonly #kept = new Map<string, KeptCard>();
 
-  /** What was kept under a key, fresh or not. */
+  /** Returns the card of a key, fresh or stale. */
   get(key: string): KeptCard | undefined {
     return this.#kept.get(key);
   }
 
   /**
-   * Keeps a card, as the newest.
+   * Stores a card as the newest.
    *
-   * @param most cards that are kept; the oldest is forgotten for one more
+   * @param most maximum number of cards; the oldest is evicted
    */
   keep(key: string, card: KeptCard, most: number): void {
     this.#kept.delete(key);
@@ -34,18 +34,18 @@ export class CardCache {
     this.#kept.set(key, card);
   }
 
-  /** Forgets one card. */
+  /** Removes one card. */
   forget(key: string): void {
     this.#kept.delete(key);
   }
 
-  /** Forgets all cards: the next `connect` fetches anew. */
+  /** Removes all cards: the next `connect` fetches again. */
   clear(): void {
     this.#kept.clear();
   }
 }
 
-/** What an answer allows: undefined where it must not be kept, else for how long it is fresh, in milliseconds. */
+/** Returns the freshness of an answer, in milliseconds, or undefined if it must not be stored. */
 export function freshForMs(headers: Headers, mostMs: number): number | undefined {
   const directives = directivesOf(headers.get("cache-control") ?? "");
   if (directives.has("no-store")) return undefined;

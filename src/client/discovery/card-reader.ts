@@ -9,35 +9,35 @@ import { jsonReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { setOwn } from "../../wire/json-value.js";
 
-/** Members without which nobody can be called, or not safely. */
+/** Members without which an agent cannot be called, or not securely. */
 const essential = new Set(["supportedInterfaces", "capabilities", "securitySchemes", "securityRequirements"]);
 
-/** Of what is wrong so much is told. */
+/** Maximum number of violations in an error. */
 const MAX_TOLD = 5;
 
-/** The most values in a card. An empty one takes some hundred times its own bytes in memory. */
+/** Maximum number of values in a card. An empty value takes several hundred times its own bytes in memory. */
 const MAX_VALUES = 50_000;
 
 const read = jsonReader(AgentCardSchema);
 const theOlderCard = latePart(() => import("../../version/older-card.js"));
 
-/** A card that was read. */
+/** A parsed card. */
 interface ReadCard {
   readonly card: AgentCard;
-  /** It has the shape of a version before 1.0. */
+  /** True if it has the form of a version before 1.0. */
   readonly isOlder: boolean;
-  /** It names no version, and which of the earlier ones it is of is a guess. */
+  /** True if it names no version, so that its older version is a guess. */
   readonly isGuessed: boolean;
 }
 
 /**
- * The card in a JSON text of any maker. What is unknown is ignored, what is missing is empty. A part that is not of the contract's form is
- * left out, unless calls depend on it.
+ * Parses a card from JSON text of any producer. Unknown members are ignored, missing ones are empty, and malformed ones
+ * are dropped unless calls depend on them.
  *
- * @param where it is from, for errors
- * @param version that of a card which names none, as its reader knows it
- * @throws A2AError with reason VERSION_NOT_SUPPORTED for a card of a version of A2A that is not spoken here; INVALID_AGENT_RESPONSE for
- * what is no card
+ * @param where origin of the card, for errors
+ * @param version version of a card that names none, if its reader knows it
+ * @throws A2AError VERSION_NOT_SUPPORTED for a card of a version that this client does not speak;
+ * INVALID_AGENT_RESPONSE for anything that is not a card
  */
 export async function readCard(text: string, where: string, version?: string): Promise<ReadCard> {
   checkValues(text, where);
@@ -51,14 +51,14 @@ export async function readCard(text: string, where: string, version?: string): P
     return { card: read(cardJson), isOlder, isGuessed };
   } catch (error) {
     if (!(error instanceof A2AError)) throw error;
-    // What is read may be changed by it.
+    // Parsed again because reading may have modified the object.
     const again = parsed(text, where);
     const rest = isOlder ? await olderCardJson({ ...again, ...named }, where) : again;
     return { card: readRest(rest, error, where), isOlder, isGuessed };
   }
 }
 
-/** Cards for several versions have what older ones read beside it. */
+/** True for cards of 1.0. Cards for several versions also have the members of older ones. */
 function hasInterfaces(json: Readonly<Record<string, unknown>>): boolean {
   const listed = [json.supportedInterfaces, json.supported_interfaces].find(Array.isArray);
   return listed !== undefined && (listed.length > 0 || typeof json.url !== "string");
@@ -86,12 +86,12 @@ function readRest(json: Readonly<Record<string, unknown>>, error: A2AError, wher
   }
 }
 
-/** The member of the card that a violation is in. */
+/** Returns the member of the card that a violation concerns. */
 const memberOf = ({ field }: Violation): string => camelCase(/^[^.[]*/.exec(field)?.[0] ?? "");
 
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Judges a card before it is parsed. */
+/** Checks the size of a card before it is parsed. */
 function checkValues(text: string, where: string): void {
   const excess = excessOfJson(utf8Of(text), MAX_VALUES);
   if (excess === undefined) return;
@@ -112,7 +112,7 @@ function parsed(text: string, where: string): Record<string, unknown> {
   return json;
 }
 
-/** What not even a card before 1.0 can be, which had one `url`. */
+/** Returns the error for JSON that is not a card of any version; cards before 1.0 had one `url`. */
 function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AError {
   if (typeof json.url !== "string") {
     const what =
@@ -125,8 +125,8 @@ function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AEr
 }
 
 /**
- * @param spoken the versions of the agent, as its card names them; none: one before cards named theirs
- * @param wanted the only one that its caller speaks; undefined: all that there are
+ * @param spoken the agent's versions as its card names them; empty for one before cards named theirs
+ * @param wanted the only version that the caller accepts; undefined for all
  */
 export function versionNotSupported(where: string, spoken: readonly string[], wanted?: string): A2AError {
   const shown = spoken.length === 0 ? "a version of A2A before 1.0" : `A2A ${spoken.join(", ")}`;
@@ -153,7 +153,7 @@ type Json = Record<string, unknown>;
  * called at all, or would be called without credentials. Anything else is left as it is.
  */
 
-/** Puts what says who may call an agent into the form of the contract, in a card that is this function's to change. */
+/** Converts security declarations to the JSON form of the contract. Modifies the card. */
 export function mendSecurity(card: Json): void {
   const { securitySchemes, skills } = card;
   if (isJsonObject(securitySchemes)) card.securitySchemes = mapped(securitySchemes, mendScheme);
@@ -161,7 +161,7 @@ export function mendSecurity(card: Json): void {
   if (Array.isArray(skills)) for (const skill of skills) if (isJsonObject(skill)) mendRequirements(skill);
 }
 
-/** a2a-go 2.3 has the scopes of a scheme in a list, where the contract has an object with a list. */
+/** a2a-go 2.3 writes a scheme's scopes as a list, where the contract has an object with a list. */
 function mendRequirements(holder: Json): void {
   const { securityRequirements } = holder;
   if (!Array.isArray(securityRequirements)) return;
@@ -171,7 +171,7 @@ function mendRequirements(holder: Json): void {
   }
 }
 
-/** `@a2a-js/sdk` 1.3 writes the card as it has it in memory, with `{ "scheme": { "$case": "x", "value": … } }` for `{ "x": … }`. */
+/** `@a2a-js/sdk` 1.3 writes its in-memory form: `{ "scheme": { "$case": "x", "value": … } }` for `{ "x": … }`. */
 function mendScheme(json: unknown): unknown {
   const scheme = chosen(json, "scheme");
   if (!isJsonObject(scheme) || !isJsonObject(scheme.oauth2SecurityScheme)) return scheme;

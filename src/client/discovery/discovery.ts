@@ -18,61 +18,64 @@ export type CardSource = string | URL | AgentCard | object;
 
 /** Result of verifying a card's signatures, as `verifyCard` of `parley-a2a/card` returns it. */
 export interface VerifiedCard {
-  /** Whether at least one signature is valid. */
+  /** True if at least one signature is valid. */
   readonly verified: boolean;
-  /** The card as the signatures vouch for it. */
+  /** The card as the signatures cover it. */
   readonly card: AgentCard;
-  /** Why each of them is not valid. */
+  /** Reasons why signatures are invalid. */
   readonly signatures: readonly { readonly why: string }[];
-  /** Places of members that no valid signature covers. A card of a version before 1.0 is used only where this is empty. */
+  /** Paths of members that no valid signature covers. A card of a version before 1.0 is used only if this is empty. */
   readonly uncovered?: readonly string[];
 }
 
-/** Headers, by their names. */
+/** Headers by name. */
 export type HeaderFields = Headers | Readonly<Record<string, string>>;
 
 /** Options for finding a card. */
 export interface CardOptions {
-  /** Sent with the request for the card alone, and not to another origin that it is redirected to. */
+  /** Headers for the card's request only. They are not sent to another origin after a redirect. */
   readonly headers?: HeaderFields;
-  /** Where fetched cards are kept. Default: one for all calls of `connect` without `headers`, `tls` and `fetch`. False: nowhere. */
+  /**
+   * Cache of fetched cards. Default: one for all calls of `connect` without `headers`, `tls` and `fetch`. False
+   * disables it.
+   */
   readonly cache?: CardCache | false;
   /**
-   * Verifies the card as it was received, and with it whom its interfaces belong to; a card that it does not accept is not used:
-   * `verify: (card) => verifyCard(card, { keys })` with `verifyCard` of `parley-a2a/card`.
+   * Verifies the card as received, and with it the owner of its interfaces. A rejected card is not used: `verify:
+   * (card) => verifyCard(card, { keys })` with `verifyCard` of `parley-a2a/card`.
    */
   readonly verify?: (card: string) => Promise<VerifiedCard>;
 }
 
-/** What finding a card needs. */
+/** Dependencies of finding a card. */
 export interface Finding {
   readonly http: HttpClient;
   readonly options: CardOptions;
   readonly cache: CardCache | undefined;
   readonly limits: ClientLimits;
   readonly signal: AbortSignal | undefined;
-  /** That of a card which names none. */
+  /** Version of a card that names none. */
   readonly version?: string | undefined;
 }
 
-/** A card that was found. */
+/** A card with its origin. */
 export interface FoundCard extends CardOrigin {
   readonly card: AgentCard;
-  /** Where it was in the end; undefined for one that was given. */
+  /** Final URL after redirects; undefined if the caller gave the card. */
   readonly url: string | undefined;
-  /** It names no version, and which of the earlier ones it is of is a guess. */
+  /** True if it names no version, so that its older version is a guess. */
   readonly isGuessed: boolean;
 }
 
 const write = jsonWriter(AgentCardSchema);
 
 /**
- * Finds a card (specification 8.2, 8.6): at the well-known path below a URL, or at the URL itself where that names a file or has no card
- * below it; or takes the one that was given.
+ * Finds a card (specification 8.2, 8.6) at the well-known path below a URL, or at the URL itself if that is a file or
+ * has no card below it. A card given by the caller is returned.
  *
- * @throws A2AError: INVALID_PARAMS for no URL; UNAVAILABLE where nobody answers; UNAUTHENTICATED and PERMISSION_DENIED as the server
- * says; VERSION_NOT_SUPPORTED for one of an earlier version; INVALID_AGENT_RESPONSE for what is no card, is too large, redirects too often,
- * or has signatures that are not accepted; DEADLINE_EXCEEDED; CANCELLED.
+ * @throws A2AError INVALID_PARAMS for an invalid URL; UNAVAILABLE if the server does not answer; UNAUTHENTICATED and
+ * PERMISSION_DENIED from the server; VERSION_NOT_SUPPORTED for an older card; INVALID_AGENT_RESPONSE for anything that
+ * is not a card, is too large, has too many redirects, or has rejected signatures; DEADLINE_EXCEEDED; CANCELLED.
  */
 export async function findCard(source: CardSource, finding: Finding): Promise<FoundCard> {
   const { limits, signal } = finding;
@@ -104,12 +107,12 @@ async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
   return { ...(await accepted(text, from, finding)), asked: url.href, url: from, isVerified };
 }
 
-/** A card that was not received as a text of its own, as the caller's `verify` accepts it. */
+/** Verifies a card that was not received as separate text, with the caller's `verify`. */
 export async function verified(card: AgentCard, where: string, { verify }: CardOptions): Promise<AgentCard> {
   return verify === undefined ? card : vouchedFor(where, await verify(write(card)));
 }
 
-/** A card's JSON, where it was given; undefined for what has to be a URL. */
+/** Returns the JSON text of a given card, or undefined if the source has to be a URL. */
 function textOf(source: CardSource): string | undefined {
   if (source instanceof URL) return undefined;
   if (typeof source === "string") return source.trimStart().startsWith("{") ? source : undefined;
@@ -134,7 +137,7 @@ async function accepted(
   const outcome = await options.verify(text);
   if (!isOlder) return { card: vouchedFor(where, outcome), isGuessed };
   vouchedFor(where, outcome);
-  // What was verified is the text: one who knows cards of 1.0 alone cannot say what an older one means.
+  // The signature covers the text, and a verifier of 1.0 cards cannot interpret an older card.
   if (outcome.uncovered?.length === 0) return { card, isGuessed };
   const parts = outcome.uncovered?.slice(0, 8).join(", ") ?? "which parts of it, nobody says";
   const message = `${where} is the card of an older version of A2A whose signature does not cover all of it: ${parts}.`;
@@ -153,7 +156,7 @@ interface Received {
   readonly url: string;
 }
 
-/** Where there is no card below a URL, there may be one where older versions have it, or the URL itself may be one's. */
+/** Requests the well-known path, then the paths of older versions, then the URL itself. */
 async function received(url: URL, finding: Finding): Promise<Received> {
   if (/\.json$/i.test(url.pathname)) return fetched(url.href, finding);
   let missing: NoCardError | undefined;
@@ -175,10 +178,10 @@ async function received(url: URL, finding: Finding): Promise<Received> {
   );
 }
 
-/** There is nothing at a URL. */
+/** Thrown if a URL has no card. */
 class NoCardError extends A2AError {}
 
-/** With further attempts where it can be had later. */
+/** Fetches a card, with retries after transient errors. */
 async function fetched(url: string, finding: Finding): Promise<Received> {
   const { limits, signal } = finding;
   for (let failures = 1; ; failures++) {
@@ -201,7 +204,7 @@ async function followed(first: string, finding: Finding): Promise<Received> {
     const text = await asked(url, headers, finding);
     if (typeof text === "string") return { text, url };
     const next = redirected(url, text.location);
-    // What was meant for one server is not another's business.
+    // Headers for one server must not reach another.
     if (new URL(next).origin !== new URL(url).origin) headers = new Headers();
     url = next;
   }
@@ -219,7 +222,7 @@ function redirected(url: string, location: string | null): string {
   throw new A2AError("INVALID_AGENT_RESPONSE", `The card at ${url} is redirected ${where}.`);
 }
 
-/** The text at a URL, from the cache where that may be used, or where it is redirected to. */
+/** Returns the text at a URL, from the cache if it is fresh, or the location of a redirect. */
 async function asked(url: string, own: Headers, finding: Finding): Promise<string | { location: string | null }> {
   const { http, cache, limits, signal } = finding;
   const key = `${url}\n${JSON.stringify([...own])}`;
@@ -256,7 +259,7 @@ function keep(
   limits: ClientLimits,
 ): void {
   const freshMs = freshForMs(headers, limits.maxCardAgeMs);
-  // Without a tag there is nothing to ask by when its time is over.
+  // Without a validator the card cannot be revalidated when it is stale.
   const isUseless = freshMs === 0 && card.etag === undefined && card.lastModified === undefined;
   if (freshMs === undefined || isUseless) cache?.forget(key);
   else cache?.keep(key, { ...card, freshUntil: performance.now() + freshMs }, limits.maxCards);

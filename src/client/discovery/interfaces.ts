@@ -7,57 +7,54 @@ import { parseVersion } from "../../wire/service-params.js";
 import { isLoopback } from "../hosts.js";
 import { versionNotSupported } from "./card-reader.js";
 
-/**
- * Name of a binding. The first three are named as cards name them; gRPC-Web is served beside Connect, under the same
- * URL.
- */
+/** Name of a binding. The first three are the names in cards; gRPC-Web is served beside Connect, under the same URL. */
 export type Binding = "GRPC" | "JSONRPC" | "HTTP+JSON" | "CONNECT" | "GRPC-WEB";
 
-/** All of them. */
+/** All bindings. */
 export const bindings: readonly Binding[] = ["GRPC", "CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"];
 
 /** An interface of a card that this client can call. */
 export interface Candidate {
   readonly declared: AgentInterface;
   readonly binding: Binding;
-  /** With `http:` or `https:`, for gRPC too; otherwise as the card has it, a slash at the end included. */
+  /** With `http:` or `https:`, for gRPC too; otherwise as in the card, a trailing slash included. */
   readonly url: string;
-  /** `Major.Minor`, as calls name it. */
+  /** `Major.Minor`, as in calls. */
   readonly version: string;
-  /** How that is spoken where it is one before that of this client; undefined for its own. */
+  /** Adapter of an older protocol version; undefined for the client's own. */
   readonly older: OlderVersion | undefined;
-  /** The same interface in another version, where the card does not say which one it is. */
+  /** The same interface in another version, if the card does not name its version. */
   readonly other?: Candidate;
 }
 
-/** What a choice depends on besides the card. */
+/** Parameters of the choice, besides the card. */
 export interface Choosing {
-  /** The bindings that the platform has. */
+  /** Bindings of the platform. */
   readonly spoken: ReadonlySet<Binding>;
-  /** Only these, in this order; undefined: all, in the order of the card. */
+  /** Allowed bindings, in order of preference; undefined for all, in the order of the card. */
   readonly only: readonly Binding[] | undefined;
-  /** These before others. */
+  /** Preferred bindings. */
   readonly prefer: readonly Binding[];
-  /** Where the card came from; undefined for one that was given. */
+  /** URL of the card; undefined if the caller gave it. */
   readonly cardUrl: string | undefined;
   readonly allowHttp: boolean;
-  /** Whether a URL may be shown credentials; undefined: there are none to show. */
+  /** Tells whether a URL may receive credentials; undefined if the caller has none. */
   readonly mayShow?: ((url: string) => boolean) | undefined;
-  /** Addresses of gRPC without a scheme are called without TLS, or with it; undefined: as the card suggests. */
+  /** Selects plaintext or TLS for gRPC addresses without a scheme; undefined to follow the card's URL. */
   readonly plaintextGrpc: boolean | undefined;
   readonly maxInterfaces: number;
-  /** This version alone; undefined: the newest that both have. */
+  /** The only accepted version; undefined for the newest that both sides speak. */
   readonly version?: string | undefined;
-  /** The card names no version: it may be of 0.1 or 0.2. */
+  /** True if the card names no version: it may be 0.1 or 0.2. */
   readonly isGuessed?: boolean;
 }
 
 /**
- * The interfaces that both sides speak, the one to be called first in front: those of the newest version that both have, and of these
- * those of the caller's preference, then in the order of the card (specification 5.2, 8.3.2).
+ * Returns the interfaces that both sides speak, in the order of calling: those of the newest common version, sorted by
+ * the caller's preference and then by the card's order (specification 5.2, 8.3.2).
  *
- * @throws A2AError VERSION_NOT_SUPPORTED where the agent has versions alone that this client does not speak; UNSUPPORTED_OPERATION where both have no binding in
- * common, with what the card names.
+ * @throws A2AError VERSION_NOT_SUPPORTED without a common version; UNSUPPORTED_OPERATION without a common binding, with
+ * the card's interfaces
  */
 export function candidatesOf(card: AgentCard, choosing: Choosing): readonly Candidate[] {
   const declared = card.supportedInterfaces.slice(0, choosing.maxInterfaces);
@@ -66,7 +63,7 @@ export function candidatesOf(card: AgentCard, choosing: Choosing): readonly Cand
   const known = newest(wanted);
   if (known === undefined) throw noneOf(declared, all, choosing);
   const encrypted = encryptedFirst(known, choosing);
-  // Calls of the others would fail, as they have to show credentials.
+  // Calls of the other interfaces would fail for lack of credentials.
   const shown = encrypted.filter(({ url }) => choosing.mayShow?.(url) !== false);
   const usable = shown.length > 0 ? shown : encrypted;
   const rank = ({ binding }: Candidate): number => {
@@ -84,10 +81,10 @@ function withOther(candidate: Candidate): Candidate {
   return { ...candidate, other: { ...candidate, declared, version, older } };
 }
 
-/** Of the versions that are spoken here, those of one alone: what an agent answers in one is not always what it answers in another. */
+/** Returns the interfaces of one version only, since an agent's answers may differ between versions. */
 function newest(all: readonly Candidate[]): readonly Candidate[] | undefined {
   const groups = [
-    // A minor version more of the same interface is no reason to call it by the version that this client knows less well.
+    // The client's own version is preferred to a later minor version of the same interface.
     all.filter(({ version }) => version === PROTOCOL_VERSION),
     all.filter(({ version }) => version.startsWith("1.")),
     ...olderVersions.map((older) => all.filter((candidate) => candidate.older === older)),
@@ -109,7 +106,9 @@ function candidatesIn(declared: AgentInterface, choosing: Choosing): Candidate[]
     });
 }
 
-/** Cards of some servers name a whole number, or a patch number, which does not count (specification 3.6). */
+/**
+ * Normalizes a version. Some cards name a major version only, or a patch version, which is ignored (specification 3.6).
+ */
 function parsedVersion(version: string): string {
   const text = version.trim().replace(/^v/i, "");
   return parseVersion(/^\d{1,4}$/.test(text) ? `${text}.0` : text) ?? text.slice(0, 32);
@@ -119,7 +118,7 @@ const isGrpcWeb = ({ protocolBinding }: AgentInterface): boolean => /^grpc-?web$
 
 function bindingsNamed(name: string): readonly Binding[] {
   if (name === CONNECT_BINDING) return ["CONNECT", "GRPC-WEB"];
-  // The names are not to be read loosely (specification 5.8), but no other binding can be meant.
+  // Names are case-sensitive (specification 5.8), but these variants are unambiguous.
   switch (name.trim().toUpperCase()) {
     case "GRPC":
       return ["GRPC"];
@@ -138,18 +137,21 @@ function bindingsNamed(name: string): readonly Binding[] {
 }
 
 /**
- * An absolute URL, with a path as the card has it: servers answer `/rpc` and `/rpc/` differently. A path without a host is one of
- * the card's host; a URL without a path is none.
+ * Returns an absolute URL with the path unchanged, since servers may distinguish `/rpc` and `/rpc/`. A relative path is
+ * resolved against the card's URL; an empty URL is invalid.
  */
 function httpUrl(given: string, cardUrl: string | undefined): string | undefined {
   if (/^\s*(?:[?#]|$)/.test(given) || !URL.canParse(given, cardUrl)) return undefined;
   const { protocol, origin, pathname, search, username, password } = new URL(given, cardUrl);
-  // What is in a URL is shown in logs, and no credentials belong into a card (specification 13.3).
+  // URLs appear in logs, and a card must not contain credentials (specification 13.3).
   if (!/^https?:$/.test(protocol) || username !== "" || password !== "") return undefined;
   return origin + (pathname === "/" ? "" : pathname) + search;
 }
 
-/** `host:port`, with or without a scheme of gRPC's; encrypted unless it says otherwise, is of this machine, or its card was not either. */
+/**
+ * Returns the URL of a `host:port`, with or without a gRPC scheme. Encrypted unless its scheme says otherwise, it is
+ * this machine, or its card was not encrypted.
+ */
 function grpcUrl(given: string, { cardUrl, plaintextGrpc }: Choosing): string | undefined {
   const [, scheme = "", rest = ""] = /^(?:(https?|grpcs?|dns):\/{2,3})?(.+)$/i.exec(given.trim()) ?? [];
   if (/^https?$/i.test(scheme)) return httpUrl(given, undefined);
@@ -165,8 +167,8 @@ function isPlainHost(url: string, cardUrl: string | undefined): boolean {
 }
 
 /**
- * Without those that are not encrypted, where the card was, or where there are others: who keeps a client from an encrypted interface
- * must not get what it says by another. Loopback needs no encryption.
+ * Removes plaintext interfaces if the card was encrypted or encrypted interfaces exist: an attacker who blocks those
+ * must not make the client fall back to plaintext. Loopback needs no encryption.
  */
 function encryptedFirst(all: readonly Candidate[], { cardUrl, allowHttp }: Choosing): readonly Candidate[] {
   if (allowHttp) return all;

@@ -11,16 +11,17 @@ import {
   reasonOfStructured,
 } from "./error-facts.js";
 
-/** What is looked at of an answer, besides its body. */
+/** The examined parts of an answer, besides its body. */
 export type AnswerHead = Pick<HttpAnswer, "status" | "contentType" | "headers">;
 
-/** Characters of a body that an error repeats. */
+/** Maximum characters of a body quoted in an error. */
 const MAX_BODY = 200;
 
 /**
- * The error object of JSON-RPC 2.0 (section 5.1), of whatever release and server; undefined for what is none.
+ * Converts an error object of JSON-RPC 2.0 (section 5.1), of any release and server. Returns undefined if it is not
+ * one.
  *
- * @param reasons of codes that mean something else in the version that is spoken
+ * @param reasons codes with another meaning in the version of the call
  */
 export function errorOfRpc(
   error: unknown,
@@ -36,8 +37,8 @@ export function errorOfRpc(
 }
 
 /**
- * The error in a body that says so: `google.rpc.Status` under `error` (specification 11.6) or as it is, an error of JSON-RPC, the name of a
- * class of errors, or a problem document (RFC 9457). Undefined for any other body.
+ * Converts an error body: `google.rpc.Status`, alone or under `error` (specification 11.6), a JSON-RPC error, an error
+ * class name, or a problem document (RFC 9457). Returns undefined for any other body.
  */
 export function errorOfBody(json: unknown, head: AnswerHead): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
@@ -45,7 +46,7 @@ export function errorOfBody(json: unknown, head: AnswerHead): A2AError | undefin
   return errorOfStatus(json, head) ?? errorOfClass(json, head) ?? problemOf(json, head);
 }
 
-/** As the Java library writes it (0.3.3.Final): `io.a2a.spec.TaskNotFoundError`, with a text. */
+/** Converts an error of the Java library (0.3.3.Final): `io.a2a.spec.TaskNotFoundError`, with a text. */
 function errorOfClass({ error, message }: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {
   const name = typeof error === "string" ? CLASS.exec(error)?.[1] : undefined;
   const reason = name === undefined ? undefined : reasonNamed(name);
@@ -62,7 +63,7 @@ function errorOfStatus(body: Readonly<Record<string, unknown>>, head: AnswerHead
   return errorOf(factsOf(details), textOf(message, code), statusReason(code, named, head.status), head.headers);
 }
 
-/** The code is one of JSON-RPC when it is negative, of gRPC when it is small, else of HTTP, and the answer has one as well. */
+/** Negative codes are JSON-RPC's, small ones gRPC's, and others HTTP's; the answer has an HTTP status as well. */
 function statusReason(code: unknown, named: number | undefined, http: number): Reason {
   const number = typeof code === "number" ? code : http;
   if (number < 0) return reasonOfRpcCode(number) ?? reasonOfHttp(http);
@@ -92,7 +93,7 @@ function textOf(message: unknown, code: unknown): string {
     : `The server answered with the error ${String(code)}.`;
 }
 
-/** The error for an answer that is none of the protocol, whose body is anybody's: what its status says. */
+/** Returns the error for an answer outside the protocol, by its status. */
 export function errorOfHead(head: AnswerHead, body = ""): A2AError {
   const { status, contentType, headers } = head;
   const metadata = { httpStatus: `${status}` };
@@ -111,7 +112,7 @@ export function errorOfHead(head: AnswerHead, body = ""): A2AError {
   return errorOf({ metadata }, text, reasonOfHttp(status), headers);
 }
 
-/** The beginning of a body that people can read: markup is left out. */
+/** Returns the beginning of a readable body; markup is omitted. */
 function shown(contentType: string, body: string): string {
   if (/html|xml|event-stream/i.test(contentType) || /^\s*</.test(body)) return "";
   const line = body
@@ -121,12 +122,12 @@ function shown(contentType: string, body: string): string {
   return line === "" ? "" : `: ${line}${body.length > MAX_BODY ? "…" : ""}`;
 }
 
-/** The error for the body of an answer that is not what was asked for. */
+/** Returns the error for an answer with an unexpected body. */
 export function errorOfAnswer(text: string, head: AnswerHead): A2AError {
   return errorOfBody(parsed(text), head) ?? errorOfHead(head, text);
 }
 
-/** What a text says as JSON; undefined where it is none. */
+/** Parses JSON; returns undefined for invalid text. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -139,7 +140,7 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The error for an answer that cannot be true, with what is wrong in words. */
+/** Returns the error for an invalid answer. */
 export function badAnswer(message: string): A2AError {
   return new A2AError("INVALID_AGENT_RESPONSE", message);
 }

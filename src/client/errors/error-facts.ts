@@ -1,7 +1,7 @@
 import { A2A_DOMAIN, A2AError, type A2AErrorOptions, type Reason, reasons, type Violation } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 
-/** What the details of an error say, in whatever form they came. */
+/** Details of an error, from any wire form. */
 export interface Facts {
   readonly reason?: string;
   readonly domain?: string;
@@ -10,12 +10,12 @@ export interface Facts {
   readonly retryAfterMs?: number;
 }
 
-/** Longest text of a server that becomes part of an error, in characters. */
+/** Maximum length of a server's text in an error, in characters. */
 const MAX_TEXT = 1_000;
 
 /**
- * The error of an answer: by its reason when that is known, else by the name that its text begins with (`TaskNotFoundError: …`, as
- * some servers write it), else the one that its codes are taken for. A reason that is not known is in the metadata.
+ * Returns the error of an answer: by its known reason, else by the error name that its text begins with
+ * (`TaskNotFoundError: …`, as some servers write it), else by its codes. An unknown reason is kept in the metadata.
  */
 export function errorOf(facts: Facts, message: string, fallback: Reason, headers?: Headers, cause?: unknown): A2AError {
   const { reason, domain, violations } = facts;
@@ -33,14 +33,14 @@ export function errorOf(facts: Facts, message: string, fallback: Reason, headers
   return new A2AError(known ?? reasonNamedIn(message) ?? fallback, text.replaceAll(CONTROLS, " "), options);
 }
 
-/** Characters that command a terminal, begin another line of a log, or turn the direction of a text. */
+/** Terminal control characters, line separators and direction marks. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 
 function knownReason(name: string | undefined): Reason | undefined {
   return name !== undefined && Object.hasOwn(reasons, name) ? (name as Reason) : undefined;
 }
 
-/** `TaskNotFoundError` and `task-not-found` are TASK_NOT_FOUND. */
+/** Maps `TaskNotFoundError` and `task-not-found` to TASK_NOT_FOUND. */
 export function reasonNamed(name: string): Reason | undefined {
   const words = name.replace(/Error$/, "").replaceAll(/(?<=[a-z])(?=[A-Z])|-/g, "_");
   return knownReason(words.toUpperCase());
@@ -51,7 +51,7 @@ function reasonNamedIn(message: string): Reason | undefined {
   return name === undefined ? undefined : reasonNamed(name);
 }
 
-/** The facts of details in JSON: a list of objects with `@type`, one such object, or one with plain members (1.0.0). */
+/** Reads details in JSON: a list of objects with `@type`, one such object, or an object with plain members (1.0.0). */
 export function factsOf(details: unknown): Facts {
   const list = Array.isArray(details) ? details : [details];
   let facts: Facts = {};
@@ -61,7 +61,7 @@ export function factsOf(details: unknown): Facts {
   return facts;
 }
 
-/** Details of one error that are looked at. */
+/** Maximum number of details examined per error. */
 const MAX_DETAILS = 32;
 
 function factOf(detail: Readonly<Record<string, unknown>>): Facts {
@@ -69,7 +69,7 @@ function factOf(detail: Readonly<Record<string, unknown>>): Facts {
   if (type.endsWith("BadRequest")) return { violations: violationsOf(detail) };
   if (type.endsWith("RetryInfo")) return retryOf(detail.retryDelay ?? detail.retry_delay);
   if (type.endsWith("ErrorInfo") || typeof detail.reason === "string") return infoOf(detail);
-  // Of another type: nobody knows what its members mean.
+  // The meaning of members of other types is unknown.
   return type === "" ? { metadata: textsOf(detail) } : {};
 }
 
@@ -98,7 +98,7 @@ function violationsOf(detail: Readonly<Record<string, unknown>>): Violation[] {
   }));
 }
 
-/** A duration in its JSON form, `1.5s`, or as the members of the message. */
+/** Reads a duration in JSON form, `1.5s`, or as the members of the message. */
 function retryOf(delay: unknown): Facts {
   const seconds = typeof delay === "string" ? /^(\d{1,12}(?:\.\d{1,9})?)s$/.exec(delay)?.[1] : undefined;
   if (seconds !== undefined) return { retryAfterMs: Number(seconds) * 1000 };
@@ -107,7 +107,7 @@ function retryOf(delay: unknown): Facts {
   return Number.isFinite(ms) && ms >= 0 ? { retryAfterMs: ms } : {};
 }
 
-/** `Retry-After` (RFC 9110, 10.2.3) in milliseconds from now: seconds, or a date that begins with its day. */
+/** Returns `Retry-After` (RFC 9110, 10.2.3) in milliseconds from now: seconds, or a date that begins with its day. */
 function retryAfterOf(headers: Headers | undefined): number | undefined {
   const text = headers?.get("retry-after") ?? "";
   const seconds = deltaSeconds(text);
@@ -118,16 +118,16 @@ function retryAfterOf(headers: Headers | undefined): number | undefined {
 
 const byRpcCode = new Map<unknown, Reason>([[-32603, "INTERNAL"]]);
 for (const [reason, { jsonrpc, domain }] of Object.entries(reasons) as [Reason, (typeof reasons)[Reason]][]) {
-  // -32000 says no more than that there is an error.
+  // -32000 is a generic error.
   if (domain === A2A_DOMAIN && jsonrpc !== -32000) byRpcCode.set(jsonrpc, reason);
 }
 
-/** What a code of JSON-RPC says alone, in any release of the specification. */
+/** Returns the reason of a JSON-RPC code, in any release of the specification. */
 export function reasonOfRpcCode(code: unknown): Reason | undefined {
   return byRpcCode.get(code);
 }
 
-/** What a code of `google.rpc.Code` is taken for when nothing else says more. */
+/** Reasons by code of `google.rpc.Code`, used without further details. */
 const byStatus: readonly Reason[] = [
   "INTERNAL", // OK is no error
   "CANCELLED",
@@ -148,12 +148,12 @@ const byStatus: readonly Reason[] = [
   "UNAUTHENTICATED",
 ];
 
-/** What a code of gRPC and Connect says alone. */
+/** Returns the reason of a gRPC or Connect code. */
 export function reasonOfStatus(code: number): Reason {
   return byStatus[code] ?? "INTERNAL";
 }
 
-/** Statuses of HTTP that say more than the code that comes with them, those of release 1.0.0 included. */
+/** HTTP statuses that are more specific than the code beside them, those of release 1.0.0 included. */
 const structured = new Map<number, Reason>([
   [401, "UNAUTHENTICATED"],
   [403, "PERMISSION_DENIED"],
@@ -170,12 +170,12 @@ const structured = new Map<number, Reason>([
   [504, "DEADLINE_EXCEEDED"],
 ]);
 
-/** What a status of HTTP says of an error whose body is one of the protocol's. */
+/** Returns the reason of an HTTP status whose body is a protocol error. */
 export function reasonOfStructured(http: number): Reason | undefined {
   return structured.get(http);
 }
 
-/** The same where the body is anybody's, such as a proxy's. */
+/** Reasons of HTTP statuses with any other body, such as a proxy's. */
 const plain = new Map<number, Reason>([
   [401, "UNAUTHENTICATED"],
   [403, "PERMISSION_DENIED"],
@@ -198,20 +198,20 @@ const plain = new Map<number, Reason>([
   [504, "UNAVAILABLE"],
 ]);
 
-/** What a status of HTTP says alone. */
+/** Returns the reason of an HTTP status without further details. */
 export function reasonOfHttp(http: number): Reason {
   const known = plain.get(http);
   if (known !== undefined) return known;
   if (http >= 400 && http < 500) return "INVALID_REQUEST";
-  // 520 to 599 are what content delivery networks answer for a server that they cannot reach.
+  // Content delivery networks answer 520 to 599 for an unreachable origin.
   if (http >= 500) return http >= 520 ? "UNAVAILABLE" : "INTERNAL";
   return "INVALID_AGENT_RESPONSE";
 }
 
-/** The most seconds that a header is taken at its word for (RFC 9111, 1.2.2). */
+/** Maximum seconds accepted from a header (RFC 9111, 1.2.2). */
 const MOST = 2 ** 31;
 
-/** A number of seconds in a header, such as `Retry-After`; undefined for what is none. */
+/** Parses the seconds of a header such as `Retry-After`; undefined if it is not a number. */
 export function deltaSeconds(text: string | null | undefined): number | undefined {
   return /^\d+$/.test(text ?? "") ? Math.min(MOST, Number(text)) : undefined;
 }

@@ -7,8 +7,8 @@ import { errorOf, type Facts, reasonOfHttp, reasonOfStatus } from "./error-facts
 
 /**
  * Converts anything that a call threw, over any binding, to an A2AError with reason, metadata, violations and retry
- * delay. Of servers that leave out details the codes decide, those of release 1.0.0 included. Never throws; an A2AError
- * is returned as it is.
+ * delay. Without details from the server the codes decide, those of release 1.0.0 included. Never throws; an A2AError
+ * is returned unchanged.
  */
 export function clientError(thrown: unknown): A2AError {
   if (thrown instanceof A2AError) return toA2AError(thrown);
@@ -22,23 +22,26 @@ export function clientError(thrown: unknown): A2AError {
 
 /**
  * Reports whether an error proves that the server has not processed the call: no connection, or REFUSED_STREAM or
- * GOAWAY of HTTP/2 (RFC 9113, 8.7). False also where that is not known, as in browsers, which do not tell.
+ * GOAWAY of HTTP/2 (RFC 9113, 8.7). False if that is unknown, as in browsers.
  */
 export function neverArrived(error: unknown): boolean {
-  // An earlier attempt of the same call may have.
+  // An earlier attempt of the same call may have arrived.
   if (error instanceof A2AError && error.metadata.arrival === "unknown") return false;
   return isUnconnected(error);
 }
 
-/** The error of the protocol as those who call through Connect know errors: its code, text, headers and details, and itself as `cause`. */
+/**
+ * Converts an error to a ConnectError for Connect callers: code, text, headers and details, with the A2AError as
+ * `cause`.
+ */
 export function connectErrorOf(error: A2AError): ConnectError {
-  // Both number their codes as google.rpc.Code does, and an error is never OK, the only one that Connect leaves out.
+  // Both use the codes of google.rpc.Code. An error is never OK, the only code that Connect lacks.
   const made = new ConnectError(error.message, error.code as number as Code, error.headers, [], error);
   made.details = detailsOf(error);
   return made;
 }
 
-/** The error for a socket that failed, with the sentence for its code. Errors of other kinds are of the program. */
+/** Returns the error for a failed socket. Errors of other kinds are programming errors. */
 export function unavailable(cause: unknown, host: string): A2AError {
   return new A2AError("UNAVAILABLE", `${host} cannot be reached: ${socketFailure(cause)}.`, { cause });
 }
@@ -75,7 +78,7 @@ function factsIn(error: ConnectError): Facts {
   };
 }
 
-/** What the library itself says of an answer, in the words that it has for it: it has no other sign for them. */
+/** Messages of the Connect library's own errors, which have no other mark. */
 const sentences: readonly (readonly [RegExp, Reason])[] = [
   // The connection ended too early.
   [
@@ -94,20 +97,20 @@ const sentences: readonly (readonly [RegExp, Reason])[] = [
 function ofProtocol(message: string, code: number): Reason | undefined {
   const http = /^HTTP (\d{3})$/.exec(message)?.[1];
   if (http !== undefined) return reasonOfHttp(Number(http));
-  // Without any status there was no end of the answer either.
+  // Without a status the end of the answer is missing as well.
   if (code === StatusCode.UNKNOWN && /^protocol error: missing output message/.test(message)) return "UNAVAILABLE";
   return sentences.find(([pattern]) => pattern.test(message))?.[1];
 }
 
-/** Codes of errors that say something of a connection. */
+/** Codes of connection errors. */
 const connection =
   /^(?:E[A-Z]{3,}|EAI_[A-Z]+|UND_ERR_[A-Z_]+|ERR_(?:HTTP2|SSL|TLS|STREAM)_[A-Z0-9_]+|CERT_[A-Z_]+|[A-Z_]*SELF_SIGNED[A-Z_]*|UNABLE_TO_[A-Z_]+|HPE_[A-Z_]+)$/;
 
-/** Texts of the TypeErrors that fetch of the browsers and of Node.js rejects with, which have no other sign. */
+/** Messages of the TypeErrors that fetch of browsers and Node.js rejects with; they have no other mark. */
 const fetching =
   /^(?:fetch failed|failed to fetch|load failed|terminated|network ?error|error in (?:input|body) stream|networkerror when )/i;
 
-/** Texts of the Errors that fetch of Cloudflare's workers rejects with: a lost connection, and one that could not be made. */
+/** Messages of the Errors that fetch of Cloudflare's workers rejects with: a lost connection, and a failed one. */
 const workerFetching = /^(?:Network connection lost|internal error; reference = )/;
 
 function isOfFetch(name: unknown, text: string): boolean {
@@ -133,37 +136,37 @@ function unexpected(thrown: unknown): A2AError {
   return new A2AError("INTERNAL", said === "" ? "The call failed." : said, { cause: thrown });
 }
 
-/** What passes by itself, or with the connection; anything else is the agent's answer. */
+/** Transient errors; any other is the agent's answer. */
 const passing: ReadonlySet<Reason> = new Set<Reason>([
   "UNAVAILABLE",
   "TOO_MANY_REQUESTS",
-  // What a proxy makes of a connection that it gives up, and HTTP/2 of a stream that is reset.
+  // Reported by a proxy that gives a connection up, and by HTTP/2 for a reset stream.
   "DEADLINE_EXCEEDED",
   "CANCELLED",
   "INTERNAL",
 ]);
 
-/** Whether a stream that ended with this error may be gone on with: the connection failed, or the server for the moment. */
+/** True if a stream that ended with this error may be resumed: the connection or the server failed temporarily. */
 export function isCut({ reason }: A2AError): boolean {
   return passing.has(reason);
 }
 
-/** Tells if an error leaves open whether a message arrived: no answer came. */
+/** Tells whether an error leaves open that a message arrived, because no answer came. */
 export function saysNothing({ reason }: A2AError): boolean {
   return reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED";
 }
 
-/** What is known of a send besides how it failed. */
+/** Facts about a failed send. */
 interface SendFacts {
-  /** Its idempotency key: its own caller's, so no secret; undefined: it had none. */
+  /** Its idempotency key, which is the caller's own and not secret; undefined if it had none. */
   readonly key: string | undefined;
-  /** The agent takes what has the same key once. */
+  /** True if the agent processes sends with the same key once. */
   readonly isRepeatable: boolean;
 }
 
 const unkeyed: SendFacts = { key: undefined, isRepeatable: false };
 
-/** What a caller gets whose message may have arrived, or not: the failure, with the key to send it again by. */
+/** Returns the error of a send that may have arrived, with the key for sending it again. */
 export function unknownArrival(error: A2AError, facts: SendFacts = unkeyed): A2AError {
   if (isArrivalUnknown(error)) return error;
   const { key, isRepeatable } = facts;
@@ -180,7 +183,7 @@ export function unknownArrival(error: A2AError, facts: SendFacts = unkeyed): A2A
   });
 }
 
-/** Whether an error tells already that its message may have arrived. */
+/** True if an error already says that its message may have arrived. */
 export function isArrivalUnknown({ metadata }: A2AError): boolean {
   return metadata.arrival === "unknown";
 }

@@ -17,26 +17,26 @@ export interface ConversationState {
 }
 
 /**
- * Messages in one context: each goes to the task that waits for input, or begins a new task. Messages that are sent
- * before there is an answer to the first one wait until it names the context. Of several tasks that wait, the one that
- * asked first gets the next message, until it waits no more; answers of other tasks change nothing about that.
+ * Messages in one context: each goes to the task that waits for input, or starts a new task. Messages sent before the
+ * first answer wait until it names the context. If several tasks wait, the next message goes to the one that asked
+ * first, until it no longer waits; answers of other tasks do not change that.
  */
 export interface Conversation {
   /** Undefined until the agent has answered, unless it was given. */
   readonly contextId: string | undefined;
-  /** The task that waits for the next message, if one does. */
+  /** The task that waits for the next message, if any. */
   readonly taskId: string | undefined;
-  /** The task of the last answer, as far as it was followed. */
+  /** The task of the last answer, as last seen. */
   readonly task: Task | undefined;
-  /** As `client.send`. */
+  /** See `client.send`. */
   send(message: MessageInput, options?: SendOnceOptions): Promise<Answer>;
-  /** As `client.stream`. */
+  /** See `client.stream`. */
   stream(message: MessageInput, options?: StreamOptions): AsyncGenerator<Update, void, undefined>;
-  /** Where it stands. */
+  /** Returns the current state. */
   toJSON(): ConversationState;
 }
 
-/** Begins a conversation, or goes on with one. */
+/** Starts a conversation, or restores one. */
 export function conversation(core: ClientCore, state: ConversationState = {}): Conversation {
   return new TrackedConversation(core, state);
 }
@@ -44,11 +44,11 @@ export function conversation(core: ClientCore, state: ConversationState = {}): C
 class TrackedConversation implements Conversation {
   readonly #core: ClientCore;
   #contextId: string | undefined;
-  /** Tasks that wait for a message, as far as they are known, in the order in which they asked. */
+  /** Known tasks that wait for a message, in the order of their questions. */
   readonly #waiting = new Map<string, Task | undefined>();
   #task: Task | undefined;
   readonly #first = new FirstMessage();
-  /** There was an answer: of an agent without contexts there is nothing to wait for. */
+  /** True after the first answer: an agent without contexts is not waited for again. */
   #hasAnswer = false;
 
   constructor(core: ClientCore, { contextId, taskId }: ConversationState) {
@@ -70,7 +70,7 @@ class TrackedConversation implements Conversation {
   }
 
   async send(message: MessageInput, options: SendOnceOptions = {}): Promise<Answer> {
-    // Before a turn waits for the time that they say.
+    // Checked before the timeout in the options is used.
     checkCall(options, sendRules);
     const { taskId } = this;
     const startedAt = performance.now();
@@ -110,12 +110,12 @@ class TrackedConversation implements Conversation {
 
   readonly #isPlaced = (): boolean => this.#hasAnswer || this.#contextId !== undefined || this.taskId !== undefined;
 
-  /** @param sentTo the task that the message went to */
+  /** @param sentTo the task that received the message */
   #stands({ task, contextId }: Pick<Answer, "task" | "contextId">, sentTo: string | undefined): void {
     this.#hasAnswer = true;
     if (contextId !== "") this.#contextId = contextId;
     this.#task = task;
-    // An agent that answers by something else has left the task that it was asked in.
+    // An agent that answers otherwise has abandoned the task of its question.
     if (sentTo !== undefined && sentTo !== task?.id) this.#waiting.delete(sentTo);
     if (task === undefined) return;
     if (isInterrupted(task.status?.state ?? 0)) this.#waiting.set(task.id, task);
@@ -124,17 +124,18 @@ class TrackedConversation implements Conversation {
 }
 
 /**
- * The message of a conversation whose answer names its context, which a client is not to make up (specification 3.4.1). Others wait for
- * that: each without a context would begin one of its own.
+ * Orders the first message of a conversation. Its answer names the context, which a client must not invent
+ * (specification 3.4.1). Other messages wait for it: without a context each would start a new one.
  */
 class FirstMessage {
   #waited: Promise<void> | undefined;
 
   /**
-   * Waits while the first message is on its way.
-   * @param isKnown whether nothing is to be waited for
-   * @returns a function to call when the answer has come or the message has failed; the next message may then be the first
-   * @throws A2AError CANCELLED or DEADLINE_EXCEEDED where the caller's own time is over before
+   * Waits while the first message is in flight.
+   * @param isKnown true if waiting is unnecessary
+   * @returns a function to call when the answer has arrived or the message has failed; the next message may then be the
+   * first
+   * @throws A2AError CANCELLED or DEADLINE_EXCEEDED if the caller's own limit ends first
    */
   async turn(isKnown: () => boolean, options: CallOptions): Promise<() => void> {
     const startedAt = performance.now();
@@ -151,7 +152,7 @@ class FirstMessage {
   }
 }
 
-/** Waits for an event, for as long as a call with these options may take. */
+/** Waits for an event, within the limits of the call's options. */
 async function until(event: Promise<void>, options: CallOptions): Promise<void> {
   const life = new Lifetime(options);
   try {
@@ -163,10 +164,10 @@ async function until(event: Promise<void>, options: CallOptions): Promise<void> 
 
 /** Storage of a conversation over reloads: `sessionStorage`, `localStorage`, or a similar object. */
 export interface ConversationStorage {
-  /** Returns the text that is kept under a name, or null. */
+  /** Returns the text stored under a key, or null. */
   getItem(key: string): string | null;
-  /** Keeps a text. May throw where there is no room. */
+  /** Stores a text. May throw if the storage is full. */
   setItem(key: string, value: string): void;
-  /** Forgets it. */
+  /** Removes it. */
   removeItem(key: string): void;
 }

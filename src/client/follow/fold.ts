@@ -16,34 +16,37 @@ import { RESUME_EXTENSION } from "../../wire/service-params.js";
 import { MAX_FOLDED_BYTES } from "../calls/call-options.js";
 import { artifactText, isSameMessage, messageText, type Update } from "./update.js";
 
-/** Characters of an id in an error. */
+/** Maximum characters of an id in an error. */
 const MAX_ID = 100;
 
 /**
- * What a client knows of one task: the events of a stream, folded as the server folds them, and what is read of it anew after a cut.
- * An event costs what it adds, however large the task is; a snapshot costs what the task has.
+ * A client's view of one task: stream events folded as the server folds them, and snapshots read after a lost
+ * connection. An event costs what it adds, however large the task is; a snapshot costs the task's size.
  */
 export class ClientFold {
-  /** The generation that the client stands at, where the server tells it. */
+  /** The client's current generation, if the server sends one. */
   generation: number | undefined;
-  /** Events are missing that nothing brought: the task has to be read. */
+  /** True if events were missed: the task has to be read. */
   hasGap = false;
   #fold: TaskFold | undefined;
-  /** An event ended the task. Another state after it is a mistake of the server (specification 3.1.2), which the task does not have when it is read. */
+  /**
+   * True after an event ended the task. A later state is an error of the server (specification 3.1.2), absent from the
+   * stored task.
+   */
   #isOver = false;
   readonly #maxBytes: number;
   readonly #known: Task | undefined;
 
   /**
-   * @param maxBytes the largest task, in bytes as JSON
-   * @param known the task as the caller knows it from before: what it says is not new
+   * @param maxBytes maximum size of the task, in bytes as JSON
+   * @param known the task as the caller already knows it: its text is not new
    */
   constructor(maxBytes: number = MAX_FOLDED_BYTES, known?: Task) {
     this.#maxBytes = maxBytes;
     this.#known = known;
   }
 
-  /** The task as it stands; it goes on changing. Undefined before anything came. */
+  /** The current task, which changes with further events. Undefined before the first one. */
   get task(): Task | undefined {
     return this.#fold?.task;
   }
@@ -53,9 +56,9 @@ export class ClientFold {
   }
 
   /**
-   * Takes what a stream brought.
-   * @returns undefined for what is known already, and for what says nothing
-   * @throws A2AError TASK_TOO_LARGE; INVALID_AGENT_RESPONSE for what is of another task
+   * Applies an event of a stream.
+   * @returns undefined for an event already known, or without content
+   * @throws A2AError TASK_TOO_LARGE; INVALID_AGENT_RESPONSE for an event of another task
    */
   take(event: StreamResponse): Update | undefined {
     const { payload } = event;
@@ -74,8 +77,8 @@ export class ClientFold {
   }
 
   /**
-   * Takes the first of what answers a message.
-   * @param isKnown the message went to a task that was there: what that said before is not of this answer
+   * Applies the first event of an answer to a message.
+   * @param isKnown true if the message went to an existing task, whose earlier text does not belong to this answer
    */
   takeAnswer(event: StreamResponse, isKnown: boolean): Update | undefined {
     if (event.payload.case !== "task") return this.take(event);
@@ -85,7 +88,10 @@ export class ClientFold {
     return { ...update, text: "" };
   }
 
-  /** Begins with what comes from here on, where nothing was folded yet. Its state is that of now, and may have events before it. */
+  /**
+   * Starts with the events after this point, if nothing was folded yet. Its state is the current one, and earlier
+   * events may follow.
+   */
   standAt({ id, contextId }: Task): void {
     if (this.#fold !== undefined) return;
     this.#fold = new TaskFold();
@@ -94,14 +100,14 @@ export class ClientFold {
   }
 
   /**
-   * Takes the whole task, as a stream begins with it or as it was read: the first sight of it, or a snapshot that replaces what was
-   * folded. The text of a snapshot is what it has more than that.
-   * @returns undefined when nothing is new
+   * Applies a whole task, from the start of a stream or a read: the first one, or a snapshot that replaces the folded
+   * task. The text of a snapshot is only what it adds.
+   * @returns undefined if nothing is new
    */
   takeTask(task: Task, event?: StreamResponse): Update | undefined {
     this.#checkId(task.id);
     const known = this.#fold?.task;
-    // The caller has said how far it knows the task, and it has not moved since.
+    // The caller named a generation, and the task has not changed since.
     const isTold =
       known === undefined && this.generation !== undefined && generationIn(task.metadata) === this.generation;
     const next = withoutOwnMarks(task);
@@ -134,14 +140,14 @@ export class ClientFold {
     if (!this.#isNext(update.metadata) || update.artifact === undefined) return undefined;
     const fold = this.#begun(update);
     const { artifactId } = update.artifact;
-    // Some servers send an artifact in pieces, and all of it once more in the end.
+    // Some servers send an artifact in chunks, and then once more as a whole.
     const text = update.append ? artifactText(update.artifact) : addedText(fold.artifact(artifactId), update.artifact);
     fold.applyArtifact(update);
     this.#checkSize();
     return this.#updateOf("artifact", event, { artifact: fold.artifact(artifactId), text });
   }
 
-  /** Whether an event is one that the client does not have yet. */
+  /** True if the client does not have an event yet. */
   #isNext(metadata: JsonObject | undefined): boolean {
     const generation = generationIn(metadata);
     if (generation === undefined) return true;
@@ -152,7 +158,7 @@ export class ClientFold {
     return true;
   }
 
-  /** Servers are to begin with the task; of one that does not, the event says which one it is. */
+  /** Returns the fold. A stream should begin with the task; if it does not, the event supplies its id. */
   #begun({ taskId, contextId }: TaskStatusUpdateEvent | TaskArtifactUpdateEvent): TaskFold {
     if (this.#fold !== undefined) return this.#fold;
     const fold = new TaskFold();
@@ -163,7 +169,7 @@ export class ClientFold {
     return fold;
   }
 
-  /** A stream is of one task (specification 3.1.2). Some servers leave the id out. */
+  /** Rejects events of another task (specification 3.1.2). Some servers omit the id. */
   #checkId(id: string): void {
     const known = this.#fold?.task.id ?? "";
     if (known === "" || id === "" || id === known) return;
@@ -186,7 +192,7 @@ function updateOf(kind: Update["kind"], event: StreamResponse | undefined, more:
   return { kind, task, message, artifact, text, event, generation };
 }
 
-/** The generation that the metadata of a task or of an event names (docs/extensions/resume.md). */
+/** Returns the generation in the metadata of a task or event (docs/extensions/resume.md). */
 export function generationIn(metadata: JsonObject | undefined): number | undefined {
   const noted = metadata?.[RESUME_EXTENSION];
   if (typeof noted !== "object" || noted === null || Array.isArray(noted)) return undefined;
@@ -194,7 +200,7 @@ export function generationIn(metadata: JsonObject | undefined): number | undefin
   return typeof generation === "number" && Number.isSafeInteger(generation) && generation > 0 ? generation : undefined;
 }
 
-/** A copy of a task that is the client's own, without the generation, which is of the answer and not of the task. */
+/** Copies a task for the client, without the generation, which belongs to the answer. */
 function withoutOwnMarks(task: Task): Task {
   const copy = viewTask(task);
   if (copy.metadata?.[RESUME_EXTENSION] === undefined) return copy;
@@ -204,13 +210,16 @@ function withoutOwnMarks(task: Task): Task {
   return copy;
 }
 
-/** The message of the current status becomes history when something follows it: some servers have it there before. */
+/**
+ * Removes the message of the current status from the history. It belongs there only after the next status, but some
+ * servers add it early.
+ */
 function withoutCurrent(task: Task): void {
   const current = task.status?.message?.messageId;
   if (current !== undefined && task.history.at(-1)?.messageId === current) task.history.pop();
 }
 
-/** What a server tells of the history, and what the client has besides, which the server may have cut off. */
+/** Merges a server's history with messages that the client has and the server may have omitted. */
 function mergedHistory(known: readonly Message[], told: Message[]): Message[] {
   const ids = new Set(told.map(({ messageId }) => messageId));
   if (known.every(({ messageId }) => ids.has(messageId))) return told;
@@ -218,7 +227,7 @@ function mergedHistory(known: readonly Message[], told: Message[]): Message[] {
   return [...known, ...told.filter(({ messageId }) => !have.has(messageId))];
 }
 
-/** What a task says that it did not say before: messages of the agent first, then artifacts. */
+/** Returns the text that a task has gained: the agent's messages first, then artifacts. */
 function newText(before: Task | undefined, after: Task): string {
   const heard = new Set(messagesOf(before).map(({ messageId }) => messageId));
   let text = "";
@@ -235,12 +244,12 @@ function messagesOf(task: Task | undefined): readonly Message[] {
   return said === undefined ? (task?.history ?? []) : [...(task?.history ?? []), said];
 }
 
-/** What an artifact goes on with; all of it where it is another one. */
+/** Returns the text that an artifact has gained; all of it if the text was replaced. */
 function addedText(before: Artifact | undefined, after: Artifact): string {
   const text = artifactText(after);
   if (before === undefined) return text;
   const known = artifactText(before);
   if (text.startsWith(known)) return text.slice(known.length);
-  // What was read is behind what a stream brought already.
+  // The task that was read is older than an event already received.
   return known.startsWith(text) ? "" : text;
 }

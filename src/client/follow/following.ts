@@ -26,32 +26,34 @@ import { ClientFold, generationIn } from "./fold.js";
 import { Attempt, Retries } from "./retries.js";
 import { isSameMessage, type Update } from "./update.js";
 
-/** The beginning of a following: a message to send, one that was answered, or an existing task. */
+/** Start of following: a message to send, an answered one, or an existing task. */
 export interface Beginning {
   readonly request?: SendMessageRequest;
-  /** The answer that came to the request: only what comes after it is told. */
+  /** The answer to the request: only later events are yielded. */
   readonly answer?: SendMessageResponse;
   readonly taskId?: string;
-  /** What the caller knows of the task already. */
+  /** The task as the caller already knows it. */
   readonly known?: Task | undefined;
 }
 
-/** A server gets so long to end a stream whose task is over, in milliseconds. */
+/** Time for a server to end the stream of a finished task, in milliseconds. */
 const END_MS = 1_000;
 
-/** What a connection's end leads to: the end of all, another connection, one look at the task, or looks from now on. */
+/** Next step after a connection ends: finish, reconnect, read the task once, or poll. */
 type Next = "over" | "again" | "look" | "poll";
 
-/** Looks at a task that is to be read as it has ended, at most: some servers store an event after they have told it. */
+/** Maximum number of reads of a finished task's final state: some servers send an event before they store it. */
 const LAST_LOOKS = 5;
 
-/** Errors of a subscription behind which there may be a task all the same; some servers do not find one that nobody works on. */
+/**
+ * Subscription errors after which the task may still exist; some servers do not find a task without a running agent.
+ */
 const hasNoStream: ReadonlySet<Reason> = new Set(["UNSUPPORTED_OPERATION", "METHOD_NOT_FOUND", "TASK_NOT_FOUND"]);
 
 /**
- * Follows one task until it is over or waits for its client, over as many connections as that takes. After a cut it goes on exactly
- * where it stopped where the server has exact resume, and else with a snapshot, which replaces what was folded. It holds one
- * event at a time: the next one is read when the consumer asks.
+ * Follows one task until it is finished or waits for its client, over as many connections as needed. After a lost
+ * connection it resumes exactly if the server supports it, and otherwise reads a snapshot that replaces the folded
+ * task. It buffers one event: the next one is read when the consumer requests it.
  */
 export class Following {
   readonly #core: ClientCore;
@@ -62,24 +64,24 @@ export class Following {
   readonly #request: SendMessageRequest | undefined;
   readonly #key: string | undefined;
   readonly #ofSkill: OfSkill;
-  /** The question that the message answers, where it is known. */
+  /** The question that the message answers, if known. */
   readonly #question: string | undefined;
   #taskId: string;
-  /** The message is on its way: nothing has come back yet. */
+  /** True while the message is in flight. */
   #isSending: boolean;
   #hasSent = false;
-  /** One of the attempts may have brought the message to the agent. */
+  /** True if one of the attempts may have delivered the message. */
   #mayHaveArrived = false;
   #isAnswered = false;
-  /** Nothing has come on the open connection. */
+  /** True until the open connection has received something. */
   #isFresh = true;
-  /** The generation that the open connection was asked to go on after. */
+  /** The generation after which the open connection was to resume. */
   #after: number | undefined;
-  /** Something happened before our eyes: if the task waits for its client now, a turn has come to its end. */
+  /** True after the task has changed: if it waits for its client now, a turn has ended. */
   #hasMoved = false;
-  /** Something may have been missed, or come twice, that no event will set right. */
+  /** True if events may have been missed or repeated and no later event corrects that. */
   #isInexact = false;
-  /** Credentials that have run out in the middle of a stream were given up once since the last event. */
+  /** True if expired credentials were renewed since the last event; they are renewed once. */
   #hasReauthenticated = true;
 
   constructor(core: ClientCore, options: StreamOptions, { request, answer, taskId, known }: Beginning) {
@@ -121,14 +123,17 @@ export class Following {
     }
   }
 
-  /** What comes on one connection; returns why it ended, or undefined where the server ended it properly. */
+  /**
+   * Yields the updates of one connection. Returns the error that ended it, or undefined if the server ended it
+   * properly.
+   */
   async *#connection(): AsyncGenerator<Update, A2AError | undefined, undefined> {
     const attempt = new Attempt(this.#life, this.#options.stallMs);
     let iterator: AsyncIterator<StreamResponse> | undefined;
     try {
       iterator = this.#open(attempt.signal)[Symbol.asyncIterator]();
       for (;;) {
-        // A task that is over has said all: its stream has to end, but not now.
+        // The stream of a finished task has to end, within a short time.
         const result = await attempt.next(iterator, isTerminal(this.#fold.state) ? END_MS : undefined);
         if (result.done === true) return undefined;
         const update = this.#isWithoutTask(result.value) ? yield* this.#join(result.value) : this.#take(result.value);
@@ -137,7 +142,7 @@ export class Following {
       }
     } catch (error) {
       if (!attempt.isStalled || this.#life.isOver) return toA2AError(error);
-      // Whoever answered and was silent then is there.
+      // A server that sent something before it stalled is reachable.
       if (!this.#isFresh) this.#retries.reset();
       return new A2AError("UNAVAILABLE", "Nothing came on the connection for too long.", { cause: error });
     } finally {
@@ -181,13 +186,13 @@ export class Following {
     return update;
   }
 
-  /** A connection to a task that is under way begins with a change of it: what was missed, no event will bring. */
+  /** True if a connection to a running task begins with a change of it: later events will not repeat missed ones. */
   #isWithoutTask({ payload }: StreamResponse): boolean {
     if (!this.#isFresh || this.#isSending || this.#after !== undefined) return false;
     return payload.case === "statusUpdate" || payload.case === "artifactUpdate";
   }
 
-  /** Reads the task that a stream did not begin with, as it stands with the change or just before it. */
+  /** Reads the task that a stream did not begin with; it may or may not include the change. */
   async *#join(event: StreamResponse): AsyncGenerator<Update, Update | undefined, undefined> {
     const task = await this.#read();
     const missed = this.#take(create(StreamResponseSchema, { payload: { case: "task", value: task } }));
@@ -202,7 +207,7 @@ export class Following {
     if (this.#isSending) return this.#fold.takeAnswer(event, this.#request?.message?.taskId !== "");
     const isKnown = this.#fold.task !== undefined;
     if (payload.case !== "task") return this.#fold.take(event);
-    // With exact resume it says where the client stands, and has no artifacts.
+    // With exact resume it confirms the client's generation, without artifacts.
     if (this.#after !== undefined && generationIn(payload.value.metadata) === this.#after) {
       this.#fold.standAt(payload.value);
       return undefined;
@@ -211,13 +216,13 @@ export class Following {
     return this.#fold.takeTask(payload.value, event);
   }
 
-  /** A snapshot shows that the turn came to its end while nobody was connected; such a stream may stay open and silent. */
+  /** True if a snapshot shows that the turn ended while disconnected. Such a stream may stay open and silent. */
   #hasPausedUnseen(update: Update | undefined): boolean {
     if (update?.kind !== "snapshot" || this.#hasQuestion) return false;
     return this.#isInexact && this.#fold.state === TaskState.INPUT_REQUIRED;
   }
 
-  /** The task still waits with the question that the message answers: its turn has not begun. */
+  /** True while the task still waits with the question that the message answers: its turn has not started. */
   get #hasQuestion(): boolean {
     return this.#question !== undefined && questionOf(this.#fold.task?.status) === this.#question;
   }
@@ -227,7 +232,7 @@ export class Following {
     return this.#hasMoved && isInterrupted(this.#fold.state) && !this.#hasQuestion;
   }
 
-  /** What the end of a connection leads to. @throws A2AError where there is nothing more to try */
+  /** Decides the next step after a connection ended. @throws A2AError if nothing is left to try */
   async #ended(failure: A2AError | undefined): Promise<Next> {
     if (this.#isAnswered || isTerminal(this.#fold.state)) return "over";
     this.#life.check();
@@ -238,43 +243,46 @@ export class Following {
     if (this.#isSending) this.#checkRepeatable(cut);
     else if (hasNoStream.has(cut.reason)) return "poll";
     else if (cut.reason === "INVALID_PARAMS" && this.#after !== undefined && this.#isFresh) {
-      // Another history than the one that we followed, such as that of a backup.
+      // The server has another history than before, for example after a restored backup.
       this.#fold.hasGap = true;
     } else if (cut.reason === "UNAUTHENTICATED" && !this.#hasReauthenticated) {
       this.#hasReauthenticated = true;
       return "again";
     } else if (!isCut(cut)) throw cut;
     await this.#retries.wait(cut);
-    // While it waits for authorization its turn may go on by itself.
+    // A turn that waits for authorization may continue by itself.
     const hasPaused = this.#hasMoved && this.#fold.state === TaskState.INPUT_REQUIRED && !this.#hasQuestion;
-    // Some servers end a stream, or break one off that has nothing to tell, because its task is over.
+    // Some servers end a stream, or drop a silent one, because its task is finished.
     const hasEnded = failure === undefined || (this.#isFresh && !neverArrived(cut));
     const mayBeOver = hasPaused || (hasEnded && !this.#core.canResume);
     return mayBeOver && !this.#isSending ? "look" : "again";
   }
 
-  /** A message is sent again as `send` does it, but for as long as streams are taken up again. @throws the failure where it is not */
+  /**
+   * Checks that a message may be sent again: as in `send`, but for as long as streams are resumed. @throws the failure
+   * otherwise
+   */
   #checkRepeatable(failure: A2AError): void {
     if (neverArrived(failure)) return;
     if (saysNothing(failure)) this.#mayHaveArrived = true;
     if (!isPassing(failure) || !this.#isKeyKept || this.#core.isRepeating === false) throw failure;
   }
 
-  /** The failure, with what is not known of the message: whichever attempt it is of, an earlier one may have arrived. */
+  /** Adds to an error that the message may have arrived, if any attempt may have delivered it. */
   #told(failure: unknown): unknown {
     if (!this.#isSending || !(failure instanceof A2AError)) return failure;
-    // The caller's own deadline ends an attempt that may have arrived.
+    // The caller's own timeout may end an attempt that arrived.
     const isLate = failure.reason === "DEADLINE_EXCEEDED" && this.#hasSent;
     if (!this.#mayHaveArrived && !isLate) return failure;
     return unknownArrival(failure, { key: this.#key, isRepeatable: this.#isKeyKept });
   }
 
-  /** True if the agent declares that it takes messages with the same key once. A key by itself, which any send may have, promises nothing. */
+  /** True if the agent declares that it processes messages with the same key once. The key alone guarantees nothing. */
   get #isKeyKept(): boolean {
     return this.#core.idempotent && this.#key !== undefined;
   }
 
-  /** A cut while the task waits for its client: was that the end of the turn? */
+  /** Reads the task after a connection was lost while it waits for its client, to see whether the turn ended. */
   async *#look(): AsyncGenerator<Update, Next, undefined> {
     const task = await this.#read();
     const generation = this.#core.canResume ? generationIn(task.metadata) : undefined;
@@ -283,12 +291,12 @@ export class Following {
       const update = this.#fold.takeTask(task);
       if (update !== undefined) yield update;
     } else if (generation !== this.#fold.generation) return "again";
-    // Authorization may come by another way, and its turn goes on then: only the stream's own end is one.
+    // Authorization may arrive by another channel and continue the turn: only the end of the stream counts.
     if (this.#fold.state === TaskState.AUTH_REQUIRED) return "again";
     return this.#isOver ? "over" : "again";
   }
 
-  /** Where there is no stream: looks at the task, with waits between, until it is over or waits for its client. */
+  /** Polls the task until it is finished or waits for its client, if streaming is not available. */
   async *#poll(): AsyncGenerator<Update, void, undefined> {
     const { firstMs, maxMs, maxElapsedMs } = this.#core.backoff;
     const since = performance.now();
@@ -300,14 +308,17 @@ export class Following {
         wait = firstMs;
       }
       if (this.#isOver) return;
-      // The question counts as asked again.
+      // The task is taken to have asked the same question again.
       if (this.#hasQuestion && performance.now() - since > maxElapsedMs) return;
       await this.#life.pause(wait);
       this.#life.check();
     }
   }
 
-  /** The task as it was stored in the end, where what was followed may differ from it. That it is over has been told, so no error counts. */
+  /**
+   * Reads the finally stored task if the folded one may differ. Errors are ignored, since its end was already
+   * delivered.
+   */
   async *#lastLook(): AsyncGenerator<Update, void, undefined> {
     for (let look = 0; look < LAST_LOOKS; look++) {
       const task = await this.#readOnce().catch(() => undefined);
@@ -322,7 +333,7 @@ export class Following {
     }
   }
 
-  /** Reads the task, as often as that takes. */
+  /** Reads the task, with retries. */
   async #read(): Promise<Task> {
     for (;;) {
       try {
@@ -341,7 +352,7 @@ export class Following {
     return this.#core.rpc.getTask({ id: this.#taskId }, options);
   }
 
-  /** The answer to a message, where there is no stream of it. */
+  /** Sends the message without a stream. */
   async #sent(request: SendMessageRequest): Promise<Update> {
     const options = { ...this.#options, headers: this.#headers() };
     return this.#answered(await sendOnce(this.#core, request, options, this.#life, this.#key));
@@ -360,12 +371,15 @@ export class Following {
   }
 }
 
-/** The question that a message answers; undefined where the client has not seen it. */
+/** Returns the question that a message answers; undefined if the client has not seen it. */
 export function questionBefore({ asked }: ClientCore, { message }: SendMessageRequest): string | undefined {
   return message === undefined || message.taskId === "" ? undefined : asked.of(message.taskId);
 }
 
-/** Whether a task that was read behind a change of it has that already, as far as can be seen: a status is of the moment. */
+/**
+ * True if a task that was read includes a change, as far as can be seen. A status is only momentary, so it counts as
+ * included.
+ */
 function holds({ artifacts }: Task, { payload }: StreamResponse): boolean {
   if (payload.case !== "artifactUpdate") return true;
   const { artifact, append } = payload.value;

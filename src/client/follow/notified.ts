@@ -6,35 +6,35 @@ import type { ClientCore } from "../calls/core.js";
 import { ClientFold } from "./fold.js";
 import type { Update } from "./update.js";
 
-/** The parts of a notification that the client needs, as `PushEvent` of `parley-a2a/push-receiver` has them. */
+/** The parts of a notification that the client needs, as in `PushEvent` of `parley-a2a/push-receiver`. */
 export interface Notification {
   readonly response: StreamResponse;
   readonly taskId: string;
-  /** Number of the change that it tells of, undefined where the sender has none. */
+  /** Generation of the change; undefined if the sender has none. */
   readonly generation: number | undefined;
 }
 
-/** Turns notifications of a webhook into updates like those of a stream. */
+/** Converts a webhook's notifications to updates like those of a stream. */
 export interface NotifiedTasks {
   /**
-   * Takes a notification, those of one task one after the other. Where some are missing before it, because another process had them or
-   * the task was forgotten here, the task is read.
+   * Applies a notification; those of one task are applied in order. If earlier ones are missing, because another
+   * process received them or the task was evicted, the task is read.
    *
-   * @returns undefined for what is known already, and for what says nothing
-   * @throws A2AError where the task cannot be read: let the sender try again
+   * @returns undefined for a notification already known, or without content
+   * @throws A2AError if the task cannot be read: let the sender retry
    */
   take(notification: Notification): Promise<Update | undefined>;
 }
 
 interface Followed {
-  /** Undefined when the task is over: nothing is new after that. */
+  /** Undefined after the end of the task, when nothing new can follow. */
   fold: ClientFold | undefined;
-  /** Something was folded, so that an event has something to stand on. */
+  /** True after a task was folded that events can be applied to. */
   hasBegun: boolean;
   last: Promise<unknown>;
 }
 
-/** @param most tasks that are kept; the oldest is forgotten for one more, and read when it is heard of again */
+/** @param most maximum number of tasks; the oldest is evicted, and read again when needed */
 export function notifiedTasks(core: ClientCore, most: number): NotifiedTasks {
   const tasks = new Map<string, Followed>();
   return {
@@ -76,7 +76,7 @@ async function take(
   }
   const update = fold.take(response);
   followed.hasBegun ||= response.payload.case === "task";
-  // It stands beside the event, not in it.
+  // The notification carries the generation beside the event, not in it.
   if (generation !== undefined) fold.generation = generation;
   if (isTerminal(fold.state)) followed.fold = undefined;
   return update === undefined ? undefined : { ...update, generation: fold.generation };

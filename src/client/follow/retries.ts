@@ -4,10 +4,10 @@ import type { Backoff } from "../calls/core.js";
 import type { Lifetime } from "../calls/lifetime.js";
 import { isPassing } from "../calls/retry.js";
 
-/** A server that is there and fails gets so many attempts without progress. */
+/** Maximum number of attempts without progress at a reachable server that fails. */
 const FAULTS = 5;
 
-/** When a call whose connection was cut is tried again: at random, up to a time that doubles, from the last progress on. */
+/** Schedules reconnects of a call: random backoff up to a time that doubles, counted from the last progress. */
 export class Retries {
   readonly #backoff: Backoff;
   readonly #life: Lifetime;
@@ -20,19 +20,19 @@ export class Retries {
     this.#life = life;
   }
 
-  /** Something new came: failures are counted from here. */
+  /** Resets the failures after progress. */
   reset(): void {
     this.#failures = 0;
   }
 
-  /** There is a connection: if it lasts, failures are counted from its end. */
+  /** Notes a connection: if it lasts, failures are counted from its end. */
   connected(): void {
     this.#connectedAt = performance.now();
   }
 
   /**
-   * Waits for the next attempt; the server's own wish counts where it is longer.
-   * @throws the failure, when the attempts have taken as long as they may, or the server asks for more time than it gets
+   * Waits for the next attempt, at least as long as the server requests.
+   * @throws the failure, if the total time is exhausted or the server requests too long a delay
    */
   async wait(failure: A2AError): Promise<void> {
     const { firstMs, maxMs, maxElapsedMs, maxRetryAfterMs } = this.#backoff;
@@ -52,7 +52,10 @@ export class Retries {
   }
 }
 
-/** One connection of a call that may have several: ends when the call does, when it stalls, or when nobody wants it any more. */
+/**
+ * One connection of a call that may have several. It ends with the call, when it stalls, or when it is no longer
+ * needed.
+ */
 export class Attempt {
   readonly #controller: AbortController = new AbortController();
   readonly #life: Lifetime;
@@ -62,11 +65,11 @@ export class Attempt {
   readonly #stop = (): void => this.#controller.abort();
   readonly #stall = (): void => {
     this.#isStalled = true;
-    // Connections that hear of a deadline look whether they are alive.
+    // DEADLINE_EXCEEDED makes the connection check that it is alive.
     this.#controller.abort(new A2AError("DEADLINE_EXCEEDED", "Nothing came on the connection for too long."));
   };
 
-  /** @param stallMs counts as cut when nothing comes for so long while something is waited for; undefined for never */
+  /** @param stallMs time without an event, while one is awaited, after which it counts as lost; undefined for never */
   constructor(life: Lifetime, stallMs: number | undefined) {
     this.#life = life;
     this.#stallMs = stallMs;
@@ -78,12 +81,12 @@ export class Attempt {
     return this.#controller.signal;
   }
 
-  /** It ended because nothing came. */
+  /** True if it ended because nothing arrived. */
   get isStalled(): boolean {
     return this.#isStalled;
   }
 
-  /** The next of a stream that was opened with this attempt's signal. */
+  /** Returns the next result of a stream that was opened with this attempt's signal. */
   async next<T>(iterator: AsyncIterator<T>, mostMs: number | undefined = this.#stallMs): Promise<IteratorResult<T>> {
     if (mostMs === undefined) return iterator.next();
     this.#timer = setTimeout(this.#stall, mostMs);
@@ -94,7 +97,7 @@ export class Attempt {
     }
   }
 
-  /** Closes the connection's stream, whatever is on its way. */
+  /** Closes the connection's stream, whatever is in flight. */
   end(): void {
     this.#life.signal.removeEventListener("abort", this.#stop);
     this.#controller.abort(over);

@@ -22,7 +22,7 @@ import { messageText, taskText, type Update } from "./update.js";
 export interface Answer {
   readonly task: Task | undefined;
   readonly message: Message | undefined;
-  /** What it says: of a message its text, of a task that of its artifacts, or else of its status. */
+  /** Text of the message, or of the task's artifacts, or else of its status. */
   readonly text: string;
   /** State of the task: terminal, or waiting for its client, unless the send did not wait. */
   readonly state: TaskState | undefined;
@@ -31,8 +31,8 @@ export interface Answer {
 }
 
 /**
- * Sends a message and waits for the answer (specification 3.1.1). The task of a server that answers before its end, though it was not
- * asked to, is followed.
+ * Sends a message and waits for the answer (specification 3.1.1). If a server answers before the task ends, although
+ * that was not requested, the task is followed.
  * @throws A2AError
  */
 export async function send(
@@ -44,7 +44,7 @@ export async function send(
   checkCall(options, sendRules);
   const request = requestOf(messageOf(input, place), options, options.returnImmediately === true);
   const startedAt = performance.now();
-  // A call that its caller can end.
+  // Set if the caller can end the call.
   const life = options.signal === undefined && options.timeoutMs === undefined ? undefined : new Lifetime(options);
   try {
     const question = questionBefore(core, request);
@@ -63,12 +63,12 @@ function isUnderWay({ payload }: SendMessageResponse): boolean {
   return state === TaskState.SUBMITTED || state === TaskState.WORKING;
 }
 
-/** The server shows the question that the message answers: it has not begun the turn. */
+/** True if the server returned the question that the message answers: the turn has not started. */
 function isQuestion({ payload }: SendMessageResponse, question: string | undefined): boolean {
   return question !== undefined && payload.case === "task" && questionOf(payload.value.status) === question;
 }
 
-/** Remembers the question that an answer asks. */
+/** Records the question in an answer. */
 function noted({ asked }: ClientCore, answer: SendMessageResponse): SendMessageResponse {
   if (answer.payload.case === "task") asked.note(answer.payload.value);
   return answer;
@@ -79,7 +79,7 @@ interface Answered {
   readonly answer: SendMessageResponse;
 }
 
-/** The answer with the task as it is when it is over or waits for its client. */
+/** Follows the task of an answer until it is finished or waits for its client. */
 async function ended(core: ClientCore, answered: Answered, options: SendOptions): Promise<SendMessageResponse> {
   const { answer } = answered;
   let task = answer.payload.value as Task;
@@ -87,7 +87,7 @@ async function ended(core: ClientCore, answered: Answered, options: SendOptions)
     for await (const update of new Following(core, options, answered).updates()) task = update.task ?? task;
   } catch (error) {
     const { reason, message, metadata, headers, retryAfterMs } = clientError(error);
-    // Of an agent with neither subscriptions nor reads, the answer is all that can be known.
+    // An agent without subscriptions and reads offers nothing beyond this answer.
     if (unfollowable.has(reason)) return answer;
     throw new A2AError(reason, message, {
       metadata: { ...metadata, taskId: task.id },
@@ -120,15 +120,16 @@ function answerOf({ payload }: SendMessageResponse): Answer {
   }
 }
 
-/** Where a message belongs, and what its sender knows of its task already: that is no news. */
+/** Context and task of a message, and the task as its sender already knows it. */
 interface StreamPlace extends MessagePlace {
   readonly known?: Task | undefined;
 }
 
 /**
- * Sends a message and follows what becomes of it, until the task is over or waits for its client (specification 3.1.2). A stream that
- * is cut is gone on with. Leaving the loop ends the call; the task goes on.
- * @throws A2AError; UNAVAILABLE with `arrival: "unknown"` in its metadata where the message may have arrived and may not be sent again
+ * Sends a message and follows the task until it is finished or waits for its client (specification 3.1.2). A lost
+ * connection is resumed. Leaving the loop ends the call; the task continues.
+ * @throws A2AError; UNAVAILABLE with `arrival: "unknown"` in its metadata if the message may have arrived and must not
+ * be sent again
  */
 export function stream(
   core: ClientCore,
@@ -138,14 +139,14 @@ export function stream(
 ): AsyncGenerator<Update, void, undefined> {
   checkCall(options, streamRules);
   const message = messageOf(input, place);
-  // Without a stream the task is looked at again and again; one that is there already would be seen as it was before.
+  // Without streaming the task is polled. An existing task would first be seen in its earlier state, so its send waits.
   const request = requestOf(message, options, !core.canStream && message.taskId === "");
   return new Following(core, options, { request, known }).updates();
 }
 
 /**
- * Follows a task that is there, from its present state on, until it is over or a turn of it ends (specification 3.1.6). A task that is
- * over already is one update.
+ * Follows an existing task from its current state until it is finished or a turn ends (specification 3.1.6). A finished
+ * task is one update.
  * @throws A2AError
  */
 export function follow(

@@ -12,35 +12,38 @@ import { isInterrupted } from "../../task/state.js";
 /** One step of a stream: the event, and the task after it. */
 export interface Update {
   /**
-   * `task`: the first sight of the task; `status` and `artifact`: an event; `message`: the direct answer of an agent that made no
-   * task; `snapshot`: the connection was cut, the server cannot say what was missed, and the task was read anew.
+   * `task`: the task when it is first seen; `status` and `artifact`: an event; `message`: the direct reply of an agent
+   * without a task; `snapshot`: the task read again after a lost connection whose events the server cannot resend.
    */
   readonly kind: "task" | "status" | "artifact" | "message" | "snapshot";
-  /** The folded task, history and artifacts included. It goes on changing with the next update: copy what is kept. Undefined with `message`. */
+  /**
+   * The folded task, with history and artifacts. The next update modifies it: copy what you keep. Undefined with
+   * `message`.
+   */
   readonly task: Task | undefined;
-  /** With `message`, and with a status that has one. */
+  /** Set with `message`, and with a status that has one. */
   readonly message: Message | undefined;
-  /** With `artifact`: the artifact as it stands. */
+  /** Set with `artifact`: the whole artifact so far. */
   readonly artifact: Artifact | undefined;
-  /** The text that this update adds to artifacts or says in a message; empty when none. */
+  /** Text that this update adds to artifacts or says in a message; may be empty. */
   readonly text: string;
-  /** What was received. Undefined with a `snapshot` that was put together. */
+  /** The received event. Undefined with a `snapshot` that was read. */
   readonly event: StreamResponse | undefined;
-  /** The task's generation behind this update, where the server tells it (docs/extensions/resume.md). */
+  /** The task's generation after this update, if the server sends it (docs/extensions/resume.md). */
   readonly generation: number | undefined;
 }
 
-/** The text of a message: its text parts, joined by line feeds. */
+/** Returns the text of a message: its text parts, joined by line feeds. */
 export function messageText(message: Message): string {
   return joined(message.parts, "\n");
 }
 
-/** The text of an artifact or of a piece of one: its text parts as they were streamed, with nothing between them. */
+/** Returns the text of an artifact or chunk: its text parts as they were streamed, without separators. */
 export function artifactText(artifact: Artifact): string {
   return joined(artifact.parts, "");
 }
 
-/** What a task has to say: its artifacts, separated by line feeds; where they have no text, the message of its status. */
+/** Returns the text of a task: its artifacts, separated by line feeds; without any, the message of its status. */
 export function taskText(task: Task): string {
   const texts = task.artifacts.map(artifactText).filter((text) => text !== "");
   if (texts.length > 0) return texts.join("\n");
@@ -57,8 +60,8 @@ function joined(parts: readonly Part[], separator: string): string {
 }
 
 /**
- * The updates of a task whose answer a page shows further, until the answer is over: also where the task waited for its client
- * already. `follow` would wait for the next answer, which the client cannot ask for meanwhile.
+ * Yields the updates of a resumed answer until it is complete, including that of a task that already waited for its
+ * client. `follow` would wait for the next answer, which the client cannot request meanwhile.
  */
 export async function* answerOf(updates: AsyncIterable<Update>): AsyncGenerator<Update, void, undefined> {
   let isFirst = true;
@@ -70,7 +73,10 @@ export async function* answerOf(updates: AsyncIterable<Update>): AsyncGenerator<
   }
 }
 
-/** Whether a task waits for a message of its client. One that came behind its question is answered by events to come. */
+/**
+ * True if a task waits for a message of its client. A message already sent after the question will be answered by later
+ * events.
+ */
 export function waits({ status, history }: Task): boolean {
   if (status === undefined || !isInterrupted(status.state)) return false;
   const asked = history.findIndex(({ messageId }) => messageId === status.message?.messageId);
@@ -78,8 +84,8 @@ export function waits({ status, history }: Task): boolean {
 }
 
 /**
- * Whether two messages of one type of the contract say the same, as `equals` of protobuf-es has it: messages of proto3 are plain objects,
- * which can be compared as they are. What nobody knows of them (`$unknown`) does not count, nor does the order of members.
+ * Compares two messages of one type, like `equals` of protobuf-es. Messages of proto3 are plain objects, which are
+ * compared directly. Unknown fields (`$unknown`) and the order of members are ignored.
  */
 export function isSameMessage<M extends AnyMessage>(one: M, other: M): boolean {
   return isSame(one, other);
@@ -98,7 +104,7 @@ function isSame(one: unknown, other: unknown): boolean {
 
 type List = Uint8Array | readonly unknown[];
 
-/** Of anything that has a length other than lists and bytes there is nothing in a message. */
+/** Messages contain nothing with a length besides lists and bytes. */
 function isList(value: object): value is List {
   return Array.isArray(value) || value instanceof Uint8Array;
 }
