@@ -25,8 +25,8 @@ type StoredRow = [
 type Nullable = string | number | null;
 
 /**
- * Appends inside a transaction. Every check comes before the first change, so a refused append has changed nothing
- * and the other writes of the same commit go on.
+ * Appends inside a transaction. Every check precedes the first change, so a rejected append leaves the other writes of
+ * the commit intact.
  */
 export class Appender {
   readonly #counters: Counters;
@@ -91,7 +91,7 @@ export class Appender {
     return pushed ? { lease: there, pushed } : { lease: there };
   }
 
-  /** A large one lies elsewhere, so that a search for another row does not read it. */
+  /** A large value is stored in another table, so that a search for another row does not read it. */
   #addSegment(taskId: string, last: number, { count, bytes }: Segment): void {
     if (bytes.length <= MAX_INLINE_BYTES) this.#segment.run(taskId, last, count, bytes, null);
     else this.#segment.run(taskId, last, count, NO_BYTES, this.#blob.run(bytes).lastInsertRowid);
@@ -107,7 +107,7 @@ export class Appender {
     const { taskId, tenant, owner, state, position, generation } = head;
     const leaseAfter = finishes ? null : (there ?? lease ?? null);
     if (row !== undefined && leaseAfter === there && isSameButForPosition(head, row)) {
-      // Nothing that an index holds has changed, which is the common case of a stream of artifact chunks.
+      // No indexed column has changed, which is the common case of a stream of artifact chunks.
       this.#advance.run(position, generation, taskId);
       return;
     }

@@ -10,15 +10,15 @@ import { Retention } from "./retention.js";
 import { Snapshots } from "./snapshots.js";
 import type { OtherWrite, Write, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
-/** What became of a write: the method's result, or the error that it alone has. */
+/** Outcome of a write: the method's result, or its error. */
 export type Outcome = { readonly result: unknown } | { readonly error: StoreError };
 
 type Handlers = { [M in WriteMethod]: (request: WriteRequest<M>) => WriteResult<M> };
 
 /**
- * Group commit: many writes, one transaction. A refusal is found before its write changes anything and concerns
- * that write alone. When SQLite itself fails over one of them (a value that it cannot store, a full disk) the
- * transaction is rolled back and each write is tried on its own, so that only the culprit fails.
+ * Group commit: many writes, one transaction. A rejection precedes any change and concerns its write alone. When SQLite
+ * itself fails on a write (an unsupported value, a full disk), the transaction is rolled back and each write is retried
+ * in its own transaction, so that only the culprit fails.
  */
 export class Committer {
   readonly #db: Database;
@@ -34,14 +34,14 @@ export class Committer {
   #foreign: number | undefined;
 
   /**
-   * @param gone holders of leases whose processes are gone; undefined where that is not known
-   * @param schema version that the file has to have; undefined where no other process can change it
+   * @param gone lease holders whose processes are gone; undefined if unknown
+   * @param schema version that the file must have; undefined if no other process can change it
    */
   constructor(db: Database, gone: readonly string[] | undefined, schema?: number) {
     this.#db = db;
     this.#schema = schema;
     this.#version = db.values<[], number>("PRAGMA user_version");
-    // The write lock from the start: what is checked is still true when it is written, whatever other processes do.
+    // Takes the write lock at the start, so that checks stay true until the write, despite other processes.
     this.#begin = db.command("BEGIN IMMEDIATE");
     this.#commit = db.command("COMMIT");
     this.#rollback = db.command("ROLLBACK");
@@ -70,12 +70,12 @@ export class Committer {
     };
   }
 
-  /** Version that another program has brought the file to, once that was seen: nothing is written any more. */
+  /** Schema version to which another program brought the file, once detected: all writes stop. */
   get foreign(): number | undefined {
     return this.#foreign;
   }
 
-  /** Does the writes in their order and returns when what was done is durable. */
+  /** Performs the writes in order and returns after they are durable. */
   commit(writes: readonly Write[]): Outcome[] {
     try {
       this.#begin.run();
@@ -99,7 +99,7 @@ export class Committer {
     }
   }
 
-  /** Bytes that the file gave back since this was asked; it is smaller after the next checkpoint. */
+  /** Bytes returned to the file system since the last call; the file shrinks at the next checkpoint. */
   takeGivenBack(): number {
     return this.#retention.takeGivenBack();
   }
@@ -115,7 +115,7 @@ export class Committer {
     }
   }
 
-  /** Under the write lock, so that it stays true until the commit. Two microseconds. */
+  /** Runs under the write lock, so that the version holds until the commit. Takes two microseconds. */
   #checkVersion(schema: number): void {
     const version = this.#version.get();
     if (version === schema) return;
@@ -129,7 +129,7 @@ export class Committer {
   }
 }
 
-/** A refusal is an answer and leaves the transaction as it was; everything else may have stopped half-way. */
+/** A rejection leaves the transaction unchanged; any other error may have stopped half-way. */
 function isTrouble(error: StoreError): boolean {
   return error.kind === "failed" || error.kind === "unavailable" || error.kind === "damaged";
 }

@@ -2,7 +2,7 @@ import { sqliteDriver } from "./driver/choose.js";
 import type { Database, DriverName } from "./driver/driver.js";
 import type { FileIdentity } from "./file-identity.js";
 
-// What the writer's thread loads: nothing of the protocol, whose code would be in memory twice.
+// The writer thread loads this file. It imports no protocol code, which would be in memory twice.
 
 /** Marks a file as ours in the header of SQLite (`PRAGMA application_id`): "PARL". */
 export const APPLICATION_ID: number = 0x5041524c;
@@ -13,60 +13,61 @@ export const INCREMENTAL = 2;
 /** SQLite's own default, in bytes. */
 export const PAGE_BYTES = 4_096;
 
-/** How long a write waits for another process that writes, in milliseconds. */
+/** Time that a write waits for the write lock of another process, in milliseconds. */
 export const WRITE_TIMEOUT_MS = 10_000;
 
-/** How long a read waits, in milliseconds. It hardly ever does: readers do not wait for writers in WAL mode. */
+/** Time that a read waits for a lock, in milliseconds. Rarely needed: in WAL mode readers do not wait for writers. */
 export const READ_TIMEOUT_MS = 1_000;
 
-/** Pages in the log before the writer moves them into the file, 16 MiB: the next commit waits some 10 ms for it. */
+/** Log pages before a checkpoint, 16 MiB: the next commit waits about 10 ms for it. */
 export const CHECKPOINT_PAGES: number = 4_000;
 
 /**
- * Bytes of bulk writes in the log before the writer moves them into the file, with the small ones among them: a write that
- * comes meanwhile waits for it, so it is done in small steps. Each page of a bulk write is moved once, however often.
+ * Bytes of bulk writes in the log before a checkpoint. Small, because writes that arrive meanwhile wait for it. The
+ * number of checkpoints does not matter: each page of a bulk write is moved once.
  */
 export const BULK_CHECKPOINT_BYTES: number = 2 * 1024 * 1024;
 
-/** The log file is cut to this size, in bytes, after a reader that took long has let it grow. */
+/** SQLite truncates the log file to this size, in bytes, after a long read let it grow. */
 const JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Cache of the writer, in KiB: pages that commits touch stay in memory. Ids ascend, so those are the last of each index. */
+/** Cache of the writer, in KiB, for pages that commits touch. Ids ascend, so those are the last pages of each index. */
 const WRITER_CACHE_KIB = 8 * 1024;
 
 /**
- * Cache of the reader, in KiB: the upper pages of the indexes, and the tasks of the moment. All others are in the system's own cache, from
- * where a page costs a microsecond: with 16 MB for 100,000 tasks, reads and lists took no less CPU.
+ * Cache of the reader, in KiB, for the upper pages of the indexes and the active tasks. The system caches the rest,
+ * from where a page costs a microsecond: with 16 MB for 100,000 tasks, reads and lists took no less CPU.
  */
 const READER_CACHE_KIB = 4 * 1024;
 
-/** What a crash of the machine may take: nothing with FULL, the last moments with NORMAL. */
+/** Writes that a crash of the machine may lose: none with FULL, the most recent with NORMAL. */
 export type Synchronous = "FULL" | "NORMAL";
 
-/** The connection that reads, never in the way of the writer. */
+/** Opens the connection that reads, which never blocks the writer. */
 export function openReader(path: string): Database {
   const db = sqliteDriver().open(path, { readonly: true, timeoutMs: READ_TIMEOUT_MS });
   db.pragma(`cache_size = -${READER_CACHE_KIB}`);
-  // The first read makes the log file, which shows other stores of this process that the file is in use (see `inspect`).
+  // The first read creates the log file, which shows other stores of this process that the file is in use (see
+  // `inspect`).
   db.pragma("user_version");
   return db;
 }
 
-/** What the writer's thread is given when it starts. */
+/** Start parameters of the writer thread. */
 export interface WriterData {
   readonly path: string;
   readonly synchronous: Synchronous;
-  /** Where SQLite comes from in this process. */
+  /** The SQLite driver of this process. */
   readonly driver: DriverName;
-  /** The files that the rest of the store has open, to be the same ones. */
+  /** Identity of the files that the rest of the store has open. */
   readonly files: FileIdentity;
-  /** Holders of leases whose processes are gone; undefined when other processes may have the file: it is not known then. */
+  /** Lease holders whose processes are gone; undefined (unknown) if other processes may have the file. */
   readonly gone: readonly string[] | undefined;
-  /** Version of the schema that the file has to have at every commit; undefined where no other process can change it. */
+  /** Schema version that the file must have at every commit; undefined if no other process can change it. */
   readonly schema: number | undefined;
 }
 
-/** What is wrong with a file that another program changed while it was open here. */
+/** The error text for a file that another program migrated while it was open here. */
 export function outgrown(path: string, version: number, known: number): string {
   return (
     `The file ${path} cannot be written any more: its schema became version ${version}, and this program knows ` +
@@ -74,27 +75,27 @@ export function outgrown(path: string, version: number, known: number): string {
   );
 }
 
-/** Moves what is in the log into the file, as far as no reader needs it. What goes wrong the next commit will meet. */
+/** Moves the log into the file, as far as its readers permit. The next commit reports a failure. */
 export function checkpoint(db: Database): void {
   try {
     db.pragma("wal_checkpoint(PASSIVE)");
   } catch {
-    // As with the checkpoints that SQLite makes by itself: the log has everything.
+    // The log still has everything, as after a failed automatic checkpoint.
   }
 }
 
-/** The connection that writes. */
+/** Opens the connection that writes. */
 export function openWriter({ path, synchronous }: Pick<WriterData, "path" | "synchronous">): Database {
   const db = sqliteDriver().open(path, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });
   db.pragma(`synchronous = ${synchronous}`);
-  // Not within a commit, but after it, when the files were looked at.
+  // Checkpoints run after a commit, once the files were checked, and not within it.
   db.pragma("wal_autocheckpoint = 0");
   db.pragma(`journal_size_limit = ${JOURNAL_LIMIT_BYTES}`);
   db.pragma(`cache_size = -${WRITER_CACHE_KIB}`);
   return db;
 }
 
-/** Runs `work` in a transaction that has the write lock from its start, or takes back what it did. */
+/** Runs `work` in a transaction that takes the write lock at its start, and rolls back on an error. */
 export function immediate<T>(db: Database, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {

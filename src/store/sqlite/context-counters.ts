@@ -1,6 +1,6 @@
 import type { Command, Database, Query } from "./driver/driver.js";
 
-/** Tasks of a context that are counted along its index. A context that has more is counted in rows of its own. */
+/** Contexts up to this size are counted along the index. Larger ones have counter rows. */
 const UNCOUNTED_TASKS = 64;
 
 /** A context of an owner. */
@@ -16,8 +16,8 @@ interface Change {
 }
 
 /**
- * Keeps how many tasks each large context has in each state (`context_counter`), so that the total of a list costs no walk
- * over them. Most contexts have one task: those have no rows, which would be one more insertion for each of their tasks.
+ * Counts the tasks of each large context by state (`context_counter`), so that the total of a list scans no tasks. Most
+ * contexts have one task and get no rows, which would cost one more insertion per task.
  */
 export class ContextCounters {
   #changes = new Map<string, Change>();
@@ -44,7 +44,7 @@ export class ContextCounters {
     this.#sweep = db.command(`DELETE FROM context_counter WHERE ${place} AND tasks = 0`);
   }
 
-  /** Adds `tasks` (which may be negative) to a state of a context. */
+  /** Adds `tasks` (possibly negative) to a state of a context. */
   add({ tenant, owner, contextId }: ContextKey, state: number, tasks: number): void {
     const key = `${tenant.length}:${tenant}${owner.length}:${owner}${contextId}`;
     const change = this.#changes.get(key) ?? { key: [tenant, owner, contextId], states: new Map<number, number>() };
@@ -52,11 +52,11 @@ export class ContextCounters {
     change.states.set(state, (change.states.get(state) ?? 0) + tasks);
   }
 
-  /** Writes what was collected; belongs into the transaction that changed the tasks, after them. */
+  /** Writes the collected changes, in the transaction that changed the tasks and after those changes. */
   flush(): void {
     for (const { key, states } of this.#changes.values()) {
       if (this.#isCounted.get(...key) !== undefined) this.#save(key, states);
-      // The tasks of this transaction are among those that are counted here.
+      // The count includes the tasks of this transaction.
       else if (sum(states) > 0 && this.#isLarge.get(...key) !== undefined) this.#begin.run(...key);
     }
     this.clear();
@@ -67,7 +67,7 @@ export class ContextCounters {
     this.#sweep.run(...key);
   }
 
-  /** Forgets what was collected, when the transaction is rolled back. */
+  /** Drops the collected changes after a rollback. */
   clear(): void {
     // Not clear(): V8 would let the table of every commit refer to the next one's (see core/maps.ts).
     if (this.#changes.size > 0) this.#changes = new Map();

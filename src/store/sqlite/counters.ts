@@ -2,7 +2,7 @@ import { ContextCounters, type ContextKey } from "./context-counters.js";
 import type { Database } from "./driver/driver.js";
 import { ownerTotalsIn } from "./owner-totals.js";
 
-/** States of tasks that are over, as they are stored. Numbers, as the writer's thread loads nothing of the protocol. */
+/** Terminal states as stored. Numbers, because the writer thread loads no protocol code. */
 const OVER: ReadonlySet<number> = new Set([3, 4, 5, 7]);
 
 interface Change {
@@ -13,8 +13,8 @@ interface Change {
 }
 
 /**
- * Collects how a commit changes the number of tasks in each state of each owner, so that a row of `counter` is
- * written once for a commit and not once for a task.
+ * Collects the changes of a commit to the number of tasks by owner and state, so that each row of `counter` is written
+ * once per commit instead of once per task.
  */
 export class Counters {
   #changes = new Map<string, Change>();
@@ -33,7 +33,7 @@ export class Counters {
     this.#save = ({ tenant, owner, state, tasks }) => upsert.run(tenant, owner, state, tasks);
   }
 
-  /** Adds `tasks` (which may be negative) to a state of an owner, and of the context. */
+  /** Adds `tasks` (possibly negative) to a state of an owner and of the context. */
   add(of: ContextKey, state: number, tasks: number): void {
     this.#contexts.add(of, state, tasks);
     const key = `${of.tenant.length}:${of.tenant}${of.owner}:${state}`;
@@ -42,7 +42,7 @@ export class Counters {
     else change.tasks += tasks;
   }
 
-  /** Writes what was collected; belongs into the transaction that changed the tasks. */
+  /** Writes the collected changes, in the transaction that changed the tasks. */
   flush(): void {
     for (const change of this.#changes.values()) {
       if (change.tasks !== 0) this.#save(change);
@@ -52,7 +52,7 @@ export class Counters {
     this.clear();
   }
 
-  /** What has a tenant counts in the sum over the tenants of its owner as well. */
+  /** Tasks with a tenant also count in the total of their owner across tenants. */
   #flushTotals(): void {
     let totals: Map<string, number> | undefined;
     for (const { tenant, owner, state, tasks } of this.#changes.values()) {
@@ -64,7 +64,7 @@ export class Counters {
     for (const [owner, tasks] of totals) if (tasks !== 0) this.#addToTotal(owner, tasks);
   }
 
-  /** Forgets what was collected, when the transaction is rolled back. */
+  /** Drops the collected changes after a rollback. */
   clear(): void {
     // Not clear(): V8 would let the table of every commit refer to the next one's (see core/maps.ts).
     if (this.#changes.size > 0) this.#changes = new Map();

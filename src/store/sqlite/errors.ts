@@ -2,7 +2,7 @@ import { StoreError, type StoreErrorKind } from "../task-store.js";
 import { codeOf } from "./driver/codes.js";
 
 /**
- * Anything that went wrong in SQLite as the store's error, the real one kept as its cause. Codes:
+ * Converts any error of SQLite to a StoreError, with the original as its cause. Codes:
  * https://www.sqlite.org/rescode.html
  */
 export function toStoreError(thrown: unknown, doing: string): StoreError {
@@ -18,13 +18,13 @@ function kindOf(code: string): StoreErrorKind {
   return isOutage(code) ? "unavailable" : "failed";
 }
 
-/** Whether an error says that the file is not what it should be. */
+/** True for an error of a damaged file. */
 export function isDamage(code: string): boolean {
   return code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB";
 }
 
-/** Whether an error is of the disk, the file system or another process, whatever was to be written. */
+/** True for an error of the disk, the file system or another process, independent of the write. */
 function isOutage(code: string): boolean {
-  // A file that is shorter than it says is no better tomorrow.
+  // A truncated file does not recover by itself.
   return /^SQLITE_(FULL|IOERR(?!_SHORT_READ)|CANTOPEN|READONLY|PERM|BUSY|LOCKED|PROTOCOL)/.test(code);
 }

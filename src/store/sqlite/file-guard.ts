@@ -3,24 +3,26 @@ import { stat } from "node:fs/promises";
 import type { FileIdentity, FileState } from "./file-identity.js";
 import { type LogIndex, type OpenFile, readCounts, readLogIndex, readSalt } from "./log-index.js";
 
-/** A change of a store's files by somebody else while the store had them open. */
+/** A change of a store's files by another program while the store had them open. */
 export interface FileFault {
   readonly reason: string;
   /**
-   * False where the files may come back, as one that was moved does. True where what is in them was changed: then the store must
-   * not write anything more, not even move its log into the file.
+   * False if the files may come back, like a moved file. True if their contents were changed: then the store must write
+   * nothing more, not even move its log into the file.
    */
   readonly lasting: boolean;
-  /** True if the log does not belong to the file that now has its name, or is cut before what the file already has. */
+  /**
+   * True if the log does not belong to the file that now has its name, or was truncated before data that the file
+   * already has.
+   */
   readonly logIsForeign: boolean;
 }
 
 /**
- * Finds out whether a store's files are still its own: that their names lead to them, that the log has all that was
- * written to it, and that nobody but SQLite has written the file. SQLite looks at none of this, and would acknowledge
- * what is lost.
+ * Checks that a store's files are still its own: their names lead to them, the log is complete, and only SQLite has
+ * written the file. SQLite checks none of this, and would acknowledge writes that are lost.
  *
- * In WAL mode the file changes only while frames of the log are moved into it, which the index counts, whoever does it.
+ * In WAL mode only checkpoints write the file, and the index counts them for all processes.
  */
 export class FileGuard {
   readonly #files: FileIdentity;
@@ -32,17 +34,20 @@ export class FileGuard {
     this.#last = files.state;
   }
 
-  /** Ends a look that is under way: the descriptors are about to be closed, and other files may get their numbers. */
+  /** Stops a pending check: the descriptors are about to be closed and may be reused for other files. */
   close(): void {
     this.#isClosed = true;
   }
 
-  /** Frames that the log had at the last look. */
+  /** Number of log frames at the last check. */
   get frames(): number {
     return this.#last.index?.frames ?? 0;
   }
 
-  /** State of the log: cut, all in the file (the next commit begins it anew), or neither. Costs 5 microseconds. */
+  /**
+   * State of the log: cut; moved entirely into the file, so that the next commit restarts it; or neither. Takes 5
+   * microseconds.
+   */
   get logState(): "cut" | "moved" | "used" {
     try {
       const index = readLogIndex(this.#files.index);
@@ -50,12 +55,12 @@ export class FileGuard {
       if (fstatSync(this.#files.log).size < index.bytes) return "cut";
       return index.frames === index.moved ? "moved" : "used";
     } catch {
-      // The look after the commit says what is wrong.
+      // The check after the commit reports the fault.
       return "used";
     }
   }
 
-  /** Looks now. It costs some 10 microseconds. */
+  /** Checks synchronously, in about 10 microseconds. */
   checkNow(): FileFault | undefined {
     const found: Stats[] = [];
     let at = this.#files.kept[0] as OpenFile;
@@ -73,7 +78,7 @@ export class FileGuard {
     }
   }
 
-  /** As `checkNow`, at all files and without holding up the thread: a file system may take long to answer. */
+  /** Checks all files without blocking the thread: a file system may respond slowly. */
   async check(): Promise<FileFault | undefined> {
     const found: Stats[] = [];
     let at = this.#files.kept[0] as OpenFile;
@@ -92,7 +97,7 @@ export class FileGuard {
     }
   }
 
-  /** Judges the file and the log as they were found after this look at the index. */
+  /** Compares the file and the log with this reading of the index. */
   #judge(index: LogIndex | undefined, [file, log]: readonly Stats[]): FileFault | undefined {
     if (index === undefined || file === undefined || log === undefined) return undefined;
     const { mtimeMs: modified, size } = file;
@@ -104,7 +109,7 @@ export class FileGuard {
       this.#last = now;
       return undefined;
     }
-    // SQLite wrote meanwhile, perhaps in another process: the next look is as good.
+    // SQLite wrote meanwhile, perhaps in another process: the next check decides.
     const later = readLogIndex(this.#files.index);
     return later !== undefined && later.frames === index.frames && hasMovedAs(later, index) ? fault : undefined;
   }
@@ -119,14 +124,14 @@ export class FileGuard {
 
   #lossIn(index: LogIndex, log: Stats): FileFault | undefined {
     const name = this.#files.kept[1];
-    // What the file has of the log is whole as long as nothing older is put over it.
+    // The frames already moved into the file stay whole unless older ones overwrite them.
     if (log.size < index.bytes) return lasting(name, "cut", index.moved > 0);
     if (index.frames > 0 && readSalt(this.#files.log) !== index.salt) return lasting(name, "overwritten", true);
     return undefined;
   }
 }
 
-/** True if nothing was moved into the file between two looks at the index. */
+/** True if no checkpoint ran between two readings of the index. */
 function hasMovedAs(one: LogIndex, other: LogIndex): boolean {
   return one.salt === other.salt && one.moved === other.moved && one.moving === other.moving;
 }

@@ -9,25 +9,28 @@ import {
   readLogIndex,
 } from "./log-index.js";
 
-/** The files that a store has open. It crosses to the writer's thread. */
+/** The files that a store has open. Sent to the writer thread. */
 export interface FileIdentity {
-  /** Database and log: what is written is kept there. */
+  /** Database and log, which hold the data. */
   readonly kept: readonly OpenFile[];
-  /** Those, and the index of the log, which is memory that processes share. */
+  /** Database, log, and the log's index, which is memory shared between processes. */
   readonly all: readonly OpenFile[];
-  /** Descriptor of the database, to be read. */
+  /** Read descriptor of the database. */
   readonly file: number;
-  /** Descriptor of the log, to be read. */
+  /** Read descriptor of the log. */
   readonly log: number;
-  /** Descriptor of its index, to be read. */
+  /** Read descriptor of its index. */
   readonly index: number;
   /** State of the files when they were opened. */
   readonly state: FileState;
 }
 
-/** Notes which files are there now, and opens what `FileGuard` reads. @throws the system's error when one is not there. */
+/**
+ * Records the identity of the current files, and opens the descriptors that `FileGuard` reads. @throws the system's
+ * error if a file is missing.
+ */
 export function openFiles(path: string): FileIdentity {
-  // SQLite puts the other files beside the file itself, whatever links lead to it.
+  // SQLite resolves links and puts the other files beside the real file.
   const real = realpathSync(path);
   const all = [path, `${real}-wal`, `${real}-shm`].map((name) => {
     const { dev, ino } = statSync(name);
@@ -41,14 +44,14 @@ export function openFiles(path: string): FileIdentity {
   return { kept: [db, wal], all, file, log: openSync(wal.name, "r"), index, state };
 }
 
-/** Ends what `openFiles` began, when no connection of the store has the files any more. */
+/** Closes the descriptors of `openFiles`, after the last connection of the store has closed. */
 export function closeFiles({ file, log, index }: FileIdentity): void {
   closeSync(log);
   closeBeside(file);
   closeBeside(index);
 }
 
-/** The file and its log as they were seen last. */
+/** The file and its log as of the last check. */
 export interface FileState {
   readonly index: LogIndex | undefined;
   /** When the file was written, in milliseconds since the epoch. */

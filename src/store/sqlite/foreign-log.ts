@@ -12,12 +12,13 @@ import { FRAME_HEADER_BYTES, LOG_HEADER_BYTES, type OpenFile } from "./log-index
 const COOKIE_AT = 40;
 
 /**
- * Tells if the log beside a file belongs to another file: a file was restored from a backup, and the log of the one before is
- * still there. SQLite would put it over the restored file.
+ * Tells if the log beside a file belongs to another file. That happens when a file is restored from a backup and the
+ * previous file's log remains: SQLite would apply it to the restored file.
  *
- * The writer begins each log with the first page, in a commit of its own. The file then has its number of schema changes from
- * before that log, or from one of its commits. Copies by SQLite (`VACUUM INTO`, `.backup`) have another number, and every
- * opening of the file changes it. A log that begins otherwise is not judged: another program wrote it, or a migration.
+ * The writer begins each log with the first page, in a separate commit. The file then has the schema change count from
+ * before that log, or from one of its commits. Copies by SQLite (`VACUUM INTO`, `.backup`) have another count, and
+ * every opening of the file changes it. A log with another beginning, written by another program or a migration, is not
+ * judged.
  */
 export function isForeignLog(path: string): boolean {
   const file = openSync(path, "r");
@@ -52,7 +53,8 @@ export function setForeignLogAside(given: string, logger: Logger): void {
   if (!existsSync(given)) return;
   const path = realpathSync(given);
   if (!existsSync(`${path}-wal`) || statSync(path).size === 0) return;
-  // No store has a file without a lock; of one with it a descriptor of ours could take away the locks.
+  // Every store holds the lock file. While a store has the file open, closing a descriptor of ours could drop its
+  // locks.
   const lock = existsSync(`${path}-lock`) ? tryLock(path) : { release: () => {} };
   if (lock === undefined) return;
   try {
@@ -66,7 +68,7 @@ function tryLock(path: string): { release(): void } | undefined {
   try {
     return lockFile(path, false, 0);
   } catch {
-    // The opening of the file reports it.
+    // Opening the file reports it.
     return undefined;
   }
 }
@@ -81,7 +83,7 @@ function setAside(path: string, logger: Logger): void {
   );
 }
 
-/** Removes the log when no connection of the store has it any more; one that is not the file's gets another name. */
+/** Removes the log after the last connection of the store has closed; renames a log that belongs to another file. */
 export function leaveLog({ kept }: FileIdentity, fault: FileFault | undefined, logger: Logger = silentLogger): void {
   const [file, log] = kept as [OpenFile, OpenFile];
   if (fault === undefined) return moveLog(file.name);
@@ -91,18 +93,18 @@ export function leaveLog({ kept }: FileIdentity, fault: FileFault | undefined, l
     const isForeign = fault.logIsForeign || statSync(path).ino !== file.ino;
     if (isOurs && isForeign) setAside(path, logger);
   } catch {
-    // One of them is gone, and may come back with the other.
+    // A missing file may come back together with the other.
   }
 }
 
-/** Lets SQLite move the log into its file and remove it, which the reader cannot, and which the writer may not. */
+/** Lets SQLite move the log into its file and remove it. The reader cannot do that, and the writer must not. */
 function moveLog(path: string): void {
   let db: Database | undefined;
   try {
     db = sqliteDriver().open(path, { mustExist: true, timeoutMs: READ_TIMEOUT_MS });
     db.pragma("user_version");
   } catch {
-    // It stays, and the next one to open the file takes it for what it is.
+    // The log stays; the next program to open the file recovers it.
   } finally {
     db?.close();
   }

@@ -4,15 +4,15 @@ type Beat = WriteRequest<"beat">;
 
 interface Holder {
   readonly request: Beat;
-  /** When its own event loop showed life last. */
+  /** Time of the last heartbeat of its own event loop. */
   own: number;
-  /** When it was last said that it lives. */
+  /** Time of the last stored heartbeat. */
   last: number;
 }
 
 /**
- * Says for the holders of this process that they live, from the writer's thread: an event loop that an agent blocks
- * does not say so itself. It does for `maxStallMs`, so that one that never comes back is given up.
+ * Sends heartbeats for the holders of this process from the writer thread, because an agent may block the event loop.
+ * Stops after `maxStallMs`, so that a process whose loop never recovers is evicted.
  */
 export class Heartbeat {
   readonly #beat: (request: Beat) => void;
@@ -24,12 +24,12 @@ export class Heartbeat {
     this.#beat = beat;
   }
 
-  /** Takes notice of signs of life among the writes that came. */
+  /** Records the heartbeats among incoming writes. */
   note(writes: readonly Write[]): void {
     for (const write of writes) if (write.method === "beat") this.#note(write.request);
   }
 
-  /** Ends it. */
+  /** Stops the timer. */
   stop(): void {
     clearInterval(this.#timer);
   }
@@ -37,7 +37,7 @@ export class Heartbeat {
   #note(request: Beat): void {
     const now = performance.now();
     this.#holders.set(request.holder, { request, own: now, last: now });
-    // Together with what is not said twice below: at most half a lease between two signs.
+    // With the heartbeats skipped below, at most half a lease passes between two.
     const every = Math.max(10, request.leaseMs / 6);
     if (every >= this.#every) return;
     this.#every = every;

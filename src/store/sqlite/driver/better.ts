@@ -4,11 +4,11 @@ import type { Command, Parameter, Query, SqliteValue } from "./driver.js";
 import { type Database, DEFAULT_TIMEOUT_MS, type Driver, driverOf, type OpenOptions } from "./driver.js";
 
 /**
- * SQLite by the package better-sqlite3, which every Node.js can have and which has to be compiled for it.
- * @throws what Node.js says when the package is not there, or is not built for this Node.js.
+ * SQLite from the package better-sqlite3, which runs on every Node.js version but has to be compiled for it.
+ * @throws the error of Node.js if the package is missing, or not built for this version.
  */
 export function loadBetterSqlite(): Driver {
-  // Not imported: a program that has SQLite from Node.js does not need the package.
+  // Required lazily: a program that uses SQLite from Node.js does not need the package.
   const Database = createRequire(import.meta.url)("better-sqlite3") as typeof BetterSqlite;
   const open = (path: string, { readonly = false, mustExist = false, timeoutMs }: OpenOptions = {}): BetterDatabase => {
     const fileMustExist = mustExist || readonly;
@@ -16,11 +16,11 @@ export function loadBetterSqlite(): Driver {
       new Database(path, { readonly, fileMustExist, timeout: timeoutMs ?? DEFAULT_TIMEOUT_MS }),
     );
   };
-  // The compiled part is loaded by the first connection.
+  // The first connection loads the native addon.
   return driverOf("better-sqlite3", open);
 }
 
-/** Its statements are what the seam asks for, so no call goes through anything of ours. */
+/** Its statements match our interface, so calls go to them directly. */
 class BetterDatabase implements Database {
   readonly #db: BetterSqlite.Database;
 

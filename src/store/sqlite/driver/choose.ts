@@ -7,10 +7,10 @@ let asked: DriverName | undefined;
 let loaded: Driver | undefined;
 
 /**
- * Says which driver this thread uses, before its first use: without it, what Node.js has itself, else better-sqlite3.
- * One for the whole process, and so no option of a store: two copies of SQLite in one process that have one file open
- * would drop each other's locks (https://www.sqlite.org/howtocorrupt.html, section 2.2.1).
- * @throws StoreError `failed` when another one is in use.
+ * Chooses the driver of this thread, before its first use. Default: Node's own SQLite, else better-sqlite3. The choice
+ * is per process and not per store: two copies of SQLite in one process with the same file open would drop each other's
+ * locks (https://www.sqlite.org/howtocorrupt.html, section 2.2.1).
+ * @throws StoreError `failed` if another driver is in use.
  */
 export function useDriver(name: DriverName): void {
   if (loaded !== undefined && loaded.name !== name) {
@@ -22,7 +22,7 @@ export function useDriver(name: DriverName): void {
   asked = name;
 }
 
-/** @throws StoreError `failed` that says what to do where there is no SQLite. */
+/** @throws StoreError `failed` with the remedy if SQLite is not available. */
 export function sqliteDriver(): Driver {
   loaded ??= load();
   return loaded;
@@ -41,7 +41,7 @@ function load(): Driver {
   }
 }
 
-/** One line with the command that helps. */
+/** An error with the command that fixes it. */
 export function noSqlite(cause: unknown, node: string = process.versions.node): StoreError {
   const isThere = !(cause instanceof Error && "code" in cause && cause.code === "MODULE_NOT_FOUND");
   const message = isThere

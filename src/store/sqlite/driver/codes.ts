@@ -9,7 +9,7 @@ const PRIMARY = (
   "SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB"
 ).split(" ");
 
-/** What an extended code says besides: its number divided by 256, from 1 on. */
+/** The suffix of an extended code, by its number divided by 256, from 1. */
 const EXTENDED: Readonly<Record<string, readonly string[]>> = {
   ERROR: "MISSING_COLLSEQ RETRY SNAPSHOT".split(" "),
   BUSY: "RECOVERY SNAPSHOT TIMEOUT".split(" "),
@@ -27,7 +27,7 @@ const EXTENDED: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** SQLite's name of an error of any driver, as in `SQLITE_IOERR_FSYNC`, or another error's code, or empty. */
+/** SQLite's name of a driver error, such as `SQLITE_IOERR_FSYNC`; the code of another error; or empty. */
 export function codeOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return "";
   if ("errcode" in thrown && typeof thrown.errcode === "number") return nameOf(thrown.errcode);

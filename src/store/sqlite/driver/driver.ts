@@ -1,69 +1,69 @@
 /**
- * What the store needs of SQLite, so that it may come with Node.js (`node.ts`) or from better-sqlite3 (`better.ts`).
- * One of them serves a whole process, see `choose.ts`.
+ * The part of SQLite that the store uses, provided by Node.js (`node.ts`) or better-sqlite3 (`better.ts`). A process
+ * uses one of them, see `choose.ts`.
  *
- * Errors are the driver's own; `codeOf` gives SQLite's name of any of them.
+ * Errors are the driver's own; `codeOf` maps them to SQLite's names.
  */
 
-/** How a driver is called: by what it comes from. */
+/** Name of a driver. */
 export type DriverName = "node:sqlite" | "better-sqlite3";
 
-/** A value as SQLite keeps it. Blobs are read as a `Uint8Array` (it may be a `Buffer`) of its own. */
+/** A stored value. Blobs are read as a `Uint8Array` (possibly a `Buffer`) with its own memory. */
 export type SqliteValue = string | number | null | Uint8Array;
 
-/** What a statement may be given. A number is stored as an integer where its column asks for one and it is one. */
+/** A parameter of a statement. An integer is stored as an integer if its column has that type. */
 export type Parameter = SqliteValue | bigint;
 
-/** What a statement changed. */
+/** Result of a statement that writes. */
 export interface Changed {
   readonly changes: number;
   /** A bigint only above 2^53. */
   readonly lastInsertRowid: number | bigint;
 }
 
-/** A statement that gives no rows. */
+/** A statement that returns no rows. */
 export interface Command<P extends readonly Parameter[] = Parameter[]> {
   run(...values: P): Changed;
 }
 
-/** A statement that gives rows. */
+/** A statement that returns rows. */
 export interface Query<P extends readonly Parameter[], R> {
-  /** The first one. */
+  /** The first row. */
   get(...values: P): R | undefined;
   all(...values: P): R[];
-  /** One after the other. The statement must not be used for something else until the loop is over or left. */
+  /** Row by row. The statement must not be used again until the loop ends. */
   iterate(...values: P): IterableIterator<R>;
 }
 
-/** A connection. Its statements end with it. */
+/** A connection. Closing it ends its statements. */
 export interface Database {
   readonly isOpen: boolean;
-  /** Whether a transaction is open; SQLite ends one by itself after some errors. */
+  /** True inside a transaction. SQLite ends one by itself after some errors. */
   readonly inTransaction: boolean;
   command<P extends readonly Parameter[] = Parameter[]>(sql: string): Command<P>;
-  /** Rows come as arrays, which is faster than objects. Two columns never have one name. */
+  /** Returns rows as arrays, which is faster than objects. Column names have to differ. */
   rows<P extends readonly Parameter[], R extends readonly unknown[]>(sql: string): Query<P, R>;
-  /** Rows come as the value of their only column. */
+  /** Returns the value of the only column of each row. */
   values<P extends readonly Parameter[], V>(sql: string): Query<P, V>;
-  /** Runs statements that take and give nothing. */
+  /** Runs statements without parameters and results. */
   exec(sql: string): void;
-  /** Reads or writes a pragma: gives the first value, if there is one. */
+  /** Reads or writes a pragma; returns the first value, if any. */
   pragma(text: string): SqliteValue | undefined;
   /** Later calls do nothing. */
   close(): void;
 }
 
-/** How a file is opened. */
+/** Options of opening a file. */
 export interface OpenOptions {
-  /** The file must be there, and is only read. */
+  /** The file must exist, and is opened read-only. */
   readonly readonly?: boolean;
-  /** The file must be there. */
+  /** The file must exist. */
   readonly mustExist?: boolean;
-  /** How long a statement waits for another connection's lock, in milliseconds. Default 5,000. */
+  /** Time that a statement waits for another connection's lock, in milliseconds. Default 5,000. */
   readonly timeoutMs?: number;
 }
 
-/** SQLite from one of its sources. */
+/** A provider of SQLite. */
 export interface Driver {
   readonly name: DriverName;
   /** Version of SQLite, as in `3.51.3`. */
@@ -72,10 +72,10 @@ export interface Driver {
   open(path: string, options?: OpenOptions): Database;
 }
 
-/** Unless `OpenOptions` says otherwise. */
+/** Default of `OpenOptions.timeoutMs`. */
 export const DEFAULT_TIMEOUT_MS = 5_000;
 
-/** A driver that opens connections so. @param look at its first connection, when the version is read from it */
+/** Creates a driver. @param look receives its first connection, which also reads the version */
 export function driverOf(name: DriverName, open: Driver["open"], look?: (first: Database) => void): Driver {
   const first = open(":memory:");
   try {

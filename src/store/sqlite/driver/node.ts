@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { Changed, Command, Parameter, Query, SqliteValue } from "./driver.js";
 import { type Database, DEFAULT_TIMEOUT_MS, type Driver, driverOf, type OpenOptions } from "./driver.js";
 
-/** The part of `node:sqlite` that is used, as Node.js 22.13 has it; what came later is optional. */
+/** The part of `node:sqlite` in use, as of Node.js 22.13; later additions are optional. */
 interface NodeSqlite {
   readonly DatabaseSync: {
     new (path: string | URL, options: { readonly readOnly: boolean }): DatabaseSync;
@@ -28,13 +28,13 @@ interface StatementSync {
   iterate(...values: readonly Parameter[]): IterableIterator<unknown>;
 }
 
-/** Whether this Node.js reads text up to its first NUL alone, as 22.13 and 22.16 do. */
+/** True if this Node.js truncates text at its first NUL, as 22.13 and 22.16 do. */
 let cutsText = false;
 
-/** SQLite as Node.js has it from 22.13 on, or undefined in one that has not. */
+/** SQLite of Node.js 22.13 or later; undefined in earlier versions. */
 export function loadNodeSqlite(): Driver | undefined {
   const sqlite = withoutSqliteWarning(() => process.getBuiltinModule?.("node:sqlite")) as NodeSqlite | undefined;
-  // Before 22.13 there is one behind a flag, with less.
+  // Versions before 22.13 have it under a flag, with fewer functions.
   if (sqlite === undefined || !("iterate" in sqlite.StatementSync.prototype)) return undefined;
   const open = (path: string, options?: OpenOptions): NodeDatabase => new NodeDatabase(sqlite, path, options);
   return driverOf("node:sqlite", open, (first) => {
@@ -43,8 +43,8 @@ export function loadNodeSqlite(): Driver | undefined {
 }
 
 /**
- * Node.js 22 says once that SQLite is experimental there. The operator of a server can do nothing about it, so that one
- * warning is dropped, if it is about to be given right now; nothing else can be said meanwhile.
+ * Suppresses the warning of Node.js 22 that SQLite is experimental, which an operator cannot act on. Other warnings
+ * cannot occur during the synchronous call.
  */
 function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
@@ -109,7 +109,7 @@ class NodeDatabase implements Database {
     this.#db.close();
   }
 
-  /** Before 22.16 nothing else says it. Asked only after an error. */
+  /** Detects an open transaction before 22.16, which lacks the property. Called only after an error. */
   #refusesToBegin(): boolean {
     try {
       this.#db.exec("BEGIN");
@@ -121,7 +121,7 @@ class NodeDatabase implements Database {
   }
 }
 
-/** A file that is not to be created: SQLite's own option for that is part of a URL, which Node.js takes since 22.15. */
+/** Opens a file without creating it. SQLite's option for that is part of a URL, which Node.js accepts from 22.15. */
 function existing(sqlite: NodeSqlite, path: string): string | URL {
   if ("isOpen" in sqlite.DatabaseSync.prototype) {
     const url = pathToFileURL(path);
@@ -136,7 +136,7 @@ function firstOf(row: unknown): unknown {
   return (row as readonly unknown[])[0];
 }
 
-/** Stores no text that would be read as another one: the name of another owner, at worst. */
+/** Rejects text that would be read back truncated, possibly as the name of another owner. */
 class WholeText {
   readonly #statement: StatementSync;
 
@@ -152,7 +152,7 @@ class WholeText {
   }
 }
 
-/** A query whose rows become something else. */
+/** A query that maps its rows. */
 class Mapped {
   readonly #query: StatementSync | Query<Parameter[], unknown[]>;
   readonly #map: (row: never) => unknown;
