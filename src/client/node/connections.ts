@@ -2,42 +2,45 @@ import type { Client as Clients } from "undici";
 import Client from "undici/lib/dispatcher/client.js";
 import { makeRoom } from "../../core/maps.js";
 
-/** A server that closes a connection so soon after an answer closes all of them so, in milliseconds. */
+/**
+ * Time after an answer within which a close suggests that the server closes all connections that early, in
+ * milliseconds.
+ */
 const SOON_MS = 100;
 
-/** After such a close no connection to that server is used again for so long, in milliseconds. */
+/** Time for which such a server's connections are not reused, in milliseconds. */
 const CAUTION_MS = 60_000;
 
-/** Servers that are remembered for that; the oldest is forgotten for one more. */
+/** Maximum number of such servers remembered; the oldest is evicted. */
 const MAX_CLOSERS = 256;
 
-/** Codes of errors by which a connection ends that the server closes without having said so. */
+/** Error codes of connections that the server closes without announcing it. */
 const unannounced: ReadonlySet<unknown> = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
-/** One connection of HTTP/1.1; a new one each time the one before was closed unused. */
+/** One HTTP/1.1 connection. It reconnects if it was closed while unused. */
 export class Connection extends Client {
-  /** When its last answer was read to its end, by `performance.now()`. */
+  /** Time when its last answer was read completely, by `performance.now()`. */
   #answeredAt = -Infinity;
 
-  /** Its answer was read to its end. */
+  /** Notes that its answer was read completely. */
   answered(): void {
     this.#answeredAt = performance.now();
   }
 
-  /** Tells if the server closed the connection right after an answer that had not announced it. */
+  /** Tells whether the server closed the connection right after an answer that had not announced it. */
   wasClosedSoon(error: unknown): boolean {
     const { code } = error as { code?: unknown };
     return unannounced.has(code) && performance.now() - this.#answeredAt <= SOON_MS;
   }
 }
 
-/** Connections of HTTP/1.1 to one server: as many as there are calls under way, and those that were used last to be used again. */
+/** HTTP/1.1 connections to one server: one per open call. The most recently used is reused first. */
 export class ServerConnections {
   readonly #origin: string;
   readonly #all: Connections;
   readonly #open = new Set<Connection>();
   readonly #idle: Connection[] = [];
-  /** Those that were given back in the present turn of the event loop. */
+  /** Connections returned in the current event-loop turn. */
   #fresh = new Set<Connection>();
 
   constructor(origin: string, all: Connections) {
@@ -60,18 +63,21 @@ export class ServerConnections {
     return client;
   }
 
-  /** Gives one back. @param isGood whether it may carry another request: its answer was read to its end, and was no error of the server */
+  /**
+   * Returns a connection. @param isGood true if it can be reused: its answer was read completely and was not a server
+   * error
+   */
   release(client: Connection, isGood: boolean): void {
     if (!isGood || client.destroyed) return this.#end(client);
     client.answered();
-    // One stays, unused, to see whether the server still closes them.
+    // One idle connection is kept unused, to see whether the server still closes them.
     if (this.#idle.length > 0 && this.#all.closers.has(this.#origin)) return this.#end(client);
     this.#idle.push(client);
     if (this.#fresh.size === 0) setImmediate(() => (this.#fresh = new Set()));
     this.#fresh.add(client);
   }
 
-  /** Tells if the server may have closed a connection right after its answer, in bytes that were not read yet. */
+  /** Tells whether the server may have closed a connection right after its answer, in bytes not read yet. */
   isFresh(client: Connection): boolean {
     return this.#fresh.has(client);
   }
@@ -88,11 +94,11 @@ export class ServerConnections {
 }
 
 /**
- * Servers that close connections soon after an answer without announcing it. A request that is written in that moment is lost, and
- * most may not be repeated (RFC 9112, 9.3.1), so each gets a connection of its own.
+ * Servers that close connections soon after an answer without announcing it. A request written at that moment is lost,
+ * and most must not be repeated (RFC 9112, 9.3.1), so each gets a new connection.
  */
 export class Closers {
-  /** Until when, by `performance.now()`; the one that was seen last is the last. */
+  /** Expiry by origin, by `performance.now()`; most recently seen last. */
   readonly #until = new Map<string, number>();
 
   add(origin: string): void {
@@ -111,8 +117,8 @@ export class Closers {
 }
 
 /**
- * Connections to servers. They are undici's clients, one by one: its own pools look through all connections to a server for each
- * request, which costs more than the request itself where there are many.
+ * Connections to servers. They are single undici clients: undici's pools scan all connections to a server for each
+ * request, which costs more than the request itself if there are many.
  */
 export class Connections {
   readonly options: Clients.Options;
@@ -124,7 +130,7 @@ export class Connections {
     this.options = options;
   }
 
-  /** Where connections to a server are taken from, each for one request, and given back. @throws when all is closed */
+  /** Returns the connections to a server, from which each request takes one. @throws after `close` */
   to(origin: string): ServerConnections {
     if (this.#isClosed) throw Object.assign(new Error("closed"), { code: "UND_ERR_CLOSED" });
     let server = this.#servers.get(origin);
@@ -135,12 +141,12 @@ export class Connections {
     return server;
   }
 
-  /** For `ServerConnections`: there is none to a server any more. */
+  /** Called by `ServerConnections` when the last connection to a server has ended. */
   forget(origin: string, server: ServerConnections): void {
     if (this.#servers.get(origin) === server) this.#servers.delete(origin);
   }
 
-  /** Ends all of them, and what they carry. */
+  /** Ends all connections and their calls. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#servers.values()].map((server) => server.close()));

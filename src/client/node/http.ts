@@ -3,10 +3,10 @@ import type { HttpClient } from "../platform.js";
 import type { Connection, Connections, ServerConnections } from "./connections.js";
 import { Incoming, wrong } from "./incoming.js";
 
-/** Answers with a status of 1xx that may come before the answer itself. */
+/** Maximum number of 1xx responses before the final one. */
 const MAX_INTERIM = 16;
 
-/** Asks over HTTP/1.1. */
+/** Creates an HTTP/1.1 client. */
 export function undiciClient(connections: Connections): HttpClient {
   const origins = new Set<string>();
   return (ask) =>
@@ -21,10 +21,10 @@ export function undiciClient(connections: Connections): HttpClient {
     });
 }
 
-/** Origins that are remembered as well-formed. */
+/** Maximum number of origins remembered as well-formed. */
 const MAX_ORIGINS = 256;
 
-/** Parsing a URL costs more than all else here, so one whose beginning was seen before is only cut. */
+/** Splits a URL. Parsing costs more than the rest of this function, so a URL with a known origin is only cut. */
 export function split(url: string, origins: Set<string>): [origin: string, path: string] {
   const slash = url.indexOf("/", 8);
   const begin = slash < 0 ? url : url.slice(0, slash);
@@ -37,7 +37,7 @@ export function split(url: string, origins: Set<string>): [origin: string, path:
 
 type Fields = Record<string, string | string[] | undefined>;
 
-/** One request and its answer, as undici reports it. */
+/** One request and its answer, with undici's callbacks. */
 class Exchange extends Incoming implements Dispatcher.DispatchHandler {
   #server: ServerConnections | undefined;
   #client: Connection | undefined;
@@ -50,8 +50,8 @@ class Exchange extends Incoming implements Dispatcher.DispatchHandler {
     this.#server = server;
     const client = server.take();
     this.#client = client;
-    // Many servers close a connection after an answer without saying so. From the next turn of the event loop on undici takes one
-    // more, in which it reads that, and sends the request over another connection.
+    // Many servers close a connection after an answer without announcing it. After one event-loop turn undici has read
+    // the close and sends the request over another connection.
     if (server.isFresh(client)) setImmediate(() => this.#dispatchLater(client, path));
     else this.#dispatch(client, path);
   }
@@ -91,7 +91,8 @@ class Exchange extends Incoming implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    // After an error of their own, servers such as uvicorn close the connection without a word: the next message would get lost in it.
+    // After a server error, servers such as uvicorn close the connection without announcing it: the next request would
+    // be lost.
     this.#release(this.status < 500);
     this.end(undefined);
   }
@@ -101,7 +102,7 @@ class Exchange extends Incoming implements Dispatcher.DispatchHandler {
     this.end(error);
   }
 
-  /** The connection is no longer its own. */
+  /** Returns the connection. */
   #release(isWhole: boolean): void {
     this.#controller = undefined;
     const client = this.#client;

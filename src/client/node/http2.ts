@@ -5,7 +5,7 @@ import { split } from "./http.js";
 import { Incoming } from "./incoming.js";
 import type { Session, Sessions } from "./sessions.js";
 
-/** Asks over HTTP/2. Answers have their trailers. */
+/** Creates an HTTP/2 client, whose answers have trailers. */
 export function http2Client(sessions: Sessions): HttpClient {
   const origins = new Set<string>();
   return (ask) =>
@@ -20,17 +20,17 @@ export function http2Client(sessions: Sessions): HttpClient {
     });
 }
 
-/** Where a stream has its exchange, so that listeners are the same for all. */
+/** Property of a stream that holds its exchange, so that all streams share their listeners. */
 const exchangeKey: unique symbol = Symbol("exchange");
 
 type Stream = ClientHttp2Stream & { [exchangeKey]?: Exchange | undefined };
 
-/** One request and its answer, on a stream of HTTP/2. */
+/** One request and its answer, on an HTTP/2 stream. */
 class Exchange extends Incoming {
   #session: Session | undefined;
   #stream: Stream | undefined;
   #path = "/";
-  /** Bytes that had come on the connection when something of this call came last. */
+  /** Bytes read from the connection when this call last received something. */
   #heard = 0;
   #fields: IncomingHttpHeaders = {};
   #trailing: IncomingHttpHeaders | undefined;
@@ -52,7 +52,7 @@ class Exchange extends Incoming {
   protected override end(failure: unknown): void {
     if (!this.isOver && isLate(failure)) this.#session?.doubt(this.#heard);
     this.#leave();
-    // Node.js may keep a stream until the next large garbage collection, and with it what it refers to.
+    // Node.js may keep a stream, and everything it references, until the next full garbage collection.
     if (this.#stream !== undefined) this.#stream[exchangeKey] = undefined;
     super.end(failure);
   }
@@ -67,7 +67,7 @@ class Exchange extends Incoming {
     return value === undefined ? undefined : first(value);
   }
 
-  /** Waits until the connection is made, or has given a sign of life, and takes another one where it gives none. */
+  /** Waits until the connection is open or has answered a ping. Takes another one if it does not. */
   async #requestLater(sessions: Sessions, origin: string, taken: Session): Promise<void> {
     try {
       for (let session = taken; ; session = sessions.take(origin)) {
@@ -88,7 +88,7 @@ class Exchange extends Incoming {
     session?.release();
   }
 
-  /** Whether the server has done nothing with it, and says so. */
+  /** True if the server reported that it has not processed the request. */
   #wasRefused(): boolean {
     const stream = this.#stream;
     if (stream === undefined || this.status !== 0) return false;
@@ -137,13 +137,13 @@ class Exchange extends Incoming {
 
   trailed(fields: IncomingHttpHeaders): void {
     this.#trailing = fields;
-    // They come last: everything was said, unless some of it waits for its reader.
+    // Trailers come last: the body is complete, unless some of it is still unread.
     const stream = this.#stream as Stream;
     if (stream.readableLength === 0 && !stream.isPaused()) this.end(undefined);
   }
 
   closed(code: number | undefined): void {
-    // Servers may end a call before they have read all of the request (NO_ERROR), and then everything was said.
+    // A server may end a call before it has read the whole request (NO_ERROR); the answer is then complete.
     const isWhole = this.#stream?.readableEnded === true && (code === 0 || code === undefined);
     this.end(isWhole ? undefined : Object.assign(new Error(`stream closed (${code})`), { code: "ECONNRESET" }));
   }
@@ -163,7 +163,7 @@ class Exchange extends Incoming {
   protected abort(): void {
     // NGHTTP2_CANCEL
     this.#stream?.close(8);
-    // One that is here as a whole ends when it is read.
+    // A stream that has arrived completely ends when it is read.
     this.#stream?.resume();
   }
 }
@@ -188,13 +188,13 @@ function onClose(this: Stream): void {
   this[exchangeKey]?.closed(this.rstCode);
 }
 
-/** Tells if a call has waited for too long. */
+/** Tells whether a call timed out. */
 function isLate(failure: unknown): boolean {
   if (failure instanceof A2AError) return failure.reason === "DEADLINE_EXCEEDED";
   return (failure as { name?: unknown } | undefined)?.name === "TimeoutError";
 }
 
-/** The error of a request that was not begun (RFC 9113, 8.7). */
+/** Returns the error of a request that was not processed (RFC 9113, 8.7). */
 function refused(cause: unknown): Error {
   return Object.assign(new Error("the request was refused", { cause }), { code: "REFUSED_STREAM" });
 }

@@ -3,30 +3,30 @@ import { A2AError } from "../../core/error.js";
 import { unavailable } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk } from "../platform.js";
 
-/** What waits for its reader before nothing more is read from the connection, in bytes. */
+/** Unread bytes after which reading from the connection pauses. */
 const MAX_WAITING = 64 * 1024;
 
-/** Who wants all of a body. */
+/** Reads a whole body. */
 interface WholeReader {
   readonly maxBytes: number;
   resolve(text: string): void;
   reject(error: unknown): void;
 }
 
-/** Who wants the next piece of it. */
+/** Reads the next chunk. */
 interface PieceReader {
   resolve(result: IteratorResult<Uint8Array>): void;
   reject(error: unknown): void;
 }
 
-/** Who takes each piece as it comes. */
+/** Takes each chunk as it arrives. */
 interface Taker {
   take(chunk: Uint8Array): void;
   resolve(): void;
   reject(error: unknown): void;
 }
 
-/** One answer as it comes in, whatever carries it: it is read as fast as somebody wants it. */
+/** An incoming answer over any transport, read at the pace of its reader. */
 export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> {
   status = 0;
   contentType = "";
@@ -34,14 +34,14 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   readonly #resolve: (answer: HttpAnswer) => void;
   readonly #reject: (error: unknown) => void;
   #headers: Headers | undefined;
-  /** What has come and nobody has read yet. */
+  /** Bytes that have arrived and are unread. */
   readonly #waiting = new Gathered();
   #isPaused = false;
   #failure: unknown;
   #whole: WholeReader | undefined;
   #next: PieceReader | undefined;
   #taker: Taker | undefined;
-  /** Nothing more comes. */
+  /** True after the end of the answer. */
   protected isOver = false;
 
   constructor(ask: HttpAsk, resolve: (answer: HttpAnswer) => void, reject: (error: unknown) => void) {
@@ -53,10 +53,10 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   protected abstract makeHeaders(): Headers;
   protected abstract pauseReading(): void;
   protected abstract resumeReading(): void;
-  /** Ends the exchange on the wire, whatever it is at. */
+  /** Aborts the exchange on the wire, in any state. */
   protected abstract abort(): void;
 
-  /** @throws the reason of a signal that is aborted already */
+  /** @throws the reason of a signal that is already aborted */
   protected listen(): void {
     const { signal } = this.ask;
     if (signal === undefined) return;
@@ -81,17 +81,17 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     this.pauseReading();
   }
 
-  /** Nothing more comes. What has come is still read. @param given undefined: the answer is complete */
+  /** Ends the answer. Bytes that have arrived can still be read. @param given undefined if the answer is complete */
   protected end(given: unknown): void {
     if (this.isOver) return;
     this.isOver = true;
     const { signal } = this.ask;
     signal?.removeEventListener("abort", this.#onAbort);
-    // HTTP/2 may end a request properly that was not answered.
+    // HTTP/2 may end a request properly without an answer.
     const failure = given ?? (this.status === 0 ? unanswered() : undefined);
     if (failure !== undefined) {
       this.#failure = this.#errorOf(failure);
-      // Nothing happens where there was an answer.
+      // Has no effect after the answer began.
       this.#reject(this.#failure);
     }
     this.#advance();
@@ -161,7 +161,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     this.resumeReading();
   }
 
-  /** Gives its reader what there is for it. */
+  /** Passes the reader what has arrived. */
   #advance(): void {
     if (this.#taker !== undefined) this.#advanceTaker(this.#taker);
     else if (this.#whole !== undefined) this.#advanceWhole(this.#whole);
@@ -205,7 +205,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     else resolve({ done: true, value: undefined });
   }
 
-  /** All that waits. Not a Buffer, which messages would keep for fields of bytes. */
+  /** Returns all unread bytes. Not as a Buffer, since messages would keep it in their bytes fields. */
   #taken(): Uint8Array {
     const { buffer, byteOffset, byteLength } = this.#waiting.bytes;
     this.#waiting.clear();
@@ -219,7 +219,7 @@ function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
-/** The error for an answer that is not what HTTP or its limits allow. */
+/** Returns the error for an answer that violates HTTP or its limits. */
 export function wrong(what: string): A2AError {
   return new A2AError("INVALID_AGENT_RESPONSE", what);
 }

@@ -12,16 +12,16 @@ import { undiciClient } from "./http.js";
 import { http2Client } from "./http2.js";
 import { Sessions } from "./sessions.js";
 
-/** How long one address of several is tried before the next one, in milliseconds. */
+/** Time for one address before the next is tried, in milliseconds. */
 const ATTEMPT_MS = 1_000;
 
-/** A connection that nothing is sent on is closed after so long, in milliseconds, which is less than most servers wait. */
+/** Idle time after which a connection is closed, in milliseconds; shorter than most servers' own. */
 const IDLE_MS = 4_000;
 
-/** The headers of one answer, in bytes. */
+/** Maximum size of an answer's headers, in bytes. */
 const MAX_HEADERS = 64 * 1024;
 
-/** What Node.js is: connections of undici for all that is HTTP/1.1, one connection of HTTP/2 to each server of gRPC. */
+/** The platform of Node.js: undici connections for HTTP/1.1, and HTTP/2 connections for gRPC. */
 export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOptions = {}): Platform {
   const { connectTimeoutMs = defaultClientLimits.connectTimeoutMs } = limits ?? {};
   const secure = tlsOf(tls);
@@ -36,7 +36,7 @@ export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOption
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: IDLE_MS,
     maxHeaderSize: MAX_HEADERS,
-    // The caller's deadline is the limit: an agent may take its time, and a stream may be silent.
+    // The call's timeout is the limit: an agent may take long, and a stream may be silent.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -55,26 +55,26 @@ export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOption
   };
 }
 
-/** What `node:tls` is told. Certificates are always verified, whatever the environment says. */
+/** Returns options for `node:tls`. Certificates are always verified, whatever the environment sets. */
 function tlsOf({ ca, cert, key }: ClientTls): Record<string, unknown> {
   const given = Object.entries({ ca, cert, key }).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(given), minVersion: "TLSv1.2", rejectUnauthorized: true };
 }
 
-/** TCP asks after so long a silence whether the other machine is there, in milliseconds. */
+/** Silence after which TCP probes the peer, in milliseconds. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** How an HTTP/2 connection is made. */
+/** Options of an HTTP/2 connection. */
 interface Reaching {
-  /** How long it may take until the server has said something, in milliseconds. */
+  /** Time until the server's first bytes, in milliseconds. */
   readonly timeoutMs: number;
-  /** What `node:tls` is told. */
+  /** Options for `node:tls`. */
   readonly secure: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The socket of an HTTP/2 connection, which fails when its server has said nothing in time: as one that was never there where it has not taken
- * the connection, or not agreed on TLS; as one that was cut where it has not sent the SETTINGS that are to come first (RFC 9113, 3.4).
+ * Opens the socket of an HTTP/2 connection. It fails if the server sends nothing in time: as never connected if TCP or
+ * TLS was not established; as interrupted if the server has not sent the initial SETTINGS (RFC 9113, 3.4).
  */
 export function reach(origin: URL, { timeoutMs, secure }: Reaching): Socket {
   const { protocol, hostname, port } = origin;
@@ -91,12 +91,12 @@ export function reach(origin: URL, { timeoutMs, secure }: Reaching): Socket {
   return socket;
 }
 
-/** Whether TLS is not agreed on: nothing of a request was sent. */
+/** True before TLS is established, when no part of a request was sent. */
 function isAgreeing(socket: Socket): boolean {
   return socket instanceof TLSSocket && socket.getCipher()?.name === undefined;
 }
 
-/** The first requests may have been written, to a server that never read them or does so later. */
+/** The first requests may have been written, and the server may still read them. */
 function silent(): Error {
   return Object.assign(new Error("no answer in time"), { code: "ECONNRESET" });
 }
@@ -106,10 +106,10 @@ function unreached(): Error {
 }
 
 /**
- * The URL for an address of gRPC as cards have it: `host:port`, `dns:///host:port`, or a URL of HTTP (specification 8.5). What has no
- * scheme is called with TLS, unless it is this machine or `plaintext` says otherwise.
+ * Returns the URL of a gRPC address from a card: `host:port`, `dns:///host:port`, or an HTTP URL (specification 8.5).
+ * Without a scheme it uses TLS, except on this machine or if `plaintext` says otherwise.
  *
- * @throws A2AError with reason INVALID_REQUEST for any other.
+ * @throws A2AError INVALID_REQUEST for any other address
  */
 export function grpcUrl(address: string, plaintext?: boolean): string {
   const named = /^(https?|grpcs?):\/\/(.+)$/i.exec(address);

@@ -4,32 +4,34 @@ import type { Socket } from "node:net";
 import { A2AError } from "../../core/error.js";
 import { StreamTables } from "../../core/stream-tables.js";
 
-/** Calls that one connection carries at once; servers that allow fewer say so, and get another connection for more of them. */
+/**
+ * Maximum number of concurrent calls per connection. A server that allows fewer gets further connections for the rest.
+ */
 const MAX_CALLS = 100;
 
 /**
- * With more calls than this a server gets a second connection. On one alone both sides take turns: each waits while the other works
- * through what came at once, which is a quarter of the time.
+ * Number of calls above which a server gets a second connection. With a single one, each side idles while the other
+ * processes a burst, which takes a quarter of the time.
  */
 const MANY_CALLS = 25;
 
-/** When connections are looked after, in milliseconds. */
+/** Times of connection checks, in milliseconds. */
 export interface SessionTimes {
-  /** How often it is seen whether anything came. */
+  /** Interval of checks for received bytes. */
   readonly lookMs: number;
-  /** Who was silent for so long is asked for a sign of life: while calls are under way, and before the next one. */
+  /** Silence after which the server is pinged, during calls and before the next one. */
   readonly silenceMs: number;
-  /** How long the sign of life may take; then the connection is given up. */
+  /** Timeout of a ping; then the connection is closed. */
   readonly pingMs: number;
-  /** Without an answer in between it is not asked for again sooner. */
+  /** Minimum interval between pings without an answer to a call in between. */
   readonly againMs: number;
-  /** A connection without calls is closed after so long. */
+  /** Idle time after which a connection without calls is closed. */
   readonly idleMs: number;
 }
 
 /**
- * Servers of gRPC end a connection (ENHANCE_YOUR_CALM) that has had three pings within five minutes of one another and no answer in
- * between (gRFC A8). What is gone sooner than the next ping is found by TCP.
+ * gRPC servers end a connection (ENHANCE_YOUR_CALM) after three pings within five minutes of one another and without an
+ * answer in between (gRFC A8). TCP detects peers that disappear sooner.
  */
 const usualTimes: SessionTimes = {
   lookMs: 10_000,
@@ -39,20 +41,22 @@ const usualTimes: SessionTimes = {
   idleMs: 15 * 60_000,
 };
 
-/** Connections to servers of HTTP/2: one for each, a second one where there are many calls, and others where these are full or have ended. */
+/**
+ * HTTP/2 connections: one per server, a second one for many calls, and further ones if these are full or have ended.
+ */
 export class Sessions {
   readonly #reach: (origin: URL) => Socket;
   readonly #times: SessionTimes;
   readonly #servers = new Map<string, Session[]>();
   #isClosed = false;
 
-  /** @param reach makes the socket of a connection */
+  /** @param reach opens the socket of a connection */
   constructor(reach: (origin: URL) => Socket, times: SessionTimes = usualTimes) {
     this.#reach = reach;
     this.#times = times;
   }
 
-  /** A connection for a call, which is counted there until it is released. @throws A2AError with reason UNAVAILABLE when all is closed */
+  /** Returns a connection for a call, which counts until it is released. @throws A2AError UNAVAILABLE after `close` */
   take(origin: string): Session {
     if (this.#isClosed) throw closed();
     const sessions = this.#of(origin);
@@ -89,7 +93,7 @@ export class Sessions {
   }
 }
 
-/** The first connection with few calls, or the one with the fewest; undefined: there has to be another one. */
+/** Returns the first connection with few calls, or the one with the fewest; undefined if another one is needed. */
 function roomIn(sessions: readonly Session[]): Session | undefined {
   let least: Session | undefined;
   for (const session of sessions) {
@@ -104,7 +108,7 @@ function closed(): A2AError {
   return new A2AError("UNAVAILABLE", "The client is closed.");
 }
 
-/** One connection of HTTP/2, and how it does. */
+/** One HTTP/2 connection and its health. */
 export class Session {
   readonly http2: ClientHttp2Session;
   readonly #socket: Socket;
@@ -113,18 +117,18 @@ export class Session {
   readonly #timer: ReturnType<typeof setInterval>;
   #calls = 0;
   #mostCalls = MAX_CALLS;
-  /** The highest id of a stream that the server takes. */
+  /** Highest stream id that the server accepts. */
   #lastTaken = Infinity;
-  /** Undefined as soon as there is a connection. */
+  /** Undefined once connected. */
   #connecting: Promise<boolean> | undefined;
   #asking: Promise<boolean> | undefined;
   #bytes = 0;
-  // Times of day: a machine that slept finds that its connections are old.
+  // Wall-clock times, so that after sleep the machine sees that its connections are old.
   #heardAt = Date.now();
   #usedAt = Date.now();
   #askedAt = 0;
   #isAnswered = true;
-  /** Bytes that had arrived when a call timed out. More of them show that the connection is alive. */
+  /** Bytes received when a call timed out. More bytes show that the connection is alive. */
   #doubtedAt = -1;
 
   constructor(origin: string, reach: (origin: URL) => Socket, times: SessionTimes) {
@@ -141,43 +145,43 @@ export class Session {
         if (this.#calls === 0) http2.unref();
         resolve(true);
       });
-      // What fails later is told to the streams.
+      // Later errors go to the streams.
       http2.on("error", reject);
       http2.once("close", () => reject(cut("the connection was closed at once")));
     });
-    // Nobody may wait for it any more.
+    // Handled here in case no call waits for it.
     this.#connecting.catch(() => {});
-    // One call goes where none is allowed: that is to be so for a short time alone (RFC 9113, 6.5.2).
+    // Allows one call if the server allows none, which should only be temporary (RFC 9113, 6.5.2).
     http2.on("remoteSettings", ({ maxConcurrentStreams = MAX_CALLS }) => {
       this.#mostCalls = Math.min(MAX_CALLS, Math.max(1, maxConcurrentStreams));
     });
     http2.on("goaway", (_, lastTaken) => {
       this.#lastTaken = Math.min(this.#lastTaken, lastTaken);
-      // A server that wants no more calls and has none under way: Node.js leaves the connection open.
+      // After GOAWAY without open calls, Node.js would leave the connection open.
       if (this.#calls === 0) this.destroy();
     });
     this.#timer = setInterval(() => this.#look(), times.lookMs).unref();
     http2.once("close", () => clearInterval(this.#timer));
   }
 
-  /** How many calls it carries. */
+  /** Number of calls. */
   get calls(): number {
     return this.#calls;
   }
 
-  /** Whether it takes one more call. */
+  /** True if it can take another call. */
   get hasRoom(): boolean {
     return this.#calls < this.#mostCalls && this.isOpen && this.#doubtedAt !== this.bytesRead;
   }
 
-  /** Bytes that have arrived on the connection. */
+  /** Bytes received on the connection. */
   get bytesRead(): number {
     return this.#socket.bytesRead;
   }
 
   /**
-   * A call has waited in vain since so many bytes had come. Where no more have come on the whole connection it gets no new calls until
-   * it gives a sign of life; it is asked for one unless it was a short time ago.
+   * Notes a call that timed out. If the connection has received no more bytes than `since`, it gets no new calls until
+   * a ping is answered; it is pinged unless that was done recently.
    */
   doubt(since: number): void {
     if (this.#connecting !== undefined || since !== this.bytesRead || !this.isOpen) return;
@@ -189,32 +193,32 @@ export class Session {
     return !this.http2.closed && !this.http2.destroyed;
   }
 
-  /** Whether a request can be written now. */
+  /** True if a request can be written now. */
   get isReady(): boolean {
     return this.#connecting === undefined && this.#asking === undefined && !this.#isToBeAsked();
   }
 
-  /** Something came that belongs to a call. */
+  /** Notes that a call received something. */
   answered(): void {
     this.#isAnswered = true;
   }
 
   take(): void {
-    // A connection without calls does not keep the process.
+    // A connection without calls must not keep the process alive.
     if (this.#calls++ === 0 && this.#connecting === undefined) this.http2.ref();
   }
 
   release(): void {
     if (--this.#calls > 0) return;
     this.#usedAt = Date.now();
-    // Nobody would find out any more whether it is alive.
+    // Without calls, its health would not be checked any more.
     if (this.#doubtedAt === this.bytesRead && this.#asking === undefined) this.destroy();
     else if (this.#connecting === undefined) this.http2.unref();
-    // It would keep the process until it is there.
+    // A pending connection would keep the process alive.
     else this.destroy();
   }
 
-  /** Whether the server has said that it did nothing with a request (GOAWAY; RFC 9113, 6.8). */
+  /** True if the server reported that it has not processed a request (GOAWAY; RFC 9113, 6.8). */
   hasRefused({ id }: ClientHttp2Stream): boolean {
     return id !== undefined && id > this.#lastTaken;
   }
@@ -224,7 +228,10 @@ export class Session {
     return withLightBind(() => this.http2.request(headers));
   }
 
-  /** Waits until it is connected, and for a sign of life of one that was silent; false: it is gone. @throws what the socket failed with */
+  /**
+   * Waits until it is connected, and after silence for an answer to a ping; false if it is dead. @throws the socket's
+   * error
+   */
   isAlive(): Promise<boolean> {
     if (this.#connecting !== undefined) return this.#connecting;
     if (this.#asking !== undefined || this.#isToBeAsked()) return this.#ask();
@@ -232,9 +239,9 @@ export class Session {
   }
 
   destroy(reason?: Error): void {
-    // Whatever the reason is to its calls, it is no fault of the server, which would be told of one otherwise.
+    // The reason concerns the calls and is not an error of the server, to which another code would be sent.
     this.http2.destroy(reason, NO_ERROR);
-    // Node.js lets one go on connecting, and waits for the other side to close it as well.
+    // Node.js would let a pending socket connect, and would wait for the peer to close it.
     this.#socket.destroy();
   }
 
@@ -248,7 +255,7 @@ export class Session {
 
   #look(): void {
     if (this.http2.destroyed) {
-      // Its last call has ended, and the other side does not close it.
+      // Its last call has ended, and the peer does not close it.
       this.#socket.destroy();
       return;
     }
@@ -262,10 +269,10 @@ export class Session {
     } else if (this.#isToBeAsked()) void this.#ask();
   }
 
-  /** Asks for a sign of life; who gives none is given up. */
+  /** Pings the server and closes the connection if it does not answer. */
   #ask(): Promise<boolean> {
     this.#asking ??= new Promise<boolean>((resolve) => {
-      // What came while the program was busy is read first.
+      // Bytes that arrived while the event loop was blocked are read first.
       const late = () => setImmediate(() => this.#asking !== undefined && this.destroy(cut("no sign of life in time")));
       const timer = setTimeout(late, this.#times.pingMs).unref();
       this.#askedAt = Date.now();
@@ -282,7 +289,7 @@ export class Session {
   }
 }
 
-/** Whether so many milliseconds have passed. Who knows how many it were where the clock was set back. */
+/** True if the time has passed, or if it is unknown because the clock was set back. */
 function hasPassed(ms: number, since: number): boolean {
   const passed = Date.now() - since;
   return passed > ms || passed < 0;
@@ -291,7 +298,7 @@ function hasPassed(ms: number, since: number): boolean {
 /** NGHTTP2_NO_ERROR */
 const NO_ERROR = 0;
 
-/** The error of a server that was there: what was sent to it may have arrived. */
+/** Returns the error of a server that was connected: the request may have arrived. */
 function cut(how: string): Error {
   return Object.assign(new Error(how), { code: "ECONNRESET" });
 }
@@ -307,9 +314,9 @@ function light(this: AsyncResource, work: (this: unknown, ...args: unknown[]) =>
 }
 
 /**
- * True if `bind` gives each function a property `asyncResource` whose accessors warn of its use (DEP0172), as before Node.js 24.
- * `node:http2` binds a function for each request and never reads the property. Making it was a third of the client's CPU time for a
- * call over gRPC, much of it garbage collection.
+ * True if `bind` gives each function a property `asyncResource` whose accessors warn of its use (DEP0172), as before
+ * Node.js 24. `node:http2` binds a function for each request and never reads the property. Creating it took a third of
+ * the client's CPU time for a gRPC call, much of it garbage collection.
  */
 const isHeavy: boolean = (() => {
   const isWritable = Object.getOwnPropertyDescriptor(AsyncResource.prototype, "bind")?.writable === true;
@@ -318,7 +325,10 @@ const isHeavy: boolean = (() => {
 
 function noop(): void {}
 
-/** Does synchronous work whose calls of `AsyncResource.bind` make functions without that property. All else they do is the same. */
+/**
+ * Runs synchronous work in which `AsyncResource.bind` creates functions without that property, and is otherwise
+ * unchanged.
+ */
 export function withLightBind<T>(work: () => T): T {
   if (!isHeavy) return work();
   const { prototype } = AsyncResource;

@@ -21,14 +21,14 @@ import { isTexts, jsonOf } from "./tokens.js";
 
 /** Options of `authorizationCode`. */
 export interface AuthorizationCodeOptions extends OAuthOptions {
-  /** Where the issuer sends the user back to; it has to know it. Not needed where each `begin` gives one. */
+  /** Redirect URI registered at the issuer. Not needed if each `begin` passes one. */
   readonly redirectUri?: string;
   /**
-   * Keeps what a sign-in has to remember until the user is back: the state, the verifier of PKCE and the nonce. On a server: of one user's session,
-   * never of all together, since whoever has it may end the sign-in. In a page: `webStorage(sessionStorage)`.
+   * Stores the state, the PKCE verifier and the nonce of a sign-in until the user returns. On a server it must belong
+   * to one user's session, since anyone with access can complete the sign-in. In a page: `webStorage(sessionStorage)`.
    */
   readonly storage: OAuthStorage;
-  /** More parameters of the issuer's page, such as `prompt` or `login_hint`. */
+  /** Further parameters of the issuer's page, such as `prompt` or `login_hint`. */
   readonly authorizationParameters?: Readonly<Record<string, string>>;
 }
 
@@ -40,7 +40,7 @@ export interface SignInAgent {
 
 /** Options of one sign-in. */
 export interface SignInOptions {
-  /** Scopes besides those that the agent and the options ask for. */
+  /** Scopes in addition to those that the agent and the options require. */
   readonly scopes?: readonly string[];
   readonly redirectUri?: string;
   /** Id of a skill whose requirements have to be met as well. */
@@ -50,25 +50,27 @@ export interface SignInOptions {
 /** A credential that needs a user to sign in. */
 export interface AuthorizationCodeCredential extends Credential {
   /**
-   * The first step: gives the issuer's page, to which the user is sent.
+   * Starts a sign-in and returns the issuer's page for the user.
    *
-   * @throws A2AError where the card has no scheme for it, or the issuer cannot be asked.
+   * @throws A2AError if the card has no scheme for it, or the issuer is unavailable
    */
   begin(agent: SignInAgent, options?: SignInOptions): Promise<URL>;
   /**
-   * The second step, when the user is back, also in another process or after the page was left: takes the URL that was called, and keeps the
-   * tokens. False where that URL is no answer of an issuer, so that a page may give its own each time it opens.
+   * Completes a sign-in when the user returns, also in another process or after a page reload: takes the called URL and
+   * stores the tokens. Returns false if the URL is not an issuer's answer, so that a page may pass its own URL each
+   * time it opens.
    *
-   * @throws A2AError UNAUTHENTICATED where the user said no, the answer is forged, too late or used up, or the issuer refuses.
+   * @throws A2AError UNAUTHENTICATED if the user declined, the answer is forged, expired or already used, or the issuer
+   * rejects it
    */
   finish(callback: string | URL): Promise<boolean>;
 }
 
 /**
  * OAuth 2.0 for a user who signs in with a browser, in two steps (authorization code with PKCE, RFC 7636; specification
- * 4.5.8). Until they are done calls fail as UNAUTHENTICATED, with `signIn: "required"` in the error's metadata.
+ * 4.5.8). Until then calls fail as UNAUTHENTICATED, with `signIn: "required"` in the error's metadata.
  *
- * @throws TypeError for options that cannot work.
+ * @throws TypeError for invalid options
  */
 export function authorizationCode(options: AuthorizationCodeOptions): AuthorizationCodeCredential {
   if (typeof options.storage?.get !== "function") throw new TypeError("storage is none");
@@ -82,7 +84,7 @@ export function authorizationCode(options: AuthorizationCodeOptions): Authorizat
   return {
     ...credential,
     begin: (agent, more = {}) => signIns.begin(agent, more),
-    // Only its query counts, so that what servers call the URL of a request will do.
+    // Only the query matters, so a server's relative request URL is accepted.
     finish: async (callback) => signIns.finish(new URL(callback, "http://localhost")),
   };
 }
@@ -143,10 +145,10 @@ class SignIns {
     const { key, scheme, scopes, redirectUri, verifier, nonce } = pending;
     try {
       const { config, isDescribed } = await this.#issuer(scheme);
-      // The URL as the issuer knows it: proxies may have changed the one that was called.
+      // The URL that the issuer knows: proxies may have changed the called one.
       const callback = new URL(redirectUri);
       for (const [name, value] of searchParams) callback.searchParams.append(name, value);
-      // It names itself (RFC 9207), which can be judged where its metadata say who it is.
+      // The answer names its issuer (RFC 9207), which can only be checked against the issuer's metadata.
       if (!isDescribed) callback.searchParams.delete("iss");
       const checks = {
         expectedState: state,
@@ -161,7 +163,7 @@ class SignIns {
     }
   }
 
-  /** It is good once, whatever becomes of it. */
+  /** Removes a pending sign-in, which is valid once whatever its result. */
   async #take(state: string): Promise<PendingSignIn | undefined> {
     const { storage } = this.#options;
     const pending = readPending(await storage.get(storageKey(state)));
@@ -178,7 +180,7 @@ class SignIns {
     }
   }
 
-  /** The scheme that a user signs in for; what else is required is what other credentials are for. */
+  /** Returns the scheme to sign in for; other credentials cover the other requirements. */
   #schemeOf(card: AgentCard, skill: string | undefined): ChosenScheme {
     const fits = (name: string): boolean => {
       const scheme = Object.hasOwn(card.securitySchemes, name) ? card.securitySchemes[name] : undefined;
@@ -197,27 +199,27 @@ class SignIns {
 
 const storageKey = (state: string): string => `sign-in ${state}`;
 
-/** A sign-in whose user is not back yet. */
+/** A sign-in whose user has not returned. */
 interface PendingSignIn {
-  /** Under what its tokens will be kept. */
+  /** Key under which its tokens will be stored. */
   readonly key: string;
-  /** Of the card: it says who the issuer is. */
+  /** Scheme of the card, which names the issuer. */
   readonly scheme: SecurityScheme;
   readonly scopes: readonly string[];
   readonly redirectUri: string;
-  /** Of PKCE. */
+  /** PKCE verifier. */
   readonly verifier: string;
   readonly nonce: string | undefined;
-  /** When it began, in milliseconds since 1970. */
+  /** Start time, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** For a storage. */
+/** Serializes a pending sign-in for the storage. */
 function writePending({ scheme, ...pending }: PendingSignIn): string {
   return JSON.stringify({ ...pending, scheme: JSON.parse(jsonWriter(SecuritySchemeSchema)(scheme)) });
 }
 
-/** Undefined for what is none. */
+/** Parses a stored sign-in; undefined if it is invalid. */
 function readPending(text: string | null | undefined): PendingSignIn | undefined {
   const { key, scopes, redirectUri, verifier, nonce, at, scheme } = jsonOf(text) ?? {};
   const isWhole = typeof key === "string" && typeof verifier === "string" && typeof at === "number" && isTexts(scopes);

@@ -9,10 +9,10 @@ export interface ClientCredentialsOptions extends OAuthOptions {}
 
 /**
  * OAuth 2.0 for a program that acts for itself (RFC 6749, 4.4; specification 4.5.9). It fits agents whose card names
- * that flow, and OpenID Connect. The token is fetched with the first call, renewed ahead of its end, and once where an
- * agent refuses it.
+ * that flow, and OpenID Connect. The token is fetched with the first call, renewed before it expires, and once after an
+ * agent rejects it.
  *
- * @throws TypeError for options that cannot work.
+ * @throws TypeError for invalid options
  */
 export function clientCredentials(options: ClientCredentialsOptions): Credential {
   const keeper = new TokenKeeper(options, {

@@ -7,31 +7,31 @@ import { TokenKeeper } from "./token-keeper.js";
 
 /** Values to show to the user. */
 export interface DevicePrompt {
-  /** The code to type in. */
+  /** The code to enter. */
   readonly userCode: string;
-  /** The page to type it in. */
+  /** The page where it is entered. */
   readonly verificationUri: string;
   /** The page with the code in it, for a link or a QR code; not every issuer has one. */
   readonly verificationUriComplete: string | undefined;
-  /** After so long the code is good no more, in milliseconds. */
+  /** Lifetime of the code, in milliseconds. */
   readonly expiresInMs: number;
 }
 
 /** Options of `deviceCode`. */
 export interface DeviceCodeOptions extends OAuthOptions {
-  /** Shows the user where to agree. The call waits until that is done, refused, or too late. */
+  /** Shows the user where to confirm. The call waits until the user confirms or declines, or the code expires. */
   readonly prompt: (prompt: DevicePrompt) => void | Promise<void>;
 }
 
-/** Codes last so long at most, in seconds, whatever an issuer says. */
+/** Maximum lifetime of a code, in seconds, whatever an issuer says. */
 const MAX_SECONDS = 3_600;
 
 /**
- * OAuth 2.0 for a user who confirms on another device, such as for a command line (RFC 8628; specification 4.5.10).
- * Calls that need a token wait for the user; where all of them are given up nothing is asked any more. Ask for
- * `offline_access` in `scopes`, as most issuers call it, to get a refresh token.
+ * OAuth 2.0 for a user who confirms on another device, for example for a command line (RFC 8628; specification 4.5.10).
+ * Calls that need a token wait for the user; polling stops when all of them are aborted. Add `offline_access`, as most
+ * issuers call it, to `scopes` to get a refresh token.
  *
- * @throws TypeError for options that cannot work.
+ * @throws TypeError for invalid options
  */
 export function deviceCode(options: DeviceCodeOptions): Credential {
   const { prompt } = options;
@@ -41,7 +41,7 @@ export function deviceCode(options: DeviceCodeOptions): Credential {
     isUnattended: false,
     async obtain({ issuer: { config }, parameters, signal }) {
       const begun = await initiateDeviceAuthorization(config, parameters);
-      // An issuer that wants to be asked all the time is mistaken.
+      // An interval of 0 is an issuer's mistake.
       const grant = { ...begun, ...(begun.interval !== undefined && { interval: Math.max(1, begun.interval) }) };
       const seconds = Math.min(begun.expires_in, MAX_SECONDS);
       const { verification_uri: verificationUri, verification_uri_complete: verificationUriComplete } = begun;
@@ -65,10 +65,10 @@ export function deviceCode(options: DeviceCodeOptions): Credential {
   return flowCredential(keeper, "deviceCode", options);
 }
 
-/** What a terminal shows, and does not obey. */
+/** Removes characters that control a terminal. */
 const shown = (text: string): string => text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?");
 
-/** A page that a user may be sent to. */
+/** Checks a page that the user is sent to. */
 function page(url: string): string {
   const { protocol, href } = URL.canParse(url) ? new URL(url) : { protocol: "", href: "" };
   if (protocol === "https:" || protocol === "http:") return href;

@@ -7,13 +7,13 @@ import {
 import { A2AError, toA2AError } from "../../core/error.js";
 import { unavailable } from "./issuer-fetch.js";
 
-/** What an issuer says where it was right to say no, and asking again helps nobody. */
+/** True if the issuer rejected the grant itself, so that a retry is useless. */
 export const isInvalidGrant = (error: unknown): boolean =>
   error instanceof ResponseBodyError && error.error === "invalid_grant";
 
 /**
- * An error of a flow as what a caller gets. What came from the issuer is in it only as far as it is short and plain (secrets of
- * the request were masked in it before); errors of the library bring whole answers along, with tokens in them, so none is a cause here.
+ * Converts an error of a flow for the caller. Texts of the issuer are included only if short and plain (secrets of the
+ * request are already masked). Errors of the library contain whole answers, with tokens, so they are never a cause.
  */
 export function issuerFailure(error: unknown): A2AError {
   const own = ownError(error);
@@ -44,11 +44,11 @@ export function issuerFailure(error: unknown): A2AError {
     const what = error.code === "OAUTH_RESPONSE_IS_NOT_JSON" ? "its answer is no JSON, status" : "status";
     return unavailable(`${what} ${cause.status}`, retryAfter(cause));
   }
-  // The messages of the library are its own words.
+  // The library's messages are its own texts.
   return new A2AError("UNAUTHENTICATED", `The issuer's answer is not as it should be: ${error.message}.`);
 }
 
-/** One of ours, where the library has put it. */
+/** Returns an error of ours from within the library's. */
 function ownError(error: unknown): A2AError | undefined {
   let inner = error;
   for (let depth = 0; depth < 8 && inner instanceof Error; depth++) {
@@ -71,7 +71,7 @@ function plain(text: unknown): string | undefined {
   return typeof text === "string" && text !== "" ? text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?") : undefined;
 }
 
-/** What a call hears that was given up while it waited. */
+/** Returns the error of a call that was aborted while it waited. */
 export function abandoned(reason: unknown): A2AError {
   if (reason instanceof A2AError || (reason instanceof Error && reason.name === "ConnectError"))
     return toA2AError(reason);

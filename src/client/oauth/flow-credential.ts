@@ -4,7 +4,7 @@ import type { Credential } from "../credentials/credential.js";
 import type { OAuthOptions } from "./options.js";
 import type { TokenKeeper } from "./token-keeper.js";
 
-/** The credential of a flow. What it knows is in closures: nothing of it shows when somebody looks at it. */
+/** Returns the credential of a flow. Its state is in closures, so that printing it shows no secrets. */
 export function flowCredential(
   keeper: TokenKeeper,
   flow: NonNullable<OAuthFlows["flow"]["case"]>,
@@ -15,7 +15,7 @@ export function flowCredential(
       if (scheme.case === "openIdConnectSecurityScheme") return true;
       if (scheme.case !== "oauth2SecurityScheme") return false;
       const { flows, oauth2MetadataUrl } = scheme.value;
-      // Where an issuer can be asked, a card may leave out how.
+      // A card may omit the flow if the issuer's metadata are available.
       return flows?.flow.case === undefined
         ? issuer !== undefined || oauth2MetadataUrl !== ""
         : flows.flow.case === flow;

@@ -4,17 +4,17 @@ import type { HttpAsk, HttpClient } from "../platform.js";
 import { fetchClient } from "../web/http.js";
 import type { OAuthLimits } from "./options.js";
 
-/** Asks an issuer: within a time and a size, and without following redirects. */
+/** Sends requests to an issuer, with limits of time and size, and without following redirects. */
 export type IssuerFetch = CustomFetch;
 
-/** What is known of one question to an issuer. */
+/** Options of requests to an issuer. */
 interface IssuerFetchParts {
   readonly limits: Pick<OAuthLimits, "issuerTimeoutMs" | "maxIssuerBytes">;
-  /** ID tokens cannot be judged where nothing is known of their issuer, and nobody here needs them. */
+  /** True to drop ID tokens, which cannot be verified without the issuer's metadata and are not needed here. */
   readonly withoutIdToken?: boolean;
 }
 
-/** Asks over the client's own connections. */
+/** Sends requests over the client's own connections. */
 export function issuerFetch(http: HttpClient, { limits, withoutIdToken = false }: IssuerFetchParts): IssuerFetch {
   return async (url, { method, headers, body, signal: outer }) => {
     const time = AbortSignal.timeout(limits.issuerTimeoutMs);
@@ -28,7 +28,7 @@ export function issuerFetch(http: HttpClient, { limits, withoutIdToken = false }
   };
 }
 
-/** An error of an issuer, without what the request had to keep secret. */
+/** Returns an error response without the secrets of the request. */
 function refusal(status: number, headers: Headers, text: string, secrets: SentSecrets): Response {
   const challenge = headers.get("www-authenticate");
   if (challenge !== null) headers.set("www-authenticate", secrets.masked(challenge));
@@ -49,7 +49,7 @@ async function answerOf(http: HttpClient, ask: HttpAsk, max: number) {
   throw unavailable("it sends the client elsewhere");
 }
 
-/** The text has been decoded by now. */
+/** Removes headers of the encoding, since the text is already decoded. */
 function plainHeaders(headers: Headers): Headers {
   const plain = new Headers(headers);
   plain.delete("content-encoding");
@@ -57,7 +57,7 @@ function plainHeaders(headers: Headers): Headers {
   return plain;
 }
 
-/** A client that obeys no signal is left behind. */
+/** Stops waiting for a client that ignores its signal. */
 async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   let stop = (): void => {};
   const late = new Promise<never>((_, reject) => {
@@ -85,7 +85,7 @@ function dropIdToken(text: string): string {
   }
 }
 
-/** What every runtime has, in the form of a client's connections. */
+/** Wraps `fetch`, which every runtime has, as an `HttpClient`. */
 export const overFetch = (fetch: typeof globalThis.fetch): HttpClient => fetchClient(fetch);
 
 /** Fields of requests to issuers that are not secret (RFC 6749, 7521, 8628, 8707). Any other field may be. */
@@ -100,11 +100,11 @@ const openFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Secrets of one request to an issuer, in each form that the request has them in. An issuer that repeats them in an error would have
- * them shown in logs.
+ * Secrets of one request to an issuer, in each form that the request contains. An issuer may repeat them in an error,
+ * which would put them into logs.
  */
 class SentSecrets {
-  /** The longest first: one may be a part of another. */
+  /** Longest first, since one may be part of another. */
   readonly #all: readonly string[];
 
   constructor(headers: Headers, body: string | undefined) {
@@ -124,7 +124,7 @@ class SentSecrets {
     return this.#all.reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
   }
 
-  /** Returns the texts of a JSON object masked; what is not JSON as it was, since no error shows it. */
+  /** Masks the texts of a JSON object. Returns other text unchanged, since errors do not include it. */
   maskedJson(text: string): string {
     try {
       return JSON.stringify(JSON.parse(text), (_, value: unknown) =>
@@ -136,7 +136,9 @@ class SentSecrets {
   }
 }
 
-/** RFC 7617: what is behind the first colon, as RFC 6749, 2.3.1 has it encoded. */
+/**
+ * Returns the password of Basic credentials (RFC 7617), the part after the first colon, encoded as in RFC 6749, 2.3.1.
+ */
 function passwordIn(basic: string): string {
   try {
     const text = atob(basic);
