@@ -23,26 +23,27 @@ import { WriterClient, type WriterStatistics } from "./writer-client.js";
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions {
-  /** The file. It is created when it is not there; its directory is not. */
+  /** The file. It is created if missing; its directory is not. */
   readonly path: string;
   /**
-   * `FULL` (the default): an append that was acknowledged survives a crash of the machine. `NORMAL`: it survives a
-   * crash of the process, and a power failure may take the last moments.
+   * `FULL` (the default): an acknowledged append survives a crash of the machine. `NORMAL`: it survives a crash of the
+   * process, but a power failure may lose the most recent ones.
    */
   readonly synchronous?: Synchronous;
   /**
-   * False (the default): no other process may have the file open, which is refused; tasks that a crash cut off are taken
-   * over at once. True: several processes may, if all of them say so; such tasks are taken over when their process has shown no life for `leaseMs`.
+   * False (the default): the store rejects a file that another process has open, and takes over interrupted tasks at
+   * once. True: several processes may open it, if all of them set this; they take over tasks of a process that sent no
+   * heartbeat for `leaseMs`.
    */
   readonly shared?: boolean;
   /**
-   * A write that is under way for longer than this makes the store unhealthy, in milliseconds, to half a second.
-   * Default 1,250, so that it is known within two seconds.
+   * A pending write older than this makes the store unhealthy, in milliseconds, with a resolution of half a second.
+   * Default 1,250, so that it is detected within two seconds.
    */
   readonly stallMs?: number;
   /**
-   * A write that is under way for longer than this is refused as `unavailable`, its outcome open, and all that come
-   * after it until the disk goes on; in milliseconds, to half a second. Default 5,000.
+   * A pending write older than this fails with `unavailable`, its outcome unknown, as do all later writes until the
+   * disk recovers; in milliseconds, with a resolution of half a second. Default 5,000.
    */
   readonly writeTimeoutMs?: number;
   readonly logger?: Logger;
@@ -50,22 +51,22 @@ export interface SqliteStoreOptions {
 
 /** An SQLite store, with operations for its operator. */
 export interface SqliteStore extends TaskStore {
-  /** How many writes shared how many commits. */
+  /** Numbers of writes and of commits. */
   readonly statistics: WriterStatistics;
 }
 
-/** How many tasks one transaction removes, so that appends need not wait until all of them are gone. */
+/** Tasks that one transaction removes, so that appends wait only briefly. */
 const REMOVAL_STEP = 64;
 
-/** Steps of one removal that make the file smaller, 1 MiB each; what is left then is for the next removal. */
+/** Steps by which one removal shrinks the file, 1 MiB each; later removals continue. */
 const SHRINKING_STEPS = 64;
 
 /**
- * Keeps tasks in an SQLite file. A thread writes, with all that arrives together in one transaction; this thread reads,
- * on a connection of its own.
+ * Keeps tasks in an SQLite file. A writer thread commits all writes that arrive together in one transaction; this
+ * thread reads, on a separate connection.
  *
- * @throws StoreError at once: `damaged` and `newer-schema` leave the file as it is, `failed` when it cannot be used;
- * after two seconds `failed` when another store has it open.
+ * @throws StoreError at once: `damaged` and `newer-schema` leave the file as it is, `failed` if it cannot be used;
+ * after two seconds `failed` if another store has it open.
  */
 export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   const settings = checked(typeof options === "string" ? { path: options } : options);
@@ -78,7 +79,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   }
   try {
     const reader = new Reader(openReader(file.path));
-    // The reader has made SQLite's log, which stays as long as any connection has the file open.
+    // The reader has created SQLite's log, which exists as long as any connection has the file open.
     const files = openFiles(file.path);
     const guard = new FileGuard(files);
     const troubles = new StoreFaults();
@@ -115,7 +116,7 @@ const names: Record<keyof SqliteStoreOptions, true> = {
   logger: true,
 };
 
-/** With the defaults. @throws StoreError `failed` that names every wrong option. */
+/** Applies the defaults. @throws StoreError `failed` that names every wrong option. */
 function checked(options: SqliteStoreOptions): Required<SqliteStoreOptions> {
   const { path, synchronous = "FULL", shared = false, logger = silentLogger } = options ?? {};
   const { stallMs = 1_250, writeTimeoutMs = 5_000 } = options ?? {};
@@ -139,24 +140,24 @@ interface Parts {
   readonly health: StoreHealth;
   readonly shared: boolean;
   readonly unwatch: () => void;
-  /** Puts the files in order when no connection has them any more, and lets others have them. */
+  /** Cleans up the files after the last connection has closed, and releases the lock. */
   readonly leave: () => void;
 }
 
 function compose({ reader, writer, file, health, shared, unwatch, leave }: Parts): SqliteStore {
-  // Whose leases are up for a claim where no other process can have the file: then a look tells whether there are any.
+  // Holders whose leases can be claimed if no other process can have the file: then a read tells whether any exist.
   const claimable = file.gone && [NO_HOLDER, ...file.gone];
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     unwatch();
     reader.retire();
     try {
-      // As long as the reader has the file, SQLite does not move the log into it by itself: it may be another one by now.
+      // While the reader is open, SQLite does not checkpoint by itself: the name may lead to another file by now.
       await writer.close();
     } finally {
       reader.close();
     }
-    // A thread that still hangs may write once more, so the file stays locked.
+    // A hanging thread may still write, so the file stays locked.
     leave();
   };
   return {
@@ -183,7 +184,7 @@ function compose({ reader, writer, file, health, shared, unwatch, leave }: Parts
       if (claimable?.every((holder) => reader.leasesOf({ holder, after: "", limit: 1 }).length === 0)) return [];
       return writer.call("claimLeases", request);
     },
-    // No other process can have the file, so signs of life are of no use.
+    // No other process can have the file, so heartbeats are not needed.
     beat: async (request) => !shared || writer.call("beat", request),
     leasesOf: async (request) => reader.leasesOf(request),
     setLease: async (request) => writer.call("setLease", request),
@@ -193,7 +194,7 @@ function compose({ reader, writer, file, health, shared, unwatch, leave }: Parts
   };
 }
 
-/** A transaction for each step. */
+/** Uses one transaction per step. */
 async function removeInSteps(writer: WriterClient, { before, limit }: WriteRequest<"removeFinished">): Promise<number> {
   let removed = 0;
   for (let shrinking = 0; ; ) {

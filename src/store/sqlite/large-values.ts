@@ -2,17 +2,17 @@ import { decodeSnapshot, SNAPSHOT_PIECE_BYTES, snapshotPieces } from "../../task
 import type { Database } from "./driver/driver.js";
 import { MAX_INLINE_BYTES } from "./segment.js";
 
-/** A part of the move looks at this many rows, and moves about this many bytes. */
+/** Limits of one part of the migration: rows scanned and bytes moved. */
 const PART_ROWS = 4_096;
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** A larger snapshot, in bytes, is dropped instead of moved: it would have to be in memory. The log has all of it. */
+/** Larger snapshots, in bytes, are dropped instead of moved, to bound memory. The log has the same data. */
 const MAX_MOVED_SNAPSHOT = 64 * 1024 * 1024;
 
-/** Does the next part in the transaction that is open: returns how many bytes it dealt with, or undefined at the end. */
+/** Runs the next part in the open transaction: returns the bytes that it processed, or undefined at the end. */
 export type Part = () => number | undefined;
 
-/** Moves segments and snapshots to where version 4 of the schema has them. What was moved before is passed over. */
+/** Moves segments and snapshots to the tables of schema version 4. Skips values already moved. */
 export function moveLargeValues(db: Database): Part {
   const segments = moveSegments(db);
   const snapshots = moveSnapshots(db);
@@ -60,7 +60,7 @@ function moveSnapshots(db: Database): Part {
     "INSERT OR IGNORE INTO snapshot (task_id, position, pieces) VALUES (?, ?, ?)",
   );
   const addPiece = pieceMover(db);
-  /** One that takes several parts. */
+  /** A snapshot that takes several parts. */
   let kept: { readonly taskId: string; readonly pieces: Iterator<Uint8Array>; count: number } | undefined;
   return () => {
     let moved = 0;
@@ -87,7 +87,7 @@ function moveSnapshots(db: Database): Part {
   };
 }
 
-/** The bytes of a snapshot as pieces; none when they are too many, or cannot be read: the log has all of it. */
+/** The bytes of a snapshot as pieces; none if it is too large or unreadable: the log has the same data. */
 function cut(bytes: Uint8Array | undefined): Iterator<Uint8Array> {
   if (bytes === undefined) return [][Symbol.iterator]();
   if (bytes.length <= SNAPSHOT_PIECE_BYTES) return [bytes][Symbol.iterator]();
@@ -98,7 +98,7 @@ function cut(bytes: Uint8Array | undefined): Iterator<Uint8Array> {
   }
 }
 
-/** Adds a piece unless it is there: a process that was killed, or another one on the same file, has moved it. */
+/** Adds a piece unless it exists: a killed process, or another one on the same file, may have moved it. */
 function pieceMover(db: Database): (taskId: string, position: number, piece: number, bytes: Uint8Array) => void {
   const known = db.rows<[string, number, number], [number]>(
     "SELECT 1 FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?",

@@ -20,14 +20,14 @@ export class Leases {
   readonly #enter: Command<[string, number]>;
   readonly #forget: Command<[string]>;
   readonly #watch = new LivenessMonitor();
-  /** Holders that were given up and have not been notified yet. */
+  /** Evicted holders that were not notified yet. */
   readonly #lost = new Set<string>();
   /** Holders whose process is known to be gone, because no other process can have the file. */
   readonly #dead: Set<string> | undefined;
-  /** No thread says what another one said before it. */
+  /** Random start, so that no thread repeats the number of another. */
   #beat = Math.floor(Math.random() * 2 ** 48);
 
-  /** @param gone holders whose processes are gone; undefined where other processes may have the file: it is not known then */
+  /** @param gone holders whose processes are gone; undefined (unknown) if other processes may have the file */
   constructor(db: Database, gone: readonly string[] | undefined) {
     this.#dead = gone && new Set(gone);
     this.#of = db.rows<[string, number], HeadRow>(
@@ -51,9 +51,9 @@ export class Leases {
     this.#forget = db.command("DELETE FROM holder WHERE id = ?");
   }
 
-  /** A sign of life, from the holder itself or, while its event loop is blocked, for it (`forIt`). */
+  /** A heartbeat, from the holder itself or, while its event loop is blocked, on its behalf (`forIt`). */
   beat({ holder, leaseMs, again }: WriteRequest<"beat">, forIt = false): WriteResult<"beat"> {
-    // A sign of life is also a look at the other holders: it comes in time, however late the claims are.
+    // A heartbeat also checks the other holders: it is on time even when claims are late.
     if (this.#dead === undefined) this.#gone(leaseMs);
     const beat = this.#beat++;
     let lost = this.#lost.has(holder);
@@ -61,7 +61,7 @@ export class Leases {
       lost ||= again;
       this.#enter.run(holder, beat);
     }
-    // A beat by the writer's thread keeps the news for the holder itself.
+    // A heartbeat by the writer thread leaves the notification for the holder itself.
     if (forIt && lost) this.#lost.add(holder);
     else this.#lost.delete(holder);
     return !lost;
@@ -85,7 +85,7 @@ export class Leases {
     return claimed;
   }
 
-  /** Other holders that show no life any more, which are given up; none where no other process can have the file. */
+  /** Evicts other holders that missed their heartbeats; none if no other process can have the file. */
   giveUp({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
     if (this.#dead !== undefined) return [];
     const gone = this.#gone(leaseMs).filter((from) => from !== holder);
@@ -125,7 +125,7 @@ function nextHolder(db: Database): Query<[string], string> {
   return db.values<[string], string>(sql);
 }
 
-/** One step for each: they are few, whatever the number of leases. */
+/** One query per holder: holders are few, whatever the number of leases. */
 function holders(next: Query<[string], string>): string[] {
   const found: string[] = [];
   for (let last: string | undefined = NO_HOLDER; ; ) {

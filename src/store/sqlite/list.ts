@@ -2,7 +2,7 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ListRequest } from "../task-store.js";
 import { LISTED_COLUMNS } from "./rows.js";
 
-/** Which filters a list has: each combination has its own two statements. */
+/** The filters of a list: each combination has its own two statements. */
 export interface ListShape {
   readonly context: boolean;
   readonly state: boolean;
@@ -28,16 +28,16 @@ export function shapeOf(request: ListRequest): ListShape {
   };
 }
 
-/** All states, each of which has a range of its own in the index of a context. */
+/** All states. Each has its own range in the index of a context. */
 const STATES: readonly number[] = Object.values(TaskState).filter(
   (state): state is TaskState => typeof state === "number",
 );
 
 /**
- * SQL of a page and of its total. Each page is read off one index in its order, from where the last one ended, so
- * its cost depends on its size alone; `INDEXED BY` makes SQLite refuse any other plan instead of taking it silently.
- * Under a context without a state the ranges of all states are merged. A total without time is the sum of a few counters,
- * or that of a context which has none, since it is small; otherwise it counts along the index.
+ * SQL of a page and of its total. Each page reads one index in order from its cursor, so its cost depends on its size
+ * alone; `INDEXED BY` makes SQLite reject any other plan. A context without a state filter merges the ranges of all
+ * states. A total without a time filter is the sum of a few counters; a small context has none and, like a time filter,
+ * is counted along the index.
  */
 export function listSql(shape: ListShape): ListSql {
   const order = " ORDER BY status_time DESC, task_id DESC LIMIT ?";

@@ -4,27 +4,27 @@ import { sqliteDriver } from "./driver/choose.js";
 import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
 
-/** How long an opener waits for another one to let go, in milliseconds: at a restart the predecessor may be closing. */
+/** Time that an opener waits for the lock, in milliseconds: at a restart the predecessor may still be closing. */
 export const LOCK_TIMEOUT_MS = 2_000;
 
-/** The hold of an open store on its file. */
+/** The lock of an open store on its file. */
 export interface FileLock {
-  /** Lets go. Later calls do nothing. */
+  /** Releases the lock. Later calls do nothing. */
   release(): void;
 }
 
-/** A connection that nothing refers to would be closed, and its lock lifted, by the garbage collector. */
+/** Keeps the connections alive: the garbage collector would close them and release their locks. */
 const held = new Set<Database>();
 
 /**
- * Holds a store's file: alone, or together with other stores that share it. The lock is that of SQLite on an empty database
- * beside the file, `<path>-lock`, which stays there when the lock is free. It keeps apart stores of one process and of
- * several, and the system lifts it when its process dies, however that happens. It binds stores alone: other programs
- * may look at the file.
+ * Locks a store's file: exclusively, or shared with other stores. The lock is SQLite's, on an empty database
+ * `<path>-lock` beside the file, which remains after the release. It works between stores of one process and of
+ * several, and the system releases it when its process dies. Only stores respect it: other programs can still read the
+ * file.
  *
- * It waits up to `timeoutMs`, and lets nothing else run in this thread meanwhile.
- * @throws StoreError `failed` that says how the other one holds the file; SQLite's error when there is no place for
- * the lock.
+ * Blocks this thread for up to `timeoutMs`.
+ * @throws StoreError `failed` that tells how the other store holds the file; SQLite's error if the lock file cannot be
+ * created.
  */
 export function lockFile(path: string, shared: boolean, timeoutMs: number = LOCK_TIMEOUT_MS): FileLock {
   const db = sqliteDriver().open(`${path}-lock`, { timeoutMs });
@@ -44,7 +44,7 @@ export function lockFile(path: string, shared: boolean, timeoutMs: number = LOCK
   };
 }
 
-/** Begins a transaction that stays open. Without a write-ahead log a reader locks the file shared, as long as it reads. */
+/** Begins a transaction that stays open. Without a write-ahead log a reader holds a shared lock on the file. */
 function take(db: Database, shared: boolean): void {
   if (!shared) return void db.exec("BEGIN EXCLUSIVE");
   db.exec("BEGIN");
@@ -59,7 +59,7 @@ function inUse(db: Database, path: string, shared: boolean, cause: unknown): Sto
   return new StoreError("failed", message, { cause });
 }
 
-/** Whether the store that has the lock has it alone. */
+/** True if the store that holds the lock holds it exclusively. */
 function isExclusive(db: Database): boolean {
   try {
     db.pragma("busy_timeout = 0");
@@ -70,7 +70,7 @@ function isExclusive(db: Database): boolean {
   }
 }
 
-/** The processes that have a file open, as far as the system tells: Linux names the processes that have locks. */
+/** The processes that have a file open. Linux lists the processes that hold locks; other systems do not. */
 export function holdersOf(path: string): string {
   const others = pidsAt(`${path}-lock`).filter((pid) => pid !== process.pid);
   if (others.length === 0) return "another process, or another store of this one,";
@@ -83,13 +83,13 @@ const lockLine = /^\d+: \S+ +\S+ +\S+ +(\d+) ([0-9a-f]+):([0-9a-f]+):(\d+) /gm;
 function pidsAt(path: string): number[] {
   try {
     const { dev, ino } = statSync(path);
-    // makedev(3): twelve bits of the major number from the eighth on, the minor one around them.
+    // makedev(3): bits 8 to 19 are the major number, the others the minor one.
     const [major, minor] = [(dev >> 8) & 0xfff, (dev & 0xff) | ((dev >> 12) & 0xfff00)];
     const found = new Set<number>();
     for (const [, pid, high, low, inode] of readFileSync("/proc/locks", "latin1").matchAll(lockLine))
       if (Number(inode) === ino && Number(`0x${high}`) === major && Number(`0x${low}`) === minor)
         found.add(Number(pid));
-    // Processes of other containers have no number here.
+    // Processes of other containers are listed as 0.
     found.delete(0);
     return [...found].sort((a, b) => a - b);
   } catch {

@@ -12,49 +12,49 @@ import { planSegments, type Segment, writeEntries } from "./segment.js";
 import type { AppendWrite, OtherWrite, Write, WriteRequest } from "./write.js";
 
 /**
- * Writes on their way to the writer's thread. Strings and numbers go as one flat array, bytes as one buffer that
- * changes hands without a copy: half the cost of a message of objects, for both threads. Writes other than appends,
- * snapshots and ends of deliveries are rare and go as they are, in their place among the fields.
+ * Writes on their way to the writer thread. Strings and numbers travel in one flat array, bytes in one transferred
+ * buffer: half the cost of a message of objects, for both threads. Writes other than appends, snapshots and settlements
+ * are rare and travel as objects, in sequence with the fields.
  */
 export interface Message {
-  /** How many writes. */
+  /** Number of writes. */
   readonly count: number;
   readonly fields: readonly Field[];
   readonly bytes: ArrayBuffer;
-  /** How much of it is used. */
+  /** Bytes of it in use. */
   readonly size: number;
-  /** Whether its writes are bulk ones, for which small ones do not wait. */
+  /** True for bulk writes, for which small ones do not wait. */
   bulk?: true;
 }
 
-/** Instead of a message: close the file and end, after everything that was sent before. */
+/** Sent instead of a message: finish everything sent before, close the file, and exit. */
 export const CLOSE = "close";
 
-/** Instead of a message: try whether the disk takes a commit. */
+/** Sent instead of a message: test if the disk accepts a commit. */
 export const PROBE = "probe";
 
 type Field = string | number | null | OtherWrite;
 
-/** All that an outcome may say. */
+/** All fields of any outcome. */
 interface Outcome {
   readonly at: number;
   readonly failure: string;
   readonly failingSince: number;
 }
 
-/** Stands before the fields of an append, of a snapshot, or of the end of a delivery. */
+/** Tag before the fields of an append, a snapshot or a settlement. */
 const APPEND = 0;
 const SNAPSHOT = 1;
 const SETTLEMENT = 2;
 
-/** What comes with an append, added up. */
+/** Flags for the optional parts of an append. */
 const HAS_SEND = 1;
 const HAS_PUSH_CONFIG = 2;
 
 /** Smallest buffer of a message, in bytes. */
 const MIN_CAPACITY = 16 * 1024;
 
-/** Collects writes into a message. What a caller does with its arrays afterwards changes nothing. */
+/** Collects writes into a message. The caller may reuse its arrays afterwards. */
 export class MessageBuilder {
   #count = 0;
   #fields: Field[] = [];
@@ -66,11 +66,11 @@ export class MessageBuilder {
     return this.#size;
   }
 
-  /** Adds an append; `finishes` says that the state of its head is terminal. */
+  /** Adds an append; `finishes` tells that the state of its head is terminal. */
   addAppend(request: AppendRequest, finishes: boolean): void {
     const { head, expected, entries, send, fence, lease, pushConfig } = request;
     const segments = planSegments(entries);
-    // First what may fail, so that a message never has half an append.
+    // Reserving memory may fail, so it comes first: a message never contains half an append.
     this.#reserve(segments.reduce((sum, { bytes }) => sum + bytes, pushConfig?.bytes.length ?? 0));
     this.#fields.push(
       APPEND,
@@ -122,7 +122,7 @@ export class MessageBuilder {
     this.#count += 1;
   }
 
-  /** Adds the end of a delivery. */
+  /** Adds a settlement of a delivery. */
   addSettlement({ key, holder, claim, position, outcome }: WriteRequest<"settleDelivery">): void {
     const { at = 0, failure = null, failingSince = null } = outcome as Partial<Outcome>;
     this.#fields.push(SETTLEMENT, key.taskId, key.configId, holder, claim, position);
@@ -130,13 +130,13 @@ export class MessageBuilder {
     this.#count += 1;
   }
 
-  /** Adds any other write. The caller does not change it any more. */
+  /** Adds any other write, which the caller must not change afterwards. */
   addOther(write: OtherWrite): void {
     this.#fields.push(write);
     this.#count += 1;
   }
 
-  /** The message so far; the builder starts another one. Its buffer is to be transferred. */
+  /** Returns the message and starts another. Its buffer is to be transferred. */
   take(): Message {
     const message = { count: this.#count, fields: this.#fields, bytes: this.#bytes.buffer, size: this.#size };
     this.#count = 0;
@@ -149,7 +149,7 @@ export class MessageBuilder {
   #reserve(more: number): void {
     const needed = this.#size + more;
     if (needed <= this.#bytes.length) return;
-    // Not from the shared pool, which could not be transferred, and not filled with zeros first.
+    // Not from the shared pool, which cannot be transferred, and not zeroed.
     const larger = Buffer.allocUnsafeSlow(Math.max(MIN_CAPACITY, needed, this.#bytes.length * 2));
     larger.set(this.#bytes.subarray(0, this.#size));
     this.#bytes = larger;
@@ -189,7 +189,7 @@ class Cursor {
     const at = this.#number();
     const failure = (this.#take() as string | null) ?? undefined;
     const failingSince = (this.#take() as number | null) ?? undefined;
-    // What an outcome of its kind does not have is undefined here, and nobody asks for it.
+    // A field that this kind of outcome lacks is undefined here and never read.
     const outcome = { kind, at, failure, failingSince } as DeliveryOutcome;
     return { method: "settleDelivery", request: { ...progress, outcome } };
   }
@@ -274,7 +274,7 @@ class Cursor {
     return bytes;
   }
 
-  // Only the builder above writes these fields, so their types are known by their places.
+  // Only the builder above writes these fields, so their order implies their types.
   #take(): Field {
     return this.#fields[this.#field++] as Field;
   }

@@ -82,13 +82,13 @@ const counters = `
 `;
 
 /**
- * Version 3 has a place for what is large. SQLite reads a whole row to compare its key in a table without rowid, so
- * one that has megabytes is expensive for every statement that passes it on the way to another row. A value over `MAX_INLINE_BYTES`
- * lies in `blob` now, where keys are numbers, and the row that belongs to it has its number.
+ * Version 3 stores large values in separate tables. SQLite reads a whole row to compare its key in a table without
+ * rowid, so a row of megabytes slows every statement that passes it. A value over `MAX_INLINE_BYTES` now lies in
+ * `blob`, which has numeric keys, and its row has the number.
  *
- * - A snapshot has pieces; it is there when `snapshot` says so, which is written with the last of them. Pieces of other
- *   positions are of one that is being written, was never finished, or was replaced.
- * - `garbage` names tasks that are removed and whose log is too large to go in one step.
+ * - A snapshot has pieces; it is valid once `snapshot` lists it, which is written with the last of them. Pieces of
+ *   other positions belong to a snapshot that is being written, was never finished, or was replaced.
+ * - `garbage` lists removed tasks whose logs are too large to delete in one step.
  */
 const largeValues = `
   CREATE TABLE blob (
@@ -128,18 +128,18 @@ const largeValues = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** Version 4: what was there has moved to its new place. */
+/** Version 4: all values have been moved to the new tables. */
 const moved: Step = {
   inParts: (db) => moveLargeValues(db),
   sql: "DROP TABLE old_snapshot;",
 };
 
-/** Version 5 has no task whose log does not begin with being created. */
+/** Version 5 removes every task whose log does not begin with its creation. */
 const uncreated: Step = { inParts: (db) => removeUncreated(db), sql: "" };
 
 /**
- * Version 6: the process that executes a task is found by the holder of its lease, and whether it lives by its beat: one row for
- * a process, whatever it executes. Leases that an orderly end left behind, or that ran out, get no holder.
+ * Version 6: the holder of a task's lease identifies the process that executes it, and one heartbeat row per process
+ * tells if it is live. Leases that expired or survived an orderly shutdown get no holder.
  */
 const holders = `
   DROP INDEX head_leased;
@@ -152,21 +152,21 @@ const holders = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** Version 7 finds the tasks that wait for their client (states 6 and 8): few, and touched by nothing but their status. */
+/** Version 7 indexes the tasks that wait for their client (states 6 and 8): few, and only a status changes them. */
 const interrupted = `
   CREATE INDEX head_interrupted ON head (status_time, task_id) WHERE state IN (6, 8);
 `;
 
 /**
- * Version 8 delivers push notifications. What is due is a range of `push_due`, whatever there is besides it; what processes
- * hold is found by their names, as leases are.
+ * Version 8 delivers push notifications. Due configurations are a range of `push_due`, independent of the others;
+ * claims are found by holder, as leases are.
  *
- * - `state` is 0 for idle, 1 for due, 2 for given up; `at` is when the next try is due, or when it was given up.
- * - `head.pushed` is 0 for a task without configurations, which no append then has to look for; 1 for one that has some; and 2
- *   when some are due although the task is over, so that the index of what may be removed does not have it.
- * - `push_owner` counts the configurations of an owner but those that are idle and whose task is over.
+ * - `state` is 0 for idle, 1 for due, 2 for dead; `at` is the time of the next attempt, or of giving up.
+ * - `head.pushed` is 0 for a task without configurations, which an append then need not search; 1 for a task with some;
+ *   and 2 if some are due although the task is finished, which excludes it from the index of removable tasks.
+ * - `push_owner` counts the configurations of an owner, except the idle ones of finished tasks.
  *
- * What an earlier version has of configurations is kept; it delivered none.
+ * Configurations of an earlier version are kept; it delivered none.
  */
 const pushes = `
   ALTER TABLE head ADD COLUMN pushed INTEGER NOT NULL DEFAULT 0;
@@ -211,10 +211,10 @@ const pushes = `
 `;
 
 /**
- * Version 9 knows what an owner has under all tenants, for servers where a caller may name any. `owner_total` is the sum over the
- * tenants but the empty one, whose own counts are one row each: a call without a tenant writes nothing here.
+ * Version 9 counts each owner's usage across tenants, for servers where a caller can name any tenant. `owner_total` is
+ * the sum over all named tenants. The empty tenant is one row already, so a call without a tenant writes nothing here.
  *
- * - `tasks` are those that are not over, by the states of `counter`; `configs` are what `push_owner` counts.
+ * - `tasks` counts unfinished tasks, by the states of `counter`; `configs` counts as `push_owner` does.
  */
 const ownerTotals = `
   CREATE TABLE owner_total (
@@ -229,14 +229,14 @@ const ownerTotals = `
     ) GROUP BY owner;
 `;
 
-/** Version 10 finds what is due of one target, however much is due of others before it. */
+/** Version 10 finds the due deliveries of one target, independent of the backlog of others. */
 const targets = `
   CREATE INDEX push_due_of_target ON push_config (target, at) WHERE state = 1 AND holder IS NULL;
 `;
 
 /**
- * Version 11 counts the tasks of large contexts by state: those of more than 64 (`context-counters.ts`). Its index has a range for
- * each state of a context, so that a page of one state passes over no others.
+ * Version 11 counts the tasks of contexts with more than 64 tasks by state (`context-counters.ts`). Its index has one
+ * range per state of a context, so that a page of one state skips all others.
  */
 const contexts = `
   DROP INDEX head_by_context;
@@ -278,10 +278,10 @@ export const migrations: readonly Step[] = [
 export const SCHEMA_VERSION: number = migrations.length;
 
 /**
- * Brings a file to version `to`, one transaction for each step or part of one, and returns the version it had. Several
- * processes may do it at once: each step looks again under the write lock. A process that is killed goes on at the
- * next start.
- * @param report hears, after each part of a long step, how many bytes the step has dealt with
+ * Migrates a file to version `to`, one transaction for each step or part of one, and returns the previous version.
+ * Several processes may run it at once: each step checks the version again under the write lock. If the process is
+ * killed, the next start continues.
+ * @param report called after each part of a long step with the bytes that the step has processed
  */
 export function migrate(db: Database, to: number = SCHEMA_VERSION, report: (bytes: number) => void = () => {}): number {
   const before = versionOf(db);

@@ -15,34 +15,36 @@ import { migrate, SCHEMA_VERSION } from "./migrations.js";
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
 export const FULL_CHECK_BYTES: number = 64 * 1024 * 1024;
 
-/** Files up to this size, in bytes, that cannot give space back are rewritten when they are opened: some 0.2 seconds. */
+/** Files up to this size, in bytes, that cannot shrink are rewritten when opened: about 0.2 seconds. */
 const MAX_REWRITTEN_BYTES: number = 16 * 1024 * 1024;
 
-/** Between two lines about a migration, in milliseconds. */
+/** Interval between log lines of a migration, in milliseconds. */
 const PROGRESS_MS = 2_000;
 
-/** How long an opener of a shared file that has to be migrated waits for other processes to close it, in milliseconds. */
+/** Time that an opener waits for other processes to close a shared file before it migrates it, in milliseconds. */
 const UPGRADE_TIMEOUT_MS = 5_000;
 
-/** How long a shared file is asked for alone at a time, in milliseconds: another opener may have brought it up to date. */
+/** Timeout of one attempt to lock a shared file exclusively, in milliseconds: another opener may have migrated it. */
 const ALONE_MS = 100;
 
-/** What `prepareFile` did. */
+/** Result of `prepareFile`. */
 export interface Prepared {
   readonly path: string;
   /** Schema version that the file had; 0 when it was new. */
   readonly before: number;
-  /** Holders of leases whose processes are gone, because no other process can have the file; undefined where it is shared. */
+  /**
+   * Lease holders whose processes are gone, because no other process can have the file; undefined for a shared file.
+   */
   readonly gone: readonly string[] | undefined;
-  /** To be released when the store is closed. */
+  /** Released when the store is closed. */
   readonly lock: FileLock;
 }
 
 /**
- * Makes sure that a path is a file of ours, sound and of the current schema; locks, creates or migrates it. A file
- * that is refused keeps every byte.
- * @throws StoreError `damaged`, `newer-schema`, `failed` when it is of another application, in use or cannot be written,
- * `unavailable` when the disk is full or fails.
+ * Checks that a path is a sound Parley file of the current schema; locks, creates or migrates it. A rejected file keeps
+ * every byte.
+ * @throws StoreError `damaged`, `newer-schema`, `failed` if it belongs to another application, is in use or cannot be
+ * written, `unavailable` if the disk is full or fails.
  */
 export function prepareFile(given: string, shared: boolean, logger: Logger = silentLogger): Prepared {
   if (given === "" || given === ":memory:") {
@@ -63,9 +65,9 @@ export function prepareFile(given: string, shared: boolean, logger: Logger = sil
 }
 
 /**
- * Shares a file that is of the current schema. One that is not is brought to it before, by the first process that gets it alone: other
- * processes that have it open may be older programs, which would write what they know into tables that they do not.
- * @throws StoreError `failed` when another process keeps it for `UPGRADE_TIMEOUT_MS`.
+ * Locks a file of the current schema shared. The first process to lock an older file exclusively migrates it: older
+ * programs that have it open would write by the old layout.
+ * @throws StoreError `failed` if another process holds it for `UPGRADE_TIMEOUT_MS`.
  */
 function lockCurrent(path: string, logger: Logger): { lock: FileLock; before: number | undefined } {
   const latest = performance.now() + UPGRADE_TIMEOUT_MS;
@@ -75,7 +77,7 @@ function lockCurrent(path: string, logger: Logger): { lock: FileLock; before: nu
     try {
       lock = lockPlace(path, true);
     } catch (error) {
-      // Another opener may be bringing it up to date.
+      // Another opener may be migrating the file.
       if (performance.now() < latest && existsSync(path) && versionOf(path) < SCHEMA_VERSION) continue;
       throw error;
     }
@@ -112,12 +114,12 @@ function versionOf(path: string): number {
   }
 }
 
-/** Locks a file for this one alone, if that is possible soon. */
+/** Locks a file exclusively; undefined if it is in use. */
 function lockAlone(path: string): FileLock | undefined {
   try {
     return lockFile(realpathSync(path), false, ALONE_MS);
   } catch (error) {
-    // It is in use, which has SQLite's own error as its cause.
+    // In use: the cause is SQLite's own error.
     if (codeOf((error as Error).cause).startsWith("SQLITE_BUSY")) return undefined;
     throw refused(path, error);
   }
@@ -142,7 +144,7 @@ function checkPlace(path: string): void {
   }
 }
 
-/** The application and version of a file; undefined for one that has no tables yet. */
+/** The application and version of a file; undefined if it has no tables yet. */
 interface Identity {
   readonly application: number;
   readonly version: number;
@@ -151,11 +153,11 @@ interface Identity {
 function inspect(path: string): void {
   let db: Database | undefined;
   try {
-    // Without a log beside it the header is the truth, and looking at it leaves nothing behind in the directory.
-    // With one the file is in use or was left by a crash: then a connection has to read it, and closing a descriptor
-    // of ours would drop the locks that another store of this process may hold on it.
+    // Without a log the header is authoritative, and reading it leaves nothing in the directory. With a log, the file
+    // is in use or a crash left it: only a connection can read it, and closing a descriptor of ours would drop the
+    // locks of another store in this process.
     if (!existsSync(`${path}-wal`)) judge(path, readHeader(path));
-    // Killed while it was created: only a connection that may write can take that back.
+    // The process that created it was killed: only a writable connection can roll that back.
     if (existsSync(`${path}-journal`)) return;
     db = sqliteDriver().open(path, { readonly: true, timeoutMs: READ_TIMEOUT_MS });
     judge(path, readIdentity(db));
@@ -187,7 +189,7 @@ function readHeader(path: string): Identity | undefined {
     closeSync(file);
   }
   const application = header.readInt32BE(68);
-  // Nothing but the header: another process is about to create the tables, or was killed before it did.
+  // Only a header: another process is about to create the tables, or was killed before it did.
   if (application === 0 && header.readUInt32BE(40) === 0) return undefined;
   return { application, version: header.readInt32BE(60) };
 }
@@ -211,15 +213,15 @@ function quickCheck(path: string, db: Database): void {
   if (found !== "ok") throw new StoreError("damaged", `${path} is damaged: ${String(found)}`);
 }
 
-/** For its owner alone, whatever the umask allows. SQLite gives the log and its index the mode of the file. */
+/** Readable by its owner alone, whatever the umask. SQLite gives the log and its index the mode of the file. */
 const FILE_MODE = 0o600;
 
-/** A file has one lock, whatever links lead to it, so it has to be there before. */
+/** Resolves links, so that a file has one lock; therefore the file must exist first. */
 function lockPlace(path: string, shared: boolean): FileLock {
   try {
     touch(path);
     const real = realpathSync(path);
-    // A user who can read it can lock it, and so keep a server from its file.
+    // A user with read permission could lock it, and so block a server from its file.
     touch(`${real}-lock`);
     return lockFile(real, shared);
   } catch (error) {
@@ -235,7 +237,7 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
   let db: Database | undefined;
   try {
     db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
-    // Before anything else is written, or never.
+    // Must be set before anything else is written.
     if (statSync(path).size === 0) db.pragma(`auto_vacuum = ${INCREMENTAL}`);
     const mode = db.pragma("journal_mode = WAL");
     if (mode !== "wal") {
@@ -245,13 +247,13 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
       );
     }
     db.pragma("synchronous = FULL");
-    // Whether it may be written shows only in a transaction that writes.
+    // Only a write transaction shows if the file is writable.
     db.exec("BEGIN IMMEDIATE; ROLLBACK");
     const before = migrate(db, SCHEMA_VERSION, progressOf(path, logger));
     judge(path, { application: APPLICATION_ID, version: before });
     if (!shared && statSync(path).size <= MAX_REWRITTEN_BYTES) letShrink(db);
     if (!shared && before > 0) distinguish(db);
-    // No process that claimed one is there any more.
+    // The processes that claimed these are gone.
     if (!shared) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
     return { before, gone: shared ? undefined : holdersIn(db) };
   } catch (error) {
@@ -262,26 +264,27 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
 }
 
 /**
- * Changes what tells this file from the copies that were made of it before, so that the log of one is not taken for
- * the other's (see `isForeignLog`): SQLite counts the changes of the schema in the first page.
+ * Changes the schema change count in the first page, which distinguishes this file from earlier copies of it, so that
+ * the log of one is not applied to the other (see `isForeignLog`).
  */
 function distinguish(db: Database): void {
-  // Nothing else is in the log then, so that a crash here loses nothing.
+  // Leaves nothing else in the log, so that a crash here loses nothing.
   db.pragma("wal_checkpoint(TRUNCATE)");
   immediate(db, () => db.exec("CREATE TABLE opened (once); DROP TABLE opened"));
 }
 
-/** Lets an older file give space back, which it can only after it was rewritten. */
+/** Rewrites an older file so that it can shrink. */
 function letShrink(db: Database): void {
   if (db.pragma("auto_vacuum") === INCREMENTAL) return;
   try {
     db.exec(`PRAGMA auto_vacuum = ${INCREMENTAL}; VACUUM`);
   } catch {
-    // It stays as it is, which no reader or writer minds: there is no room for a copy, or another program reads it.
+    // The file stays as it is, which is harmless: the disk has not enough space for a copy, or another program reads
+    // it.
   }
 }
 
-/** Says now and then how far a long migration is: nothing is served until it is over. */
+/** Logs the progress of a long migration, during which nothing is served. */
 function progressOf(path: string, logger: Logger): (bytes: number) => void {
   const fileMiB = mebibytes(statSync(path).size);
   let next = Date.now() + PROGRESS_MS;

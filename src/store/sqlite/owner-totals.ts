@@ -1,10 +1,10 @@
 import type { Database } from "./driver/driver.js";
 
-/** What owners have under all tenants but the empty one (`owner_total`). */
+/** Totals of owners across all tenants but the empty one (`owner_total`). */
 export interface OwnerTotals {
-  /** Adds open tasks and push configurations, of either perhaps fewer. */
+  /** Adds open tasks and push configurations; either may be negative. */
   add(owner: string, tasks: number, configs: number): void;
-  /** How many push configurations of an owner count for its limit under these tenants. */
+  /** Number of an owner's push configurations that count towards its limit under these tenants. */
   configsOf(owner: string): number;
 }
 

@@ -13,7 +13,9 @@ type DueRow = [id: number, target: string];
 
 const IS_DUE = `state = ${DUE} AND holder IS NULL`;
 
-/** Claims of deliveries, inside a transaction that holds the write lock, so that two processes never have the same one. */
+/**
+ * Claims of deliveries, inside a transaction that holds the write lock, so that two processes never have the same one.
+ */
 export class PushClaims {
   readonly #first: Query<[number, number], DueRow>;
   readonly #of: Query<[string, number, number], DueRow>;
@@ -24,7 +26,7 @@ export class PushClaims {
   readonly #claim: Command<[string, number, number]>;
   readonly #release: Command<[string]>;
   readonly #fair = new FairClaims();
-  /** No thread gives a number that another one gave before it. */
+  /** Random start, so that no thread repeats the number of another. */
   #claims = Math.floor(Math.random() * 2 ** 48);
 
   constructor(db: Database) {

@@ -8,17 +8,17 @@ import type { AppendWrite, WriteRequest, WriteResult } from "./write.js";
 
 type Nullable = string | number | null;
 
-/** What `head.pushed` says: no configurations, some, and some that are due although the task is over. */
+/** Values of `head.pushed`: no configurations, some, and some due although the task is finished. */
 const NONE = 0;
 const SOME = 1;
 const UNDELIVERED = 2;
 
-/** How many configurations one transaction makes due sooner, so that other writes need not wait long. */
+/** Configurations that one transaction reschedules, so that other writes wait only briefly. */
 export const HASTEN_STEP = 1_000;
 
 /**
- * Push configurations, inside a transaction that holds the write lock, so that two processes never claim the same one. Only of
- * tasks that are there: one that arrives after the removal of its task would stay for ever.
+ * Push configurations, inside a transaction that holds the write lock, so that two processes never claim the same one.
+ * Only of existing tasks: a configuration added after the removal of its task would never be removed.
  */
 export class PushConfigs {
   readonly #row: (taskId: string, configId: string) => PushRow | undefined;
@@ -77,7 +77,7 @@ export class PushConfigs {
     );
   }
 
-  /** Checks what an append brings, before anything is changed. @throws StoreError `too-many-push-configs` */
+  /** Checks an append's configuration before anything is changed. @throws StoreError `too-many-push-configs` */
   check({ head, pushConfig }: AppendWrite, isThere: boolean): void {
     if (pushConfig === undefined) return;
     const known = isThere ? this.#row(head.taskId, pushConfig.configId) : undefined;
@@ -86,8 +86,8 @@ export class PushConfigs {
   }
 
   /**
-   * Makes what is idle of a task due, and puts what its append brings.
-   * @param pushed what its head said before
+   * Makes the task's idle configurations due, and puts the append's configuration.
+   * @param pushed the previous `head.pushed`
    */
   appended({ head, expected, finishes, pushConfig, time }: AppendWrite, pushed: number): void {
     const { taskId } = head;
@@ -140,12 +140,12 @@ export class PushConfigs {
     return undefined;
   }
 
-  /** Of what nobody holds at most `HASTEN_STEP`. */
+  /** Reschedules at most `HASTEN_STEP` of the unheld ones. */
   hasten({ latest, to }: WriteRequest<"hastenDeliveries">): WriteResult<"hastenDeliveries"> {
     return this.#hasten.run(to, latest, HASTEN_STEP).changes + this.#hastenHeld.run(to, latest).changes;
   }
 
-  /** Those of the named ones that were given up. */
+  /** Redrives the dead ones among the named. */
   redrive({ now, keys = [] }: WriteRequest<"redriveDeliveries">): WriteResult<"redriveDeliveries"> {
     let count = 0;
     for (const { taskId, configId } of keys) {
@@ -157,7 +157,7 @@ export class PushConfigs {
     return count;
   }
 
-  /** Counts those of a task that is removed no more; it has none that is due. */
+  /** Subtracts the configurations of a removed task; none of them is due. */
   removed(task: { readonly taskId: string; readonly tenant: string; readonly owner: string }): void {
     this.#countMore(task, -(this.#counted.get(task.taskId) ?? 0));
   }
@@ -176,13 +176,13 @@ export class PushConfigs {
     this.#change({ ...row, task }, delivery);
   }
 
-  /** Ends a claim, if there is one, with what is stored from now on. */
+  /** Ends the claim, if any, and stores the new delivery progress. */
   #change(row: PushRow, delivery: Delivery): void {
     const { task } = row;
     this.#saveRow(row, delivery, null, null);
     const more = Number(counts(delivery.state, task.finished)) - Number(counts(row.delivery.state, task.finished));
     if (more !== 0) this.#countMore(task, more);
-    // One that goes on has some, whatever is due: this one.
+    // An unfinished task has at least this configuration.
     if (task.finished || task.pushed !== SOME) this.#remark(task);
   }
 
@@ -200,7 +200,7 @@ export class PushConfigs {
     return this.#row(taskId, configId);
   }
 
-  /** Says in the head of a task what it has. */
+  /** Updates `head.pushed` of a task. */
   #remark({ taskId, finished, pushed }: Pick<PushedTask, "taskId" | "finished" | "pushed">): void {
     const next = finished && this.#anyDue.get(taskId) !== undefined ? UNDELIVERED : this.#any.get(taskId) ? SOME : NONE;
     if (next !== pushed) this.#mark.run(next, taskId);

@@ -11,22 +11,22 @@ import { PushConfigs } from "./push-configs.js";
 import { deadQuery, toDead } from "./push-rows.js";
 import { redriveInSteps } from "./redrive.js";
 
-/** Push notifications that were given up, in a file that a server may have open. */
+/** Dead push notifications, in a file that a server may have open. */
 export interface PushMaintenance {
   /** See `PushStore.listDeadDeliveries`. */
   listDead(request: DeadDeliveryRequest): DeadDelivery[];
   /**
-   * See `PushStore.redriveDeliveries`. A server that has the file finds them at its next look: within a second when it shares the
-   * file, else within 30.
+   * See `PushStore.redriveDeliveries`. A running server finds them at its next poll: within a second on a shared file,
+   * else within 30.
    */
   redrive(request: { readonly now: number; readonly keys?: readonly PushConfigKey[] }): Promise<number>;
   close(): void;
 }
 
 /**
- * Opens a file of the store beside whoever has it open: it takes no lock of stores, keeps no transaction, and writes in short ones of
- * its own. The file is neither created nor brought to another version.
- * @throws StoreError `failed` when it is not there, of another application, or of an earlier version; `newer-schema`
+ * Opens a file that a server may have open: takes no store lock and writes in short transactions. Neither creates nor
+ * migrates the file.
+ * @throws StoreError `failed` if the file is missing, of another application, or of an earlier version; `newer-schema`
  */
 export function openPushMaintenance(given: string): PushMaintenance {
   const path = resolve(given);
@@ -53,7 +53,7 @@ function maintenanceOf(db: Database, path: string): PushMaintenance {
   return {
     listDead,
     async redrive({ now, keys }) {
-      // Under the write lock, so that no other program changes the tables meanwhile.
+      // Holds the write lock, so that no other program changes the tables meanwhile.
       const redrive = (step: readonly PushConfigKey[]): number =>
         immediate(db, () => {
           checkVersion(db, path);

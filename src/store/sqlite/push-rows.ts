@@ -2,7 +2,7 @@ import { DEAD, type Delivery, type DeliveryState } from "../deliveries.js";
 import type { ClaimedDelivery, DeadDelivery } from "../push-store.js";
 import type { Database, Query } from "./driver/driver.js";
 
-/** What of a configuration and its task decides on a change. */
+/** The fields of a configuration and its task that decide on a change. */
 export interface PushRow {
   readonly id: number;
   readonly delivery: Delivery;
@@ -11,7 +11,7 @@ export interface PushRow {
   readonly task: PushedTask;
 }
 
-/** A task, as far as its push configurations go. */
+/** A task, as its push configurations see it. */
 export interface PushedTask {
   readonly taskId: string;
   readonly tenant: string;
@@ -57,7 +57,7 @@ export function pushRowQuery(db: Database): (taskId: string, configId: string) =
     const [id, position, state, at, attempts, failingSince, failure, holder, claim, ...task] = row;
     const delivery: Delivery = {
       position,
-      // Only what is one of them is written.
+      // Only values of this type are written.
       state: state as DeliveryState,
       at,
       attempts,
@@ -83,7 +83,7 @@ function toTask([taskId, tenant, owner, position, finishedAt, pushed]: TaskColum
   return { taskId, tenant, owner, position, finished: finishedAt !== null, pushed };
 }
 
-/** Columns of what is claimed, before the parameters of whoever asks. */
+/** Columns of a claimed configuration, before any further ones. */
 export const CLAIMED_COLUMNS: string =
   "p.id, p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, h.position AS head_position, p.attempts, " +
   "p.failing_since, p.bytes";
@@ -104,7 +104,8 @@ export type ClaimedRow = [
 ];
 
 /**
- * Claims on their way to another thread: strings and numbers in one array, and the bytes of all in one piece, as in a `Message`.
+ * Claims on their way to another thread: strings and numbers in one array, and all bytes in one buffer, as in a
+ * `Message`.
  */
 export interface ClaimedBatch {
   readonly count: number;
@@ -126,7 +127,7 @@ export function toBatch(rows: readonly ClaimedRow[], claims: readonly number[]):
   return { count: rows.length, fields, bytes: concatenated(parts) };
 }
 
-/** In memory of its own: what crosses to another thread takes all of the memory that it is a view of with it. */
+/** Copies into a dedicated buffer, because a transfer moves the whole buffer of a view. */
 function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let size = 0;
@@ -137,12 +138,12 @@ function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** What came of `toBatch`. */
+/** Reads the claims of a `toBatch` result. */
 export function claimedOf({ count, fields, bytes }: ClaimedBatch): ClaimedDelivery[] {
   const claimed: ClaimedDelivery[] = [];
   let field = 0;
   let size = 0;
-  // Only `toBatch` makes these fields, so their types are known by their places.
+  // Only `toBatch` writes these fields, so their order implies their types.
   const string = (): string => fields[field++] as string;
   const number = (): number => fields[field++] as number;
   const part = (length: number): Uint8Array => {
@@ -181,7 +182,7 @@ type DeadRow = [
   bytes: Uint8Array,
 ];
 
-/** Configurations that were given up, behind a key. */
+/** Dead configurations after a key. */
 export type DeadQuery = Query<[string, string, string | null, string | null, number], DeadRow>;
 
 /** Prepares a `DeadQuery`. */
@@ -194,7 +195,7 @@ export function deadQuery(db: Database): DeadQuery {
   );
 }
 
-/** What such a row stands for. */
+/** Converts a row. */
 export function toDead(row: DeadRow): DeadDelivery {
   const [taskId, configId, tenant, owner, target, position, headPosition, failure, failingSince, at, bytes] = row;
   return {

@@ -5,13 +5,13 @@ import type { Reader } from "./reader.js";
 import { redriveInSteps } from "./redrive.js";
 import type { WriterClient } from "./writer-client.js";
 
-/** The part of the store that is about push notifications: what changes goes to the writer, all else is read here. */
+/** The push part of the store: changes go to the writer, reads run here. */
 export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
   return {
     getPushConfig: async (key) => reader.getPushConfig(key),
     listPushConfigs: async ({ taskId, after, limit }) => reader.listPushConfigs(taskId, after, limit),
     async putPushConfig(request) {
-      // A copy of its own: what crosses to another thread takes all of the memory that it is a view of with it.
+      // Copied, because a transfer moves the whole buffer of a view.
       return writer.call("putPushConfig", { ...request, bytes: new Uint8Array(request.bytes) });
     },
     scanPushConfigs: async (request) => reader.scanPushConfigs(request),
@@ -20,7 +20,7 @@ export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
       return writer.call("rewritePushConfig", request);
     },
     deletePushConfig: async (request) => writer.call("deletePushConfig", request),
-    // Where nothing is due, looking for it writes nothing.
+    // A read finds out first if anything is due, which saves a write.
     claimDeliveries: async (request) =>
       reader.mayClaimDeliveries(request) ? claimedOf(await writer.call("claimDeliveries", request)) : [],
     nextDelivery: async () => reader.nextDelivery(),
@@ -29,7 +29,7 @@ export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
       while (reader.hasDeliveryAfter(request.latest)) {
         const hastened = await writer.call("hastenDeliveries", request);
         count += hastened;
-        // Another process was faster, or more is written than is made sooner.
+        // Another process was faster, or the limit of one step was reached.
         if (hastened < HASTEN_STEP) break;
       }
       return count;
