@@ -2,13 +2,13 @@ import { TransientMap } from "../../core/maps.js";
 import type { StoreError } from "../task-store.js";
 import { MessageBuilder } from "./message.js";
 
-/** A message of this many bytes, or writes, is sent at once instead of at the end of the event loop's turn. */
+/** A message of this many bytes or writes is sent at once instead of at the end of the event loop iteration. */
 const FLUSH_BYTES = 1024 * 1024;
 const FLUSH_WRITES = 512;
 
 /**
- * A writer thread that has nothing to do gets a message of this many writes at once. It then commits while the event loop handles the
- * other requests of its turn; without that the two threads take turns, and 50 callers have a fifth fewer tasks a second.
+ * An idle writer thread gets a message at this many writes. It then commits while the event loop handles other
+ * requests; otherwise the two threads take turns, and 50 callers create a fifth fewer tasks per second.
  */
 const IDLE_FLUSH_WRITES = 24;
 
@@ -20,10 +20,10 @@ export interface Caller {
 
 /** Writes on their way to the thread and back, answered in the order in which they were sent. */
 export class WriteQueue {
-  /** Those that were refused meanwhile keep their place among them. */
+  /** Callers whose writes were rejected meanwhile keep their position. */
   readonly #callers: Caller[] = [];
   readonly outgoing: MessageBuilder = new MessageBuilder();
-  /** Writes that are not sent yet, by their callers at the end of the list. */
+  /** Number of unsent writes; their callers are the last of the list. */
   #unsent = 0;
 
   /** The callers that wait for an answer, in the order of their writes. */
@@ -31,7 +31,7 @@ export class WriteQueue {
     return this.#callers;
   }
 
-  /** Whether the unsent writes are enough for a message. */
+  /** True if the unsent writes are enough for a message. */
   get isFull(): boolean {
     const isThreadIdle = this.#unsent === this.#callers.length;
     return this.outgoing.size >= FLUSH_BYTES || this.#unsent >= (isThreadIdle ? IDLE_FLUSH_WRITES : FLUSH_WRITES);
@@ -42,24 +42,24 @@ export class WriteQueue {
     this.#callers.push(caller);
   }
 
-  /** Notes that all writes are sent; returns how many were not before. */
+  /** Marks all writes as sent; returns how many were not before. */
   markSent(): number {
     const unsent = this.#unsent;
     this.#unsent = 0;
     return unsent;
   }
 
-  /** Takes the callers of the first writes out, which are answered. */
+  /** Removes and returns the callers of the first writes, which are answered. */
   takeAnswered(count: number): Caller[] {
     return this.#callers.splice(0, count);
   }
 
-  /** Takes the callers of what could not be sent. */
+  /** Removes and returns the callers of writes that could not be sent. */
   takeUnsent(count: number): Caller[] {
     return this.#callers.splice(-count);
   }
 
-  /** Takes all callers out, and forgets what is not sent. */
+  /** Removes and returns all callers, and drops unsent writes. */
   takeAll(): Caller[] {
     this.outgoing.take();
     this.#unsent = 0;
@@ -67,13 +67,13 @@ export class WriteQueue {
   }
 }
 
-/** Bulk writes, and which tasks they are of: what follows them on the same task must not overtake them. */
+/** Bulk writes and their tasks: later writes of the same task must not overtake them. */
 export class BulkQueue extends WriteQueue {
   /** In the order of the callers. */
   #tasks: string[] = [];
   readonly #counts = new TransientMap<number>();
 
-  /** Whether there is a write of this task that is not answered. */
+  /** True if a write of this task is unanswered. */
   has(taskId: string): boolean {
     return this.#tasks.length > 0 && this.#counts.has(taskId);
   }

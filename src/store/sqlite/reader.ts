@@ -26,7 +26,7 @@ import { type DeadQuery, deadQuery, toDead } from "./push-rows.js";
 import { HEAD_COLUMNS, type HeadRow, type ListedRow, toHead, toListedHead } from "./rows.js";
 import { readEntries } from "./segment.js";
 
-/** One `read` stops after this many bytes, though not before its first entry: a page of a log, not all of it. */
+/** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
 export const READ_BYTES: number = 1024 * 1024;
 
 type SegmentRow = [last: number, count: number, bytes: Uint8Array];
@@ -41,7 +41,7 @@ const TERMINAL = Object.values(TaskState)
   .filter((state): state is TaskState => typeof state === "number" && isTerminal(state))
   .join(", ");
 
-/** Everything that only reads, on a connection of its own; it sees what is committed and waits for no writer. */
+/** All reads, on a separate connection that sees committed data and waits for no writer. */
 export class Reader {
   readonly #db: Database;
   readonly #begin: Command<[]>;
@@ -219,7 +219,7 @@ export class Reader {
     return this.#look("nextDelivery", () => this.#due.get(Number.MIN_SAFE_INTEGER));
   }
 
-  /** Whether a delivery is due after a time, free or held. */
+  /** True if a delivery is due after a time, claimed or not. */
   hasDeliveryAfter(time: number): boolean {
     return this.#look(
       "hastenDeliveries",
@@ -227,7 +227,7 @@ export class Reader {
     );
   }
 
-  /** Whether a claim can find anything: what is due, or what another process holds that may be gone. */
+  /** True if a claim may find a delivery: due, or held by a process that may be gone. */
   mayClaimDeliveries({ now, holder, again }: ClaimDeliveries): boolean {
     return this.#look("claimDeliveries", () => {
       const next = this.#due.get(Number.MIN_SAFE_INTEGER);
@@ -242,7 +242,7 @@ export class Reader {
     );
   }
 
-  /** Version of the schema that the file has now. */
+  /** Current schema version of the file. */
   version(): number {
     return this.#version.get() ?? 0;
   }
@@ -258,7 +258,7 @@ export class Reader {
   }
 
   #load(taskId: string, maxBytes: number, of?: TaskScope): LoadedTask | undefined {
-    // SQLite compares the owner: a row of somebody else is as little made as one that is not there.
+    // SQLite compares the owner: a task of another owner costs no more to read than a missing one.
     const row = of === undefined ? this.#head.get(taskId) : this.#headOf.get(taskId, of.tenant, of.owner);
     if (row === undefined) return undefined;
     const snapshot = this.#loadSnapshot(taskId);
@@ -272,7 +272,7 @@ export class Reader {
     if (row === undefined) return undefined;
     const [position, pieces] = row;
     const bytes = this.#piece.get(taskId, position, 0);
-    // Pieces go before their snapshot is forgotten: without the first one there is none.
+    // Pieces are deleted before their snapshot row: without the first piece the snapshot does not exist.
     if (bytes === undefined) return undefined;
     this.#bytes += bytes.length;
     return pieces === 1 ? { position, bytes: plain(bytes) } : { position, bytes: plain(bytes), pieces };
@@ -304,7 +304,7 @@ export class Reader {
     return statements;
   }
 
-  /** Several statements that see the same moment, whatever is committed meanwhile. */
+  /** Runs several statements on one consistent view of the data. */
   #atOnce<T>(method: string, look: () => T): T {
     return this.#look(method, () => {
       this.#begin.run();
@@ -330,7 +330,7 @@ function toConfig([, bytes, position]: ConfigRow): StoredPushConfig {
   return { bytes: plain(bytes), position };
 }
 
-/** SQLite's driver gives buffers, which compare and slice differently; callers get what they stored. */
+/** SQLite's driver returns Buffers, which compare and slice differently; callers get plain arrays. */
 function plain(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }

@@ -1,18 +1,18 @@
 import type { DeadDelivery, PushConfigKey } from "../push-store.js";
 
-/** Configurations that one transaction makes due again, so that other writes need not wait long. */
+/** Configurations per transaction, so that other writes wait only briefly. */
 const STEP = 500;
 
-/** Where to redrive. */
+/** Functions to list and redrive dead deliveries. */
 export interface Redriving {
   readonly listDead: (after: PushConfigKey | undefined, limit: number) => readonly DeadDelivery[];
   readonly redrive: (keys: readonly PushConfigKey[]) => Promise<number> | number;
 }
 
 /**
- * Makes configurations that were given up due again, in steps.
- * @param keys left out: all that are given up by now
- * @returns how many
+ * Makes dead configurations due again, in steps.
+ * @param keys default: all that are dead by now
+ * @returns the number of configurations
  */
 export async function redriveInSteps(
   { listDead, redrive }: Redriving,

@@ -4,28 +4,28 @@ import type { Command, Database, Query } from "./driver/driver.js";
 import type { PushConfigs } from "./push-configs.js";
 import type { RemovalStep, WriteRequest } from "./write.js";
 
-/** Tables whose rows of a task are few and small, and go with it. */
+/** Tables in which a task has few and small rows, removed together with it. */
 const TABLES = ["snapshot", "send", "push_config", "head"];
 
-/** A step takes away at most about this many bytes of large values, so that appends need not wait long behind it. */
+/** Bytes of large values that one step deletes at most, so that appends after it wait only briefly. */
 const STEP_BYTES = 8 * 1024 * 1024;
 
-/** And so many rows. */
+/** Rows that one step deletes at most. */
 const STEP_ROWS = 1_024;
 
-/** Pages that one step gives back to the file system, 1 MiB: it reads and writes them elsewhere in the file first. */
+/** Pages that one step returns to the file system, 1 MiB: SQLite first moves their contents. */
 const STEP_PAGES = 256;
 
-/** Free pages that are kept for what comes next, 16 MiB or an eighth of the file: giving them back would be for nothing. */
+/** Free pages to keep for later writes, 16 MiB or an eighth of the file. */
 const SPARE_PAGES = 4_096;
 const SPARE_PART = 8;
 
 type FinishedRow = [taskId: string, tenant: string, owner: string, contextId: string, state: number, pushed: number];
 
 /**
- * Removes what is over and old enough, the oldest first. A task is gone with its head; what is left of a large one
- * then is garbage, which further steps take away. Steps that find nothing more make the file smaller, if much of it is
- * free by then; the file itself shrinks when SQLite's log is next moved into it.
+ * Removes old finished tasks, oldest first. Deleting its head removes a task; the remaining rows of a large one become
+ * garbage, which later steps delete. Steps that find nothing else shrink the file if much of it is free; its size
+ * changes at the next checkpoint.
  */
 export class Retention {
   readonly #counters: Counters;
@@ -39,9 +39,9 @@ export class Retention {
   readonly #db: Database;
   readonly #free: Query<[], number>;
   readonly #pages: Query<[], number>;
-  /** Whether the file can shrink, which is decided when it is made. */
+  /** True if the file can shrink, which is decided at its creation. */
   readonly #shrinks: boolean;
-  /** Bytes that were given back since the last `takeGivenBack`. */
+  /** Bytes returned since the last `takeGivenBack`. */
   #givenBack = 0;
 
   constructor(db: Database, counters: Counters, pushes: PushConfigs) {
@@ -59,7 +59,7 @@ export class Retention {
     this.#garbage = db.values<[], string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1");
     this.#addGarbage = db.command("INSERT INTO garbage (task_id) VALUES (?)");
     this.#removeGarbage = db.command("DELETE FROM garbage WHERE task_id = ?");
-    // The newest entries first: a reader of the task meets its end early, and never a gap.
+    // The newest entries first: a concurrent reader sees an early end, and never a gap.
     this.#sweepers = [new Sweeper(db, "segment", ["last"]), new Sweeper(db, "snapshot_piece", ["position", "piece"])];
   }
 
@@ -83,14 +83,14 @@ export class Retention {
     return { removed: rows.length, more, spare: !more && this.#sparePages() > 0 };
   }
 
-  /** How many bytes were given back since this was asked: they were written to SQLite's log in all likelihood. */
+  /** Bytes returned to the file system since the last call: SQLite's log most likely contains them. */
   takeGivenBack(): number {
     const bytes = this.#givenBack;
     this.#givenBack = 0;
     return bytes;
   }
 
-  /** Takes pages off the end of the file, whose content moves to free ones before. */
+  /** Removes pages from the end of the file; SQLite first moves their contents to free pages. */
   #giveBack(): void {
     const pages = Math.min(this.#sparePages(), STEP_PAGES);
     if (pages <= 0) return;
@@ -98,14 +98,14 @@ export class Retention {
     this.#givenBack += pages * PAGE_BYTES;
   }
 
-  /** Free pages beyond those that are kept; may be below 0. */
+  /** Free pages beyond the reserve; may be negative. */
   #sparePages(): number {
     if (!this.#shrinks) return 0;
     const kept = Math.max(SPARE_PAGES, Math.floor((this.#pages.get() ?? 0) / SPARE_PART));
     return (this.#free.get() ?? 0) - kept;
   }
 
-  /** Takes away what the budget allows, and says whether that was all. */
+  /** Deletes within the budget; returns true if nothing is left. */
   #sweep(taskId: string, budget: Budget): boolean {
     return this.#sweepers.every((sweeper) => sweeper.sweep(taskId, budget));
   }
@@ -116,13 +116,13 @@ interface Budget {
   rows: number;
 }
 
-/** Removes the rows of a task from a table, from the end of its key on, with what they have in `blob`. */
+/** Deletes the rows of a task from a table, from the end of its key, with their values in `blob`. */
 class Sweeper {
   readonly #rows: Query<[string, number], [blob: number | null, size: number | null, ...key: number[]]>;
   readonly #removeBlob: Command<[number]>;
   readonly #remove: Command<[string, ...number[]]>;
 
-  /** @param key columns of the primary key behind `task_id` */
+  /** @param key columns of the primary key after `task_id` */
   constructor(db: Database, table: string, key: readonly string[]) {
     const order = key.map((column) => `t.${column} DESC`).join(", ");
     this.#rows = db.rows<[string, number], [number | null, number | null, ...number[]]>(
@@ -134,7 +134,7 @@ class Sweeper {
     this.#remove = db.command(`DELETE FROM ${table} WHERE task_id = ? AND ${named}`);
   }
 
-  /** Says whether none is left. */
+  /** Returns true if no row is left. */
   sweep(taskId: string, budget: Budget): boolean {
     while (budget.rows > 0 && budget.bytes > 0) {
       const rows = this.#rows.all(taskId, budget.rows);

@@ -1,12 +1,15 @@
 import type { TaskHead } from "../task-store.js";
 
-/** Columns behind those that say whose task it is. */
+/** Columns after those of the task's identity. */
 const STATE_COLUMNS = "context_id, state, status_time, position, generation, lease_holder, lease_turn, lease_attempt";
 
 /** Columns of a head row in the order of HeadRow. */
 export const HEAD_COLUMNS: string = `task_id, tenant, owner, ${STATE_COLUMNS}`;
 
-/** Columns of a row of a list, whose tenant and owner its request says. Each column costs as much as a field of JSON. */
+/**
+ * Columns of a row of a list, whose tenant and owner come from its request. Each column costs as much as a field of
+ * JSON.
+ */
 export const LISTED_COLUMNS: string = `task_id, ${STATE_COLUMNS}`;
 
 type StateColumns = [
@@ -26,14 +29,14 @@ export type HeadRow = [taskId: string, tenant: string, owner: string, ...state: 
 /** A row of a list as an array. */
 export type ListedRow = [taskId: string, ...state: StateColumns];
 
-/** The head that a row stands for. */
+/** Converts a head row. */
 export function toHead(row: HeadRow): TaskHead {
   const [taskId, tenant, owner, contextId, state, statusTime, position, generation, holder, turn, attempt] = row;
   const lease = toLease(holder, turn, attempt);
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
 }
 
-/** The head that a row of a list stands for. */
+/** Converts a row of a list. */
 export function toListedHead(row: ListedRow, { tenant, owner }: { tenant: string; owner: string }): TaskHead {
   const [taskId, contextId, state, statusTime, position, generation, holder, turn, attempt] = row;
   const lease = toLease(holder, turn, attempt);

@@ -1,23 +1,23 @@
 import { StoreError } from "../task-store.js";
 
 /**
- * A segment is what one append leaves in the file: its entries, each preceded by its length as a varint of base 128
- * with the low bits first. One row for several entries costs one index insertion instead of several.
+ * A segment is the stored form of one append: its entries, each preceded by its length as a base-128 varint, low bits
+ * first. One row for several entries costs one index insertion instead of several.
  */
 
 /** An append larger than this many bytes becomes several segments, so that a short read never loads a long one. */
 export const MAX_SEGMENT_BYTES: number = 16 * 1024;
 
 /**
- * The largest value that lies in its row, in bytes. A row of a table without rowid may take a quarter of a page, some
- * 1,000 bytes, before SQLite puts the rest elsewhere and has to fetch it for each comparison of its key.
+ * The largest value stored in its row, in bytes. A row of a table without rowid may take a quarter of a page, about
+ * 1,000 bytes, before SQLite moves the rest to overflow pages and has to fetch it for each key comparison.
  */
 export const MAX_INLINE_BYTES = 900;
 
-/** A write of more bytes than this is one of the bulk ones, for which small ones do not wait: its commit takes longer. */
+/** Threshold of bulk writes, in bytes: their commits take longer, so small writes do not wait for them. */
 export const BULK_BYTES: number = 128 * 1024;
 
-/** Where a segment lies: how many entries it has and how many bytes they take together with their lengths. */
+/** Size of a segment: its number of entries, and their bytes including the length prefixes. */
 export interface SegmentSize {
   readonly count: number;
   readonly bytes: number;
@@ -29,7 +29,7 @@ export interface Segment {
   readonly bytes: Uint8Array;
 }
 
-/** Divides entries into segments of at most MAX_SEGMENT_BYTES; a larger entry has one for itself. */
+/** Divides entries into segments of at most MAX_SEGMENT_BYTES; a larger entry gets a separate one. */
 export function planSegments(entries: readonly Uint8Array[]): SegmentSize[] {
   const sizes: SegmentSize[] = [];
   let count = 0;
@@ -48,7 +48,7 @@ export function planSegments(entries: readonly Uint8Array[]): SegmentSize[] {
   return sizes;
 }
 
-/** Writes entries one after the other into `target` from `offset` on, and returns where they end. */
+/** Writes entries into `target` from `offset`, and returns the end offset. */
 export function writeEntries(target: Uint8Array, offset: number, entries: Iterable<Uint8Array>): number {
   let at = offset;
   for (const entry of entries) {
@@ -65,9 +65,9 @@ export function writeEntries(target: Uint8Array, offset: number, entries: Iterab
 }
 
 /**
- * Adds a segment's entries to `into`, without the first `skip` and until `into` has `limit`. They are views of
- * `bytes`, which the caller must not share.
- * @throws StoreError `damaged` when the bytes are not `count` entries.
+ * Appends a segment's entries to `into`, after skipping `skip`, until `into` has `limit`. They are views of `bytes`,
+ * which the caller must not share.
+ * @throws StoreError `damaged` if the bytes are not `count` entries.
  */
 export function readEntries(segment: Segment, skip: number, limit: number, into: Uint8Array[]): void {
   const { bytes, count } = segment;

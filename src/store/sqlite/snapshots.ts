@@ -1,12 +1,10 @@
 import type { Command, Database, Query } from "./driver/driver.js";
 import type { WriteRequest } from "./write.js";
 
-/** With each piece of a new snapshot so many pieces of the one before the last go: it may be large. */
+/** Each saved piece of a new snapshot deletes this many pieces of the previous one, which may be large. */
 const DROPPED_AT_ONCE = 2;
 
-/**
- * Writes snapshots, only of tasks that are there: one that arrives after the removal of its task would stay for ever.
- */
+/** Writes snapshots, only of existing tasks: one saved after the removal of its task would never be deleted. */
 export class Snapshots {
   readonly #known: Query<[string], number | null>;
   readonly #blob: Command<[Uint8Array]>;
@@ -40,7 +38,7 @@ export class Snapshots {
     this.#dropPiece = db.command("DELETE FROM snapshot_piece WHERE task_id = ? AND position = ? AND piece = ?");
   }
 
-  /** The snapshot before stays valid until the last piece is there; a crash between two pieces leaves it. */
+  /** The previous snapshot stays valid until the last piece is stored, also after a crash between two pieces. */
   save({ taskId, snapshot }: WriteRequest<"saveSnapshot">): void {
     const { position, bytes, piece = 0, last = true } = snapshot;
     const known = this.#known.get(taskId);

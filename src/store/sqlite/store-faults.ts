@@ -2,33 +2,33 @@ import { HealthSource, type StoreHealth } from "../health.js";
 import { StoreError } from "../task-store.js";
 import type { FileFault } from "./file-guard.js";
 
-/** Where trouble comes from. When there is more than one, the first in this order is reported. */
+/** Causes of faults, by priority: the health reports the first of several. */
 const causes = ["contents", "file", "schema", "thread", "timeout", "disk"] as const;
 
 /**
- * What is wrong: what is in a file was changed, a file is not where it was, another program changed its schema, the writer's thread ended, a write
- * takes too long, or the disk answers with errors.
+ * Cause of a fault: the contents of a file were changed, a file was moved, another program changed the schema, the
+ * writer thread exited, a write takes too long, or the disk returns errors.
  */
 export type Cause = (typeof causes)[number];
 
-/** One thing that is wrong. */
+/** One fault. */
 export interface StoreFault {
   /** One sentence for the log. */
   readonly reason: string;
-  /** Whether it may be over when the store is opened anew. */
+  /** True if reopening the store may help. */
   readonly restartHelps: boolean;
-  /** Whether writes are refused without being tried. */
+  /** True if writes are rejected without an attempt. */
   readonly refuses: boolean;
 }
 
-/** What is wrong with a store at this moment, cause by cause; its health is what that comes to. */
+/** The current faults of a store by cause, from which its health follows. */
 export class StoreFaults {
   readonly #health = new HealthSource();
   readonly #known = new Map<Cause, StoreFault>();
   #refusal: StoreError | undefined;
   #fileFault: FileFault | undefined;
 
-  /** What a write is refused with, without being tried; undefined when it is tried. */
+  /** The error for rejecting writes without an attempt; undefined if writes are attempted. */
   get refusal(): StoreError | undefined {
     return this.#refusal;
   }
@@ -41,12 +41,12 @@ export class StoreFaults {
     return this.#known.has(cause);
   }
 
-  /** The change of the files' contents, if there was one. */
+  /** The change of the files' contents, if any. */
   get fileFault(): FileFault | undefined {
     return this.#fileFault;
   }
 
-  /** Says how it is with the files. What was done to their contents is not over when a later look does not find it. */
+  /** Records the result of a file check. A change of the contents persists even if a later check does not find it. */
   noteFile(fault: FileFault | undefined): void {
     if (fault?.lasting === true) {
       this.#fileFault ??= fault;
@@ -54,7 +54,7 @@ export class StoreFaults {
     } else this.note("file", fault && restartFault(fault.reason));
   }
 
-  /** Says how it is with one cause; undefined stands for well. */
+  /** Records a fault by its cause; undefined clears it. */
   note(cause: Cause, trouble: StoreFault | undefined): void {
     if (trouble === undefined) {
       if (!this.#known.delete(cause)) return;
@@ -64,13 +64,13 @@ export class StoreFaults {
     const all = causes.flatMap((each) => this.#known.get(each) ?? []);
     const refusing = all.find(({ refuses }) => refuses);
     this.#refusal = refusing && new StoreError("unavailable", refusing.reason);
-    // First what is refused, then the news of it: a caller that hears that all is well may write.
+    // Updates the refusal before notifying listeners: a listener that learns of the recovery may write at once.
     const [first] = all;
     this.#health.report(first && { reason: first.reason, restartHelps: all.some((each) => each.restartHelps) });
   }
 }
 
-/** A fault after which writes would be lost, so none is made. */
+/** A fault after which writes would be lost, so that all are rejected. */
 export function restartFault(reason: string): StoreFault {
   return { reason, restartHelps: true, refuses: true };
 }

@@ -1,19 +1,19 @@
 import type { Database } from "./driver/driver.js";
 import type { Part } from "./large-values.js";
 
-/** A part looks at this many tasks. */
+/** Tasks that one part scans. */
 const PART_TASKS = 1_024;
 
-/** How much of a task's first entry is looked at, in bytes: what an entry is stands near its beginning. */
+/** Bytes to read of a task's first entry: its kind is encoded near its beginning. */
 const PREFIX_BYTES = 4_096;
 
-/** Fields of an entry (parley.log.v1.LogEntry) that say what it is: the one that creates a task, and the rest. */
+/** Fields of an entry (parley.log.v1.LogEntry) that tell its kind: creation, and the others. */
 const CREATED = 5;
 const FOLLOWING: ReadonlySet<number> = new Set([6, 7, 8]);
 
 /**
- * Removes tasks whose log does not begin with being created: a version before this one could leave some behind, of
- * sends under one key at the same time. No client ever knew of them, and they cannot be read.
+ * Removes tasks whose log does not begin with their creation. An earlier version could leave some after concurrent
+ * sends under one key. No client ever learned of them, and they cannot be read.
  */
 export function removeUncreated(db: Database): Part {
   const tasks = db.rows<[string, number], [taskId: string, tenant: string, owner: string, state: number]>(
@@ -48,7 +48,7 @@ export function removeUncreated(db: Database): Part {
   };
 }
 
-/** Whether a segment surely begins with an entry that does not create a task. What is not sure is left alone. */
+/** True if a segment certainly begins with an entry that does not create a task. Doubtful ones are kept. */
 export function beginsOtherwise(segment: Uint8Array): boolean {
   let at = 0;
   const varint = (): number => {

@@ -5,22 +5,21 @@ import { SCHEMA_VERSION } from "./migrations.js";
 import type { Reader } from "./reader.js";
 import { restartFault, type StoreFaults } from "./store-faults.js";
 
-/** Between two looks, in milliseconds. */
+/** Interval between checks, in milliseconds. */
 const LOOK_MS = 500;
 
-/** A look that takes this many turns has found a file system that does not answer. */
+/** A check that takes this many intervals means that the file system does not respond. */
 const LATE_TURNS = 3;
 
 /**
- * Looks now and then whether the store's files are still its own, so that it shows while no one writes; a
- * write looks by itself.
- * @returns how to end it
+ * Periodically checks that the store's files are still its own, for times without writes; each write checks by itself.
+ * @returns a function that stops the checks
  */
 export function watchFiles(files: FileIdentity, guard: FileGuard, troubles: StoreFaults): () => void {
   let turns = 0;
   let over = false;
   const report = (fault: FileFault | undefined): void => {
-    // A commit that began later may have found out more: what is well is said by a look that began after that.
+    // A commit may have found a fault after this check began: only a check started after that can report recovery.
     const outdated = turns === 0;
     turns = 0;
     if (!over && !outdated) troubles.noteFile(fault);
@@ -40,9 +39,9 @@ export function watchFiles(files: FileIdentity, guard: FileGuard, troubles: Stor
 }
 
 /**
- * Looks now and then whether a shared file still has the schema that this program knows. A newer program waits until it has
- * the file alone; but the lock may have been removed, or the file be another program's work.
- * @returns how to end it
+ * Periodically checks that a shared file still has the known schema. A newer program migrates only under an exclusive
+ * lock, but the lock file may have been removed, or another program may have changed the file.
+ * @returns a function that stops the checks
  */
 export function watchSchema(reader: Reader, path: string, troubles: StoreFaults): () => void {
   const timer = setInterval(() => {
@@ -50,7 +49,7 @@ export function watchSchema(reader: Reader, path: string, troubles: StoreFaults)
       const version = reader.version();
       if (version !== SCHEMA_VERSION) troubles.note("schema", restartFault(outgrown(path, version, SCHEMA_VERSION)));
     } catch {
-      // A file that cannot be read is reported to its readers, and says nothing of its version.
+      // Reads report an unreadable file; its version is unknown.
     }
   }, LOOK_MS);
   timer.unref();

@@ -14,7 +14,7 @@ import type { FileFault } from "./file-guard.js";
 import type { ClaimedBatch } from "./push-rows.js";
 import type { Segment } from "./segment.js";
 
-/** The methods besides `append` that change the file; the writer does those of a task in the order in which they were called. */
+/** The methods besides `append` that change the file. The writer executes those of one task in call order. */
 export type WriteMethod =
   | "saveSnapshot"
   | "claimLeases"
@@ -31,12 +31,12 @@ export type WriteMethod =
   | "hastenDeliveries"
   | "removeFinished";
 
-/** What such a method takes, as the seam says it. */
+/** Parameter of a method, as in the store interface. */
 export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[Asked<M>]>[0];
 
 /**
- * What such a method answers, as the seam says it; but a removal is done in steps, claims come in one piece, and of a delivery that was settled as it was
- * asked for nothing is said, as of an append.
+ * Result of a method, as in the store interface, with these exceptions: a removal runs in steps, claims come as one
+ * batch, and a settlement as requested has no result, like an append.
  */
 export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
   ? RemovalStep
@@ -46,30 +46,30 @@ export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
       ? ClaimedBatch
       : Awaited<ReturnType<TaskStore[Asked<M>]>>;
 
-/** What the writer does by itself is handled like a request. */
+/** Writes of the thread itself are handled like requests. */
 type Asked<M extends WriteMethod> = M extends "beatForIt" ? "beat" : Exclude<M, "beatForIt">;
 
-/** What one step of a removal did. */
+/** Result of one removal step. */
 export interface RemovalStep {
-  /** How many tasks are gone. */
+  /** Number of removed tasks. */
   readonly removed: number;
-  /** Whether there is more to be taken away of tasks that are gone. */
+  /** True if rows of removed tasks remain to be deleted. */
   readonly more: boolean;
-  /** Whether the file has more free pages than are worth keeping, which further steps give back. */
+  /** True if the file has more free pages than worth keeping, which further steps return. */
   readonly spare: boolean;
 }
 
-/** Any of them, ready to be done. */
+/** Any of these methods with its request. */
 export type OtherWrite = {
   [M in WriteMethod]: { readonly method: M; readonly request: WriteRequest<M> };
 }[WriteMethod];
 
-/** An append, ready to be done: entries are segments by now. */
+/** An append whose entries are already segments. */
 export interface AppendWrite {
   readonly method: "append";
   readonly head: TaskRow;
   readonly expected: AppendRequest["expected"];
-  /** Whether the task ends with this append. The caller knows the states; the file only knows that it is over. */
+  /** True if the task ends with this append. Set by the caller, because the file does not know the states. */
   readonly finishes: boolean;
   readonly fence: Fence | undefined;
   readonly lease: Lease | undefined;
@@ -83,7 +83,7 @@ export interface AppendWrite {
 /** One change of the file. */
 export type Write = AppendWrite | OtherWrite;
 
-/** An error on its way between two threads, where classes do not survive. */
+/** A StoreError on its way between two threads, where its class is lost. */
 export interface CarriedError {
   readonly kind: StoreErrorKind;
   readonly message: string;
@@ -91,33 +91,33 @@ export interface CarriedError {
   readonly tooManyOf: StoreError["tooManyOf"];
 }
 
-/** What became of one write: the method's result, or why it was refused. */
+/** Outcome of one write: the method's result, or its error. */
 export type Answer = { readonly result: unknown } | { readonly error: CarriedError };
 
-/** What became of the writes of one commit, in the order in which they were sent. */
+/** Outcomes of the writes of one commit, in the order in which they were sent. */
 export interface Reply {
   readonly count: number;
-  /** Whether it is about bulk writes, which are answered in an order of their own. */
+  /** True for bulk writes, which are answered in a separate order. */
   readonly bulk?: true;
-  /** Answers by index; a write that is not named here was done and has no result. */
+  /** Answers by index; a write without one succeeded and has no result. */
   readonly answers?: ReadonlyMap<number, Answer>;
-  /** Whether the disk failed over one of them. */
+  /** True if the disk failed on one of them. */
   readonly failed?: boolean;
-  /** The fault of the files for which the writes are lost. */
+  /** The fault of the files that lost the writes. */
   readonly lost?: FileFault;
-  /** What another program did to the file, which may not be written any more. */
+  /** The reason why the file must not be written any more, after another program changed it. */
   readonly outgrown?: string;
 }
 
-/** The file is open, and messages are read. */
+/** The file is open, and the thread reads messages. */
 export interface Started {
   readonly started: true;
 }
 
-/** What came of a probe: one sentence on what is wrong, or null. */
+/** Result of a probe: the fault in one sentence, or null. */
 export interface Probed {
   readonly probed: string | null;
 }
 
-/** All that the writer's thread says. */
+/** Any message of the writer thread. */
 export type FromWriter = Reply | Started | Probed;

@@ -8,53 +8,53 @@ import { BULK_BYTES } from "./segment.js";
 import { restartFault, type StoreFaults } from "./store-faults.js";
 import type { Answer, FromWriter, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
-/** Between two looks at the thread, in milliseconds. */
+/** Interval between checks of the thread, in milliseconds. */
 const BEAT_MS = 250;
 
-/** Probes that have to succeed, one after the other, before a disk that failed is taken for well. */
+/** Consecutive probes that have to succeed before a failed disk counts as recovered. */
 const GOOD_PROBES = 2;
 
-/** A thread that dies is started again at once, then after these times, in milliseconds, while it dies within `CALM_MS`. */
+/** Delays before restarting a thread that exits repeatedly within `CALM_MS`, in milliseconds. */
 const RESTART_MS = [0, 100, 500, 2_000, 5_000];
 const CALM_MS = 60_000;
 
-/** What group commit did since the store was opened. */
+/** Statistics of group commit since the store was opened. */
 export interface WriterStatistics {
-  /** Transactions that made something durable. */
+  /** Transactions committed. */
   readonly commits: number;
-  /** Writes in them, refused ones included. */
+  /** Writes in them, including rejected ones. */
   readonly writes: number;
 }
 
-/** What a link is made of. */
+/** Parameters of a client. */
 export interface LinkOptions {
-  /** Starts the thread, when it is first needed and when it died. */
+  /** Starts the thread, on first use and after it exited. */
   readonly start: () => Worker;
   readonly troubles: StoreFaults;
   readonly logger: Logger;
-  /** A write that takes longer than this is trouble, in milliseconds. */
+  /** A pending write older than this is a fault, in milliseconds. */
   readonly stallMs: number;
-  /** A write that takes longer than this is refused, in milliseconds. */
+  /** A pending write older than this fails, in milliseconds. */
   readonly writeTimeoutMs: number;
 }
 
 /**
- * This thread's end of the writer, which begins with the first write: a thread takes 10 MB and 30 ms of a start, and a server that is
- * only looked at needs none. What is written in one turn of the event loop goes out as one message, and each
- * caller is answered when its own write is durable. The thread keeps the process alive only while a caller waits.
+ * Client of the writer thread. The first write starts the thread, which costs 10 MB and 30 ms that a server without
+ * writes saves. Writes of one event loop iteration travel in one message, and each caller gets its answer when its own
+ * write is durable. The thread keeps the process alive only while a caller waits.
  *
- * Bulk writes have a queue of their own, so that the small ones do not wait for them: the thread commits what is small
- * first, then one message of bulk writes. What is written of one task keeps its order.
+ * Bulk writes have a separate queue, so that small ones do not wait for them: the thread commits the small ones first,
+ * then one message of bulk writes. Writes of one task keep their order.
  *
- * It sees to it that each caller gets an answer: a thread that dies is started again, and a write that hangs is refused
- * after a while, with its outcome open. Time is counted in beats of this thread and not by a clock, so that neither a
- * process that was stopped nor an event loop that was held up takes its own pause for one of the disk.
+ * Every caller gets an answer: a thread that exits is restarted, and a write that hangs fails after a timeout with its
+ * outcome unknown. Time is counted in timer ticks of this thread instead of a clock, so that a suspended process or a
+ * blocked event loop does not mistake its own pause for one of the disk.
  */
 export class WriterClient {
   readonly #options: LinkOptions;
   readonly #troubles: StoreFaults;
   #worker: Worker | undefined;
-  /** Whether a first write has come. */
+  /** True after the first write. */
   #begun = false;
   readonly #small = new WriteQueue();
   readonly #bulk = new BulkQueue();
@@ -89,12 +89,12 @@ export class WriterClient {
     return { commits: this.#commits, writes: this.#writes };
   }
 
-  /** Whether a first write has come, with which the thread begins. */
+  /** True after the first write, which starts the thread. */
   get hasBegun(): boolean {
     return this.#begun;
   }
 
-  /** Appends; resolves when it is durable. */
+  /** Appends; resolves when the append is durable. */
   append(request: AppendRequest): Promise<AppendResult | undefined> {
     const append = (message: MessageBuilder): void => message.addAppend(request, isTerminal(request.head.state));
     const { taskId } = request.head;
@@ -102,20 +102,20 @@ export class WriterClient {
     return this.#write(append, bulk ? taskId : undefined) as Promise<AppendResult | undefined>;
   }
 
-  /** Keeps a snapshot. */
+  /** Stores a snapshot. */
   saveSnapshot({ taskId, snapshot }: WriteRequest<"saveSnapshot">): Promise<void> {
     const bulk = snapshot.bytes.length > BULK_BYTES || this.#bulk.has(taskId);
     const save = (message: MessageBuilder): void => message.addSnapshot(taskId, snapshot);
     return this.#write(save, bulk ? taskId : undefined) as Promise<void>;
   }
 
-  /** Ends a delivery. */
+  /** Settles a delivery. */
   async settle(request: WriteRequest<"settleDelivery">): Promise<"more" | "settled" | "lost"> {
     const settle = (message: MessageBuilder): void => message.addSettlement(request);
     return ((await this.#write(settle, undefined)) as WriteResult<"settleDelivery">) ?? "settled";
   }
 
-  /** Does any other write. */
+  /** Performs any other write. */
   call<M extends WriteMethod>(method: M, request: WriteRequest<M>): Promise<WriteResult<M>> {
     // A method and its own request, which the compiler cannot see through the parameter M.
     const write = structuredClone({ method, request }) as OtherWrite;
@@ -123,7 +123,7 @@ export class WriterClient {
     return this.#write((message) => message.addOther(write), taskId) as Promise<WriteResult<M>>;
   }
 
-  /** Waits for what was written before, then ends the thread. @throws StoreError `unavailable` when that takes too long. */
+  /** Waits for earlier writes, then ends the thread. @throws StoreError `unavailable` if that takes too long. */
   close(): Promise<void> {
     if (!this.#closing) {
       this.#flush();
@@ -136,7 +136,7 @@ export class WriterClient {
     return this.#ended;
   }
 
-  /** @param bulkOf the task, where the write goes with the bulk ones */
+  /** @param bulkOf the task, if the write joins the bulk queue */
   #write(add: (message: MessageBuilder) => void, bulkOf: string | undefined): Promise<unknown> {
     if (this.#closing) return Promise.reject(new StoreError("closed", "The store is closed."));
     if (!this.#begun && this.#troubles.refusal === undefined) this.#startAgain();
@@ -147,7 +147,7 @@ export class WriterClient {
       if (!this.#isWaiting) this.#worker?.ref();
       if (bulkOf === undefined) queue.push({ resolve, reject });
       else this.#bulk.pushOf(bulkOf, { resolve, reject });
-      // Both, small ones first: one of them may be of the same task.
+      // Both queues, small ones first: they may have a write of the same task.
       if (queue.isFull) this.#flush();
       else this.#flushing ??= setImmediate(() => this.#flush());
     });
@@ -199,7 +199,7 @@ export class WriterClient {
     });
   }
 
-  /** Lets the process end when no caller waits. */
+  /** Lets the process exit when no caller waits. */
   #rest(): void {
     if (!this.#isWaiting && !this.#closing) this.#worker?.unref();
   }
@@ -216,14 +216,14 @@ export class WriterClient {
     if (!isWaiting) return this.#answered();
     const { stallMs, writeTimeoutMs } = this.#options;
     this.#silentMs += BEAT_MS;
-    // One beat more than the time: the first of them may have come right after the write.
+    // One tick more than the limit: the first may have come right after the write.
     const late = this.#silentMs > writeTimeoutMs;
     if (!late && this.#silentMs <= stallMs) return;
     const reason = `A write to the store has been under way for more than ${stallMs} ms.`;
     this.#troubles.note("timeout", { reason, restartHelps: false, refuses: late });
     if (!late) return;
     const error = new StoreError("unavailable", reason);
-    // They keep their place among the answers, which go to no caller any more.
+    // They keep their positions among the answers, which no caller receives any more.
     for (const queue of [this.#small, this.#bulk]) for (const caller of queue.callers) caller.reject(error);
     if (this.#closing) this.#giveUp(error);
   }
@@ -238,7 +238,7 @@ export class WriterClient {
     this.#probing = false;
     if (reason !== null) {
       this.#goodProbes = 0;
-      // Writes are tried all the same: what is smaller may have room, and a disk that fails does not take long to.
+      // Writes are still attempted: smaller ones may fit, and a failing disk answers quickly.
       this.#troubles.note("disk", { reason, restartHelps: false, refuses: false });
     } else if (++this.#goodProbes >= GOOD_PROBES) {
       this.#troubles.note("disk", undefined);
@@ -259,12 +259,12 @@ export class WriterClient {
     worker.unref();
   }
 
-  /** Whatever was under way may be stored or not. */
+  /** Writes in progress may or may not be stored. */
   #broken(what: string, cause?: unknown): void {
-    // An error of SQLite comes out of its thread as its code alone.
+    // An error of SQLite arrives from its thread with its code alone.
     const { message, code } = (cause ?? {}) as { readonly message?: string; readonly code?: string };
     const detail = (message ?? code) === undefined ? "" : `: ${message ?? code}`;
-    // Node.js needs it to start a thread, and says so by the name of its own function.
+    // Node.js needs the working directory to start a thread, and its error names only an internal function.
     const hint = message?.includes("uv_cwd") ? " The working folder of this process was deleted." : "";
     const reason = `The thread that writes the store ${what}${detail}.${hint}`;
     const error = new StoreError("unavailable", reason, { cause });
@@ -274,7 +274,7 @@ export class WriterClient {
     for (const queue of [this.#small, this.#bulk]) for (const caller of queue.takeAll()) caller.reject(error);
   }
 
-  /** Only when it is gone may another one take its place: until then it has the file's lock. */
+  /** A replacement must wait for the exit: until then the thread holds the file's lock. */
   #exited(code: number): void {
     this.#worker = undefined;
     this.#probing = false;
@@ -304,7 +304,7 @@ export class WriterClient {
   }
 }
 
-/** Whether an append is one of the bulk writes. */
+/** True if an append is a bulk write. */
 function isBulk(entries: readonly Uint8Array[]): boolean {
   let bytes = 0;
   for (let index = 0; index < entries.length; index++) bytes += (entries[index] as Uint8Array).length;

@@ -18,22 +18,19 @@ import { Heartbeat } from "./heartbeat.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./message.js";
 import type { Answer, Probed, Reply, Started, Write } from "./write.js";
 
-/**
- * A commit that has this many writes, or bytes, takes no more messages: the first of them should not wait long for the
- * last.
- */
+/** Writes and bytes at which a commit takes no more messages, so that the first does not wait long for the last. */
 const MAX_WRITES = 1_024;
 const MAX_BYTES = 1024 * 1024;
 
-/** Between two looks at the files, in milliseconds. */
+/** Interval between checks of the files, in milliseconds. */
 const LOOK_MS = 500;
 
 type Incoming = Message | typeof CLOSE | typeof PROBE;
 
 /**
- * The thread that writes. While it waits for the disk, messages gather at its port; the next commit takes all of
- * them, but for bulk writes: of those a commit has one message, after the small ones that came meanwhile. Nothing is
- * caught here: an error that no write explains ends the thread, and its other end answers all callers.
+ * The writer thread. While it waits for the disk, messages queue at its port; the next commit takes all of them, except
+ * bulk writes: a commit takes one bulk message, after the small writes. Unexpected errors are not caught: they end the
+ * thread, and the client answers all callers.
  */
 class Writer {
   readonly #port: MessagePort;
@@ -46,7 +43,7 @@ class Writer {
   #fault: FileFault | undefined;
   readonly #timer: NodeJS.Timeout;
   readonly #bulk: Message[] = [];
-  /** Bytes of bulk writes in SQLite's log since it was moved into the file. */
+  /** Bytes of bulk writes in SQLite's log since the last checkpoint. */
   #inLog = 0;
   #again: NodeJS.Immediate | undefined;
   #probe = false;
@@ -63,7 +60,7 @@ class Writer {
     this.#pulse = new Heartbeat((request) => {
       if (this.#fault === undefined) this.#committer.commit([{ method: "beatForIt", request }]);
     });
-    // While nothing is written. This thread knows best what it left behind.
+    // For times without writes. This thread knows best what it wrote last.
     this.#timer = setInterval(() => this.#lookAgain(), LOOK_MS);
     port.on("message", (first: Incoming) => this.#round(first));
     port.postMessage({ started: true } satisfies Started);
@@ -76,7 +73,7 @@ class Writer {
       this.#port.postMessage(this.#commit(writes));
       this.#wrote(this.#committer.takeGivenBack());
     }
-    // Even a probe that changes nothing writes a page.
+    // Even a probe without changes writes a page.
     if (this.#probe && this.#committer.foreign === undefined && this.#fault === undefined)
       this.#port.postMessage({ probed: writeFirstPage(this.#db) } satisfies Probed);
     this.#probe = false;
@@ -91,7 +88,7 @@ class Writer {
     this.#round(receive(this.#port));
   }
 
-  /** Takes what has come: the small writes among it. */
+  /** Collects the small writes from the messages received. */
   #gather(first: Incoming | undefined): Write[] {
     const writes: Write[] = [];
     let size = 0;
@@ -118,7 +115,7 @@ class Writer {
     this.#wrote(message.size);
   }
 
-  /** Moves the log into the file when it has become long. No answer waits for it. */
+  /** Runs a checkpoint if the log has grown long. No answer waits for it. */
   #wrote(bulkBytes: number): void {
     this.#inLog += bulkBytes;
     if (this.#fault !== undefined) return;
@@ -153,12 +150,13 @@ class Writer {
     return lost === undefined ? toReply(outcomes) : refusal(writes, { lost });
   }
 
-  /** Looks at the log before a commit: one that is cut would be filled up with zeros. */
+  /** Checks the log before a commit: SQLite would pad a truncated log with zeros. */
   #prepare(): FileFault | undefined {
     if (this.#fault !== undefined) return this.#fault;
     const log = this.#guard.logState;
     if (log === "cut") return this.#look();
-    // A log begins with the first page, which tells what file it belongs to (see `isForeignLog`). A full disk shows in the commit.
+    // Each log begins with the first page, which identifies its file (see `isForeignLog`). The commit reports a full
+    // disk.
     if (log === "moved" && this.#committer.foreign === undefined) writeFirstPage(this.#db);
     return undefined;
   }
@@ -172,7 +170,7 @@ class Writer {
     clearImmediate(this.#again);
     this.#pulse.stop();
     clearInterval(this.#timer);
-    // In this thread, since the other one serves until it ends.
+    // Checkpoints in this thread, since the main thread keeps serving until it ends.
     if (this.#look() === undefined) checkpoint(this.#db);
     else this.#tell();
     this.#db.close();
@@ -185,8 +183,8 @@ function receive(port: MessagePort): Incoming | undefined {
 }
 
 /**
- * Nothing is acknowledged that went into a file without a name, which no later process can open, nor anything that
- * another program's layout kept out. Looking after each commit costs some 10 microseconds beside a sync of hundreds.
+ * Rejects writes that went into a file without a name, which no later process can open, or that another program's
+ * schema prevented. The check after each commit takes about 10 microseconds; a sync takes hundreds.
  */
 function refusal(writes: readonly Write[], why: Pick<Reply, "lost" | "outgrown">): Reply {
   const error = new StoreError("unavailable", why.lost?.reason ?? why.outgrown ?? "");
@@ -208,7 +206,7 @@ function toReply(outcomes: readonly Outcome[]): Reply {
   return answers.size === 0 ? { count: outcomes.length } : { count: outcomes.length, answers, failed };
 }
 
-/** Commits the first page as it is, and so shows whether the disk takes a commit: what is wrong, or null. */
+/** Commits the first page unchanged, to test if the disk accepts a commit. Returns the fault, or null. */
 function writeFirstPage(db: Database): string | null {
   try {
     db.pragma(`application_id = ${APPLICATION_ID}`);
