@@ -12,38 +12,43 @@ import type { PlatformOptions } from "./platform.js";
 
 /** Options of `connect`. */
 export interface ClientOptions extends PlatformOptions {
-  /** What the agent's security schemes ask for. They are sent to its interfaces alone, and never with the request for the card. */
+  /**
+   * Credentials for the agent's security schemes. They are sent to its interfaces only, never with the request for the
+   * card.
+   */
   readonly credentials?: Credentials;
   /**
-   * Hosts that get credentials besides that of the URL that is connected to, such as `api.example`: each with all of its ports, and
-   * without hosts below it. Default: none, and all where the card's signature is trusted (`card.verify`) or the card itself was given.
-   * A call fails that would show credentials elsewhere, `Authorization` and `Cookie` of its own headers included.
+   * Hosts that receive credentials besides that of the connected URL, such as `api.example`: each with all of its
+   * ports, without subdomains. Default: none, or all if the card's signature is trusted (`card.verify`) or the caller
+   * gave the card. A call that would send credentials elsewhere fails, including `Authorization` and `Cookie` in its
+   * own headers.
    */
   readonly credentialHosts?: readonly string[];
-  /** Bindings that are tried before others, in this order. Default: the order of the card. */
+  /** Bindings to try first, in this order. Default: the order of the card. */
   readonly prefer?: Binding | readonly Binding[];
-  /** The only bindings that are used, in this order. Default: all that the platform has, gRPC-Web where it is preferred. */
+  /** The only bindings to use, in this order. Default: all of the platform; gRPC-Web only if it is preferred. */
   readonly bindings?: readonly Binding[];
   /**
-   * The version of A2A that is spoken, as `Major.Minor`: of those that the card names, or that of a card before 1.0 which names none.
-   * Default: the newest of the card; of a card that names none a guess, which an agent may set right that does not know the first send.
+   * The A2A version to speak, as `Major.Minor`: one that the card names, or that of a card before 1.0 which names none.
+   * Default: the newest of the card. For a card that names none it is guessed, and corrected if the agent does not know
+   * the first send.
    */
   readonly version?: string;
-  /** In place of the tenant that the interface names (specification 4.4.6). */
+  /** Replaces the tenant that the interface names (specification 4.4.6). */
   readonly tenant?: string;
-  /** URIs of extensions that every call asks for. */
+  /** URIs of extensions to request with every call. */
   readonly extensions?: readonly string[];
-  /** Run around every attempt of a call, the first one outermost; they do not see credentials. */
+  /** Interceptors around every attempt of a call, the first one outermost. They do not see credentials. */
   readonly interceptors?: readonly Interceptor[];
-  /** How the card is found. */
+  /** Options for finding the card. */
   readonly card?: CardOptions;
   /**
-   * Uses interfaces without encryption though the card came encrypted, or others are. Default false. (Credentials have an option of
-   * their own.)
+   * Allows interfaces without encryption although the card was encrypted, or other interfaces are. Default false.
+   * (Credentials have a separate option.)
    */
   readonly allowHttp?: boolean;
   readonly limits?: Partial<ClientLimits>;
-  /** Gives up finding the card. */
+  /** Aborts finding the card. */
   readonly signal?: AbortSignal;
 }
 
@@ -67,7 +72,7 @@ const known: Readonly<Record<keyof ClientOptions, true>> = {
 
 const spokenVersions = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)];
 
-/** @throws A2AError with reason INVALID_PARAMS that names every fault; those of the limits are found elsewhere. */
+/** @throws A2AError INVALID_PARAMS that names every violation; limits are checked separately */
 export function checkOptions(options: ClientOptions): void {
   const { prefer = [], bindings: only = [], extensions = [], interceptors = [], tenant = "" } = options;
   const faults: Violation[] = unknownNames("the option ", Object.keys(options), Object.keys(known)).map(
@@ -103,7 +108,7 @@ export function checkOptions(options: ClientOptions): void {
   if (faults.length > 0) throw invalid(faults);
 }
 
-/** Finds the faults in credentials of callers without types. */
+/** Returns the violations in credentials of untyped callers. */
 function credentialFaults(given: unknown): Violation[] {
   if (given === undefined || isCredential(given)) return [];
   if (typeof given !== "object" || given === null) return [notACredential("credentials", given)];
@@ -118,14 +123,14 @@ const isCredential = (given: unknown): boolean =>
   given !== null &&
   ["fits", "apply"].every((method) => typeof (given as Record<string, unknown>)[method] === "function");
 
-/** The value is not repeated: it may be a secret. */
+/** Describes a value without repeating it, since it may be a secret. */
 function notACredential(field: string, given: unknown): Violation {
   const what = typeof given === "string" ? "a text" : given === null ? "null" : `a value of type ${typeof given}`;
   const description = `is ${what}, not a credential: make one by bearer(token), apiKey(key) or basic(name, password)`;
   return { field, description };
 }
 
-/** One or several as a list. */
+/** Returns one or several values as a list. */
 export function listed<T>(given: T | readonly T[]): readonly T[] {
   return Array.isArray(given) ? given : [given as T];
 }

@@ -12,7 +12,7 @@ export interface HttpAsk {
   /** Names and values, such as those of Headers. */
   readonly headers: Iterable<[name: string, value: string]>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** Ends it: an AbortSignal, or as much of one as is needed. */
+  /** Aborts it: an AbortSignal, or the part of one that is needed. */
   readonly signal?: Stop;
 }
 
@@ -21,81 +21,81 @@ export interface HttpAnswer {
   readonly status: number;
   /** The value of `Content-Type`, or empty. */
   readonly contentType: string;
-  /** Made when they are first asked for. */
+  /** Created on first access. */
   readonly headers: Headers;
-  /** The whole body. @throws A2AError with reason INVALID_AGENT_RESPONSE when it has more than `maxBytes` bytes */
+  /** Reads the whole body. @throws A2AError INVALID_AGENT_RESPONSE if it has more than `maxBytes` bytes */
   text(maxBytes: number): Promise<string>;
-  /** The body as it arrives. Leaving the loop closes the connection. */
+  /** Yields the body as it arrives. Leaving the loop closes the connection. */
   chunks(): AsyncIterable<Uint8Array>;
-  /** The body as it arrives, and then its end. What `take` throws closes the connection, and is thrown. */
+  /** Passes the body to `take` as it arrives, until its end. An error of `take` closes the connection and is thrown. */
   read(take: (chunk: Uint8Array) => void): Promise<void>;
-  /** Nobody wants the body. */
+  /** Discards the body. */
   cancel(): void;
-  /** Behind the body, where the client has them: that of gRPC. Made when they are first asked for. */
+  /** Trailers after the body, if the client supports them (gRPC's does). Created on first access. */
   readonly trailers?: Headers | undefined;
-  /** One of the headers or trailers by its lower-case name, without making all of them, where the client can. */
+  /** Returns one header or trailer by its lower-case name, without creating all of them, if the client can. */
   field?(of: "headers" | "trailers", name: string): string | undefined;
 }
 
-/** Sends HTTP requests. Rejects with an A2AError, reason UNAVAILABLE, where no answer came. Redirects are answers. */
+/** Sends HTTP requests. Rejects with an A2AError, reason UNAVAILABLE, if no answer came. Redirects are answers. */
 export type HttpClient = (ask: HttpAsk) => Promise<HttpAnswer>;
 
 /** Settings of a transport. */
 export interface TransportSettings {
-  /** The URL of the interface, as the card names it. */
+  /** URL of the interface, as in the card. */
   readonly url: string;
-  /** What is put onto each call before an interceptor sees it. */
+  /** Parameters added to each call before its interceptors run. */
   readonly parameters?: CallParameters | undefined;
-  /** The outermost first. */
+  /** Outermost first. */
   readonly interceptors: readonly Interceptor[];
-  /** The largest answer, or event of a stream, in bytes. */
+  /** Maximum size of an answer, or of an event of a stream, in bytes. */
   readonly maxAnswerBytes: number;
-  /** The values in it, at most. */
+  /** Maximum number of values in it. */
   readonly maxAnswerValues: number;
-  /** The version of the interface, where it is one before that of this client. */
+  /** The interface's version, if it is older than the client's. */
   readonly older?: OlderVersion | undefined;
 }
 
-/** What a transport of protobuf's messages is made of. */
+/** Settings of a transport of protobuf messages. */
 export interface MessageSettings extends TransportSettings {
-  /** How an older version has the methods; undefined: they are those of the service. */
+  /** Methods of an older version; undefined for those of the service. */
   readonly methods?: ((method: DescMethod) => OlderMessages | undefined) | undefined;
 }
 
-/** Functions that differ between Node.js and other runtimes. One for each client; it holds the connections. */
+/** Functions that differ between Node.js and other runtimes. Each client has its own, which holds the connections. */
 export interface Platform {
-  /** What JSON-RPC, HTTP+JSON, Connect and gRPC-Web are made of (`transport/`). */
+  /** Used by JSON-RPC, HTTP+JSON, Connect and gRPC-Web (`transport/`). */
   readonly http: HttpClient;
-  /** Makes the transport of Connect. */
+  /** Creates a Connect transport. */
   readonly connect: (settings: TransportSettings) => Transport;
-  /** Makes the transport of gRPC-Web. */
+  /** Creates a gRPC-Web transport. */
   readonly grpcWeb: (settings: TransportSettings) => Transport;
-  /** Undefined where there is no gRPC: in browsers and at the edge. */
+  /** Undefined on platforms without gRPC: browsers and edge runtimes. */
   readonly grpc: ((settings: MessageSettings) => Transport) | undefined;
-  /** Closes idle connections and lets nothing new begin. */
+  /** Closes idle connections and rejects new calls. */
   close(): Promise<void>;
 }
 
-/** TLS of a client in PEM, as `node:tls` takes it (Node.js only). */
+/** TLS options in PEM, as in `node:tls` (Node.js only). */
 export interface ClientTls {
-  /** Certificates of those that are trusted, instead of the system's. */
+  /** Trusted certificate authorities, instead of the system's. */
   readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[];
-  /** The certificate that the client shows (mutual TLS), and its key. */
+  /** The client's certificate (mutual TLS), and its key. */
   readonly cert?: string | Uint8Array;
   readonly key?: string | Uint8Array;
 }
 
 /** Options of a platform. */
 export interface PlatformOptions {
-  /** Everywhere but in Node.js: used instead of the global one. */
+  /** Replaces the global `fetch` (not in Node.js). */
   readonly fetch?: typeof globalThis.fetch;
-  /** Node.js alone. */
+  /** Node.js only. */
   readonly tls?: ClientTls;
   /**
-   * Node.js alone: whether addresses of gRPC without a scheme (`host:port`) are called without TLS. Default: those of this machine
-   * are, and no others.
+   * True to call gRPC addresses without a scheme (`host:port`) without TLS, false to use TLS (Node.js only). Default:
+   * plaintext for this machine only.
    */
   readonly plaintextGrpc?: boolean;
-  /** Node.js alone; of the client's limits there is no other that it needs. */
+  /** Limits that the platform needs (Node.js only). */
   readonly limits?: { readonly connectTimeoutMs?: number };
 }

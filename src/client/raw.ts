@@ -14,7 +14,7 @@ import { restTransport } from "./transport/rest.js";
 
 const ofOlder = latePart(() => import("./transport/older.js"));
 
-/** The transport of a binding. @throws A2AError with reason UNSUPPORTED_OPERATION where the platform has none for it. */
+/** Returns the transport of a binding. @throws A2AError UNSUPPORTED_OPERATION if the platform has none for it */
 export function transportOf(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
   if (settings.older !== undefined) {
     return lateTransport(async () => {
@@ -39,32 +39,32 @@ export function transportOf(platform: Platform, binding: Binding, settings: Tran
 
 /** Options of `createTransport`. */
 export interface RawTransportOptions extends PlatformOptions {
-  /** The outermost first. */
+  /** Outermost first. */
   readonly interceptors?: readonly Interceptor[];
-  /** The largest answer, or event of a stream, in bytes. Default 64 MiB. */
+  /** Maximum size of an answer, or of an event of a stream, in bytes. Default 64 MiB. */
   readonly maxAnswerBytes?: number;
-  /** The values in it (fields, elements of lists, members of JSON), at most. Default 500,000. */
+  /** Maximum number of values in it (fields, list elements, members of JSON). Default 500,000. */
   readonly maxAnswerValues?: number;
-  /** The version of the protocol that is spoken, as `Major.Minor`, where it is not that of the contract. */
+  /** Protocol version to speak, as `Major.Minor`. Default: that of the contract. */
   readonly version?: string;
 }
 
 /** A transport with its own connections. */
 export interface RawTransport extends Transport {
-  /** Ends its calls, closes its connections and lets nothing new begin. */
+  /** Ends its calls, closes its connections and rejects new calls. */
   close(): Promise<void>;
 }
 
 /**
- * Type of `createTransport`. Nothing is resumed, retried or authenticated, and errors are ConnectErrors, of which
- * `clientError` makes A2AErrors.
+ * Type of `createTransport`. Nothing is resumed, retried or authenticated, and errors are ConnectErrors, which
+ * `clientError` converts to A2AErrors.
  *
  * @param url that of the interface; for gRPC also `host:port`
- * @throws A2AError with reason VERSION_NOT_SUPPORTED for a version that is not spoken here
+ * @throws A2AError VERSION_NOT_SUPPORTED for an unknown version
  */
 export type CreateTransport = (binding: Binding, url: string, options?: RawTransportOptions) => RawTransport;
 
-/** `createTransport` for a platform. */
+/** Creates `createTransport` for a platform. */
 export function createTransportWith(platformOf: (options: PlatformOptions) => Platform): CreateTransport {
   return (binding, url, options = {}) => {
     const limits = clientLimits(options.limits);
@@ -79,7 +79,7 @@ export function createTransportWith(platformOf: (options: PlatformOptions) => Pl
       extensions: [],
     });
     const own = interceptors.length === 0 ? { parameters } : {};
-    // What interceptors do comes first.
+    // Changes by interceptors take precedence.
     const all = interceptors.length === 0 ? [] : [...interceptors, parametersLast(parameters)];
     const settings = { url, ...own, interceptors: all, maxAnswerBytes, maxAnswerValues, older };
     const transport = transportOf(platform, binding, settings);

@@ -1,15 +1,15 @@
-// For those who call agents from browsers, workers, edge runtimes and whatever else has fetch: nothing of Node.js is needed.
+// Calls agents from browsers, workers, edge runtimes and other platforms with fetch. Needs nothing of Node.js.
 export * from "./common.js";
 
 import { type Connect, connectWith } from "./connect.js";
 import { type CreateTransport, createTransportWith } from "./raw.js";
 import { webPlatform } from "./web/platform.js";
 
-/** A transport of one of the bindings over fetch, for `createClient(A2AService, …)` of Connect. */
+/** Creates a transport of one binding over fetch, for `createClient(A2AService, …)` of Connect. */
 export const createTransport: CreateTransport = /* @__PURE__ */ createTransportWith(webPlatform);
 
 /**
- * Finds an agent and gives a client for it.
+ * Finds an agent and returns a client for it.
  *
  * @param agent the URL of the agent or of its card, the card, or its JSON
  */

@@ -149,8 +149,8 @@ function malformed(where: string, violations: readonly Violation[], cause: unkno
 type Json = Record<string, unknown>;
 
 /*
- * What a caller has to show, as libraries write it that do not keep to the JSON of the contract. Without it their agents could not be
- * called at all, or would be called without credentials. Anything else is left as it is.
+ * Security declarations in the forms of libraries that deviate from the contract's JSON. Without these conversions their
+ * agents could not be called, or would be called without credentials. Other members are left unchanged.
  */
 
 /** Converts security declarations to the JSON form of the contract. Modifies the card. */

@@ -3,22 +3,22 @@ import { A2AError } from "../../core/error.js";
 import { isLoopback } from "../hosts.js";
 import type { OAuthOptions } from "./options.js";
 
-/** Where an issuer says what it is. */
+/** The source of an issuer's metadata. */
 export interface IssuerPlace {
-  /** Stands for the issuer where tokens are kept. */
+  /** Identifies the issuer in token storage keys. */
   readonly name: string;
-  /** URLs of its metadata, of which the first that is there counts; none where a card names its endpoints alone. */
+  /** URLs of its metadata, of which the first existing one is used; empty if a card names only its endpoints. */
   readonly documents: readonly string[];
-  /** Who the metadata may say that it is. */
+  /** Accepted values of `issuer` in the metadata. */
   readonly issuers: readonly string[];
-  /** The caller named it, so that a card decides nothing. */
+  /** True if the caller named it, so that the card has no influence. */
   readonly isPinned: boolean;
 }
 
 const oidc = "/.well-known/openid-configuration";
 const oauth = "/.well-known/oauth-authorization-server";
 
-/** @throws A2AError for a card that names an issuer which is not safe to ask, or none. */
+/** @throws A2AError if a card names no issuer, or one that must not be contacted */
 export function placeOf({ scheme }: SecurityScheme, options: OAuthOptions): IssuerPlace {
   const { issuer } = options;
   if (issuer !== undefined) {
@@ -48,7 +48,7 @@ function documentsOf(issuer: string): string[] {
   return [`${origin}${path}${oidc}`, `${origin}${oauth}${path}`];
 }
 
-/** The issuers whose metadata may be there. */
+/** Returns the issuers whose metadata may be at a URL. */
 function issuersOf(document: string): string[] {
   const { origin, pathname } = new URL(document);
   const [, before = ""] = /^(.*)\/\.well-known\/[^/]+$/.exec(pathname) ?? [];
@@ -56,13 +56,16 @@ function issuersOf(document: string): string[] {
   return [before, after].map((path) => `${origin}${path}`);
 }
 
-/** An issuer to whom no secrets are sent. */
+/** Returns the error for an issuer that must not receive secrets. */
 export const untrusted = (why: string): A2AError =>
   new A2AError("UNAUTHENTICATED", `The issuer of tokens is not trusted: ${why}.`);
 
 const address = /^(?:\[.*\]|[\d.]+)$/;
 
-/** @throws A2AError for a URL that is not https, or that leads to this machine or a plain address, as a card of somebody else may say. */
+/**
+ * @throws A2AError for a URL that is not https, or that leads to this machine or an IP address, since cards are
+ * untrusted
+ */
 export function checkUrl(name: string, url: unknown, { allowLocalIssuer = false }: OAuthOptions): void {
   if (typeof url !== "string" || !URL.canParse(url)) throw untrusted(`${name} is no absolute URL`);
   const { protocol, hostname, username, password } = new URL(url);

@@ -19,7 +19,7 @@ import type { OAuthLimits, OAuthOptions } from "./options.js";
 /** Endpoints, by their names in metadata (RFC 8414, 2; RFC 8628, 4). */
 const endpoints = ["token_endpoint", "authorization_endpoint", "device_authorization_endpoint"] as const;
 type Endpoint = (typeof endpoints)[number];
-/** What else of an issuer's metadata is used. */
+/** Further metadata of an issuer that are used. */
 const used = [
   "authorization_response_iss_parameter_supported",
   "token_endpoint_auth_methods_supported",
@@ -27,17 +27,17 @@ const used = [
   "id_token_signing_alg_values_supported",
 ] as const;
 
-/** An issuer, and how it is spoken to. */
+/** An issuer and its configurations. */
 export interface KnownIssuer {
-  /** For tokens, and for the pages of a sign-in. */
+  /** For tokens and sign-in pages. */
   readonly config: Configuration;
-  /** For renewing them. */
+  /** For refreshing tokens. */
   readonly refreshing: Configuration;
-  /** Whether its metadata were read; otherwise a card names its endpoints. */
+  /** True if its metadata were read; otherwise a card names its endpoints. */
   readonly isDescribed: boolean;
 }
 
-/** Finds out how the issuer of a scheme is spoken to. Metadata are remembered for a while. */
+/** Returns the configuration of a scheme's issuer. Metadata are cached for a while. */
 export class Issuers {
   readonly #options: OAuthOptions;
   readonly #limits: OAuthLimits;
@@ -65,7 +65,10 @@ export class Issuers {
     return { config, refreshing, isDescribed };
   }
 
-  /** What a card adds: nothing to an issuer that the caller named, and nothing elsewhere than where the issuer is. */
+  /**
+   * Returns the endpoints from the card: none if the caller named the issuer, and none on other hosts than the
+   * issuer's.
+   */
   #named(flows: OAuthFlows | undefined, { isPinned }: IssuerPlace, metadata: ServerMetadata | undefined) {
     const named = isPinned ? {} : this.#checked(fromFlows(flows));
     if (metadata === undefined) return named;
@@ -84,7 +87,7 @@ export class Issuers {
       this.#described.set(first, { at: Date.now(), metadata });
       return metadata;
     } catch (error) {
-      // Endpoints seldom move: what was true before an outage is likely to be true in it.
+      // Endpoints seldom change, so the cached ones are used during an outage.
       if (known === undefined || !(error instanceof A2AError) || error.reason !== "UNAVAILABLE") throw error;
       return known.metadata;
     }
@@ -107,7 +110,7 @@ export class Issuers {
   #read(text: string, { issuers, isPinned }: IssuerPlace): ServerMetadata {
     const json = objectOf(text);
     const { issuer } = json;
-    // RFC 8414, 3.3: otherwise one issuer could send the client's secret to another.
+    // RFC 8414, 3.3: otherwise one issuer could have the client's secret sent to another.
     if (typeof issuer !== "string" || !issuers.some((it) => same(it, issuer))) {
       throw untrusted("it is not the issuer that its metadata are asked of");
     }
@@ -117,7 +120,7 @@ export class Issuers {
     return { ...rest, ...named, issuer };
   }
 
-  /** The caller named the issuer, and with it the host that gets secrets. */
+  /** Checks an endpoint's host: by naming the issuer, the caller named the host that receives secrets. */
   #checkHost(name: string, url: string, issuer: string): void {
     const hosts = [issuer, ...(this.#options.issuerHosts ?? []).map((host) => `https://${host}`)].map(hostOf);
     const host = hostOf(url);
@@ -126,7 +129,7 @@ export class Issuers {
     }
   }
 
-  /** The endpoints of an object, each of which has to be safe to send secrets to. */
+  /** Returns the endpoints of an object, checking that each may receive secrets. */
   #checked(from: Readonly<Record<string, unknown>>): Partial<Record<Endpoint, string>> {
     const found = endpoints
       .map((name) => [name, from[name]] as const)
@@ -135,7 +138,7 @@ export class Issuers {
     return Object.fromEntries(found) as Partial<Record<Endpoint, string>>;
   }
 
-  /** Where a card has tokens renewed: at the issuer alone, where that is known. */
+  /** Returns the card's refresh URL, if it is at the issuer, where that is known. */
   #refreshUrl(flows: OAuthFlows | undefined, server: ServerMetadata, place: IssuerPlace, isDescribed: boolean) {
     const { value } = flows?.flow ?? {};
     const url = value !== undefined && "refreshUrl" in value ? value.refreshUrl : "";
@@ -150,7 +153,7 @@ export class Issuers {
     const config = new Configuration(server, clientId, undefined, this.#authentication(server));
     config.timeout = this.#limits.issuerTimeoutMs / 1_000;
     config[customFetch] = issuerFetch(http, { limits: this.#limits, withoutIdToken: !isDescribed });
-    // Each URL was looked at above; the library knows of no difference between this machine and others.
+    // Each URL was checked above; the library does not distinguish loopback from other hosts.
     if (this.#options.allowLocalIssuer === true) allowInsecureRequests(config);
     return config;
   }
@@ -181,7 +184,7 @@ function objectOf(text: string): Record<string, unknown> {
     const json: unknown = JSON.parse(text);
     if (typeof json === "object" && json !== null && !Array.isArray(json)) return json as Record<string, unknown>;
   } catch {
-    // No JSON: below.
+    // Invalid JSON is handled below.
   }
   throw untrusted("its metadata are no JSON object");
 }

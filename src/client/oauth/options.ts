@@ -5,26 +5,29 @@ import type { OAuthStorage } from "./storage.js";
 
 /** Limits of requests to an issuer, and renewal of tokens. */
 export interface OAuthLimits {
-  /** How long an issuer may take for one answer, in milliseconds. Default 10 seconds. */
+  /** Timeout of an issuer's answer, in milliseconds. Default 10 seconds. */
   readonly issuerTimeoutMs: number;
-  /** One answer of an issuer, in bytes. Default 256 KiB. */
+  /** Maximum size of an issuer's answer, in bytes. Default 256 KiB. */
   readonly maxIssuerBytes: number;
   /**
-   * A token is renewed so long before its end, in milliseconds, give or take a fifth, and not before half of its time is over. Calls go on
-   * with the old one meanwhile. Default 60 seconds.
+   * Time before expiry at which a token is renewed, in milliseconds, plus or minus a fifth, but not before half its
+   * lifetime. Calls use the old one meanwhile. Default 60 seconds.
    */
   readonly refreshAheadMs: number;
-  /** A token counts as ended so long before its end, in milliseconds: clocks differ, and calls take their time. Default 5 seconds. */
+  /**
+   * Time before expiry at which a token counts as expired, in milliseconds, to allow for clock skew and latency.
+   * Default 5 seconds.
+   */
   readonly clockSkewMs: number;
-  /** After a failure an issuer is left alone for so long, in milliseconds. Calls without a token fail meanwhile. Default 1 second. */
+  /** Pause after an issuer's failure, in milliseconds. Calls without a token fail meanwhile. Default 1 second. */
   readonly issuerCooldownMs: number;
-  /** Server's refusals of new tokens are believed for so long, in milliseconds, before one more is fetched. Default 10 seconds. */
+  /** Minimum time between fetches of new tokens that a server keeps rejecting, in milliseconds. Default 10 seconds. */
   readonly refusalMs: number;
-  /** After so long an issuer's metadata are fetched again, in milliseconds. Default 10 minutes. */
+  /** Age at which an issuer's metadata are fetched again, in milliseconds. Default 10 minutes. */
   readonly metadataMs: number;
-  /** A user has so long to come back from a sign-in, in milliseconds. Default 10 minutes. */
+  /** Time for a user to complete a sign-in, in milliseconds. Default 10 minutes. */
   readonly signInMs: number;
-  /** Agents whose tokens are held in memory by one credential; the oldest are forgotten first. Default 1,000. */
+  /** Agents whose tokens one credential holds in memory; the oldest are evicted first. Default 1,000. */
   readonly maxAgents: number;
 }
 
@@ -46,36 +49,39 @@ export interface OAuthOptions extends SentOptions {
   readonly clientId: string;
   /** The client's secret, for confidential clients. Never in a browser. */
   readonly clientSecret?: string;
-  /** How the secret is sent. Default: `basic`, unless the issuer's metadata name `client_secret_post` and not `client_secret_basic`. */
+  /**
+   * Placement of the secret. Default: `basic`, unless the issuer's metadata list `client_secret_post` and not
+   * `client_secret_basic`.
+   */
   readonly secretIn?: "basic" | "post";
-  /** The client's private key instead of a secret (`private_key_jwt`, RFC 7523), and the id by which the issuer knows it. */
+  /** The client's private key instead of a secret (`private_key_jwt`, RFC 7523), and its id at the issuer. */
   readonly privateKey?: CryptoKey | { readonly key: CryptoKey; readonly kid?: string };
   /**
-   * The issuer, whose metadata say where tokens are to be had (RFC 8414, OpenID Connect Discovery). Default: what the agent's card says, which is then
-   * trusted with where the client's secret is sent.
+   * The issuer, whose metadata name the token endpoint (RFC 8414, OpenID Connect Discovery). Default: as in the agent's
+   * card, which then decides where the client's secret is sent.
    */
   readonly issuer?: string;
   /**
-   * Hosts besides that of `issuer` on which its endpoints may be, such as `oauth2.googleapis.com` of `https://accounts.google.com`. Default:
-   * none: metadata that name endpoints elsewhere are not trusted with secrets.
+   * Hosts of its endpoints besides that of `issuer`, such as `oauth2.googleapis.com` of `https://accounts.google.com`.
+   * Default: none: endpoints on other hosts receive no secrets.
    */
   readonly issuerHosts?: readonly string[];
-  /** Scopes besides those that the agent asks for, such as `offline_access`. */
+  /** Scopes in addition to those that the agent requires, such as `offline_access`. */
   readonly scopes?: readonly string[];
-  /** Whom the tokens are for (RFC 8707). Issuers that do not know it may refuse it. */
+  /** Resource that the tokens are for (RFC 8707). Issuers without support may reject it. */
   readonly resource?: string;
-  /** The same for issuers that call it `audience`. */
+  /** The same, for issuers that call it `audience`. */
   readonly audience?: string;
-  /** Where tokens are kept; one for each user. Default: in memory. */
+  /** Storage of tokens, one for each user. Default: in memory. */
   readonly tokens?: OAuthStorage;
-  /** How issuers are asked. Default: as the client calls agents; for sign-ins, the global one. */
+  /** `fetch` for requests to issuers. Default: the client's own connections; for sign-ins, the global one. */
   readonly fetch?: typeof globalThis.fetch;
-  /** Issuers may be on this machine, over `http:` too, or at a plain address. For tests. Default: no. */
+  /** Allows issuers on this machine, also over `http:`, or at an IP address. For tests. Default false. */
   readonly allowLocalIssuer?: boolean;
   readonly limits?: Partial<OAuthLimits>;
 }
 
-/** @throws TypeError for options that no flow can work with. */
+/** @throws TypeError for options invalid in every flow */
 export function checkOptions(options: OAuthOptions): OAuthLimits {
   const { clientId, clientSecret, privateKey, issuer, issuerHosts = [], limits = {} } = options;
   if (typeof clientId !== "string" || clientId === "") throw new TypeError("clientId is no text");

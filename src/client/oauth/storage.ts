@@ -1,22 +1,22 @@
-/** Storage of tokens and of pending sign-ins. What is in it is secret. A `Map` is one; so are most key-value stores. */
+/** Storage of tokens and pending sign-ins, which are secret. A `Map` fits; so do most key-value stores. */
 export interface OAuthStorage {
-  /** What is kept under a key; null or undefined where nothing is. */
+  /** Returns the text of a key; null or undefined if there is none. */
   get(key: string): string | null | undefined | Promise<string | null | undefined>;
-  /** Keeps a text; a promise is waited for. */
+  /** Stores a text; a returned promise is awaited. */
   set(key: string, value: string): unknown;
-  /** Forgets it; a promise is waited for. */
+  /** Removes it; a returned promise is awaited. */
   delete(key: string): unknown;
   /**
-   * Does work while nobody else does who uses the same key: most refresh tokens may be used once. Needed where several processes, or tabs, share
-   * what is stored; in one process those that have the same object take turns anyway.
+   * Runs work with exclusive use of a key, since most refresh tokens can be used once. Needed if several processes or
+   * tabs share the storage; users of the same object in one process are serialized anyway.
    */
   lock?<T>(key: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** The last work that was begun under each key of a storage. */
+/** The latest work started under each key of a storage. */
 const turns = new WeakMap<OAuthStorage, Map<string, Promise<unknown>>>();
 
-/** Does work when it is its turn. Without a storage there is nobody to share with. */
+/** Runs work after earlier work on the same key. Without a storage it runs at once. */
 export async function locked<T>(storage: OAuthStorage | undefined, key: string, work: () => Promise<T>): Promise<T> {
   if (storage === undefined) return work();
   const all = turns.get(storage) ?? new Map<string, Promise<unknown>>();
@@ -45,17 +45,17 @@ export function webStorage(storage: WebStorage, prefix = "parley-a2a "): OAuthSt
   };
 }
 
-/** The methods of page storage that are used. */
+/** The page storage methods used. */
 export interface WebStorage {
-  /** What is kept under a name, or null. */
+  /** Returns the text stored under a key, or null. */
   getItem(key: string): string | null;
-  /** Keeps a text. */
+  /** Stores a text. */
   setItem(key: string, value: string): void;
-  /** Forgets it. */
+  /** Removes it. */
   removeItem(key: string): void;
 }
 
-/** What is used of a page's globals: locks that all its tabs have in common. */
+/** The page globals used: locks shared by all its tabs. */
 interface PageGlobals {
   readonly navigator?: { readonly locks?: { request<T>(name: string, work: () => Promise<T>): Promise<T> } };
 }

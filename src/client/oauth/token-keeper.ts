@@ -11,43 +11,43 @@ import { checkOptions, type OAuthLimits, type OAuthOptions } from "./options.js"
 import { locked } from "./storage.js";
 import { covers, joined, readTokens, type Tokens, tokensOf, writeTokens } from "./tokens.js";
 
-/** What a flow is asked for. */
+/** Request to a flow for tokens. */
 export interface FlowAsk {
   readonly issuer: KnownIssuer;
   readonly scopes: readonly string[];
-  /** Scope, resource and audience, as requests have them. */
+  /** Scope, resource and audience, as request parameters. */
   readonly parameters: Record<string, string>;
   readonly context: CredentialContext;
-  /** Nobody waits any more. */
+  /** Fires when all waiting calls have been aborted. */
   readonly signal: AbortSignal;
 }
 
 /** One way to get tokens. */
 export interface Flow {
   readonly name: string;
-  /** Needs nobody: tokens may be fetched ahead of time. */
+  /** True if no user is involved, so that tokens can be renewed in advance. */
   readonly isUnattended: boolean;
   /** @throws A2AError, or an error of the library */
   obtain(ask: FlowAsk): Promise<TokenEndpointResponse>;
 }
 
-/** The tokens for one agent, and what happens to them. */
+/** The tokens for one agent, and their state. */
 interface Entry {
   readonly key: string;
   tokens: Tokens | undefined;
-  /** Scopes that the agent asked for when it refused, and that were to be had. */
+  /** Missing scopes that the agent has named and the issuer has granted. */
   wanted: readonly string[];
-  /** Those that were not, for the next sign-in. */
+  /** Missing scopes that the issuer has not granted, requested at the next sign-in. */
   lacking: readonly string[];
   flight: Flight | undefined;
   failure: { readonly at: number; readonly error: A2AError } | undefined;
-  /** The token that a refusal last led to, and when. */
+  /** The token last fetched after a rejection, and the time. */
   afterRefusal: { readonly accessToken: string; readonly at: number } | undefined;
 }
 
 const nothingYet = { tokens: undefined, flight: undefined, failure: undefined, afterRefusal: undefined } as const;
 
-/** A token on its way, for all who wait for it. */
+/** A pending token request, shared by the calls that wait for it. */
 interface Flight {
   readonly done: Promise<Tokens>;
   readonly scopes: readonly string[];
@@ -56,7 +56,7 @@ interface Flight {
   waiting: number;
 }
 
-/** The host and the port of an interface. */
+/** Returns the host and port of an interface. */
 function placeNameOf(url: string): string {
   const whole = webUrl(url);
   if (!URL.canParse(whole))
@@ -65,7 +65,7 @@ function placeNameOf(url: string): string {
   return `${hostOf(whole)}:${port || (protocol === "http:" ? "80" : "443")}`;
 }
 
-/** Keeps the tokens of a credential: fetched once for all calls that need one, and renewed before they end. */
+/** Holds the tokens of a credential: fetched once for all calls that need one, and renewed before they expire. */
 export class TokenKeeper {
   readonly limits: OAuthLimits;
   readonly issuers: Issuers;
@@ -81,7 +81,7 @@ export class TokenKeeper {
     this.#flow = flow;
   }
 
-  /** The token for a call. @throws A2AError UNAUTHENTICATED, UNAVAILABLE, or for a call that was given up */
+  /** Returns the token for a call. @throws A2AError UNAUTHENTICATED, UNAVAILABLE, or for an aborted call */
   async show(context: CredentialContext): Promise<string> {
     checkEncrypted(context.url, this.#options);
     const { accessToken } = await this.#token(this.#entry(context), context);
@@ -89,12 +89,12 @@ export class TokenKeeper {
     return accessToken;
   }
 
-  /** Whether there is another token than a refused one. @throws A2AError where there is none to be had */
+  /** Tells whether another token than the rejected one is available. @throws A2AError if none can be obtained */
   async refused(context: CredentialContext): Promise<boolean> {
     const entry = this.#entry(context);
     const shown = this.#shown.get(context);
     if (entry.tokens !== undefined && entry.tokens.accessToken !== shown) return true;
-    // A server that refuses new tokens as well would have one fetched for each call.
+    // A server that rejects new tokens as well would otherwise cause a fetch for each call.
     const { afterRefusal } = entry;
     const isNew = afterRefusal?.accessToken === shown && Date.now() - (afterRefusal?.at ?? 0) < this.limits.refusalMs;
     if (isNew || entry.tokens === undefined) return false;
@@ -105,43 +105,46 @@ export class TokenKeeper {
     return true;
   }
 
-  /** Whether a token with more scopes was to be had. Where not, the agent's refusal says more than the issuer's. */
+  /**
+   * Tells whether a token with more scopes is available. If not, the agent's error is more informative than the
+   * issuer's.
+   */
   async insufficient(context: CredentialContext, scopes: readonly string[]): Promise<boolean> {
     const entry = this.#entry(context);
     const { tokens, wanted } = entry;
     if (tokens !== undefined && covers(tokens.asked, scopes)) {
-      // It was asked for already: by another call, or the issuer does not give it, or the server means something else.
+      // It was requested already: by another call, or the issuer does not grant it, or the server means something else.
       return tokens.accessToken !== this.#shown.get(context) && covers(tokens.granted, scopes);
     }
     entry.wanted = joined(wanted, scopes);
     const renewed = await this.#token(entry, context).catch(() => undefined);
     if (renewed !== undefined && covers(renewed.granted, scopes)) return true;
-    // What is not given would be asked for again with each token, and an issuer may refuse all of it.
+    // Scopes that are not granted would be requested again with each token, and an issuer may reject the whole request.
     entry.wanted = wanted;
     entry.lacking = joined(entry.lacking, scopes);
     return false;
   }
 
-  /** What came of a sign-in. */
+  /** Stores the tokens of a sign-in. */
   async keep(key: string, answer: TokenEndpointResponse, asked: readonly string[]): Promise<void> {
     const entry = this.#entryOf(key);
     entry.lacking = [];
     await this.#store(entry, this.#tokens(answer, asked, undefined));
   }
 
-  /** Under what the tokens for an agent are kept. They go to one host and port alone, and to one issuer. */
+  /** Returns the storage key of an agent's tokens, which are bound to one host, port and issuer. */
   keyOf({ scheme, url }: Pick<CredentialContext, "scheme" | "url">): string {
     const { clientId, resource = "", audience = "" } = this.#options;
     const { name } = placeOf(scheme, this.#options);
     return JSON.stringify([this.#flow.name, clientId, name, placeNameOf(url), resource, audience]);
   }
 
-  /** All scopes that an agent needs. */
+  /** Returns all scopes that an agent needs. */
   scopesFor(key: string, scopes: readonly string[]): string[] {
     return joined(this.#options.scopes ?? [], scopes, this.#entryOf(key).wanted);
   }
 
-  /** The same for a sign-in, with those that were not to be had without one. */
+  /** Returns the scopes of a sign-in, including those that were not granted without one. */
   scopesToSignIn(key: string, scopes: readonly string[]): string[] {
     return joined(this.scopesFor(key, scopes), this.#entryOf(key).lacking);
   }
@@ -155,7 +158,7 @@ export class TokenKeeper {
     };
   }
 
-  /** Asks issuers as the client calls agents, unless the options say how. */
+  /** Returns the HTTP client for issuers: the caller's own, unless the options contain a `fetch`. */
   httpOf(context?: CredentialContext): CredentialContext["http"] {
     const { fetch } = this.#options;
     if (fetch !== undefined) return overFetch(fetch);
@@ -193,13 +196,13 @@ export class TokenKeeper {
     }
   }
 
-  /** A token that has all scopes and time left. */
+  /** Returns the token if it has all scopes and has not expired. */
   #good({ tokens }: Entry, scopes: readonly string[], now: number): Tokens | undefined {
     if (tokens === undefined || !covers(tokens.asked, scopes)) return undefined;
     return now < tokens.expiresAt - this.#skew(tokens) ? tokens : undefined;
   }
 
-  /** Tokens that are good for a few seconds alone are used as well. */
+  /** Returns the clock skew to allow for, which is less for short-lived tokens. */
   #skew({ expiresAt, refreshAt }: Tokens): number {
     return Math.min(this.limits.clockSkewMs, (expiresAt - refreshAt) / 2 || 0);
   }
@@ -209,10 +212,10 @@ export class TokenKeeper {
     return !rests && (this.#flow.isUnattended || refreshToken !== undefined);
   }
 
-  /** The flight that is under way, or a new one. It never rejects unheard. */
+  /** Returns the pending request, or starts one. Its rejection is always handled. */
   #begin(entry: Entry, context: CredentialContext, scopes: readonly string[]): Flight {
     const { flight } = entry;
-    // Where the work of a request ends with it, as at the edge, one may never land.
+    // On runtimes that stop a request's work with it, such as edge runtimes, a request may never complete.
     const isLost =
       flight !== undefined && flight.waiting === 0 && Date.now() - flight.at > 4 * this.limits.issuerTimeoutMs;
     if (flight !== undefined && !isLost) return flight;
@@ -261,7 +264,7 @@ export class TokenKeeper {
     }
   }
 
-  /** A good token that somebody else has put into the store. */
+  /** Returns a valid token that another process has stored. */
   async #found(entry: Entry, scopes: readonly string[]): Promise<Tokens | undefined> {
     const before = entry.tokens;
     await this.#load(entry);
@@ -269,8 +272,8 @@ export class TokenKeeper {
   }
 
   /**
-   * By the refresh token, where there is one that has the scopes; undefined where it is good no more. Most are for one use, and an issuer
-   * that sees one twice ends the whole sign-in: so all who share a store take turns.
+   * Uses the refresh token, if it has the scopes. Returns undefined if it is no longer valid. Most can be used once,
+   * and an issuer that sees one twice revokes the whole sign-in, so all users of a storage are serialized.
    */
   #refresh(entry: Entry, scopes: readonly string[], config: Configuration): Promise<Tokens | undefined> {
     if (entry.tokens?.refreshToken === undefined) return Promise.resolve(undefined);
@@ -298,14 +301,14 @@ export class TokenKeeper {
   }
 
   async #store(entry: Entry, tokens: Tokens): Promise<Tokens> {
-    // What an issuer gives once must not be lost because a store is out of order: it is used, and who waits hears of it.
+    // A token issued once must not be lost because the storage fails: it is used, and the waiting calls get the error.
     entry.tokens = tokens;
     entry.failure = undefined;
     await this.#stored(async (store) => store.set(entry.key, writeTokens(tokens)));
     return tokens;
   }
 
-  /** What a store has that is newer. */
+  /** Loads newer tokens from the storage. */
   async #load(entry: Entry): Promise<void> {
     const text = await this.#stored(async (store) => store.get(entry.key));
     const found = readTokens(text as string | null | undefined);

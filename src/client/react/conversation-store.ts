@@ -15,33 +15,33 @@ import { ViewStore } from "./view-store.js";
 /** The methods of a client that the hooks need. */
 export interface ConversationClient {
   readonly card?: AgentCard;
-  /** As of `A2AClient`. */
+  /** See `A2AClient`. */
   stream(message: MessageInput, options?: StreamOptions): AsyncIterable<Update>;
-  /** As of `A2AClient`. */
+  /** See `A2AClient`. */
   follow(taskId: string, options?: FollowOptions): AsyncIterable<Update>;
-  /** As of `A2AClient`. */
+  /** See `A2AClient`. */
   cancelTask(request: { id: string }): Promise<unknown>;
 }
 
-/** One message and the answer to it. A new object whenever something in it is another. */
+/** One message and its answer. Replaced by a new object when it changes. */
 export interface Turn {
   /** The id of the message. */
   readonly id: string;
   readonly message: Message;
-  /** What the agent says: the text of artifacts, of its answer, or of the question that it asks. It grows. */
+  /** The agent's text: of artifacts, of its answer, or of its question. It grows. */
   readonly text: string;
-  /** What it says of its progress; empty when it is done. */
+  /** The agent's progress text; empty at the end. */
   readonly progress: string;
   readonly state: TaskState | undefined;
-  /** The task with its artifacts, which goes on changing. Undefined after a reload for turns that were over. */
+  /** The task with its artifacts, which changes. Undefined after a reload for completed turns. */
   readonly task: Task | undefined;
   readonly taskId: string | undefined;
-  /** `streaming` until the task is over, waits for its client, or was stopped. */
+  /** `streaming` until the task is finished, waits for its client, or was stopped. */
   readonly phase: TurnPhase;
   readonly error: A2AError | undefined;
 }
 
-/** A conversation as a page shows it. */
+/** View of a conversation for a page. */
 export interface ConversationView {
   readonly turns: readonly Turn[];
   readonly isStreaming: boolean;
@@ -50,18 +50,18 @@ export interface ConversationView {
   readonly taskId: string | undefined;
 }
 
-/** The most turns that are kept; the oldest go first. */
+/** Maximum number of turns kept; the oldest are removed first. */
 const MAX_TURNS = 200;
 
 export const EMPTY: ConversationView = { turns: [], isStreaming: false, contextId: undefined, taskId: undefined };
 
-/** The turn that runs. */
+/** The running turn. */
 interface Running {
   readonly turn: OpenTurn;
   readonly controller: AbortController;
 }
 
-/** A turn as it changes. */
+/** The mutable state of a turn. */
 interface OpenTurn {
   readonly message: Message;
   readonly before: TextBefore;
@@ -74,10 +74,10 @@ interface OpenTurn {
   error: A2AError | undefined;
 }
 
-/** The stores that were shown last, by what their conversations are kept under: a store that was left must not replace what these keep. */
+/** The last shown store by storage and name: an abandoned store must not overwrite what a later one saved. */
 const shownLast = new WeakMap<ConversationStorage, Map<string, ConversationStore>>();
 
-/** Follows the turns of one conversation, one at a time, and keeps what is needed to go on after a reload. */
+/** Follows the turns of one conversation, one at a time, and saves what a reload needs. */
 export class ConversationStore extends ViewStore<ConversationView> {
   readonly #client: ConversationClient | undefined;
   readonly #storage: ConversationStorage | undefined;
@@ -86,7 +86,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
   #open: OpenTurn | undefined;
   #running: Running | undefined;
   #contextId: string | undefined;
-  /** What the artifacts of the last turn's task say. */
+  /** Text of the artifacts of the last turn's task. */
   #textBefore: TextBefore = {};
   #isAttached = false;
   #isLoaded = false;
@@ -98,7 +98,10 @@ export class ConversationStore extends ViewStore<ConversationView> {
     this.#name = name;
   }
 
-  /** A page shows it: what was kept is loaded, and the turn that was under way goes on. Gives what ends that. */
+  /**
+   * Loads the saved conversation and resumes a running turn when a page shows it. Returns the function that detaches
+   * the page.
+   */
   readonly attach = (): (() => void) => {
     this.#isAttached = true;
     if (this.#storage !== undefined) noteShown(this.#storage, this.#name, this);
@@ -106,12 +109,12 @@ export class ConversationStore extends ViewStore<ConversationView> {
     if (this.#open !== undefined && this.#running === undefined) this.#resume(this.#open);
     return () => {
       this.#isAttached = false;
-      // A message that is on its way arrives; its task is found again by what is kept.
+      // A message in flight still arrives; its task is found again from the saved state.
       if (this.#open?.taskId !== undefined) this.#running?.controller.abort();
     };
   };
 
-  /** Sends a message, unless a turn is under way. */
+  /** Sends a message, unless a turn is running. */
   readonly send = (input: MessageInput, options: StreamOptions = {}): boolean => {
     if (this.#client === undefined || this.#open !== undefined) return false;
     const last = this.#over.at(-1);
@@ -123,7 +126,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
     return true;
   };
 
-  /** Stops the turn: cancels its task, as soon as the agent has named it. A task that cannot be canceled continues unseen. */
+  /** Stops the turn: cancels its task once the agent has named it. A task that cannot be canceled continues unseen. */
   readonly stop = (): void => {
     const turn = this.#running?.turn;
     if (turn === undefined) return;
@@ -131,14 +134,14 @@ export class ConversationStore extends ViewStore<ConversationView> {
     const leave = (): void => {
       if (turn.phase !== "streaming") return;
       turn.phase = "stopped";
-      // The page may have been left meanwhile, and be there again.
+      // The page may have been detached and attached again meanwhile.
       if (this.#running?.turn === turn) this.#running.controller.abort();
       else if (this.#open === turn) this.#close(turn);
     };
     this.#client?.cancelTask({ id: turn.taskId }).catch(leave);
   };
 
-  /** Forgets all, and begins a new conversation. Tasks go on. */
+  /** Clears everything and starts a new conversation. Tasks continue. */
   readonly reset = (): void => {
     const running = this.#running;
     this.#running = undefined;
@@ -182,14 +185,14 @@ export class ConversationStore extends ViewStore<ConversationView> {
     }
   }
 
-  /** Ends a turn whose task is not known yet. Its stream is read further until it names the task. */
+  /** Ends a turn whose task is unknown. Its stream is read until it names the task. */
   #leaveUnnamed(turn: OpenTurn): void {
     turn.phase = "stopped";
     this.#running = undefined;
     this.#close(turn);
   }
 
-  /** The first update of a turn that was stopped before: its task is canceled. */
+  /** Cancels the task of a stopped turn at its first update. */
   #named(turn: OpenTurn, { task }: Update): void {
     if (task === undefined) return;
     this.#client?.cancelTask({ id: task.id }).catch(() => {});
@@ -228,7 +231,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
     if (this.#running !== running) return;
     this.#running = undefined;
     if (turn.phase === "streaming" && (!isLeft || isAtRest(turn))) turn.phase = "done";
-    // A page that is gone does not end the turn: it goes on when one comes again.
+    // A turn survives its page: it resumes when a page attaches again.
     if (turn.phase !== "streaming") this.#close(turn);
     else if (this.#isAttached) this.#resume(turn);
   }

@@ -6,26 +6,28 @@ import { NO_TASK, TaskStore, type TaskView } from "./task-store.js";
 /** Options of `useConversation`. */
 export interface UseConversationOptions {
   /**
-   * Where the conversation is kept, so that it goes on after a reload: `sessionStorage` for this tab, `localStorage` for all. It has what was
-   * said as it is. Default: nowhere.
+   * Storage of the conversation, so that it continues after a reload: `sessionStorage` for this tab, `localStorage` for
+   * all. It contains the messages in plain text. Default: none.
    */
   readonly storage?: ConversationStorage;
-  /** The name that it is kept under. Default `parley-conversation`. */
+  /** Its key in the storage. Default `parley-conversation`. */
   readonly name?: string;
 }
 
 /** Result of `useConversation`: the conversation and its operations. */
 export interface UsedConversation extends ConversationView {
-  /** Sends a message, to the task that waits for one or to a new one. False while a turn is under way, and without a client. */
+  /**
+   * Sends a message, to the waiting task or to a new one. Returns false while a turn is running, and without a client.
+   */
   readonly send: ConversationStore["send"];
-  /** Stops the turn that is under way: its task is canceled. */
+  /** Stops the running turn by canceling its task. */
   readonly stop: ConversationStore["stop"];
-  /** Forgets all, and begins a new conversation. */
+  /** Clears everything and starts a new conversation. */
   readonly reset: ConversationStore["reset"];
 }
 
 /**
- * Hook for a conversation with an agent. Streams go on after cuts; with a storage also after a reload.
+ * Hook for a conversation with an agent. Streams resume after a lost connection; with a storage also after a reload.
  *
  * @param client undefined until it is connected
  */
@@ -40,10 +42,10 @@ export function useConversation(
 }
 
 /**
- * Hook for one task, from its present state on.
+ * Hook for one task, from its current state on.
  *
  * @param client undefined until it is connected
- * @param taskId undefined until there is one
+ * @param taskId undefined until it is known
  */
 export function useTask(client: ConversationClient | undefined, taskId: string | undefined): TaskView {
   const store = useKept([client, taskId], () => new TaskStore(client, taskId));
@@ -55,7 +57,7 @@ export function useTask(client: ConversationClient | undefined, taskId: string |
 const emptyConversation = (): ConversationView => EMPTY;
 const noTask = (): TaskView => NO_TASK;
 
-/** A value that is made anew when one of its keys is another, and never otherwise. */
+/** Returns a value that is created again only when one of its keys changes. */
 function useKept<T>(keys: readonly unknown[], make: () => T): T {
   const [kept, keep] = useState(() => ({ keys, value: make() }));
   if (keys.every((key, at) => key === kept.keys[at])) return kept.value;

@@ -5,7 +5,7 @@ import { jsonWriter } from "../../wire/json-writer.js";
 import type { ConversationStorage } from "../follow/conversation.js";
 import type { TextBefore } from "./turn-text.js";
 
-/** A turn as it is kept. One that was under way has no text: its task is read again. */
+/** A saved turn. A running one has no text: its task is read again. */
 export interface StoredTurn {
   readonly message: Message;
   readonly text: string;
@@ -18,7 +18,7 @@ export interface StoredTurn {
 
 export interface StoredConversation {
   readonly contextId: string | undefined;
-  /** What the artifacts of the last turn's task say: the next turn may go on with that task. */
+  /** Text of the artifacts of the last turn's task, which the next turn may continue. */
   readonly textBefore?: TextBefore | undefined;
   readonly turns: readonly StoredTurn[];
 }
@@ -26,10 +26,10 @@ export interface StoredConversation {
 const readMessage = jsonReader(MessageSchema);
 const writeMessage = jsonWriter(MessageSchema);
 
-/** Of another version of this text nothing is read. */
+/** Format version; other versions are ignored. */
 const VERSION = 1;
 
-/** What was kept; undefined where nothing was, or nothing that can be read. */
+/** Loads a conversation; undefined if there is none, or none that can be read. */
 export function loadConversation(storage: ConversationStorage, name: string): StoredConversation | undefined {
   try {
     const kept = JSON.parse(storage.getItem(name) ?? "null") as JsonObject | null;
@@ -45,7 +45,7 @@ export function loadConversation(storage: ConversationStorage, name: string): St
   }
 }
 
-/** Keeps a conversation, or nothing where there is no room. */
+/** Saves a conversation, or nothing if the storage is full. */
 export function saveConversation(
   storage: ConversationStorage,
   name: string,
@@ -56,7 +56,7 @@ export function saveConversation(
     const kept = turns.map((turn) => ({ ...turn, message: JSON.parse(writeMessage(turn.message)) }));
     storage.setItem(name, JSON.stringify({ version: VERSION, contextId, textBefore, turns: kept }));
   } catch {
-    // A page without room for it goes on; only a reload loses it.
+    // A page whose storage is full continues; only a reload loses it.
   }
 }
 

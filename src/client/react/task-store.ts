@@ -4,13 +4,13 @@ import type { ConversationClient } from "./conversation-store.js";
 import { TurnText } from "./turn-text.js";
 import { ViewStore } from "./view-store.js";
 
-/** A task as a page shows it. */
+/** View of a task for a page. */
 export interface TaskView {
-  /** The task with its artifacts, which goes on changing. Undefined until it is there. */
+  /** The task with its artifacts, which changes. Undefined before it is received. */
   readonly task: Task | undefined;
-  /** What it says: the text of its artifacts, and the message that it ended with. It grows. */
+  /** The task's text: that of its artifacts, and its final message. It grows. */
   readonly text: string;
-  /** What it says of its progress; empty when it is over. */
+  /** The agent's progress text; empty at the end. */
   readonly progress: string;
   readonly state: TaskState | undefined;
   readonly isStreaming: boolean;
@@ -26,7 +26,7 @@ export const NO_TASK: TaskView = {
   error: undefined,
 };
 
-/** Follows one task for as long as a page shows it. */
+/** Follows one task while a page shows it. */
 export class TaskStore extends ViewStore<TaskView> {
   readonly #client: ConversationClient | undefined;
   readonly #taskId: string | undefined;
@@ -41,7 +41,7 @@ export class TaskStore extends ViewStore<TaskView> {
     this.#taskId = taskId;
   }
 
-  /** A page shows it. Gives what ends that. */
+  /** Starts following when a page shows it. Returns the function that ends it. */
   readonly attach = (): (() => void) => {
     const controller = new AbortController();
     this.#controller = controller;

@@ -2,15 +2,15 @@ import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { artifactText, messageText, type Update } from "../follow/update.js";
 
-/** How much text each artifact had before a turn, in characters, by its id. */
+/** Length of each artifact's text before a turn, in characters, by artifact id. */
 export type TextBefore = Readonly<Record<string, number>>;
 
-/** What the artifacts of a task say now, to be told from what a further turn adds. */
+/** Returns the current text lengths of a task's artifacts, to find what a further turn adds. */
 export function textBefore(task: Task | undefined): TextBefore {
   return Object.fromEntries((task?.artifacts ?? []).map((each) => [each.artifactId, artifactText(each).length]));
 }
 
-/** What an agent says in one turn, as it grows: a piece costs what it adds. */
+/** Accumulates an agent's text in one turn: a chunk costs what it adds. */
 export class TurnText {
   #artifacts = new Map<string, string>();
   #said = "";
@@ -21,7 +21,7 @@ export class TurnText {
     this.#before = before;
   }
 
-  /** The text of the artifacts, and the message with which the turn ended. */
+  /** The text of the artifacts, and the message that ended the turn. */
   get text(): string {
     let text = "";
     for (const each of [...this.#artifacts.values(), this.#said]) {
@@ -30,7 +30,7 @@ export class TurnText {
     return text;
   }
 
-  /** What it says of its progress. */
+  /** The agent's progress text. */
   get progress(): string {
     return this.#progress;
   }
@@ -51,7 +51,7 @@ export class TurnText {
         task.artifacts.map((each) => [each.artifactId, this.#since(each.artifactId, artifactText(each))]),
       );
     }
-    // With a message to a task that was there its question comes once more, which is answered now.
+    // After a message to an existing task, its question is sent once more, although it has now been answered.
     if (kind !== "task" || text !== "") this.#status(task);
   }
 

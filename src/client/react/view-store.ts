@@ -1,7 +1,10 @@
-/** Between two changes that a page is shown while a stream runs, in milliseconds. */
+/** Minimum time between two updates of a page during a stream, in milliseconds. */
 const FRAME_MS = 16;
 
-/** A value that changes, for `useSyncExternalStore`: readers hear of changes at most once a frame, of important ones at once. */
+/**
+ * A changing value for `useSyncExternalStore`: readers are notified at most once per frame, or at once of important
+ * changes.
+ */
 export abstract class ViewStore<View> {
   #view: View;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -18,15 +21,15 @@ export abstract class ViewStore<View> {
 
   readonly view = (): View => this.#view;
 
-  /** The value as it is now. Called once for each time that readers hear of a change. */
+  /** Returns the current value. Called once per notification. */
   protected abstract make(): View;
 
-  /** Something has changed a little: readers hear of it soon. */
+  /** Notifies readers of a minor change with the next frame. */
   protected changed(): void {
     this.#timer ??= setTimeout(() => this.flush(), FRAME_MS);
   }
 
-  /** Something important has changed: readers hear of it now. */
+  /** Notifies readers of an important change now. */
   protected flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -12,7 +12,7 @@ import { mendSecurity } from "../discovery/card-reader.js";
 
 type Json = Record<string, unknown>;
 
-/** What libraries write otherwise than the contract has it, by the kind of the answer. Each may change what it is given. */
+/** Repairs deviations of some libraries from the contract, by type of the answer. Each may modify its argument. */
 const mends: Readonly<Record<string, (json: Json) => Json>> = {
   [AgentCardSchema.typeName]: changed(mendSecurity),
   [SendMessageResponseSchema.typeName]: mendChoice,
@@ -30,7 +30,7 @@ function changed(mend: (json: Json) => void): (json: Json) => Json {
   };
 }
 
-/** Reads answers of a kind from JSON, which becomes the reader's, in any of the forms that libraries write. */
+/** Returns a reader of JSON answers in any of the forms that libraries write. It may modify the JSON. */
 export function readerOfAnswers(output: DescMessage): (json: unknown) => Message {
   const read = answerReader(output);
   const mend = mends[output.typeName];
@@ -38,12 +38,12 @@ export function readerOfAnswers(output: DescMessage): (json: unknown) => Message
 }
 
 /*
- * Answers as servers of 1.0 write them that have kept some of the form before it: LangGraph's sends events with `kind` in place of the
- * member that names them, and files of 0.3 in their parts. An answer without `kind` costs a look at one member. What has neither form
- * is left as it is.
+ * Answers of 1.0 servers that kept parts of the older form: LangGraph's server sends events with `kind` in place of the
+ * member that names them, and files of 0.3 in their parts. An answer without `kind` costs the check of one member.
+ * Answers in neither form are left unchanged.
  */
 
-/** Members of answers by the `kind` of what is in them. */
+/** Members of answers by the `kind` of their content. */
 const members: Readonly<Record<string, string>> = {
   task: "task",
   message: "message",
@@ -53,7 +53,7 @@ const members: Readonly<Record<string, string>> = {
 
 const names: readonly string[] = Object.values(members);
 
-/** Puts one of several kinds, of a send or of a stream, into the form of the contract. May change it. */
+/** Converts a choice of a send or a stream to the contract's form. May modify it. */
 function mendChoice(json: Json): Json {
   const member = memberOf(json);
   if (member !== undefined) {
@@ -67,7 +67,7 @@ function mendChoice(json: Json): Json {
   return json;
 }
 
-/** The same for a task, or anything else that is not one of several. */
+/** Converts a task, or anything else that is not a choice. */
 function mendTask(json: Json): void {
   if (memberOf(json) !== undefined) mendKind(json);
 }
@@ -93,7 +93,7 @@ function mendMessage(json: unknown): void {
   mendParts(json);
 }
 
-/** `input-required` is `TASK_STATE_INPUT_REQUIRED`. */
+/** Maps `input-required` to `TASK_STATE_INPUT_REQUIRED`. */
 function named(value: unknown, prefix: string): unknown {
   const isOlder = typeof value === "string" && /^[a-z-]{1,32}$/.test(value);
   return isOlder ? prefix + value.toUpperCase().replaceAll("-", "_") : value;

@@ -32,7 +32,7 @@ import type { HttpAnswer, TransportSettings } from "../platform.js";
 import { Life } from "./life.js";
 import { type GivenHeaders, headerMap, type RequestHeaders } from "./request-headers.js";
 
-/** A call as it goes over a wire: a request of Connect, or as much of one as is needed where no interceptor sees it. */
+/** A call on a wire: a Connect request, or the needed part of one if no interceptor sees it. */
 export interface Asked {
   readonly service: DescService;
   readonly method: DescMethod;
@@ -41,26 +41,27 @@ export interface Asked {
   readonly signal: Stop;
 }
 
-/** How one method goes over a wire. */
+/** Wire form of one method. */
 export interface Spoken {
   /** In upper case. */
   readonly verb: string;
-  /** What interceptors see; what they make of it is called. */
+  /** URL that interceptors see; the one they return is called. */
   readonly url: string;
-  /** Sets the headers that the wire asks for. @param timeoutMs undefined: there is no deadline */
+  /** Sets the headers of the wire. @param timeoutMs undefined for no deadline */
   prepare(headers: RequestHeaders, timeoutMs: number | undefined): void;
-  /** One answer. @throws A2AError, and what the platform throws */
+  /** Makes a call with one answer. @throws A2AError, and errors of the platform */
   ask(asked: Asked, message: Message): Promise<UnaryResponse>;
-  /** A stream of them: each is read when it is asked for, and `return` ends it. */
+  /** Opens a stream: each message is read on request, and `return` ends it. */
   open(asked: Asked, message: Message): Promise<StreamResponse>;
 }
 
-/** The methods of a binding; undefined for one that it has no form for. May throw an A2AError that says so. */
+/** The methods of a binding; undefined for one without a form in it. May throw an A2AError that says so. */
 type SpokenMethods = (method: DescMethod) => Spoken | undefined;
 
 /**
- * A transport of Connect: parameters, interceptors, deadlines, headers, cancellation. What it throws are ConnectErrors, each with the
- * A2AError as its `cause`. Interceptors are put together once, not for each call; without them there is no request that they could see.
+ * A Connect transport: parameters, interceptors, deadlines, headers, cancellation. It throws ConnectErrors, each with
+ * the A2AError as its `cause`. Interceptors are composed once rather than per call; without any, no request object is
+ * created.
  */
 export class CallTransport implements Transport {
   readonly #methods: SpokenMethods;
@@ -98,7 +99,7 @@ export class CallTransport implements Transport {
               method,
               message,
             });
-      // An interceptor answers a call as it was asked.
+      // An interceptor returns the kind of response that was requested.
       return response as UnaryResponse<I, O>;
     } catch (error) {
       throw life.errorOf(error);
@@ -179,19 +180,19 @@ export class CallTransport implements Transport {
   }
 }
 
-/** Anything thrown as those who call through Connect know it. */
+/** Converts anything thrown to a ConnectError for Connect callers. */
 export function connectErrorFor(error: unknown): ConnectError {
   return error instanceof ConnectError ? error : connectErrorOf(clientError(error));
 }
 
-/** What a caller says of a call. */
+/** A caller's arguments of a call. */
 interface Given {
   readonly life: Life;
   readonly header: GivenHeaders;
   readonly timeoutMs: number | undefined;
 }
 
-/** What interceptors see of either kind of request. */
+/** Returns the common part of both kinds of request for interceptors. */
 function requestOf({ service, url, header }: Asked, { verb }: Spoken, life: Life, values: ContextValues | undefined) {
   return {
     service,
@@ -203,13 +204,13 @@ function requestOf({ service, url, header }: Asked, { verb }: Spoken, life: Life
   };
 }
 
-/** A stream is asked for with one message. */
+/** Returns the single message of a stream's request. */
 async function onlyOne<M>(messages: AsyncIterable<M>): Promise<M> {
   for await (const message of messages) return message;
   throw new A2AError("INVALID_REQUEST", "The call has no request.");
 }
 
-/** An answer whose headers are made when somebody looks at them. */
+/** An answer whose headers are created on first access. */
 export class Answered implements UnaryResponse {
   readonly stream = false;
   readonly service: UnaryResponse["service"];
@@ -225,7 +226,7 @@ export class Answered implements UnaryResponse {
     trailer?: Headers,
   ) {
     this.service = service;
-    // Whoever asks for one answer asks a method that has one.
+    // Callers of unary methods only.
     this.method = method as UnaryResponse["method"];
     this.message = message;
     this.#from = from;
@@ -242,19 +243,19 @@ export class Answered implements UnaryResponse {
   }
 }
 
-/** Texts of fewer characters are not counted: they cannot hold enough values to be a burden. */
+/** Texts of fewer characters are not counted: they cannot hold too many values. */
 const HARMLESS = 64 * 1024;
 
 /**
- * Judges an answer in JSON before it is parsed: an empty value becomes more than a hundred bytes in memory for each of its own.
- * @throws A2AError with reason INVALID_AGENT_RESPONSE
+ * Checks a JSON answer before it is parsed: an empty value takes more than a hundred times its bytes in memory.
+ * @throws A2AError INVALID_AGENT_RESPONSE
  */
 export function checkJson(text: string, max: number): void {
   const excess = text.length < HARMLESS ? undefined : excessOfJson(utf8Of(text), max);
   if (excess !== undefined) throw excess === "values" ? tooMany(max) : badAnswer("The answer nests too deep.");
 }
 
-/** The message of an answer. @throws A2AError with reason INVALID_AGENT_RESPONSE for more values, and for other bytes */
+/** Parses a binary answer. @throws A2AError INVALID_AGENT_RESPONSE for too many values or invalid bytes */
 export function readBinary(desc: DescMessage, bytes: Uint8Array, max: number): Message {
   let isTooMuch: boolean;
   try {

@@ -32,7 +32,7 @@ function prepare(headers: RequestHeaders, timeoutMs: number | undefined): void {
   if (timeoutMs !== undefined) headers.set("connect-timeout-ms", `${Math.ceil(timeoutMs)}`);
 }
 
-/** A method with one answer, which is the whole body. */
+/** A unary method, whose answer is the whole body. */
 class ConnectMethod implements Spoken {
   readonly verb = "POST";
   readonly url: string;
@@ -62,7 +62,7 @@ class ConnectMethod implements Spoken {
 
   async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
     const { url, header, signal } = asked;
-    // It has memory of its own, which is never shared with other threads.
+    // The bytes are never in memory shared with other threads.
     const body = this.#write(message) as Uint8Array<ArrayBuffer>;
     const answer = await this.#http({ url, method: "POST", headers: header, body, signal });
     if (!isSuccess(answer.status) || !answer.contentType.startsWith(UNARY_TYPE)) {
@@ -112,7 +112,7 @@ function trailersIn(metadata: unknown): Headers {
       try {
         trailers.append(name, String(value));
       } catch {
-        // It is no header, and nobody can ask for it.
+        // Not a valid header, and so unreachable for callers.
       }
     }
   }

@@ -9,26 +9,26 @@ import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";
 import { Answered, type Asked, CallTransport, connectErrorFor, readBinary, type Spoken } from "./call.js";
 import type { RequestHeaders } from "./request-headers.js";
 
-/** How a protocol that sends messages in envelopes differs from others. */
+/** Differences between protocols that send messages in envelopes. */
 export interface FramedProtocol {
-  /** The media type of a request, and how that of an answer begins. */
+  /** Media type of requests, and prefix of that of answers. */
   readonly contentType: string;
   prepare(headers: RequestHeaders, timeoutMs: number | undefined): void;
-  /** What the headers say alone. @throws A2AError where they are an error */
+  /** Checks the headers of an answer. @throws A2AError if they are an error */
   checkHead(answer: HttpAnswer): void;
-  /** Whether an envelope is the end of the answer. */
+  /** True if an envelope is the end of the answer. */
   isEnd(frame: Frame): boolean;
   /**
-   * What the end says.
+   * Reads the end of an answer.
    *
-   * @param end the envelope of it, undefined where the body ended without one
-   * @returns the trailers; undefined: they are those of the answer
-   * @throws A2AError for an error, and UNAVAILABLE where the answer was cut off
+   * @param end its envelope; undefined if the body ended without one
+   * @returns the trailers; undefined for those of the answer
+   * @throws A2AError for an error, and UNAVAILABLE if the answer was cut off
    */
   ended(end: Frame | undefined, answer: HttpAnswer): Headers | undefined;
 }
 
-/** The transport of such a protocol, in binary. */
+/** Creates the transport of such a protocol, in binary. */
 export function framedTransport(settings: MessageSettings, http: HttpClient, protocol: FramedProtocol): Transport {
   const spoken = new Map<string, Spoken>();
   return new CallTransport(settings, (desc) => {
@@ -44,19 +44,19 @@ export function framedTransport(settings: MessageSettings, http: HttpClient, pro
   });
 }
 
-/** Where a method is, below the URL of its server. */
+/** Returns the path of a method, below the server's URL. */
 function pathOf({ parent, name }: DescMethod): string {
   return `/${parent.typeName}/${name}`;
 }
 
-/** The URL of a method: its path goes behind that of the interface, in front of its query. */
+/** Returns the URL of a method: its path follows the interface's path, before its query. */
 export function methodUrl(url: string, method: DescMethod): string {
   const mark = url.indexOf("?");
   const base = mark < 0 ? url : url.slice(0, mark);
   return `${base.replace(/\/+$/, "")}${pathOf(method)}${mark < 0 ? "" : url.slice(mark)}`;
 }
 
-/** One method of it: also what a protocol with another form for calls with one answer has its streams from. */
+/** One method of the protocol. Protocols with another unary form use it for streams. */
 export class FramedMethod implements Spoken {
   readonly verb = "POST";
   readonly url: string;
@@ -68,7 +68,7 @@ export class FramedMethod implements Spoken {
   readonly #answerType: string;
   readonly #older: OlderMessages | undefined;
 
-  /** @param older how another version has the method, which is spoken then */
+  /** @param older the method in the older version that is spoken */
   constructor(
     desc: DescMethod,
     settings: MessageSettings,
@@ -93,7 +93,7 @@ export class FramedMethod implements Spoken {
     this.#protocol.prepare(headers, timeoutMs);
   }
 
-  /** The one message of an answer, which is read to its end, so that the connection can be used again. */
+  /** Returns the only message of an answer. Reads it to the end, so that the connection can be reused. */
   async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
     const answer = await this.#send(asked, message);
     if (!this.#isOurs(answer)) throw await notOurs(answer);
@@ -155,7 +155,7 @@ export class FramedMethod implements Spoken {
   }
 
   #send({ url, header, signal }: Asked, message: Message): Promise<HttpAnswer> {
-    // It has memory of its own, which is never shared with other threads.
+    // The bytes are never in memory shared with other threads.
     const body = this.#write(message) as Uint8Array<ArrayBuffer>;
     return this.#http({ url, method: "POST", headers: header, body, signal });
   }
@@ -174,7 +174,7 @@ export class FramedMethod implements Spoken {
   }
 }
 
-/** Trailers and errors are a few lines, each of which becomes a header, in bytes. */
+/** Maximum size of trailers and errors, in bytes: a few lines that each become a header. */
 const MAX_END = 256 * 1024;
 
 function endOf(frame: Frame): Frame {
@@ -185,7 +185,7 @@ function endOf(frame: Frame): Frame {
 /** Flag of a message that is compressed. */
 const COMPRESSED = 1;
 
-/** Of a body that somebody else answers with, this much is read for the error, in bytes. */
+/** Maximum size read of an answer outside the protocol, for its error, in bytes. */
 const MAX_FOREIGN = 64 * 1024;
 
 async function notOurs(answer: HttpAnswer): Promise<A2AError> {
@@ -203,28 +203,28 @@ async function* framesOf(answer: HttpAnswer, maxBytes: number): AsyncGenerator<F
   if (frames.isCut) throw cutOff();
 }
 
-/** The error for an answer that ended before its end. */
+/** Returns the error for an incomplete answer. */
 export function cutOff(): A2AError {
   return new A2AError("UNAVAILABLE", "The connection was closed before the answer was complete.");
 }
 
-/** One envelope of Connect's streams, gRPC-Web and gRPC: flags, and as many bytes as its head says. */
+/** One envelope of Connect's streams, gRPC-Web or gRPC: flags, and the number of bytes in its head. */
 export interface Frame {
   readonly flags: number;
   readonly data: Uint8Array;
 }
 
-/** The flags and the length before each message, in bytes. */
+/** Size of the flags and length before each message, in bytes. */
 const HEAD = 5;
 
-/** Takes bytes wherever they were cut, and gives envelopes. */
+/** Splits chunks of bytes into envelopes. */
 export class Frames {
   readonly #maxBytes: number;
   readonly #gathered = new Gathered();
-  /** Bytes that the next envelope takes, its head included, as far as that is known. */
+  /** Size of the next envelope with its head, as far as known, in bytes. */
   #need = HEAD;
 
-  /** @param maxBytes the largest message */
+  /** @param maxBytes maximum size of a message */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -233,12 +233,12 @@ export class Frames {
     this.#gathered.push(bytes);
   }
 
-  /** Whether an envelope has begun that is not complete. */
+  /** True if an envelope is incomplete. */
   get isCut(): boolean {
     return this.#gathered.size > 0;
   }
 
-  /** The next one, as soon as it is complete. @throws A2AError for one that is too large */
+  /** Returns the next complete envelope, if any. @throws A2AError if it is too large */
   take(): Frame | undefined {
     if (this.#gathered.size < this.#need) return undefined;
     const { bytes } = this.#gathered;

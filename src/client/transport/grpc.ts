@@ -10,7 +10,7 @@ export function grpcWebTransport(settings: TransportSettings, http: HttpClient):
   return framedTransport(settings, http, grpcWeb);
 }
 
-/** gRPC (PROTOCOL-HTTP2): trailers are those of HTTP. @param http has to speak HTTP/2, and to have the trailers of its answers */
+/** gRPC (PROTOCOL-HTTP2): trailers are those of HTTP. @param http has to speak HTTP/2 and provide trailers */
 export function grpcTransport(settings: TransportSettings, http: HttpClient): Transport {
   return framedTransport(settings, http, grpc);
 }
@@ -20,7 +20,7 @@ const STATUS = "grpc-status";
 /** Flag of the envelope with the trailers. */
 const TRAILERS = 0x80;
 
-/** Where there are no messages the status may be in the headers (`Trailers-Only`). */
+/** Checks the status in the headers, where it may be if there are no messages (`Trailers-Only`). */
 function checkHead(answer: HttpAnswer): void {
   if (answer.field !== undefined && answer.field("headers", STATUS) === undefined) return;
   const { headers } = answer;
@@ -52,7 +52,7 @@ const grpc: FramedProtocol = {
     answer.field?.("trailers", STATUS) === "0" ? undefined : judged(answer.trailers, answer),
 };
 
-/** Trailers with a status of OK. */
+/** Returns the trailers if their status is OK. */
 function judged(trailers: Headers | undefined, answer: HttpAnswer): Headers {
   const all = trailers?.has(STATUS) ? trailers : answer.headers.has(STATUS) ? answer.headers : undefined;
   if (all === undefined) throw cutOff();
@@ -61,7 +61,7 @@ function judged(trailers: Headers | undefined, answer: HttpAnswer): Headers {
   return all;
 }
 
-/** The longest time that 8 digits can say in milliseconds; seconds have room for the rest. */
+/** Maximum milliseconds in 8 digits; longer timeouts are sent in seconds. */
 const MOST_MS = 99_999_999;
 
 function setTimeoutOf(headers: RequestHeaders, timeoutMs: number | undefined): void {
@@ -70,7 +70,7 @@ function setTimeoutOf(headers: RequestHeaders, timeoutMs: number | undefined): v
   headers.set("grpc-timeout", ms <= MOST_MS ? `${ms}m` : `${Math.min(MOST_MS, Math.ceil(ms / 1000))}S`);
 }
 
-/** Trailers as gRPC-Web writes them: lines of a name and a value. */
+/** Parses gRPC-Web trailers: lines of a name and a value. */
 function trailersIn(data: Uint8Array): Headers {
   const trailers = new Headers();
   for (const line of new TextDecoder().decode(data).split(/\r?\n/)) {

@@ -14,36 +14,36 @@ import type { RequestHeaders } from "./request-headers.js";
 export interface Written {
   readonly url: string;
   readonly body: string | undefined;
-  /** What the answer has to repeat; 0 where nothing is repeated. */
+  /** Request id that the answer repeats; 0 for none. */
   readonly id: number;
-  /** Of an older version: what knows how to read its answers. */
+  /** Reads the answers of an older version. */
   readonly exchange?: OlderExchange;
 }
 
-/** How one method is said in JSON over HTTP. */
+/** One method in JSON over HTTP. */
 export interface JsonMethod {
   /** In upper case. */
   readonly verb: string;
   readonly hasBody: boolean;
-  /** @param url that of the interface, with what interceptors have added to its query. */
+  /** @param url that of the interface, with query parameters added by interceptors */
   write(request: Message, url: string): Written;
-  /** The answer to a call, or one event of a stream. @throws A2AError for an error, and for what is not what was asked for. */
+  /** Reads the answer to a call, or one event of a stream. @throws A2AError for an error or an unexpected answer */
   read(text: string, written: Written, answer: HttpAnswer): Message;
-  /** Another way to ask the same, where a server does not know this one. */
+  /** Alternative form, for servers that do not know this one. */
   readonly otherwise?: JsonMethod;
 }
 
-/** The methods of a binding by the names that the contract has for them. */
+/** Returns the method of a binding by its contract name. */
 export type JsonMethods = (method: DescMethod) => JsonMethod | undefined;
 
-/** What servers of every release take; of the first ones some know no other type. */
+/** Accepted by servers of every release; some early ones know no other type. */
 const JSON_TYPE = "application/json";
 
 /**
- * The transport of a binding that is JSON over HTTP, with streams as server-sent events. A stream is read as fast as its consumer
- * asks; the id of an event is noted as its generation.
+ * Creates the transport of a binding in JSON over HTTP, with streams as server-sent events. A stream is read at the
+ * pace of its consumer; the id of an event is noted as its generation.
  *
- * @param ownType media type that the binding has for its JSON besides `application/json`
+ * @param ownType media type of the binding's JSON besides `application/json`
  */
 export function jsonTransport(
   settings: TransportSettings,
@@ -64,40 +64,43 @@ export function jsonTransport(
   });
 }
 
-/** What servers say of a media type, the protocol's own name for it included. */
+/** Reasons of a rejected media type. */
 const refusedType: ReadonlySet<Reason> = new Set(["MEDIA_TYPE_NOT_SUPPORTED", "CONTENT_TYPE_NOT_SUPPORTED"]);
 
-/** The media type of request bodies: the binding's own as soon as the server is known to take it. */
+/** Selects the media type of request bodies: the binding's own once the server is known to accept it. */
 class BodyTypes {
   #current: string = JSON_TYPE;
   readonly #own: string | undefined;
-  /** The type that the server took last. */
+  /** The type that the server accepted last. */
   #taken = "";
-  /** The server has refused one of the two. */
+  /** True after the server rejected one of the two. */
   #isSettled = false;
 
   constructor(own: string | undefined) {
     this.#own = own;
   }
 
-  /** For the next request. */
+  /** Type of the next request. */
   get current(): string {
     return this.#current;
   }
 
-  /** What answers may be. */
+  /** Types accepted in answers. */
   get accepted(): string {
     return this.#own === undefined ? JSON_TYPE : `${this.#own}, ${JSON_TYPE}`;
   }
 
-  /** A server that answers in a type takes it. @param hasBody the request that it took had one */
+  /** A server accepts the type that it answers in. @param hasBody true if the accepted request had a body */
   answered(contentType: string, hasBody: boolean): void {
     if (hasBody) this.#taken = this.#current;
     if (this.#own === undefined || this.#isSettled || this.#current === this.#own) return;
     if (contentType.startsWith(this.#own)) this.#current = this.#own;
   }
 
-  /** The type to try after a refusal of another one, with which nothing was done; undefined: the refusal means something else. */
+  /**
+   * Returns the type to try after a rejected one, or undefined if the error has another cause. The rejected request had
+   * no effect.
+   */
   after(error: unknown, sent: string | null | undefined): string | undefined {
     if (this.#own === undefined || sent === this.#taken) return undefined;
     if (!refusedType.has(clientError(error).reason)) return undefined;
@@ -105,14 +108,14 @@ class BodyTypes {
     return sent === JSON_TYPE ? this.#own : undefined;
   }
 
-  /** The server has taken a type after it had refused the other one. */
+  /** Notes that the server accepted a type after it rejected the other one. */
   settle(type: string): void {
     this.#current = this.#taken = type;
     this.#isSettled = true;
   }
 }
 
-/** What a method in JSON is made of. */
+/** Parts of a JSON method. */
 interface SpokenParts {
   readonly desc: DescMethod;
   readonly method: JsonMethod;
@@ -166,7 +169,7 @@ class SpokenJson implements Spoken {
   async #ask(asked: Asked, message: Message, method: JsonMethod = this.#method): Promise<UnaryResponse> {
     const written = method.write(message, asked.url);
     const answer = await this.#send(method.verb, written, asked);
-    // An endless answer to a question that has one.
+    // An endless answer to a unary call.
     if (isStream(answer)) {
       answer.cancel();
       throw errorOfHead(answer, "…");
@@ -209,7 +212,7 @@ class SpokenJson implements Spoken {
       for await (const { data, id, event } of parseSse(answer.chunks(), max)) {
         isStreamed = true;
         if (event !== undefined && heartbeat.test(event)) continue;
-        // One that came in one piece was not measured before.
+        // An event that arrived in one chunk was not measured before.
         if (data.length > max) throw badAnswer(`An event of the stream exceeds ${max} characters.`);
         checkJson(data, this.#maxValues);
         const message = method.read(data, written, answer);
@@ -218,7 +221,7 @@ class SpokenJson implements Spoken {
         yield isNumbered ? mark(message, { generation: Number(id) }) : message;
         if (written.exchange?.isOver === true) return;
       }
-      // Something else without a type.
+      // Another answer without a content type.
       if (!isStreamed) throw errorOfHead(answer, "…");
     } catch (error) {
       throw connectErrorFor(error);
@@ -231,7 +234,7 @@ class SpokenJson implements Spoken {
     return text;
   }
 
-  /** The error in an answer that is no stream. */
+  /** Returns the error in an answer that is not a stream. */
   async #refusal(method: JsonMethod, written: Written, answer: HttpAnswer): Promise<A2AError> {
     const text = await this.#textOf(answer);
     try {
@@ -248,14 +251,14 @@ class SpokenJson implements Spoken {
   }
 }
 
-/** Names of events that keep a connection open, where others write comments; their data is anything. */
+/** Heartbeat events, for which other servers use comments; their data is arbitrary. */
 const heartbeat = /^(?:ping|heartbeat|keep-?alive)$/i;
 
 function isStream({ contentType }: HttpAnswer): boolean {
   return contentType.length >= 17 && /^text\/event-stream\b/i.test(contentType);
 }
 
-/** A server that knows the resource by another verb, does not know the path at all, or takes its end for a part of the id. */
+/** True for servers that use another verb, do not know the path, or take its end for part of the id. */
 function isUnknownWay({ reason }: A2AError): boolean {
   return reason === "METHOD_NOT_ALLOWED" || reason === "METHOD_NOT_FOUND" || reason === "TASK_NOT_FOUND";
 }

@@ -20,8 +20,8 @@ import { readerOfAnswers } from "./answer-reader.js";
 import { type JsonMethod, jsonTransport, type Written } from "./json.js";
 
 /**
- * JSON-RPC 2.0 (specification 9) as a transport of Connect, for `createClient(A2AService, …)`. Its methods are those that the version's
- * table has.
+ * JSON-RPC 2.0 (specification 9) as a Connect transport, for `createClient(A2AService, …)`. Its methods come from the
+ * version's table.
  */
 export function jsonRpcTransport(settings: TransportSettings, http: HttpClient): Transport {
   let count = 0;
@@ -39,7 +39,7 @@ function methodOf({ name, desc }: NamedMethod, nextId: () => number): JsonMethod
   const isEmpty = desc.output.typeName === EmptySchema.typeName;
   const middle = rpcMiddle(name);
   const read = (text: string, { id }: Written, head: AnswerHead): Message => {
-    // What servers answer that have nothing to say, with 204 or without (specification 3.1.10 leaves it to them).
+    // An empty answer, with 204 or without (specification 3.1.10 allows both).
     if (isEmpty && text === "" && isSuccess(head.status)) return create(desc.output);
     const result = rpcResult(text, id, head);
     if (isEmpty && (result === null || result === undefined)) return create(desc.output);
@@ -57,18 +57,18 @@ function methodOf({ name, desc }: NamedMethod, nextId: () => number): JsonMethod
   };
 }
 
-/** What is between the id of a request and its params. */
+/** Returns the text between a request's id and its params. */
 export function rpcMiddle(name: string): string {
   return `,"method":${JSON.stringify(name)},"params":`;
 }
 
 /**
- * The result of a response object (JSON-RPC 2.0, section 5); undefined where it has neither a result nor an error. The status of HTTP
- * does not count where there is one.
+ * Returns the result of a response object (JSON-RPC 2.0, section 5), or undefined if it has neither a result nor an
+ * error. The HTTP status is then ignored.
  *
  * @param id of the request
- * @param reasons of codes that mean something else in the version that is spoken
- * @throws A2AError for an error, and for what is no such object
+ * @param reasons codes with another meaning in the version of the call
+ * @throws A2AError for an error, and for anything that is not a response object
  */
 export function rpcResult(text: string, id: number, head: AnswerHead, reasons?: ReadonlyMap<unknown, Reason>): unknown {
   const json = parsed(text);
@@ -83,7 +83,7 @@ export function rpcResult(text: string, id: number, head: AnswerHead, reasons?: 
   return result;
 }
 
-/** The error for such an object, where something has to be answered. */
+/** Returns the error for an empty response where a result is required. */
 export function noResult(): A2AError {
   return badAnswer("The answer has neither a result nor an error.");
 }

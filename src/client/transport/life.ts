@@ -4,7 +4,7 @@ import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";
 import { type Stop, share } from "../calls/stop.js";
 import { clientError, connectErrorOf } from "../errors/errors.js";
 
-/** How long a call lasts: until its caller stops it, its deadline passes, or it is over. */
+/** Lifetime of a call: until its caller aborts it, its deadline passes, or it ends. */
 export class Life implements Stop {
   readonly #outer: AbortSignal | undefined;
   readonly #timeoutMs: number;
@@ -14,7 +14,7 @@ export class Life implements Stop {
   #listeners: readonly (() => void)[] = [];
   #controller: AbortController | undefined;
 
-  /** @param timeoutMs undefined, 0 and less: there is no deadline */
+  /** @param timeoutMs undefined, 0 or negative for no deadline */
   constructor(outer: AbortSignal | undefined, timeoutMs = 0) {
     this.#outer = outer;
     this.#timeoutMs = timeoutMs;
@@ -43,7 +43,7 @@ export class Life implements Stop {
     else this.#outer?.removeEventListener(type, listener);
   }
 
-  /** The same as an AbortSignal, for those who need one. */
+  /** The same as an AbortSignal, created on demand. */
   get signal(): AbortSignal {
     if (!this.#hasDeadline && this.#outer !== undefined) return this.#outer;
     if (this.#controller === undefined) {
@@ -53,19 +53,19 @@ export class Life implements Stop {
     return this.#controller.signal;
   }
 
-  /** No timer and no listener are left of it. */
+  /** Removes its timer and listener. */
   end(): void {
     clearTimeout(this.#timer);
     if (this.#hasDeadline) this.#outer?.removeEventListener("abort", this.#onAbort);
   }
 
-  /** What the call failed with: that it was stopped, where it was, whatever came of that. */
+  /** Converts the error of a call. An aborted call gets the error of its abort, whatever followed. */
   errorOf(error: unknown): ConnectError {
     if (this.aborted) return stopped(this.reason);
     return error instanceof ConnectError ? error : connectErrorOf(clientError(error));
   }
 
-  /** The messages of a stream that lasts as long, and ends with it. */
+  /** Bounds a stream's messages by this lifetime, which ends with them. */
   during<M>(messages: AsyncIterable<M>): AsyncIterable<M> {
     return { [Symbol.asyncIterator]: () => new Lasting(this, messages[Symbol.asyncIterator]()) };
   }

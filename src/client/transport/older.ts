@@ -13,8 +13,8 @@ import { type JsonMethod, jsonTransport, type Written } from "./json.js";
 import { noResult, rpcMiddle, rpcResult } from "./jsonrpc.js";
 
 /**
- * The transport of an interface that speaks an older version: calls are those of the service, and so are their answers and errors.
- * What the version does not have is refused without a call.
+ * Creates the transport of an interface of an older version: its calls, answers and errors are those of the service.
+ * Operations missing in the version are rejected without a call.
  */
 export async function olderTransport(
   platform: Platform,
@@ -38,7 +38,7 @@ export async function olderTransport(
   return withTexts(made(), calls.texts ?? []);
 }
 
-/** Errors by what their texts say. */
+/** Maps errors by their texts. */
 function withTexts(transport: Transport, texts: readonly (readonly [RegExp, Reason])[]): Transport {
   const fail = (thrown: unknown): never => {
     const error = clientError(thrown);
@@ -70,7 +70,7 @@ function missing(method: DescMethod, version: string): never {
   throw new A2AError("UNSUPPORTED_OPERATION", message, { metadata: { method: method.name, version } });
 }
 
-/** What methods of one transport share. */
+/** State shared by the methods of one transport. */
 interface Speaking {
   readonly calls: OlderCalls;
   readonly nextId: () => number;
@@ -116,7 +116,9 @@ function readBy({ exchange }: Written, result: unknown): Message {
   return (exchange as OlderExchange).read(result);
 }
 
-/** The path goes behind that of the interface, or in the place of its last segment, and in front of its query. */
+/**
+ * Returns the URL of a request: the path follows the interface's path, or replaces its last segment, before its query.
+ */
 function placed(url: string, { place = "", beside }: OlderExchange): string {
   const mark = url.indexOf("?");
   const base = mark < 0 ? url : url.slice(0, mark);
@@ -136,14 +138,14 @@ function bodyOf(text: string, head: AnswerHead, calls: OlderCalls): unknown {
     if (json === null) return json;
     throw errorOfHead(head, text);
   }
-  // No message has a member of the first name, nor a text of the second.
+  // Messages have neither a member `error` nor a text `message`.
   const failed =
     isJsonObject(json) && ((json.error !== undefined && json.error !== null) || typeof json.message === "string");
   if (failed) throw errorOfOlder(json, head, calls) ?? errorOfHead(head, text);
   return json;
 }
 
-/** Older versions say of the bodies of errors nothing: some have a code, others a text alone. */
+/** Reads an error. Older versions do not define error bodies: some have a code, others only a text. */
 function errorOfOlder(json: unknown, head: AnswerHead, { statuses }: OlderCalls): A2AError | undefined {
   const whole = errorOfBody(json, head);
   if (whole !== undefined || !isJsonObject(json) || typeof json.message !== "string") return whole;

@@ -24,8 +24,8 @@ import { type JsonMethod, type JsonMethods, jsonTransport } from "./json.js";
 const A2A_JSON = "application/a2a+json";
 
 /**
- * HTTP+JSON (specification 11) as a transport of Connect, for `createClient(A2AService, …)`. Its paths are those of the version's
- * table: the one with the tenant where the request has one.
+ * HTTP+JSON (specification 11) as a Connect transport, for `createClient(A2AService, …)`. Its paths come from the
+ * version's table; the one with the tenant is used if the request has one.
  */
 export function restTransport(settings: TransportSettings, http: HttpClient): Transport {
   const methods: JsonMethods = ({ name, parent }) =>
@@ -35,14 +35,16 @@ export function restTransport(settings: TransportSettings, http: HttpClient): Tr
   return jsonTransport(settings, http, methods, A2A_JSON);
 }
 
-/** The way by the verb that comes first in the table; the next verb, where there is one, for servers that do not know it. */
+/**
+ * Returns the method by the first verb of the table; a second one, if any, is for servers that do not know the first.
+ */
 function methodOf(endpoints: readonly Route[]): JsonMethod | undefined {
   const [first] = endpoints;
   if (first === undefined) return undefined;
   const { verb, hasBody, method } = first;
   const same = endpoints.filter((endpoint) => endpoint.verb === verb && endpoint.hasBody === hasBody);
   const otherwise = methodOf(endpoints.filter((endpoint) => !same.includes(endpoint)));
-  // The one with the tenant comes first.
+  // The path with the tenant comes first.
   const ways = same.map(wayOf).sort((a, b) => b.fields.length - a.fields.length);
   const writeBody = jsonWriter(method.input);
   const writeQuery = queryWriter(method.input);
@@ -67,7 +69,7 @@ function readerOf({ output }: DescMethod): JsonMethod["read"] {
     if (isEmpty && (text === "" || text === "null")) return create(output);
     const json = parsed(text);
     if (!isJsonObject(json)) throw errorOfHead(head, text);
-    // No message of the contract has a member of this name. It ends a stream that has begun, whatever its status says.
+    // Messages of the contract have no member of this name. It ends an open stream, whatever its status.
     if (json.error !== undefined && json.error !== null) throw errorOfBody(json, head) ?? errorOfHead(head, text);
     return readAnswer(json);
   };
@@ -76,12 +78,12 @@ function readerOf({ output }: DescMethod): JsonMethod["read"] {
 /** One of the paths to a method. */
 interface Way {
   readonly fields: readonly DescField[];
-  /** Whether a request has something for each of its variables. */
+  /** True if a request has a value for each of its variables. */
   fits(request: Message): boolean;
   path(request: Message): string;
 }
 
-/** Paths that a first segment could be taken for: a tenant of such a name is told in the query or the body. */
+/** First segments with a fixed meaning: a tenant with such a name is sent in the query or the body. */
 const literals: ReadonlySet<string> = new Set(
   v1Calls.rest.flatMap(({ template: { segments, customVerb } }) => {
     const [first] = segments;
@@ -101,7 +103,7 @@ function wayOf({ template, fields }: Route): Way {
       for (const [i, get] of gets.entries()) {
         const value = get(request);
         if (value === undefined) return false;
-        // Many servers and proxies take an encoded slash for one that parts segments.
+        // Many servers and proxies treat an encoded slash as a separator.
         if (i === 0 && beginsWithVariable && (literals.has(`${value}`) || `${value}`.includes("/"))) return false;
       }
       return !beginsWithVariable || gets.length > 0;
@@ -114,7 +116,7 @@ function wayOf({ template, fields }: Route): Way {
   };
 }
 
-/** The path goes behind that of the interface, in front of its query; credentials may be in that. */
+/** Appends a path to the interface's path, before its query, which may contain credentials. */
 function joined(url: string, path: string, query: string): string {
   const mark = url.indexOf("?");
   const base = mark < 0 ? url : url.slice(0, mark);

@@ -8,15 +8,15 @@ import { errorOf, type Facts, reasonOfStatus } from "../errors/error-facts.js";
 
 /** A detail of an error as protobuf packs it. */
 interface PackedDetail {
-  /** The name of its type, with or without what stands before it in an Any. */
+  /** Name of its type, with or without the prefix of an Any. */
   readonly type: string;
   readonly value: Uint8Array;
 }
 
-/** Details of one error that are looked at. */
+/** Maximum number of details examined per error. */
 const MAX_DETAILS = 32;
 
-/** What details say. What cannot be read is passed over, as if it was not there. */
+/** Reads details. Unreadable ones are skipped. */
 function factsIn(details: Iterable<PackedDetail>): Facts {
   let facts: Facts = {};
   let count = 0;
@@ -25,7 +25,7 @@ function factsIn(details: Iterable<PackedDetail>): Facts {
     try {
       facts = { ...factIn(detail), ...facts };
     } catch {
-      // It is not what it says it is.
+      // Its value does not match its type.
     }
   }
   return facts;
@@ -42,10 +42,13 @@ function factIn({ type, value }: PackedDetail): Facts {
   return delay === undefined ? {} : { retryAfterMs: Number(delay.seconds) * 1000 + delay.nanos / 1_000_000 };
 }
 
-/** The error in trailers of gRPC (`grpc-status`, `grpc-message`, `grpc-status-details-bin`); undefined for OK and for none. */
+/**
+ * Returns the error in gRPC trailers (`grpc-status`, `grpc-message`, `grpc-status-details-bin`); undefined for OK or no
+ * status.
+ */
 export function errorInTrailers(trailers: Headers, headers: Headers): A2AError | undefined {
   const said = trailers.get("grpc-status") ?? "0";
-  // Anything but a number is UNKNOWN, an empty value too.
+  // A status that is not a number is UNKNOWN, also an empty one.
   const code = /^\d+$/.test(said) ? Number(said) : StatusCode.UNKNOWN;
   if (code === 0) return undefined;
   const packed = trailers.get("grpc-status-details-bin");
@@ -66,7 +69,7 @@ function statusIn(packed: string): ReturnType<typeof fromBinary<typeof StatusSch
   }
 }
 
-/** Percent-encoded UTF-8, as it is where it is none. */
+/** Decodes percent-encoded UTF-8; returns other text unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -75,7 +78,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The error object of Connect (`code`, `message`, `details`); undefined for what is none. */
+/** Reads the error object of Connect (`code`, `message`, `details`); undefined if it is not one. */
 export function errorInConnect(json: unknown, headers: Headers): A2AError | undefined {
   if (!isJsonObject(json) || typeof json.code !== "string") return undefined;
   const name = json.code === "canceled" ? "CANCELLED" : json.code.toUpperCase();

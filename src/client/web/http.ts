@@ -4,10 +4,10 @@ import type { Stop } from "../calls/stop.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
 
-/** What a redirect that is not followed looks like to a page: it is not told where it leads to. */
+/** Status reported for a redirect that is not followed: pages see neither its status nor its location. */
 const HIDDEN_REDIRECT = 302;
 
-/** Asks by fetch. @param closed stops every call */
+/** Creates an HTTP client over fetch. @param closed stops every call */
 export function fetchClient(fetch: typeof globalThis.fetch, closed?: Stop): HttpClient {
   let cache: { readonly cache?: "no-store" } | undefined;
   return async ({ url, method, headers, body, signal }: HttpAsk) => {
@@ -39,7 +39,10 @@ export function fetchClient(fetch: typeof globalThis.fetch, closed?: Stop): Http
   };
 }
 
-/** Keeps answers out of a browser's cache. Workers of Cloudflare refuse the option before the compatibility date 2024-11-11. */
+/**
+ * Keeps answers out of a browser's cache. Cloudflare Workers reject the option before the compatibility date
+ * 2024-11-11.
+ */
 function withoutCache(): { readonly cache?: "no-store" } {
   const request = { method: "GET", cache: "no-store" } as const;
   try {
@@ -51,8 +54,8 @@ function withoutCache(): { readonly cache?: "no-store" } {
 }
 
 /**
- * The error of a request without an answer. A browser does not say whether it withheld the answer by CORS, so in a page the error
- * of a request to another origin names what the server would have to allow.
+ * Returns the error of a request without an answer. A browser does not report whether CORS withheld the answer, so in a
+ * page the error of a request to another origin names what the server has to allow.
  */
 function unreachable(thrown: unknown, url: string): A2AError {
   const error = clientError(thrown);
@@ -64,7 +67,7 @@ function unreachable(thrown: unknown, url: string): A2AError {
   return new A2AError("UNAVAILABLE", `${error.message} ${hint}`, { cause: thrown });
 }
 
-/** As fetch takes them. */
+/** Converts headers for fetch. */
 function listOf(headers: HttpAsk["headers"]): Headers | [string, string][] {
   return headers instanceof Headers ? headers : [...headers];
 }
@@ -97,7 +100,7 @@ class FetchAnswer implements HttpAnswer {
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    // Not every runtime can iterate a stream, and none of them waits with its end until the connection is closed.
+    // Some runtimes cannot iterate a stream, and none delays its end until the connection is closed.
     const reader = this.#response.body?.getReader();
     let isWhole = false;
     try {

@@ -4,13 +4,16 @@ import type { Platform, PlatformOptions } from "../platform.js";
 import { lateTransport } from "../transport/late.js";
 import { fetchClient } from "./http.js";
 
-/** Browsers, workers, edge runtimes: whatever has fetch. There is no gRPC, which needs more of HTTP/2 than fetch shows. */
+/**
+ * Platform of browsers, workers and edge runtimes: everything with fetch. Without gRPC, which needs more of HTTP/2 than
+ * fetch offers.
+ */
 export function webPlatform({ fetch = globalThis.fetch }: PlatformOptions = {}): Platform {
   const closed = new Closed();
   const http = fetchClient(fetch, closed);
   return {
     http,
-    // Most agents are called over JSON alone.
+    // Imported on demand, since most agents are called over JSON only.
     connect: (settings) =>
       lateTransport(async () => (await import("../transport/connect.js")).connectTransport(settings, http)),
     grpcWeb: (settings) =>
@@ -20,7 +23,7 @@ export function webPlatform({ fetch = globalThis.fetch }: PlatformOptions = {}):
   };
 }
 
-/** Ends all calls of a client. Not an AbortController, which workers may not make at module scope. */
+/** Ends all calls of a client. Not an AbortController, which workers cannot create at module scope. */
 class Closed implements Stop {
   readonly #listeners = new Set<() => void>();
   #reason: A2AError | undefined;
