@@ -6,40 +6,43 @@ import type { Hosts } from "./host.js";
 import type { LifeWatch } from "./life-watch.js";
 import type { ForwardClock } from "./timing.js";
 
-/** What comes due one after the other is taken together, so many milliseconds apart at least. */
+/**
+ * Minimum interval between claims, in milliseconds, so that deliveries that become due in sequence are claimed
+ * together.
+ */
 const LEAST_WAIT_MS = 20;
 
-/** The same while what is due is due of hosts that have no room for it, which say themselves when they have. */
+/** Minimum interval while all due deliveries belong to hosts without free slots, which trigger a claim themselves. */
 const BUSY_WAIT_MS = 100;
 
-/** After trouble with the store it is tried again after this time, in milliseconds. */
+/** Delay before retrying after an error of the store, in milliseconds. */
 export const TROUBLE_MS = 1_000;
 
-/** What a claimer is made of. */
+/** Parameters of a claimer. */
 export interface ClaimerOptions {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
   readonly clock: ForwardClock;
   readonly hosts: Pick<Hosts<unknown>, "rooms" | "get">;
   readonly life: LifeWatch;
-  /** How often is looked for what no news came of, in milliseconds. */
+  /** Interval of polling, in milliseconds, for deliveries without a notification. */
   readonly pollMs: number;
-  /** How many more may be claimed. */
+  /** Number of free slots. */
   readonly places: () => number;
-  /** Gets what was claimed, and `LifeWatch.epoch` when it was. */
+  /** Receives each claimed delivery, with `LifeWatch.epoch` as of the claim. */
   readonly take: (claimed: ClaimedDelivery, epoch: number) => void;
   readonly noteTrouble: (error: unknown) => void;
 }
 
-/** Claims what is due, as far as there is room for it: when there are news, when the next one is due, and now and then. */
+/** Claims due deliveries while slots are free: on notification, when the next one is due, and by polling. */
 export class Claimer {
   readonly #options: ClaimerOptions;
   #looking = false;
   #lookAgain = false;
-  /** Whether to claim without a look at what is due before: there are news, or another process may be gone. */
+  /** True to claim without reading first: a delivery is due for certain, or another process may be gone. */
   #mustClaim = false;
   #isCrowded = false;
-  /** Whether a claim may have been made of which nothing was heard. */
+  /** True if the response to a claim was lost. */
   #unheard = false;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -49,24 +52,24 @@ export class Claimer {
     this.#options = options;
   }
 
-  /** Whether more may be due than there were places for. */
+  /** True if more may be due than there were slots. */
   get isCrowded(): boolean {
     return this.#isCrowded;
   }
 
-  /** Looks for what is due. */
+  /** Polls for due deliveries. */
   wake(): void {
     if (this.#looking) this.#lookAgain = true;
     else if (!this.#isOver) void this.#look();
   }
 
-  /** The same where something is due for certain. */
+  /** Claims without reading first. */
   claimNow(): void {
     this.#mustClaim = true;
     this.wake();
   }
 
-  /** Looks at a time, if not before. */
+  /** Polls at a time, unless a poll is due earlier. */
   lookAt(time: number | undefined): void {
     if (this.#isOver) return;
     const { clock, pollMs, store } = this.#options;
@@ -78,14 +81,14 @@ export class Claimer {
     this.#timer = background(
       setTimeout(() => {
         this.#timerAt = Number.POSITIVE_INFINITY;
-        // What a process holds that is gone is due to nobody before it is claimed.
+        // Deliveries held by a process that is gone are not due until claimed.
         this.#mustClaim ||= store.shared;
         this.wake();
       }, ms),
     );
   }
 
-  /** Claims nothing more. */
+  /** Stops claiming. */
   end(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
@@ -108,17 +111,19 @@ export class Claimer {
     this.lookAt(next);
   }
 
-  /** @returns when something is due the next time, where that is known */
+  /** @returns the time of the next due delivery, if known */
   async #claimDue(): Promise<number | undefined> {
     const { store, pushes, clock, life, places } = this.#options;
     for (let isDone = false; !this.#isOver; ) {
       const limit = places();
       this.#isCrowded = limit <= 0;
-      // Whoever ends then looks again.
+      // The end of a delivery triggers the next poll.
       if (this.#isCrowded) return undefined;
-      // Others may take over what a process has whose signs of life do not arrive: it would keep from them what it must not send.
+      // Other processes may evict a process whose heartbeats do not arrive: its claims would only delay deliveries that
+      // it must not send.
       if (!life.isSure) return clock.now() + pushes.leaseMs / 4;
-      // An idle server claims news at once; otherwise it asks first whether there is something, which costs no write.
+      // An idle server claims at once on notification; otherwise a read first finds out if anything is due, which saves
+      // a write.
       const isSure = this.#mustClaim;
       this.#mustClaim = false;
       if (!isSure) {
@@ -128,13 +133,13 @@ export class Claimer {
         if (isDone) return now + BUSY_WAIT_MS;
       }
       isDone = await this.#claim(limit);
-      // Whatever is claimed and put back, others have their turn.
+      // Yields, however many deliveries are claimed and postponed.
       await nextRound();
     }
     return undefined;
   }
 
-  /** @returns whether that was all for which there is room */
+  /** @returns true if that filled all free slots */
   async #claim(limit: number): Promise<boolean> {
     const { store, pushes, clock, hosts, life, take } = this.#options;
     const { holder, leaseMs } = pushes;

@@ -11,31 +11,31 @@ import type { Limits } from "../core/limits.js";
 import type { NewPushConfig, PushConfigKey } from "../store/task-store.js";
 import { type ConfigVault, MissingKeyError } from "./secrets.js";
 
-/** Judges where a configuration wants notifications to go. */
+/** Checks the URL of a configuration. */
 export interface WebhookCheck {
   /** @throws A2AError INVALID_PARAMS that names the field `url`, UNAVAILABLE */
   check(url: string): Promise<{ readonly host: string }>;
 }
 
-/** What configurations are made and read with. */
+/** Parameters of `PushConfigurations`. */
 export interface ConfigurationsOptions {
   readonly vault: ConfigVault;
-  /** What checks URLs, loaded when it is first asked for. */
+  /** The URL check, loaded on first use. */
   readonly guard: () => Promise<WebhookCheck>;
   readonly limits: Pick<Limits, "maxPushConfigsPerTask" | "maxPushConfigsPerOwner">;
 }
 
 /** A configuration that may be stored. */
 export interface AcceptedConfig {
-  /** Its id, for a task. */
+  /** Returns its id, for a task. */
   readonly configIdFor: (taskId: string) => string;
-  /** What is stored of it, for a task. */
+  /** Returns its stored form, for a task. */
   readonly storedFor: (taskId: string) => NewPushConfig;
-  /** What the client is shown of it, as it is stored for a task. */
+  /** Returns the client's view of it, as stored for a task. */
   readonly shownFor: (taskId: string) => TaskPushNotificationConfig;
 }
 
-/** Push notification configurations between what clients send and see, and what is stored (specification 3.1.7 to 3.1.9). */
+/** Converts push notification configurations between their public and stored forms (specification 3.1.7 to 3.1.9). */
 export class PushConfigurations {
   readonly #options: ConfigurationsOptions;
 
@@ -44,11 +44,11 @@ export class PushConfigurations {
   }
 
   /**
-   * Accepts a configuration of a client: one whose fields are valid, and whose URL may be called.
+   * Accepts a client's configuration if its fields are valid and its URL is allowed.
    *
-   * @param version of the protocol, in which notifications are to come; empty for that of the service
-   * @param namedByTask whether one without an id gets that of its task
-   * @throws A2AError INVALID_PARAMS that names the field `url`; UNAVAILABLE where its host cannot be looked up now.
+   * @param version protocol version of its notifications; empty for the service's own
+   * @param namedByTask true if a configuration without an id gets the id of its task
+   * @throws A2AError INVALID_PARAMS that names the field `url`; UNAVAILABLE if its host cannot be resolved at present.
    */
   async accept(given: TaskPushNotificationConfig, version: string, namedByTask = false): Promise<AcceptedConfig> {
     const guard = await this.#options.guard();
@@ -73,9 +73,9 @@ export class PushConfigurations {
   }
 
   /**
-   * What a client is shown of a stored configuration.
+   * Returns the client's view of a stored configuration.
    *
-   * @throws A2AError UNAVAILABLE where the key that encrypted it is missing, INTERNAL where it is damaged.
+   * @throws A2AError UNAVAILABLE if the key that encrypted it is missing, INTERNAL if it is damaged.
    */
   shown(key: PushConfigKey, bytes: Uint8Array): TaskPushNotificationConfig {
     try {
@@ -88,7 +88,7 @@ export class PushConfigurations {
   }
 }
 
-/** The ids are those of its row, and so is the tenant. */
+/** Without tenant and ids, which the row has. */
 function plainOf(given: TaskPushNotificationConfig): TaskPushNotificationConfig {
   const plain = clone(TaskPushNotificationConfigSchema, given);
   plain.tenant = "";
@@ -96,9 +96,9 @@ function plainOf(given: TaskPushNotificationConfig): TaskPushNotificationConfig 
 }
 
 /**
- * A configuration without its secrets: token and credentials never come back. They are left out and not replaced by stars, which a
- * client that changes a configuration that it has read would write back as new secrets. The URL stays whole, since it is what a
- * client knows its webhook by.
+ * Copies a configuration without its token and credentials, which are never returned. They are omitted instead of
+ * masked by stars, which a client that updates a configuration would send back as new secrets. The URL stays whole,
+ * since clients identify their webhooks by it.
  */
 function masked({ tenant, id, taskId, url, authentication }: TaskPushNotificationConfig): TaskPushNotificationConfig {
   const shown = create(TaskPushNotificationConfigSchema);

@@ -4,54 +4,52 @@ import type { DeadDelivery, PushConfigKey, TaskStore } from "../store/task-store
 import type { Dispatcher } from "./dispatcher.js";
 import type { PushStatus } from "./dispatcher-options.js";
 
-/** Dead letters on a page unless another number is asked for, and the most. */
+/** Default and maximum number of dead letters on a page. */
 const PAGE = 100;
 const MAX_PAGE = 1_000;
 
-/**
- * A push configuration that was given up, with its undelivered notifications. Times are milliseconds since the epoch.
- */
+/** A dead push configuration with undelivered notifications. Times are milliseconds since the epoch. */
 export interface DeadLetter extends PushConfigKey {
   readonly tenant: string;
-  /** Whom the task belongs to. */
+  /** Owner of the task. */
   readonly owner: string;
-  /** Scheme, name and port of the webhook. The rest of its URL may be a secret. */
+  /** Origin of the webhook: scheme, name and port. The rest of its URL may be a secret. */
   readonly host: string;
-  /** How many entries of the task's log were not delivered, accepted messages among them. */
+  /** Number of undelivered log entries of the task, including accepted messages. */
   readonly undelivered: number;
-  /** Why the last try failed. */
+  /** Reason of the last failure. */
   readonly failure: string;
-  /** When the failures began; undefined where the first one was the last. */
+  /** Time of the first failure; undefined if it was also the last. */
   readonly failingSince: number | undefined;
   readonly givenUpAt: number;
 }
 
 /** Filter of dead letters. */
 export interface DeadLetterQuery {
-  /** Of one tenant alone. */
+  /** Restricts to one tenant. */
   readonly tenant?: string;
-  /** Of one owner alone. */
+  /** Restricts to one owner. */
   readonly owner?: string;
-  /** The last one of the page before. */
+  /** Cursor: the last one of the previous page. */
   readonly after?: PushConfigKey;
-  /** How many at most, from 1 to 1,000. Default 100. */
+  /** Maximum number, from 1 to 1,000. Default 100. */
   readonly limit?: number;
 }
 
 /** Status of push notifications, and operations on dead letters. */
 export interface PushControl {
-  /** Configurations that were given up, in the order of their tasks' ids. Fewer than the limit: that was the last page. */
+  /** Dead configurations, ordered by task id. Fewer than the limit means the last page. */
   deadLetters(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
   /**
-   * Delivers again what was given up, from where it stopped: of the named ones, or of all.
-   * @returns of how many
+   * Resumes dead deliveries from where they stopped: the named ones, or all.
+   * @returns the number of configurations
    */
   redrive(keys?: readonly PushConfigKey[]): Promise<number>;
-  /** What is being delivered by this process. */
+  /** Status of this process's deliveries. */
   status(): PushStatus;
 }
 
-/** Of a process that delivers nothing yet. */
+/** Status before the server starts. */
 const IDLE: PushStatus = { working: 0, waiting: 0, sent: 0, failed: 0, givenUp: 0, failingHosts: [] };
 
 /** @param dispatcher undefined until the server has started */
@@ -77,7 +75,7 @@ export function createPushControl(
   };
 }
 
-/** A stored one as it is shown. */
+/** Converts a dead delivery to its public form. */
 export function toDeadLetter(dead: DeadDelivery): DeadLetter {
   const { taskId, configId, tenant, owner, target: host, failure, failingSince, at: givenUpAt } = dead;
   const undelivered = dead.headPosition - dead.position;

@@ -20,80 +20,83 @@ import type { Target } from "./target/target-url.js";
 import { TaskBodies } from "./task-bodies.js";
 import type { Pauses } from "./timing.js";
 
-/** Between two records of how far a delivery is, in milliseconds: what was sent since the last one is sent again after a crash. */
+/** Interval of saving the position, in milliseconds: a crash repeats the notifications since the last save. */
 const SAVE_MS = 200;
 
-/** A delivery makes room after so long when others wait for it, in milliseconds: one with very much to send is not to keep them from theirs. */
+/**
+ * Time slice of a delivery when others wait for its slot, in milliseconds, so that a large backlog does not starve
+ * them.
+ */
 const SLICE_MS = 5_000;
 
 /**
- * What the store has not confirmed for so long is asked about before more is sent, in milliseconds: a configuration that was deleted
- * or replaced meanwhile is not used on.
+ * Maximum age of the store's last confirmation of a claim before it is checked again, in milliseconds, so that a
+ * configuration deleted or replaced meanwhile is no longer used.
  */
 const CONFIRM_MS = 1_000;
 
-/** What deliveries share. */
+/** Dependencies shared by all deliveries. */
 export interface DeliveryParts {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
   readonly poster: Poster;
   readonly signer: PushSigner | undefined;
   readonly wanted: EventFilter;
-  /** The same of configurations of other versions of the protocol. */
+  /** The filter for configurations of other protocol versions. */
   readonly wantedWithTask: EventFilter;
   readonly dialectOf: PushDialectOf;
-  /** Notifications up to so many bytes never wait for room: all of them together are small as well. */
+  /** Notifications up to this size never wait for buffer space: all of them together are small. */
   readonly smallBytes: number;
-  /** The tasks that configurations of other versions were sent last. */
+  /** The last tasks sent to configurations of other versions. */
   readonly folds: PastFolds;
   readonly outgoing: Room;
-  /** The same to hosts that are only tried. */
+  /** Buffer space for hosts that are not proven. */
   readonly outgoingTrials: Room;
   readonly pauses: Pauses;
   readonly life: LifeWatch;
   readonly audit: Audit;
   readonly logger: Logger;
-  /** Headers of every notification: names and values by turns. */
+  /** Headers of every notification: names and values alternate. */
   readonly headers: readonly string[];
-  /** Further ones of those in the service's own version. */
+  /** Further headers of notifications in the service's own version. */
   readonly nativeHeaders: readonly string[];
   readonly limits: Pick<Limits, "pushTimeoutMs">;
-  /** Counts what became of notifications. */
+  /** Counters of outcomes. */
   readonly count: { sent: number; failed: number };
-  /** True when nothing more is to be begun. */
+  /** True during shutdown, when nothing more may start. */
   readonly isEnding: () => boolean;
-  /** Notes that the store failed at something that is tried again anyway. */
+  /** Logs an error of the store whose operation is retried anyway. */
   readonly noteTrouble: (error: unknown) => void;
 }
 
-/** What a delivery is about. */
+/** A claimed delivery and its configuration. */
 export interface DeliveryTask {
   readonly claimed: ClaimedDelivery;
   readonly opened: OpenedConfig;
   readonly target: Target;
   readonly host: Host<Delivery>;
-  /** `LifeWatch.epoch` when the claim was asked for. */
+  /** `LifeWatch.epoch` at the time of the claim request. */
   readonly epoch: number;
 }
 
-/** How a delivery ended, before that is stored. */
+/** Outcome of a delivery, before it is stored. */
 export type Ending =
   | { readonly kind: "done" }
-  /** After so many milliseconds it may go on, here or elsewhere. */
+  /** Postponed by this many milliseconds, in this process or another. */
   | { readonly kind: "later"; readonly ms: number }
   | { readonly kind: "lost" }
   | { readonly kind: "failed"; readonly failure: string; readonly retryAfterMs: number; readonly gone: boolean };
 
-/** This process cannot be sure that it still has what it claimed: a while later it knows, or another process has it. */
+/** This process is not sure of its claims: a moment later it is, or another process has them. */
 const unsure: Ending = { kind: "later", ms: 1_000 };
 
-/** Answers that say something about a host, and not about one webhook of it. */
+/** Statuses that describe a host rather than one of its webhooks. */
 const overloaded: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /**
- * The delivery of one configuration: reads the log of its task from its position on and sends one notification after the other, in
- * order, until there is nothing more or one fails. The position moves when a receiver has said 2xx, and is recorded behind: what a
- * crash takes from it is sent again, under the same id.
+ * Delivers to one configuration: reads the task's log from its position and sends the notifications one by one, in
+ * order, until the end or a failure. The position advances after a 2xx response and is saved later: after a crash the
+ * unsaved ones are sent again, under the same ids.
  */
 export class Delivery {
   readonly claimed: ClaimedDelivery;
@@ -101,20 +104,20 @@ export class Delivery {
   readonly key: PushConfigKey;
   /** See `nameOf`. */
   readonly name: string;
-  /** Whether it is not at work any more, and its end is on the way to the store. */
+  /** True once it has stopped and its outcome is being stored. */
   isOver = false;
-  /** A claim of the same configuration that begins when this delivery has ended: what was stored is another one by now. */
+  /** A claim of the same configuration, with changed contents, that starts after this delivery has ended. */
   successor: { readonly claimed: ClaimedDelivery; readonly epoch: number } | undefined;
-  /** What is under way to the receiver, or was the last time. */
+  /** The current or last request to the receiver. */
   request: Breakable | undefined;
-  /** Since when the receiver has what it has not answered, by `performance.now()`; undefined when it has nothing. */
+  /** Start of the current request, by `performance.now()`; undefined without one. */
   #askedAt: number | undefined;
-  /** Ends the trial of a host that is not proven; called when it has taken something, and at the end. */
+  /** Ends the trial of an unproven host; called after its first success, and at the end. */
   endTrial: () => void = () => {};
   readonly #parts: DeliveryParts;
   readonly #config: TaskPushNotificationConfig;
   readonly #target: Target;
-  /** Undefined where notifications are in the service's own version. */
+  /** Undefined if notifications are in the service's own version. */
   readonly #tasks: TaskBodies | undefined;
   #dialect: PushDialect | undefined;
   #headers: string[] | undefined;
@@ -123,12 +126,12 @@ export class Delivery {
   #progressed = false;
   #epoch: number;
   #lost = false;
-  /** Position of the last entry, as the claim says it, until the log was read so far. */
+  /** Position of the last entry, as of the claim, until the log was read that far. */
   #last: number | undefined;
-  /** When it began to send, or recorded its position last: while it waits for its place there is nothing to record. */
+  /** Time of its start or last save; while it waits for a slot there is nothing to save. */
   #savedAt = 0;
   #saving = false;
-  /** When the store last said that the claim holds. */
+  /** Time of the store's last confirmation of the claim. */
   #confirmedAt = performance.now();
 
   constructor(parts: DeliveryParts, { claimed, opened, target, host, epoch }: DeliveryTask) {
@@ -146,29 +149,29 @@ export class Delivery {
     this.#epoch = epoch;
   }
 
-  /** Number of the claim that is relied on. */
+  /** Current claim number. */
   get claim(): number {
     return this.#claim;
   }
 
-  /** Everything up to here was delivered, or is nothing that is sent. */
+  /** Everything up to this position was delivered or needs no notification. */
   get position(): number {
     return this.#position;
   }
 
-  /** Whether a notification was accepted since the claim. */
+  /** True if a notification was accepted since the claim. */
   get progressed(): boolean {
     return this.#progressed;
   }
 
-  /** Whether its claim is over: it sends nothing more. */
+  /** True after its claim is lost: it sends nothing more. */
   get isLost(): boolean {
     return this.#lost;
   }
 
   /**
-   * The configuration was claimed once more, by this process. The same one goes on under the new number; one that was replaced, or
-   * deleted and made anew, is for a successor.
+   * Handles another claim of the configuration by this process. An unchanged configuration continues under the new
+   * number; one that was replaced or recreated needs a successor.
    */
   renew(claimed: ClaimedDelivery, epoch: number): void {
     if (!this.#lost && Buffer.compare(claimed.bytes, this.claimed.bytes) === 0) {
@@ -180,8 +183,8 @@ export class Delivery {
   }
 
   /**
-   * Delivers what the log has behind the position.
-   * @param isPressed whether others wait for its place
+   * Delivers the log entries after the position.
+   * @param isPressed tells if other deliveries wait for its slot
    */
   async run(isPressed: () => boolean): Promise<Ending> {
     try {
@@ -203,7 +206,7 @@ export class Delivery {
       for (const entry of page) {
         if (this.#lost) return { kind: "lost" };
         if (isEnding()) return { kind: "later", ms: 0 };
-        // Not after the last entry, whose position comes with the end of the claim.
+        // The last entry's position is stored with the outcome instead.
         this.#saveSoon();
         this.#tasks?.note(entry);
         if (wanted(entry)) {
@@ -221,8 +224,8 @@ export class Delivery {
   }
 
   /**
-   * Breaks off a notification that the receiver has had for so many milliseconds, when others cannot begin. One to a host that is
-   * only tried keeps its time: there are few of these, and a host that is slow has to get its notifications, too.
+   * Aborts a notification that has taken longer than `ms`, when others cannot start. Notifications to unproven hosts
+   * keep their time: they are few, and slow hosts also have to get theirs.
    */
   makeRoom(ms: number): void {
     const { host } = this;
@@ -236,7 +239,7 @@ export class Delivery {
     if (this.#tasks !== undefined) return this.#sendTask(entry, this.#tasks);
     const body = bodyOf(entry);
     if (body === undefined) return undefined;
-    // Characters for bytes: counting those would cost as much as sending it.
+    // Characters instead of bytes: counting bytes would cost as much as sending them.
     const bytes = body.length;
     return bytes <= this.#parts.smallBytes ? this.#sendBody(entry, body) : this.#sendLarge(entry, bytes, () => body);
   }
@@ -250,7 +253,7 @@ export class Delivery {
     return bytes <= this.#parts.smallBytes ? this.#sendBody(entry, write()) : this.#sendLarge(entry, bytes, write);
   }
 
-  /** @param write makes the body when there is room for it */
+  /** @param write makes the body once there is buffer space */
   async #sendLarge(entry: LogEntry, bytes: number, write: () => string): Promise<Ending | undefined> {
     const { outgoing, outgoingTrials } = this.#parts;
     const room = this.host.isProven ? outgoing : outgoingTrials;
@@ -265,7 +268,7 @@ export class Delivery {
 
   async #sendBody(entry: LogEntry, body: string): Promise<Ending | undefined> {
     const { poster, limits, life, isEnding } = this.#parts;
-    // No promise is waited for that is not needed: each takes as long as writing a header.
+    // Awaits only real promises: each await takes as long as writing a header.
     const made = this.#headersOf(entry, body);
     const headers = made instanceof Promise ? await made : made;
     if (!this.#isSureNow && !(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
@@ -286,7 +289,7 @@ export class Delivery {
     return this.#answered(outcome, begin, signal);
   }
 
-  /** Asked when there is a connection. */
+  /** Called once connected. */
   readonly #isAllowed = (): boolean => this.#parts.life.isSure && !this.#lost;
 
   #answered(outcome: PostOutcome, begin: number, signal: AbortSignal | undefined): Ending | undefined {
@@ -299,7 +302,7 @@ export class Delivery {
       this.endTrial();
       return undefined;
     }
-    // What this process breaks off is no failure of the receiver.
+    // A request that this process aborts is not a failure of the receiver.
     if (outcome.kind === "failed" && isEnding()) return { kind: "later", ms: 0 };
     if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
     count.failed++;
@@ -328,7 +331,7 @@ export class Delivery {
     this.#parts.audit.record({ event, target: this.#target.host });
   }
 
-  /** Names and values by turns, as they are written. A promise where a thread signs. */
+  /** Names and values alternate. A promise if a thread signs. */
   #headersOf(entry: LogEntry, body: string): string[] | Promise<string[]> {
     const { signer, headers: common, nativeHeaders } = this.#parts;
     const dialect = this.#dialect;
@@ -353,8 +356,8 @@ export class Delivery {
   }
 
   /**
-   * Whether this process still has the delivery, as far as it can know. One that was given up for a while, or that cannot be sure, says
-   * that it lives, and looks whether what it has is still its own.
+   * True if this process still has the delivery, as far as it can know. If it was evicted or is not sure, it sends a
+   * heartbeat and checks its claim.
    */
   async #isSure(): Promise<boolean> {
     const { pushes, life } = this.#parts;
@@ -378,7 +381,7 @@ export class Delivery {
     return performance.now() - this.#confirmedAt <= CONFIRM_MS;
   }
 
-  /** Records how far it is now and then, while it goes on. */
+  /** Saves the position from time to time during the delivery. */
   #saveSoon(): void {
     if (this.#saving || this.#lost) return;
     const now = performance.now();
@@ -397,14 +400,14 @@ export class Delivery {
     const { key, claim, position } = this;
     const outcome = await store.savePushPosition({ key, holder: pushes.holder, claim, position });
     if (outcome === "saved") this.#confirmedAt = performance.now();
-    // A claim that was renewed meanwhile has another number.
+    // A claim renewed meanwhile has another number.
     else if (claim === this.#claim) this.#lost = true;
   }
 }
 
 /**
- * What receivers are told of whose notification it is. Of a task that is kept under another id than its client knows, the id of the
- * configuration says which: others may have a task of the same name, and they may have the same receiver.
+ * The ids that identify a notification to receivers. If the client knows the task by another id than the store, the
+ * configuration id includes the stored one, because tasks of several clients may share a name and a receiver.
  */
 function toldAs(key: PushConfigKey, entry: LogEntry): PushConfigKey {
   const taskId = taskIdOf(entry) ?? key.taskId;
@@ -416,8 +419,8 @@ function withHeaders(headers: string[], more: Readonly<Record<string, string>>):
   return headers;
 }
 
-/** What a configuration is told from all others by. */
+/** Unique name of a configuration. */
 export function nameOf({ taskId, configId }: PushConfigKey): string {
-  // The task's id last, whose end is random: `TransientMap` asks for that.
+  // The task's id comes last, because `TransientMap` needs a random end.
   return `${configId}\0${taskId}`;
 }

@@ -10,44 +10,47 @@ import type { PushSigner } from "./signature/signer.js";
 import type { Poster } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 
-/** What a dispatcher is made of. */
+/** Parameters of a dispatcher. */
 export interface DispatcherOptions {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
   readonly poster: Poster;
-  /** Reads a URL by the rules for targets. @throws for one that they forbid */
+  /** Parses a URL by the target rules. @throws for a forbidden one */
   readonly parse: (url: string) => Target;
-  /** Reads what is stored of a configuration. @throws MissingKeyError, Error */
+  /** Reads a stored configuration. @throws MissingKeyError, Error */
   readonly open: (key: PushConfigKey, bytes: Uint8Array) => OpenedConfig;
-  /** How notifications of configurations of other versions look. Default: there are none. */
+  /** The notification format of other protocol versions. Default: none. */
   readonly dialectOf?: PushDialectOf | undefined;
   readonly signer?: PushSigner | undefined;
   readonly events?: readonly PushEvent[] | undefined;
   /** Headers of every notification. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further ones of those in the service's own version. */
+  /** Further headers of notifications in the service's own version. */
   readonly nativeHeaders?: Readonly<Record<string, string>>;
   readonly limits: Limits;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
-  /** How often is looked for what no news came of, in milliseconds. Default 1 second on a shared store, else 30. */
+  /**
+   * Interval of polling for deliveries without a notification, in milliseconds. Default 1 second on a shared store,
+   * else 30.
+   */
   readonly pollMs?: number;
 }
 
 /** Push notifications that a process is delivering. */
 export interface PushStatus {
-  /** Configurations that are delivered to now. */
+  /** Configurations with a delivery in progress. */
   readonly working: number;
-  /** Configurations that wait here for their host. */
+  /** Configurations that wait in this process for their host. */
   readonly waiting: number;
-  /** Notifications that receivers have accepted since the start. */
+  /** Notifications accepted by receivers since the start. */
   readonly sent: number;
-  /** Tries that failed since the start. */
+  /** Failed attempts since the start. */
   readonly failed: number;
-  /** Configurations that were given up since the start. */
+  /** Configurations given up since the start. */
   readonly givenUp: number;
-  /** Hosts that fail, with the failures in a row of each. */
+  /** Failing hosts, each with its number of consecutive failures. */
   readonly failingHosts: readonly { readonly host: string; readonly failures: number }[];
 }

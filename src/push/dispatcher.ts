@@ -15,23 +15,26 @@ import { MissingKeyError } from "./secrets.js";
 import { Settlements } from "./settlements.js";
 import { ForwardClock, Pauses } from "./timing.js";
 
-/** How often is looked for what no news came of, in milliseconds: on a store that others share, and on one's own. */
+/**
+ * Interval of polling for deliveries without a notification, in milliseconds: on a shared store, and on an unshared
+ * one.
+ */
 const SHARED_POLL_MS = 1_000;
 const POLL_MS = 30_000;
 
 /**
- * How long a receiver may take when no place, or no room for bytes, is left for others, in milliseconds: hosts that took what came, and
- * then stall all together, keep nothing from others for longer.
+ * Time limit of a request while others wait for a slot or buffer space, in milliseconds: hosts that stall all at once
+ * delay others no longer than this.
  */
 const CROWDED_MS = 2_000;
 
-/** How long what was cut off may take to be put off for the next process, in milliseconds. */
+/** Time to postpone aborted deliveries during shutdown, in milliseconds. */
 const CUT_OFF_MS = 1_000;
 
 /**
- * Delivers notifications: claims configurations that are due, and runs a `Delivery` for each, as many at once as the limits allow. It
- * looks when the engine has news, when the next one is due, and now and then. All that has to survive is in the store: what is
- * undelivered, when it is tried again, and who is at it.
+ * Delivers notifications: claims due configurations and runs a `Delivery` for each, as many at once as the limits
+ * allow. It polls when the engine notifies it, when the next one is due, and periodically. All durable state is in the
+ * store: undelivered entries, the time of the next attempt, and the holder of each claim.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -44,7 +47,7 @@ export class Dispatcher {
   readonly #claimer: Claimer;
   readonly #parts: DeliveryParts;
   readonly #count = { sent: 0, failed: 0, givenUp: 0 };
-  /** What this process has claimed, by key, until its end is stored. */
+  /** The claims of this process by name, until their outcome is stored. */
   readonly #claimed = new TransientMap<Delivery>();
   #working = 0;
   #idle: () => void = () => {};
@@ -89,7 +92,7 @@ export class Dispatcher {
       life: this.#life,
       wanted: createEventFilter(options.events),
       wantedWithTask: createTaskFilter(options.events),
-      // A quarter is for small ones; the rest is shared by hosts that are proven and those that are not.
+      // A quarter for small notifications; proven and unproven hosts share the rest.
       smallBytes: limits.maxOutgoingPushBytes / 4 / limits.maxDeliveries,
       folds: new PastFolds(limits.maxOutgoingPushBytes / 4),
       outgoing: new Room((limits.maxOutgoingPushBytes * 3) / 8),
@@ -99,7 +102,7 @@ export class Dispatcher {
     };
   }
 
-  /** Begins to deliver. */
+  /** Starts delivering. */
   start(): void {
     if (this.#started || this.#ending) return;
     this.#started = true;
@@ -108,7 +111,7 @@ export class Dispatcher {
     this.wake();
   }
 
-  /** Looks for what is due. */
+  /** Polls for due deliveries. */
   wake(): void {
     this.#claimer.wake();
   }
@@ -134,8 +137,8 @@ export class Dispatcher {
   }
 
   /**
-   * Begins nothing more, gives what is being sent so many milliseconds, and leaves the rest to the next process, or the next start. When
-   * it resolves nothing is sent any more.
+   * Stops starting deliveries, gives those in progress `graceMs`, and leaves the rest to the next process or start.
+   * After it resolves nothing more is sent.
    */
   async drain(graceMs: number): Promise<void> {
     this.#stop();
@@ -150,7 +153,7 @@ export class Dispatcher {
     this.#settlements.end();
   }
 
-  /** Ends like a killed process: nothing more is stored, and nothing is waited for. */
+  /** Ends like a killed process: stores nothing more and waits for nothing. */
   abandon(): void {
     this.#stop();
     this.#settlements.end();
@@ -165,10 +168,10 @@ export class Dispatcher {
     this.#life.end();
   }
 
-  /** Begins a delivery, lets it wait for its host, or puts it off. */
+  /** Starts a delivery, queues it for its host, or postpones it. */
   #take(claimed: ClaimedDelivery, epoch: number): void {
     const known = this.#claimed.get(nameOf(claimed));
-    // Asked for again while it is at work or waits.
+    // Claimed again while it is running or queued.
     if (known !== undefined && !known.isOver) {
       known.renew(claimed, epoch);
       if (!known.isLost || !known.host.unqueue(known)) return;
@@ -191,7 +194,7 @@ export class Dispatcher {
 
   #askFor({ host, claimed }: Delivery, isFirst: boolean): Admission {
     const { maxDeliveries } = this.#options.limits;
-    // What waits for hosts that nobody knows yet has a part of the places as well.
+    // Deliveries queued for unproven hosts also have a share of the slots.
     const canWait = this.#claimed.size - this.#working <= maxDeliveries / 4;
     const room = { canTry: this.#trials.hasRoom(claimed.owner), canWait };
     return host.admit(performance.now(), room, isFirst);
@@ -203,7 +206,7 @@ export class Dispatcher {
     void this.#run(delivery);
   }
 
-  /** @returns undefined for one that cannot be read: it is put off, or counts as failed */
+  /** @returns undefined if the configuration cannot be read: it is postponed, or counts as failed */
   #open(claimed: ClaimedDelivery, epoch: number): Delivery | undefined {
     const { open, parse } = this.#options;
     try {
@@ -259,7 +262,7 @@ export class Dispatcher {
     const { holder } = this.#options.pushes;
     if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure);
     const said = await this.#settlements.settle({ key, holder, claim, position, outcome });
-    // Before it is stored nobody finds it, and who looked for it then would look again only after a long time.
+    // Polls found nothing before the outcome was stored, and may have scheduled the next one much later.
     if (outcome.kind !== "dead" && outcome.kind !== "done") this.#claimer.lookAt(outcome.at);
     this.#noteEnd();
     return said;
@@ -271,18 +274,18 @@ export class Dispatcher {
       if (delivery.successor !== undefined) this.#take(delivery.successor.claimed, delivery.successor.epoch);
     }
     this.#noteEnd();
-    // A quarter of the room at a time: each look at the store may be a write.
+    // Waits for a quarter of the slots to be free: each poll may be a write.
     const { maxDeliveries } = this.#options.limits;
     if (this.#claimer.isCrowded && this.#claimed.size <= (maxDeliveries * 3) / 4) this.wake();
   }
 
-  /** Breaks off what takes long where nothing else can begin. */
+  /** Aborts long requests if nothing else can start. */
   #makeRoom(): void {
     if (!this.#claimer.isCrowded && !this.#parts.outgoing.isCrowded) return;
     for (const delivery of this.#claimed.values()) delivery.makeRoom(CROWDED_MS);
   }
 
-  /** Begins what waited for its host, as far as it may. */
+  /** Starts deliveries queued for a host, within its limits. */
   #next(host: Host<Delivery>): void {
     const { waiting } = host;
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
@@ -337,7 +340,7 @@ export class Dispatcher {
   };
 }
 
-/** What is wrong with a configuration, for people. */
+/** The error of a configuration, for people. */
 function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -13,10 +13,10 @@ const stateNames = {
   rejected: TaskState.REJECTED,
 } as const satisfies Partial<Record<PushEvent, TaskState>>;
 
-/** Whether an entry is sent as a notification. */
+/** True if an entry is sent as a notification. */
 export type EventFilter = (entry: LogEntry) => boolean;
 
-/** The same for configurations that get the task with each event: unless the option names others, each new status of it. */
+/** The filter for configurations that get the task with each event: by default every status change. */
 export function createTaskFilter(events: readonly PushEvent[] | undefined): EventFilter {
   return events === undefined
     ? ({ event }) => event.case === "created" || event.case === "status"
@@ -24,8 +24,8 @@ export function createTaskFilter(events: readonly PushEvent[] | undefined): Even
 }
 
 /**
- * The entries that receivers are notified of, as the option `events` names them; all that a client can see where it names none.
- * A message that was accepted is no event (specification 3.1.2).
+ * The entries to notify of, as the option `events` names them; by default every entry that a client can see. An
+ * accepted message is not an event (specification 3.1.2).
  */
 export function createEventFilter(events: readonly PushEvent[] | undefined): EventFilter {
   if (events === undefined) return ({ event }) => event.case !== "message" && event.case !== undefined;

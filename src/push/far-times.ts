@@ -6,27 +6,27 @@ import type { TaskStore } from "../store/task-store.js";
 import { hostRest } from "./host.js";
 import { UNREADABLE_MS } from "./outcome.js";
 
-/** Between two looks, in milliseconds. One where nothing is too late costs a read of one row. */
+/** Interval between checks, in milliseconds. A check without findings reads one row. */
 const LOOK_MS = 600_000;
 
-/** After trouble with the store it is tried again after this time, in milliseconds. */
+/** Delay before retrying after an error of the store, in milliseconds. */
 const TROUBLE_MS = 5_000;
 
-/** What is needed to find what is due too late. */
+/** Dependencies of `FarTimes`. */
 export interface FarTimesParts {
   readonly store: TaskStore;
   readonly limits: Pick<Limits, "maxPushRetryMs">;
   readonly logger: Logger;
   /** The clock by which deliveries are due, in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told when something is due sooner than before. */
+  /** Called after deliveries were rescheduled to an earlier time. */
   readonly wake: () => void;
 }
 
 /**
- * Makes due at once what is due later than any retry may be. A clock that is ahead, by hours or days, leaves such times in the store, and who
- * starts with the right one would wait for the whole jump. It looks at the start, and now and then, as on a shared store the clocks
- * of others may be wrong.
+ * Reschedules deliveries whose due time is later than the maximum retry delay. A clock that ran ahead can leave such
+ * times in the store. Checks at the start and periodically, since on a shared store the clock of another process may be
+ * wrong.
  */
 export class FarTimes {
   readonly #parts: FarTimesParts;

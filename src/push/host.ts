@@ -4,55 +4,58 @@ import { pushRetry } from "./timing.js";
 /** The limits of one host. */
 type HostLimits = Pick<Limits, "maxDeliveries" | "maxDeliveriesPerHost" | "maxDeliveriesPerHostPerSecond">;
 
-/** When a host that fails rests. */
+/** The circuit breaker of a failing host. */
 export const hostRest = {
-  /** Failures in a row, of whatever configurations, that open its circuit. */
+  /** Consecutive failures, of any configurations, that open its circuit. */
   failures: 5,
-  /** The longest rest between two tries, in milliseconds; each is twice the one before. A host that works again waits no longer than this. */
+  /**
+   * Maximum rest between two attempts, in milliseconds; each is twice the previous one. A recovered host waits at most
+   * this long.
+   */
   maxMs: 60_000,
 } as const;
 
 /**
- * What has to wait for its host waits in memory, up to so much of all places, and as many as the host gets at once; the rest is put off, which
- * is two writes.
+ * Share of all slots that deliveries queued for one host may take, or as many as the host's own limit; further ones are
+ * postponed, which takes two writes.
  */
 const WAITING_SHARE = 0.375;
 
-/** How many deliveries may wait for one host. */
+/** Maximum number of deliveries queued for one host. */
 function mostWaiting({ maxDeliveries, maxDeliveriesPerHost }: HostLimits): number {
   return Math.max(maxDeliveriesPerHost, Math.floor(WAITING_SHARE * maxDeliveries));
 }
 
-/** What is put off comes back after this time at the earliest, in milliseconds. */
+/** Minimum delay of a postponed delivery, in milliseconds. */
 const LEAST_OFF_MS = 50;
 
-/** How much a new sample counts for how long the host takes. */
+/** Weight of a new sample in the average response time of the host. */
 const SAMPLE_SHARE = 0.1;
 
-/** What is left for hosts that have taken nothing yet. */
+/** Free slots for unproven hosts. */
 interface TrialRoom {
   readonly canTry: boolean;
   readonly canWait: boolean;
 }
 
-/** What becomes of a delivery to a host: it begins, waits here, or is put off by so many milliseconds. */
+/** Admission of a delivery to a host: it starts, is queued here, or is postponed by `offMs` milliseconds. */
 export type Admission = "go" | "wait" | { readonly offMs: number };
 
 /**
- * What is known of one host that receives notifications: how many go there now, how fast they may, and whether it answers. All times are of
- * a clock that only counts up, in milliseconds.
+ * State of one receiving host: number of deliveries in progress, pace, and failures. All times are monotonic
+ * milliseconds.
  *
- * A host that has taken nothing yet, or failed the last time, gets one notification at a time; each that it takes doubles that, up
- * to its limit. So hosts that stall hold few places, however many of them there are.
+ * A host without a success yet, or whose last request failed, gets one notification at a time; each success doubles
+ * that, up to its limit. So stalled hosts take few slots, however many they are.
  *
- * The circuit opens after `hostRest.failures` failures in a row, whatever configurations they were of. The host then rests, longer
- * each time, and after each rest one delivery tries it; the first success closes the circuit.
+ * The circuit opens after `hostRest.failures` consecutive failures, of any configurations. The host then rests, longer
+ * each time, and after each rest one delivery probes it; the first success closes the circuit.
  */
 export class Host<T> {
   readonly key: string;
-  /** Deliveries that wait for one of those at work to end. */
+  /** Deliveries queued for a free slot. */
   readonly waiting: T[] = [];
-  /** More may be due of it than there was room for. */
+  /** True if more of its deliveries may be due than had room. */
   hasMore = false;
   readonly #limits: HostLimits;
   #working = 0;
@@ -63,9 +66,9 @@ export class Host<T> {
   #nextSend = 0;
   #reservedUntil = 0;
   #answerMs = 0;
-  /** How many deliveries it may have at once. */
+  /** Maximum number of concurrent deliveries at present. */
   #window = 1;
-  /** Since when it is tried without having taken anything. */
+  /** Start of its trial without a success yet. */
   #tryingSince: number | undefined;
 
   constructor(key: string, limits: HostLimits) {
@@ -73,7 +76,7 @@ export class Host<T> {
     this.#limits = limits;
   }
 
-  /** Deliveries at work. */
+  /** Deliveries in progress. */
   get working(): number {
     return this.#working;
   }
@@ -83,24 +86,24 @@ export class Host<T> {
     return this.#failures;
   }
 
-  /** When the first of them was. */
+  /** Time of the first of them. */
   get failingSince(): number | undefined {
     return this.#failingSince;
   }
 
-  /** Until when it is not tried; a time that is over for a host that answers. */
+  /** End of its rest; in the past for a healthy host. */
   get restsUntil(): number {
     return this.#restsUntil;
   }
 
-  /** Whether it took the last notification that it could. */
+  /** True if its last request succeeded. */
   get isProven(): boolean {
     return this.#window > 1;
   }
 
   /**
-   * How many more may be claimed for it: what has no room waits in the store, untouched. Undefined for one that nothing is sent to, and
-   * for one that is not proven: what is due of that is claimed, since it ages, and put off.
+   * Number of further deliveries to claim for it; the rest stays in the store. Undefined for an idle host, and for an
+   * unproven one: its deliveries are claimed and postponed, so that they age.
    */
   get room(): number | undefined {
     if (!this.isProven || (this.#working === 0 && this.waiting.length === 0)) return undefined;
@@ -108,20 +111,23 @@ export class Host<T> {
     return Math.max(0, places) + Math.max(0, mostWaiting(this.#limits) - this.waiting.length);
   }
 
-  /** Whether there is room again for what had none: so much that a claim is worth it, and while enough waits here for as long as that takes. */
+  /**
+   * True if it has room again for enough deliveries to make a claim worthwhile, while the queue lasts for the time of
+   * the claim.
+   */
   get canHaveMore(): boolean {
     return this.hasMore && this.waiting.length <= mostWaiting(this.#limits) * (2 / 3);
   }
 
-  /** Whether nothing has to be remembered of it. */
+  /** True if it has no state to keep. */
   isForgettable(now: number): boolean {
     return this.#working === 0 && this.waiting.length === 0 && this.#failures === 0 && this.#nextSend < now;
   }
 
   /**
-   * Whether one more delivery may begin. One that does is at work until `leave`.
-   * @param room whether there is some for one that tries a host that is not proven, and for one that waits for such a host
-   * @param isFirst whether it is the first one of those that wait
+   * Tells if a further delivery may start. One that starts counts until `leave`.
+   * @param room free slots for unproven hosts
+   * @param isFirst true for the first of the queue
    */
   admit(now: number, room: TrialRoom, isFirst = false): Admission {
     const { maxDeliveriesPerHost } = this.#limits;
@@ -137,28 +143,28 @@ export class Host<T> {
     return mayWait ? "wait" : { offMs: isProven ? this.#reserve(now) : this.#nextTry(now) };
   }
 
-  /** Takes out what waits here. @returns whether it waited */
+  /** Removes a delivery from the queue. @returns true if it was queued */
   unqueue(delivery: T): boolean {
     const index = this.waiting.indexOf(delivery);
     if (index >= 0) this.waiting.splice(index, 1);
     return index >= 0;
   }
 
-  /** A delivery at work has ended. */
+  /** Records the end of a delivery. */
   leave(): void {
     this.#working--;
   }
 
-  /** How long the next notification has to wait so that the host does not get more in a second than it may. */
+  /** Delay of the next notification, so that the host gets at most its limit per second. */
   pace(now: number): number {
     const gapMs = 1_000 / this.#limits.maxDeliveriesPerHostPerSecond;
-    // A tenth of what comes in a second may come at once.
+    // Permits a burst of a tenth of a second.
     const begin = Math.max(this.#nextSend, now - 100);
     this.#nextSend = begin + gapMs;
     return Math.max(0, begin - now);
   }
 
-  /** It took a notification, within so many milliseconds. */
+  /** Records an accepted notification and its duration in milliseconds. */
   succeeded(ms: number): void {
     this.#answerMs += (ms - this.#answerMs) * (this.#answerMs === 0 ? 1 : SAMPLE_SHARE);
     this.#tryingSince = undefined;
@@ -171,10 +177,10 @@ export class Host<T> {
     this.#reservedUntil = 0;
   }
 
-  /** It could not be reached, did not answer in time, or said that it is overloaded. @returns true when that opens the circuit */
+  /** Records a failure: unreachable, timed out or overloaded. @returns true if that opens the circuit */
   failed(now: number): boolean {
     this.#window = 1;
-    // Several that were at work fail together, which is no reason to rest longer.
+    // Concurrent deliveries that fail together lengthen the rest only once.
     if (now < this.#restsUntil) return false;
     this.#failingSince ??= now;
     this.#failures++;
@@ -184,13 +190,13 @@ export class Host<T> {
     return this.#failures === hostRest.failures;
   }
 
-  /** A time for one that is put off because the host is only being tried: later the longer it takes, and not all at once. */
+  /** Retry time for a delivery postponed by a trial: later the longer the trial takes, with jitter. */
   #nextTry(now: number): number {
     const triedMs = now - (this.#tryingSince ?? now);
     return Math.max(pushRetry.firstMs, triedMs) * (0.5 + Math.random());
   }
 
-  /** A time for one that is put off, such that all of them come back as fast as the host can take them. */
+  /** Retry time for a postponed delivery, spread so that they return at the pace of the host. */
   #reserve(now: number): number {
     const { maxDeliveriesPerHost, maxDeliveriesPerHostPerSecond } = this.#limits;
     const gapMs = Math.max(1_000 / maxDeliveriesPerHostPerSecond, this.#answerMs / maxDeliveriesPerHost);
@@ -199,10 +205,10 @@ export class Host<T> {
   }
 }
 
-/** Hosts that are remembered; of more, those that have failed the longest ago are forgotten first. */
+/** Maximum number of hosts in memory; the ones that failed longest ago are evicted first. */
 const MAX_HOSTS = 10_000;
 
-/** The hosts that receive notifications, as far as there is something to remember of them. */
+/** The receiving hosts with state to keep. */
 export class Hosts<T> {
   readonly #limits: HostLimits;
   readonly #hosts = new Map<string, Host<T>>();
@@ -221,14 +227,14 @@ export class Hosts<T> {
     return host;
   }
 
-  /** How many more may be claimed for each that is busy, and for each of the others. */
+  /** Number of further deliveries to claim for each busy host, and for each other host. */
   rooms(): { readonly of: ReadonlyMap<string, number>; readonly others: number } {
     const of = new Map<string, number>();
     for (const [key, { room }] of this.#hosts) if (room !== undefined) of.set(key, room);
     return { of, others: this.#limits.maxDeliveriesPerHost + mostWaiting(this.#limits) };
   }
 
-  /** All of which something is known. */
+  /** All hosts in memory. */
   all(): Host<T>[] {
     return [...this.#hosts.values()];
   }
@@ -242,15 +248,15 @@ export class Hosts<T> {
   }
 }
 
-/** The share of all places that deliveries to hosts may have that are not proven. */
+/** Divisor: the share of all slots for unproven hosts. */
 const SHARE = 2;
 
-/** The share of those that one owner may have, where owners have names. */
+/** Divisor: the share of those for one owner, if owners have names. */
 const SHARE_OF_OWNER = 4;
 
 /**
- * Counts the deliveries to hosts that have taken nothing yet. They have a part of the places, and each owner a part of that: hosts that
- * stall keep notifications neither from those that do not, nor from new ones of other owners.
+ * Counts the deliveries to unproven hosts. They have a share of the slots, and each owner a share of that, so that
+ * stalled hosts cannot starve healthy ones or new ones of other owners.
  */
 export class Trials {
   readonly #max: number;
@@ -258,19 +264,19 @@ export class Trials {
   readonly #byOwner = new Map<string, number>();
   #count = 0;
 
-  /** @param places deliveries at once */
+  /** @param places number of slots */
   constructor(places: number) {
     this.#max = Math.max(1, Math.floor(places / SHARE));
     this.#maxOfOwner = Math.max(1, Math.floor(this.#max / SHARE_OF_OWNER));
   }
 
-  /** Whether there is room for one more of this owner; callers without a name are not told apart. */
+  /** True if the owner has a free slot; anonymous callers share one quota. */
   hasRoom(owner: string): boolean {
     if (this.#count >= this.#max) return false;
     return owner === "" || (this.#byOwner.get(owner) ?? 0) < this.#maxOfOwner;
   }
 
-  /** Notes one. @returns ends it, once */
+  /** Takes a slot. @returns a function that frees it, once */
   begin(owner: string): () => void {
     this.#count++;
     this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1);

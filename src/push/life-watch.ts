@@ -1,15 +1,18 @@
 import { background } from "../core/async.js";
 import type { EnginePushes } from "../engine/pushes.js";
 
-/** Nothing is begun in the last part of a lease: what is begun before has time to end before another process may begin the same. */
+/**
+ * Share of the lease, at its end, in which nothing starts: earlier requests end before another process may start the
+ * same.
+ */
 const LAST_PART = 1 / 4;
 
-/** What has not ended by then is broken off, so long before the end of the lease, as a part of it. */
+/** Share of the lease, at its end, in which unfinished requests are aborted. */
 const LAST_MOMENT = 1 / 20;
 
 /**
- * Whether this process may send what it has claimed, as others see it: they take over what it has when it has shown no sign of life for
- * a lease. A process whose signs of life do not arrive, or that was stopped, sends nothing in time before that.
+ * Tells if this process may send its claimed deliveries. Other processes take them over when it misses heartbeats for
+ * one lease period. A process whose heartbeats do not arrive, or that was suspended, stops sending before that.
  */
 export class LifeWatch {
   readonly #pushes: Pick<EnginePushes, "life" | "leaseMs">;
@@ -17,25 +20,25 @@ export class LifeWatch {
   #over = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param isShared whether other processes may have the store: nobody takes anything over otherwise */
+  /** @param isShared true if other processes may have the store: otherwise its claims are never taken over */
   constructor(pushes: Pick<EnginePushes, "life" | "leaseMs">, isShared: boolean) {
     this.#pushes = pushes;
     this.#isShared = isShared;
   }
 
-  /** How often others have given this process up: what it had before has to be looked at. */
+  /** Number of times that others evicted this process: earlier claims have to be checked. */
   get epoch(): number {
     return this.#isShared ? this.#pushes.life.epoch : 0;
   }
 
-  /** Whether something may be begun. */
+  /** True if a request may start. */
   get isSure(): boolean {
     if (!this.#isShared) return true;
     const { life, leaseMs } = this.#pushes;
     return performance.now() < life.until - leaseMs * LAST_PART;
   }
 
-  /** Breaks off what is begun now when the lease comes to its end; undefined where nobody takes anything over. */
+  /** Aborts requests that start now when the lease is about to end; undefined if the store is not shared. */
   get signal(): AbortSignal | undefined {
     if (!this.#isShared) return undefined;
     if (this.#timer === undefined) this.#arm();

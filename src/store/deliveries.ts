@@ -64,38 +64,38 @@ export function counts(state: DeliveryState, finished: boolean): boolean {
   return !finished || state !== IDLE;
 }
 
-/** What is due, as far as claims go. */
+/** A due delivery, as claims see it. */
 interface Claimable {
   readonly target: string;
 }
 
-/** Where what is due is looked for. What was taken is not found again. */
+/** Source of due deliveries. Taken ones are not found again. */
 export interface DueSource<T extends Claimable> {
-  /** What is due the longest. */
+  /** The longest due. */
   first(limit: number): readonly T[];
-  /** The same of one target. */
+  /** The longest due of one target. */
   of(target: string, limit: number): readonly T[];
-  /** A target that something is or will be due of: the next one, or the first one. */
+  /** The next target, in order, that has or will have due deliveries; the first one for undefined. */
   targetAfter(target: string | undefined): string | undefined;
   take(due: T): void;
 }
 
-/** Targets that one claim looks at in their turn: more have theirs in the next one. */
+/** Targets that one claim visits in turn; the next claim continues with the rest. */
 const MOST_TARGETS = 256;
 
-/** The part of a claim that one target has in its turn, while others come behind it. */
+/** The share of a claim that one target gets in its turn while other targets wait. */
 const TURN_SHARE = 8;
 
 /**
- * Which of what is due is claimed: all of it where it is not more than asked for; otherwise half of it is what is due the longest, and half has
- * targets take turns, so that a target with very much to deliver keeps others from theirs neither by its age nor by its number.
+ * Chooses the deliveries to claim. If more are due than requested, half of the claim goes to the longest due, and
+ * targets take turns at the other half, so that a target with a large backlog cannot starve others by its age or size.
  */
 export class FairClaims {
   /** The last target that had its turn. */
   #turn: string | undefined;
   #isOdd = false;
 
-  /** @returns how many were taken */
+  /** @returns the number of deliveries taken */
   claim<T extends Claimable>(source: DueSource<T>, { limit, room }: Pick<ClaimDeliveries, "limit" | "room">): number {
     const taking = new Taking(source, limit, room);
     const first = source.first(limit + 1);
@@ -103,7 +103,7 @@ export class FairClaims {
       taking.some(first, limit);
       return taking.count;
     }
-    // One alone goes to the oldest and to a turn by turns.
+    // For an odd limit, age and turns get the extra one alternately.
     this.#isOdd = !this.#isOdd;
     taking.some(first, (limit + Number(this.#isOdd)) >> 1);
     const targets = new Set<string>();
@@ -120,7 +120,7 @@ export class FairClaims {
   }
 }
 
-/** One claim, as far as it has come. */
+/** One claim in progress. */
 class Taking<T extends Claimable> {
   readonly #source: DueSource<T>;
   readonly #limit: number;
@@ -138,7 +138,7 @@ class Taking<T extends Claimable> {
     return this.count >= this.#limit;
   }
 
-  /** Takes some of these, as far as there is room for them. */
+  /** Takes some of these, within the quotas of their targets. */
   some(found: readonly T[], most: number): void {
     let left = Math.min(most, this.#limit - this.count);
     for (const due of found) {

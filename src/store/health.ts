@@ -1,6 +1,6 @@
 import { callAll } from "../core/event-loop.js";
 
-/** Whether writes currently succeed, as far as the store knows. */
+/** Health of writes, as far as the store knows. */
 export type StoreStatus = HealthyStore | UnhealthyStore;
 
 /** Writes succeed. */
