@@ -4,19 +4,19 @@ import { keyBytes } from "./encryption-key.js";
 import { type PushOptions, pushEvents } from "./options.js";
 import { pushSigningFaults } from "./signature/faults.js";
 
-// Servers without push notifications load this, too: nothing here may import what sends them.
+// Servers without push notifications load this file, so it must not import the code that sends them.
 
-/** Encryption keys that one server may have. */
+/** Maximum number of encryption keys of a server. */
 const MAX_KEYS = 16;
 
-/** What each option of push notifications may be. A missing field does not compile. */
+/** Checks of each push option. A missing field does not compile. */
 const checks: { readonly [K in keyof PushOptions]-?: (place: string, value: unknown) => readonly string[] } = {
   events: listed((event) => (isEvent(event) ? undefined : `is none of ${pushEvents.join(", ")}`)),
   allowHttp: (place, value) => (typeof value === "boolean" ? [] : [`${place} is ${shown(value)}, not true or false`]),
   ports: listed((port) => (isPort(port) ? undefined : "is not a port from 1 to 65535")),
   allow: listed(hostFault, true),
   deny: listed(hostFault, true),
-  // What is in it the server checks, as it does for its own TLS.
+  // The server checks its content, as for its own TLS.
   tls: (place, value) => nestedFaults(place, value, ["ca", "cert", "key"]),
   lookup: (place, value) =>
     typeof value === "function" || value === "dns" ? [] : [`${place} is ${shown(value)}, not a function or "dns"`],
@@ -24,7 +24,7 @@ const checks: { readonly [K in keyof PushOptions]-?: (place: string, value: unkn
   encryptionKeys: keyFaults,
 };
 
-/** What is wrong with the option `push`, as sentences that begin with its name; keys and secrets are not repeated in them. */
+/** Faults of the option `push`, as sentences that begin with its name. They contain no keys and no secrets. */
 export function pushFaults(name: string, value: unknown): readonly string[] {
   if (typeof value === "boolean") return [];
   if (!isObject(value)) return [`${name} is ${shown(value)}, not true, false or an object of options`];
@@ -46,7 +46,7 @@ const isEvent = (value: unknown): boolean => (pushEvents as readonly unknown[]).
 const isPort = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) > 0 && (value as number) < 65_536;
 
-/** A check of a list by one of its elements, which says what is wrong with the element. */
+/** A check of a list by a check of its elements, which returns the fault of an element. */
 function listed(
   faultOf: (element: unknown) => string | undefined,
   mayBeEmpty = false,
@@ -66,7 +66,7 @@ function hostFault(host: unknown): string | undefined {
   return "is not a name, an address or a network";
 }
 
-/** A name, or all names below one. A name of digits alone would be read as an address by others. */
+/** True for a name, or `*.` and a name. Other programs would read a name of digits alone as an address. */
 function isName(host: string): boolean {
   const labels = host.replace(/^\*\./, "").toLowerCase().split(".");
   return (
@@ -78,7 +78,7 @@ function isName(host: string): boolean {
 function isNetwork(host: string): boolean {
   const [address = "", bits, ...more] = host.split("/");
   const version = isIP(address);
-  // A zone is of one machine, and of one of its interfaces.
+  // A zone exists on one machine only, for one of its interfaces.
   if (version === 0 || host.includes("%") || more.length > 0) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }

@@ -3,31 +3,31 @@ import type { ClaimedDelivery, DeliveryOutcome } from "../store/task-store.js";
 import type { Delivery, Ending } from "./delivery.js";
 import { backoffMs } from "./timing.js";
 
-/** A configuration whose key is missing is looked at again after this time, in milliseconds. */
+/** Delay before retrying a configuration whose key is missing, in milliseconds. */
 export const UNREADABLE_MS = 300_000;
 
-/** What outcomes are judged by. */
+/** Parameters of an outcome. */
 export interface Judgement {
   readonly limits: Pick<Limits, "maxPushRetryMs" | "maxPushAgeMs">;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Whether ages by that clock can be relied on. */
+  /** True if ages by that clock are reliable. */
   readonly isSteady: () => boolean;
 }
 
-/** What is stored of a delivery that ended; undefined when the claim is another process's. */
+/** Stored outcome of a delivery that ended; undefined if another process has the claim. */
 export function outcomeOf(delivery: Delivery, ending: Ending, judgement: Judgement): DeliveryOutcome | undefined {
   const { now } = judgement;
   if (ending.kind === "lost") return undefined;
   if (ending.kind === "done") return ending;
   if (ending.kind === "later") return { kind: "later", at: now + ending.ms };
   const { claimed, progressed } = delivery;
-  // What failed before a notification was accepted is over.
+  // A success resets the failures before it.
   const before = progressed ? { attempts: 0, failingSince: undefined } : claimed;
   return failed(before, ending, judgement);
 }
 
-/** What is stored of one that could not be sent. */
+/** Stored outcome of a failed attempt. */
 export function failed(
   { attempts, failingSince }: Pick<ClaimedDelivery, "attempts" | "failingSince">,
   { failure, retryAfterMs = 0, gone = false }: { failure: string; retryAfterMs?: number; gone?: boolean },
@@ -40,10 +40,10 @@ export function failed(
 }
 
 /**
- * What is stored of one whose host is busy or does not answer: it is put off, and no try is counted. It ages all the same where the
- * host fails, and may be given up.
+ * Stored outcome of a delivery whose host is busy or failing: postponed without counting an attempt. It still ages if
+ * the host fails, and may be given up.
  *
- * @param hostFailingSince when the host began to fail, in milliseconds since the epoch
+ * @param hostFailingSince time of the host's first failure, in milliseconds since the epoch
  */
 export function putOff(
   { failingSince }: Pick<ClaimedDelivery, "failingSince">,
@@ -58,7 +58,7 @@ export function putOff(
   return { kind: "later", at, failingSince: since, failure };
 }
 
-/** When failures began: not in the future, where a clock that was ahead has put them, as they would never be old enough then. */
+/** Start of the failures, at most now: a clock that ran ahead may have stored a future time, which would never age. */
 function begun(failingSince: number | undefined, now: number): number {
   return Math.min(failingSince ?? now, now);
 }

@@ -2,20 +2,20 @@ import type { TaskFold } from "../task/fold.js";
 import { isTerminal } from "../task/state.js";
 
 /**
- * Tasks as of the events that were sent last, one for each configuration that gets whole tasks, so that the next event is one entry more
- * and not the whole log once more. Those that were not used the longest are dropped beyond the bytes; the newest one stays, whatever its size.
+ * The last task sent to each configuration that gets whole tasks, so that the next event folds one entry instead of the
+ * whole log. Beyond the byte limit the least recently used are evicted; the newest one stays, whatever its size.
  */
 export class PastFolds {
   readonly #max: number;
   readonly #folds = new Map<string, { readonly fold: TaskFold; readonly bytes: number }>();
   #bytes = 0;
 
-  /** @param maxBytes of all of them, as JSON */
+  /** @param maxBytes limit of all of them, as JSON */
   constructor(maxBytes: number) {
     this.#max = maxBytes;
   }
 
-  /** Nothing is to be sent for the moment: one that is over, or is larger than all may be together, is dropped. */
+  /** Called when nothing more is to be sent: drops a finished task, or one above the limit. */
   rest(name: string): void {
     const kept = this.#folds.get(name);
     if (kept !== undefined && (kept.bytes > this.#max || isTerminal(kept.fold.state))) this.drop(name);
@@ -25,7 +25,7 @@ export class PastFolds {
     return this.#folds.get(name)?.fold;
   }
 
-  /** Keeps a fold, or notes that it has grown. */
+  /** Stores a fold, or updates its size. */
   keep(name: string, fold: TaskFold): void {
     this.drop(name);
     this.#folds.set(name, { fold, bytes: fold.size });

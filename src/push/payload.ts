@@ -22,8 +22,8 @@ interface Kept {
 }
 
 /**
- * The body of the notification of an entry: a `StreamResponse` as JSON (specification 4.3.3), undefined for what is no event. All
- * configurations and streams that show an entry share one text.
+ * The notification body of an entry: a `StreamResponse` as JSON (specification 4.3.3), undefined for an entry that is
+ * not an event. All configurations and streams share the text of an entry.
  */
 export function bodyOf(entry: LogEntry): string | undefined {
   const response = entry.event.case === "created" ? createdOf(entry) : responseOf(entry);
@@ -40,7 +40,7 @@ function createdOf(entry: LogEntry): StreamResponse | undefined {
   return response;
 }
 
-/** The id of the task in an entry that is an event; undefined for others. */
+/** Task id in an entry that is an event; undefined for others. */
 export function taskIdOf({ event }: LogEntry): string | undefined {
   switch (event.case) {
     case "created":
@@ -53,24 +53,22 @@ export function taskIdOf({ event }: LogEntry): string | undefined {
   }
 }
 
-/**
- * The id of a notification: the same in each try of one event for one configuration, in whatever process, and unlike all others.
- */
+/** The id of a notification, unique, and equal in each attempt by any process. */
 export function eventIdOf({ taskId, configId }: PushConfigKey, generation: number): string {
   return pushEventId(hash("sha256", pushEventText(taskId, configId, generation), "base64url"));
 }
 
-/** Says whether the receiver wants posts to be signed in place of credentials. */
+/** True if the receiver asks for signed posts instead of credentials. */
 export function asksForSignature(config: TaskPushNotificationConfig, dialect: PushDialect | undefined): boolean {
   return dialect?.isSigned?.(config) === true;
 }
 
-/** Headers that are the same in all notifications of a configuration: names and values by turns. */
+/** Headers common to all notifications of a configuration: names and values alternate. */
 export function headersFor(config: TaskPushNotificationConfig, dialect: PushDialect | undefined): string[] {
   const { token, authentication } = config;
   const headers = ["content-type", dialect?.mediaType ?? "application/a2a+json"];
   const { scheme = "", credentials = "" } = authentication ?? {};
-  // A scheme alone authenticates nothing.
+  // A scheme without credentials does not authenticate.
   if (scheme !== "" && credentials !== "" && !asksForSignature(config, dialect)) {
     headers.push("authorization", `${scheme} ${credentials}`);
   }

@@ -1,7 +1,7 @@
-/** Results that are kept; with one more all of them are dropped. */
+/** Maximum number of cached results; one more clears the cache. */
 const MAX_KEPT = 256;
 
-/** A function of a text that keeps its latest results. For what never changes: many configurations name one webhook, or one token. */
+/** Memoizes a pure function of a text: many configurations share a webhook or a token. */
 export function remembering<T extends object>(make: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return (text) => {

@@ -4,35 +4,35 @@ import type { Logger } from "../core/log.js";
 import type { PushConfigKey, TaskStore } from "../store/task-store.js";
 import { type ConfigVault, MissingKeyError } from "./secrets.js";
 
-/** Configurations that are looked at in one go. Their new bytes share a commit. */
+/** Configurations per page. Their new bytes share a commit. */
 const PAGE = 100;
 
-/** What stored configurations are brought to the current key with. */
+/** Dependencies of the rotation. */
 export interface RotationParts {
   readonly store: TaskStore;
   readonly vault: ConfigVault;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;
-  /** Whether the server ends: what is left is done after its next start. */
+  /** True during shutdown: the next start continues. */
   readonly isOver: () => boolean;
 }
 
-/** What came of it. */
+/** Result of a rotation. */
 export interface Rotation {
-  /** Encrypted by the current key now, and not before. */
+  /** Number of configurations that the current key encrypted in this run. */
   readonly encrypted: number;
-  /** Keys that are missing, by how many configurations need each. */
+  /** Missing keys, with the number of configurations that need each. */
   readonly missing: ReadonlyMap<string, number>;
-  /** Configurations that are damaged. */
+  /** Number of damaged configurations. */
   readonly damaged: number;
-  /** Whether all configurations were looked at. */
+  /** True if all configurations were scanned. */
   readonly isWhole: boolean;
 }
 
 /**
- * Encrypts by the current key whatever is stored in another way: by an older key, or as it came. It runs beside everything else,
- * also beside other processes that do the same, as what was changed meanwhile is left alone. Then the log says whether older keys
- * are needed any more. Without a current key it does nothing.
+ * Encrypts with the current key every configuration stored unencrypted or under an older key. It runs during normal
+ * operation, also in several processes, and skips configurations that changed meanwhile. It then logs whether older
+ * keys are still needed. Does nothing without a current key.
  */
 export async function encryptStored(parts: RotationParts): Promise<Rotation | undefined> {
   const { vault, logger, audit } = parts;
@@ -53,7 +53,7 @@ export async function encryptStored(parts: RotationParts): Promise<Rotation | un
     }
     return done;
   } catch (error) {
-    // The end of the server, or trouble that the store's health reports: the next start goes on.
+    // Shutdown, or a fault that the store's health reports: the next start continues.
     if (!parts.isOver()) logger.warn({ err: error }, "push notification configurations could not be encrypted anew");
     return undefined;
   }
@@ -62,7 +62,7 @@ export async function encryptStored(parts: RotationParts): Promise<Rotation | un
 async function rotate({ store, vault, isOver }: RotationParts): Promise<Rotation> {
   const missing = new Map<string, number>();
   let [encrypted, damaged] = [0, 0];
-  /** The new bytes of a configuration, or undefined where nothing is to be done, or can be. */
+  /** The new bytes of a configuration, or undefined if it stays as it is. */
   const renewed = (place: PushConfigKey, bytes: Uint8Array): Uint8Array | undefined => {
     try {
       if (vault.isCurrent(bytes)) return undefined;

@@ -8,14 +8,14 @@ import { keyBytes } from "./encryption-key.js";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What was stored of a configuration. */
+/** The decrypted configuration. */
 export interface OpenedConfig {
   readonly config: TaskPushNotificationConfig;
-  /** The version of the protocol in which its client asked for it, and gets its notifications; empty for that of the service. */
+  /** Protocol version of the client that created it and of its notifications; empty for the service's own. */
   readonly version: string;
 }
 
-/** A configuration was encrypted by a key that this server does not have. It may get it again: nothing is lost. */
+/** The key that encrypted a configuration is missing on this server. Nothing is lost: the key can be added again. */
 export class MissingKeyError extends Error {
   override name = "MissingKeyError";
 
@@ -25,13 +25,13 @@ export class MissingKeyError extends Error {
 }
 
 /**
- * Configurations as they are stored. With a key all of it is encrypted: besides token and credentials, path and query of a webhook's
- * URL are secrets, too, as often as not. The store keeps scheme, host and port beside it.
+ * Encrypts and decrypts stored configurations. With a key the whole configuration is encrypted, because path and query
+ * of a webhook's URL are often secrets, like token and credentials. The store keeps scheme, host and port unencrypted.
  */
 export class ConfigVault {
-  /** By their ids; the first one encrypts. */
+  /** By id; the first one encrypts. */
   readonly #keys: ReadonlyMap<string, Uint8Array>;
-  /** Names the key that encrypts, by a digest of it; undefined where nothing is encrypted. */
+  /** Id of the encrypting key, a digest of it; undefined without encryption. */
   readonly currentKeyId: string | undefined;
 
   /** @param keys as in `PushOptions.encryptionKeys`, checked. */
@@ -41,7 +41,7 @@ export class ConfigVault {
     this.currentKeyId = all[0]?.[0];
   }
 
-  /** The bytes to store. */
+  /** Returns the bytes to store. */
   seal(place: PushConfigKey, config: TaskPushNotificationConfig, version = ""): Uint8Array {
     const plain = clone(TaskPushNotificationConfigSchema, config);
     plain.id = "";
@@ -62,9 +62,9 @@ export class ConfigVault {
   }
 
   /**
-   * What was stored at a place, with its ids.
+   * Returns the configuration stored under a key, with its ids.
    *
-   * @throws MissingKeyError when its key is not here, Error when it is damaged or was stored at another place.
+   * @throws MissingKeyError if the encryption key is missing, Error if it is damaged or was stored under another key.
    */
   open(place: PushConfigKey, bytes: Uint8Array): OpenedConfig {
     const { form, version } = read(bytes);
@@ -93,7 +93,7 @@ export class ConfigVault {
     }
   }
 
-  /** Whether the key that encrypts now has encrypted it. Where there is none, everything may stay as it is. */
+  /** True if the current key encrypted it, or if there is no current key. */
   isCurrent(bytes: Uint8Array): boolean {
     if (this.currentKeyId === undefined) return true;
     const { form } = read(bytes);
@@ -113,14 +113,14 @@ function read(bytes: Uint8Array): PushConfig {
 
 const damaged = (cause?: unknown): Error => new Error("The stored configuration is damaged.", { cause });
 
-/** What a ciphertext is authenticated with, so that it cannot be copied to the configuration of another task. */
+/** Additional authenticated data, so that a ciphertext cannot be copied to the configuration of another task. */
 function boundTo({ taskId, configId }: PushConfigKey, version: string): Buffer {
-  // What was stored before there were other versions has none of this.
+  // Bytes stored before the support of other versions have no version.
   const origin = version === "" ? [] : [version];
   return Buffer.from(JSON.stringify(["parley push configuration 1", taskId, configId, ...origin]));
 }
 
-/** Tells nothing of the key. */
+/** Does not reveal the key. */
 function keyIdOf(key: Uint8Array): string {
   return createHmac("sha256", key).update("parley push key id").digest().subarray(0, 8).toString("base64url");
 }

@@ -1,19 +1,19 @@
 import type { DeliveryOutcome, DeliveryProgress, TaskStore } from "../store/task-store.js";
 import { Pauses } from "./timing.js";
 
-/** How a claim ends, as the store is asked. */
+/** A settlement, as passed to the store. */
 export type Settlement = DeliveryProgress & { readonly outcome: DeliveryOutcome };
 
-/** Ends of claims that come so soon after others wait for one another, in milliseconds, and are one commit of the store. */
+/** Settlements within this time of others are gathered into one commit of the store, in milliseconds. */
 const GATHER_MS = 5;
 
-/** Between two tries at a store that fails, in milliseconds. */
+/** Delay between attempts while the store fails, in milliseconds. */
 const AGAIN_MS = 1_000;
 
 /**
- * Ends claims, and goes on trying while the store fails: a claim that is not ended would keep its configuration from everybody for as long as
- * this process lives. It may come twice, since a store that did not answer may have done it: the second one is `lost`, and changes
- * nothing.
+ * Settles claims, and retries while the store fails: an unsettled claim would block its configuration as long as this
+ * process runs. A settlement may be repeated, since a store that did not answer may have applied it: the second one
+ * returns `lost` and changes nothing.
  */
 export class Settlements {
   readonly #store: TaskStore;
@@ -35,18 +35,18 @@ export class Settlements {
     this.#noteTrouble = options.noteTrouble;
   }
 
-  /** Claims whose end the store has not taken yet. */
+  /** Number of claims whose settlement is not stored yet. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Gives up what the store does not take: the next process finds it. */
+  /** Abandons unstored settlements: the next process finds their claims. */
   end(): void {
     this.#over = true;
     this.#pauses.end();
   }
 
-  /** @returns `more` when the claim goes on because there is more to be delivered; otherwise it is over */
+  /** @returns `more` if the claim continues with further entries; otherwise it is over */
   async settle(settlement: Settlement): Promise<"more" | "over"> {
     this.#pending++;
     try {
@@ -59,7 +59,7 @@ export class Settlements {
           this.#noteTrouble(error);
           if (this.#over) break;
           await this.#pauses.pause(AGAIN_MS);
-          // Nobody delivers meanwhile: what came since is for whoever claims it next.
+          // The delivery has stopped: later entries are left for the next claim.
           if (next.outcome.kind === "done") next = { ...next, outcome: { kind: "later", at: this.#now() } };
         }
       }
@@ -69,7 +69,7 @@ export class Settlements {
     }
   }
 
-  /** Resolves at once for one that comes alone, and together with others for those that come close behind it. */
+  /** Resolves at once for a single settlement, and together with others for those that follow closely. */
   #gathered(): Promise<void> | undefined {
     const now = performance.now();
     if (this.#gathering === undefined && now - this.#sentAt >= GATHER_MS) {

@@ -13,7 +13,7 @@ import type { PushSigner } from "./signature/signer.js";
 import { TargetGuard } from "./target/guard.js";
 import { createPoster } from "./target/post.js";
 
-/** What a server has for its dispatcher. */
+/** Parts that a server provides for its dispatcher. */
 export interface DispatcherParts {
   readonly options: PushOptions;
   readonly store: TaskStore;
@@ -28,7 +28,7 @@ export interface DispatcherParts {
   readonly audit?: Audit | undefined;
 }
 
-/** Makes a dispatcher with all that it needs. A server imports this file when it sends notifications, and not before. */
+/** Creates a dispatcher with its dependencies. A server imports this file only when it sends notifications. */
 export function createDispatcher({ options, ...parts }: DispatcherParts): Dispatcher {
   const { limits, logger } = parts;
   const guard = new TargetGuard(options);
@@ -37,13 +37,13 @@ export function createDispatcher({ options, ...parts }: DispatcherParts): Dispat
     ...parts,
     events: options.events,
     poster: createPoster({ ...options, limits, logger }),
-    // The rules do not change.
+    // Can be cached: the rules do not change.
     parse: remembering((url) => guard.parse(url)),
     open: (key, bytes) => vault.open(key, bytes),
   });
 }
 
-/** Makes what finds deliveries of a dispatcher that are due too late. */
+/** Creates the check for deliveries that are due too late. */
 export function createFarTimes(
   dispatcher: Dispatcher,
   parts: Pick<DispatcherParts, "store" | "limits" | "logger">,

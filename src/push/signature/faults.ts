@@ -5,10 +5,13 @@ import { webhookKeyBytes, webhookSecretFault } from "../../wire/webhook.js";
 
 const knownFields = ["keys", "jwks", "webhookSecrets", "secretPer"];
 
-/** Secrets that sign one notification: a rotation needs two. */
+/** Maximum number of secrets that sign one notification: a rotation needs two. */
 const MAX_SECRETS = 8;
 
-/** What is wrong with the option `push.signing`, without cryptography; each begins with its place, and none has a key in it. */
+/**
+ * Faults of the option `push.signing` that can be found without cryptography; each begins with its place and contains
+ * no key.
+ */
 export function pushSigningFaults(place: string, given: unknown): string[] {
   if (!isJsonObject(given)) return [`${place} is no object with keys`];
   const { keys, jwks = true, webhookSecrets, secretPer = "token" } = given;

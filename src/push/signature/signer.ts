@@ -31,32 +31,32 @@ import { pushSigningFaults } from "./faults.js";
 
 /** One attempt to deliver one event. */
 export interface SignedEvent {
-  /** The same in each attempt. */
+  /** Equal in each attempt. */
   readonly id: string;
   readonly taskId: string;
   readonly configId: string;
   readonly generation: number;
-  /** When the attempt is made, in milliseconds since 1970: a receiver refuses what is old. */
+  /** Time of the attempt, in milliseconds since 1970: a receiver rejects old ones. */
   readonly time: number;
   /** The webhook. */
   readonly url: string;
   readonly body: Uint8Array | string;
-  /** That of the configuration; empty where it has none. */
+  /** Token of the configuration; empty without one. */
   readonly token: string;
-  /** Whether the JWT of `bodyToken` is wanted as well, as a bearer token. Default false. */
+  /** True to add the JWT of `bodyToken` as a bearer token. Default false. */
   readonly asBearer?: boolean;
 }
 
 /** Signs notifications. */
 export interface PushSigner {
   /**
-   * The headers of one attempt: `webhook-id`, `webhook-timestamp` and `Parley-Config` always, and a signature for each key. A promise only where
-   * an RSA key signs, which a thread of the pool does.
+   * Returns the headers of one attempt: always `webhook-id`, `webhook-timestamp` and `Parley-Config`, and a signature
+   * for each key. A promise only if an RSA key signs, in a thread of the pool.
    */
   headers(event: SignedEvent): Promise<Record<string, string>> | Record<string, string>;
   /** The public keys of the options, as a JWKS (RFC 7517, 5). */
   readonly jwks: () => KeySet;
-  /** The same with the key that this process has made for bearer tokens; makes it where it needs one. */
+  /** The same, with the generated key for bearer tokens; generates it if needed. */
   readonly allKeys: () => Promise<KeySet>;
 }
 
@@ -71,23 +71,23 @@ interface KeySet {
  */
 export const pushSignature = { lifetimeMs: 300_000 } as const;
 
-/** What a signer is made with. */
+/** Parameters of a signer. */
 export interface PushSignerOptions {
-  /** Default: nothing is signed. */
+  /** Default: notifications are not signed. */
   readonly signing?: PushSigningOptions | undefined;
-  /** The server's public URL, which is the `iss` of each JWT, as it is known when one is signed. */
+  /** Returns the server's public URL at the time of signing, the `iss` of each JWT. */
   readonly issuer: () => string;
   /**
-   * Makes an RSA key for this process where bearer tokens are wanted and the options have none. Only for a server that publishes it.
-   * Default false: a bearer token is then signed by the first key, or left out where there are no keys.
+   * Generates an RSA key per process if bearer tokens are requested and the options have none. Only for a server that
+   * publishes it. Default false: the first key then signs bearer tokens, or they are omitted without keys.
    */
   readonly makesKey?: boolean;
 }
 
 /**
- * Makes what signs notifications.
+ * Creates the signer.
  *
- * @throws ConfigurationError that names every key that cannot be used, and never what is in it.
+ * @throws ConfigurationError that names every unusable key, but not its contents.
  */
 export async function createPushSigner(options: PushSignerOptions): Promise<PushSigner> {
   const { signing = {}, issuer, makesKey = false } = options;
@@ -138,7 +138,7 @@ export async function createPushSigner(options: PushSignerOptions): Promise<Push
   }
 }
 
-/** Finds the key of bearer tokens, or makes it once: receivers of that time know RSA alone. */
+/** Finds or generates the key of bearer tokens: receivers of A2A 0.1 know RSA alone. */
 function bearerKeyOf(given: readonly ReadyKey[], makesKey: boolean): () => Promise<ReadyKey | undefined> {
   const rsa = given.find(({ alg }) => alg === "RS256");
   let made: Promise<ReadyKey | undefined> | undefined;
@@ -172,14 +172,17 @@ function withHeader(
   return value.then((text) => ({ ...headers, [name]: text }));
 }
 
-/** The bearer token of clients that ask for signed posts in place of credentials: it has the time and the digest of the body. */
+/**
+ * The bearer token for clients that ask for signed posts instead of credentials: it contains the time and the digest of
+ * the body.
+ */
 function bodyToken({ alg, kid, key }: ReadyKey, body: Uint8Array | string, iat: number): string | Promise<string> {
   const claims = { iat, request_body_sha256: createHash("sha256").update(body).digest("hex") };
   const token = signed(`${base64url({ alg, typ: "JWT", kid })}.${base64url(claims)}`, alg, key);
   return token instanceof Promise ? token.then((text) => `Bearer ${text}`) : `Bearer ${token}`;
 }
 
-/** What a key signs before it signs anything else. */
+/** A test message that each key signs first. */
 const trial = utf8Of("push");
 
 interface ReadyKey extends Omit<ReadKey, "jwk"> {
@@ -191,7 +194,7 @@ async function readKeys(keys: readonly CardKey[]): Promise<readonly ReadyKey[]> 
   return importKeysWith("push.signing.keys", keys, ({ jwk, ...read }) => {
     const key = createPrivateKey({ key: jwk as JsonWebKey, format: "jwk" });
     const shown = createPublicKey({ key: read.publicKey as JsonWebKey, format: "jwk" });
-    // A JWK whose halves do not belong together would sign what nobody can verify.
+    // A JWK with mismatched halves would make signatures that cannot be verified.
     const digest = read.alg === "EdDSA" ? null : "sha256";
     if (!verify(digest, trial, shown, sign(digest, trial, key))) throw new Error("another public key");
     return { ...read, key };
@@ -199,8 +202,8 @@ async function readKeys(keys: readonly CardKey[]): Promise<readonly ReadyKey[]> 
 }
 
 /**
- * Makes JWTs (RFC 7519, in the compact form of RFC 7515). They are put together here, and signed by OpenSSL at once: WebCrypto
- * would sign in another thread, and come back, for what takes 40 microseconds.
+ * Creates JWTs (RFC 7519, in the compact form of RFC 7515). OpenSSL signs them synchronously in 40 microseconds;
+ * WebCrypto would use another thread for that.
  */
 class JwtSigner {
   readonly #key: ReadyKey;
@@ -232,7 +235,7 @@ class JwtSigner {
   }
 }
 
-/** A text with its signature behind it (RFC 7515, 7.1); a promise for RSA, which a thread of the pool does. */
+/** Appends the signature to a text (RFC 7515, 7.1); a promise for RSA, which a thread of the pool computes. */
 function signed(text: string, alg: string, key: KeyObject): string | Promise<string> {
   const bytes = Buffer.from(text);
   if (alg === "RS256") return rsaSignature(bytes, key).then((signature) => `${text}.${signature}`);
@@ -254,12 +257,12 @@ function rsaSignature(bytes: Uint8Array, key: KeyObject): Promise<string> {
   });
 }
 
-/** One signature of Standard Webhooks; empty where there is none. */
+/** One signature of Standard Webhooks; empty for a configuration that gets none. */
 type WebhookSigner = (event: SignedEvent, seconds: number) => string;
 
 function hmacSigner(text: string, perToken: boolean): WebhookSigner {
   const secret = webhookKeyBytes("whsec_", text) ?? new Uint8Array();
-  // Six times the cost of a signature.
+  // Deriving costs six times as much as signing.
   const secretOf = remembering((token) => derived(secret, token));
   return ({ id, token, body }, seconds) => {
     if (perToken && token === "") return "";

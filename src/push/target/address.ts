@@ -1,26 +1,26 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** An address as it is judged: an IPv4 address that IPv6 only maps is the IPv4 address. */
+/** An address for checks: an IPv4-mapped IPv6 address is converted to IPv4. */
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** A network, as its first address and the bits that count. */
+/** A network, as its first address and its prefix length. */
 export type Network = readonly [Address, number];
 
-/** What an address is. */
+/** Classification of an address. */
 export interface AddressKind {
-  /** For people: `public`, or what else it is. */
+  /** For people: `public`, or the name of its range. */
   readonly name: string;
-  /** IPv4 addresses that a network may translate it to. */
+  /** IPv4 addresses to which a network may translate it. */
   readonly embedded: readonly ipaddr.IPv4[];
-  /** Whether it is a service that tells a machine's secrets to whoever asks from it. */
+  /** True for a metadata service, which reveals secrets to any program on the machine. */
   readonly isMetadata: boolean;
 }
 
-/** The one kind of address that may be reached without being allowed. */
+/** The only range that is permitted by default. */
 export const PUBLIC = "public";
 
-/** Reads an address as sockets use it: none in other spellings, and none that needs a zone. */
+/** Parses an address in the form that sockets use, without other spellings and zones. */
 export function readAddress(text: string): Address | undefined {
   const version = isIP(text);
   if (version === 0 || text.includes("%")) return undefined;
@@ -31,7 +31,7 @@ export function readAddress(text: string): Address | undefined {
   }
 }
 
-/** Reads an address, or a network in the notation of CIDR. */
+/** Parses an address, or a network in CIDR notation. */
 export function readNetwork(text: string): Network | undefined {
   const [first = "", bits, ...more] = text.split("/");
   const version = isIP(first);
@@ -41,11 +41,11 @@ export function readNetwork(text: string): Network | undefined {
   if (bits === undefined) return [address, address.kind() === "ipv4" ? 32 : 128];
   if (!/^\d{1,3}$/.test(bits) || Number(bits) > most) return undefined;
   if (version === 4 || address.kind() === "ipv6") return [address, Number(bits)];
-  // A network of mapped addresses is one of IPv4, unless it is wider than all of these.
+  // A network of mapped addresses is an IPv4 network, unless it is wider than the mapped range.
   return Number(bits) >= 96 ? [address, Number(bits) - 96] : undefined;
 }
 
-/** Whether an address is in a network. */
+/** True if an address is in a network. */
 export function isIn(address: Address, [first, bits]: Network): boolean {
   return address.kind() === first.kind() && address.match(first, bits);
 }
@@ -67,8 +67,8 @@ const network = (text: string): Network => {
 };
 
 /**
- * Services of clouds that answer any process of a machine, mostly with credentials. Some are at addresses that are public elsewhere,
- * or in networks that somebody may want to allow.
+ * Cloud metadata services, which answer any process of a machine, mostly with credentials. Some have public addresses,
+ * or are in networks that an operator may want to allow.
  */
 const metadata = [
   "169.254.169.254", // AWS, Google, Azure, DigitalOcean, Oracle, OpenStack
@@ -92,7 +92,7 @@ const metadata = [
 /** The only IPv6 addresses that are assigned to networks of the internet (IANA, RFC 4291); there are exceptions among them. */
 const globalUnicast = network("2000::/3");
 
-/** What `ipaddr.js` does not know, or has no name for. */
+/** Ranges that `ipaddr.js` does not know, or does not name. */
 const others: readonly (readonly [string, Network])[] = [
   ["IPv4-compatible", network("::/96")],
   ["site-local", network("fec0::/10")],
@@ -107,7 +107,7 @@ const others: readonly (readonly [string, Network])[] = [
   ["benchmarking", network("2001:2::/48")],
 ];
 
-/** Words for what `ipaddr.js` names for programs. */
+/** Readable names for the ranges of `ipaddr.js`. */
 const words: Readonly<Record<string, string>> = {
   unicast: PUBLIC,
   linkLocal: "link-local",
@@ -119,7 +119,7 @@ const words: Readonly<Record<string, string>> = {
   teredo: "Teredo",
 };
 
-/** What an address is, whoever has it. */
+/** Classifies an address. */
 export function kindOf(address: Address): AddressKind {
   const embedded = address.kind() === "ipv6" ? embeddedIn((address as ipaddr.IPv6).parts) : [];
   const isMetadata = [address, ...embedded].some((each) => metadata.some((service) => isIn(each, service)));
@@ -128,7 +128,7 @@ export function kindOf(address: Address): AddressKind {
 
 function nameOf(address: Address): string {
   const range: string = address.range();
-  // These two are also in the network of IPv4-compatible addresses.
+  // These two are also in the IPv4-compatible range.
   if (range === "unspecified" || range === "loopback") return range;
   const other = others.find(([, each]) => isIn(address, each))?.[0];
   if (other !== undefined) return other;
@@ -136,13 +136,13 @@ function nameOf(address: Address): string {
   return address.kind() === "ipv4" || isIn(address, globalUnicast) ? PUBLIC : "reserved";
 }
 
-/** The IPv4 addresses in one of IPv6, by every way of writing them there that some network may undo. */
+/** The IPv4 addresses embedded in an IPv6 address, by every encoding that a network may translate. */
 function embeddedIn(parts: readonly number[]): ipaddr.IPv4[] {
   const [a, b, c, d, e, f, g, h] = parts;
   const last = v4(g, h);
   if (a === 0x2002) return [v4(b, c), ...isatap(parts)];
   if (a === 0x2001 && b === 0) return [v4(c, d), v4((g ?? 0) ^ 0xffff, (h ?? 0) ^ 0xffff)];
-  // NAT64, whose local prefixes have 96 bits here.
+  // NAT64; local prefixes are assumed to have 96 bits.
   if (a === 0x64 && b === 0xff9b) return [last];
   const isZero = (a ?? 0) + (b ?? 0) + (c ?? 0) + (d ?? 0) === 0;
   // IPv4-compatible and IPv4-translated, but not :: and ::1.
@@ -150,7 +150,7 @@ function embeddedIn(parts: readonly number[]): ipaddr.IPv4[] {
   return isatap(parts);
 }
 
-/** ISATAP (RFC 5214) writes the address into any network's last half. */
+/** ISATAP (RFC 5214) embeds the address in the last half of any network. */
 function isatap([, , , , e, f, g, h]: readonly number[]): ipaddr.IPv4[] {
   return (e === 0 || e === 0x200) && f === 0x5efe ? [v4(g, h)] : [];
 }

@@ -2,28 +2,31 @@ import type { Client as Clients, buildConnector as Connectors, Dispatcher } from
 import Client from "undici/lib/dispatcher/client.js";
 import type { Limits } from "../../core/limits.js";
 
-/** The headers of one answer, in bytes. */
+/** Maximum size of the headers of a response, in bytes. */
 const MAX_HEADERS = 16 * 1024;
 
-/** Something that is to be sent on a connection. */
+/** A request that waits for a connection. */
 export interface Sending {
-  /** Of whom. */
+  /** Its destination. */
   readonly origin: string;
-  /** Nobody wants it any more. */
+  /** True once it was cancelled. */
   readonly isOver: boolean;
-  /** Sends it. The connection is its own until it gives it back. */
+  /** Sends it on a connection, which it owns until the release. */
   sendOn(connection: Connection): void;
-  /** There will be no connection. */
+  /** Called if it will get no connection. */
   refuse(error: Error): void;
 }
 
-/** One connection, which carries one request at a time. It connects when there is one, and again when it was closed. */
+/**
+ * One connection, which carries one request at a time. It connects for its first request, and again after it was
+ * closed.
+ */
 export class Connection {
   readonly #client: Clients;
   readonly #host: HostConnections;
-  /** When the socket that it has was connected, by `performance.now()`. */
+  /** Time at which its socket connected, by `performance.now()`. */
   #since = Number.POSITIVE_INFINITY;
-  /** Whether nobody has it at the moment. */
+  /** True if no request uses it. */
   isIdle = false;
 
   constructor(host: HostConnections, client: Clients) {
@@ -38,7 +41,7 @@ export class Connection {
     });
   }
 
-  /** For how long its socket has been connected, in milliseconds; negative when there is none. */
+  /** Age of its socket, in milliseconds; negative without one. */
   get ageMs(): number {
     return performance.now() - this.#since;
   }
@@ -47,23 +50,23 @@ export class Connection {
     this.#client.dispatch(options, handler);
   }
 
-  /** Gives it back. @param isWhole whether the answer was read to its end: there may be more of it on the way otherwise */
+  /** Releases it. @param isWhole true if the response was read to its end: otherwise more of it may arrive */
   release(isWhole: boolean): void {
     this.#host.release(this, isWhole);
   }
 
-  /** Ends it, with what it carries. */
+  /** Closes it and aborts its request. */
   destroy(): Promise<void> {
     return this.#client.destroy();
   }
 }
 
-/** The connections to one host: idle ones, and what waits for one where there are as many as there may be. */
+/** The connections to one host: idle ones, and requests that wait once the limit is reached. */
 class HostConnections {
   readonly #all: Connections;
   readonly #origin: string;
   readonly #open = new Set<Connection>();
-  /** The last one that was used is the first one to be used again: what is not needed can close. */
+  /** Used last in, first out, so that surplus connections can close. */
   readonly #idle: Connection[] = [];
   readonly #waiting: Sending[] = [];
 
@@ -93,7 +96,7 @@ class HostConnections {
     }
   }
 
-  /** One that was closed while nobody had it. */
+  /** Removes a connection that was closed while idle. */
   forget(connection: Connection): void {
     this.#idle.splice(this.#idle.indexOf(connection), 1);
     this.#end(connection);
@@ -125,21 +128,21 @@ class HostConnections {
   }
 }
 
-/** When a connection to a receiver is no longer used, in milliseconds. */
+/** Limits of unused connections to a receiver, in milliseconds. */
 export const pushConnection = {
-  /** Nothing was sent on it: less than most servers wait before they close it. */
+  /** Idle time: shorter than the keep-alive of most servers. */
   idleMs: 4_000,
-  /** Its age: the name of its host is then looked up, and judged, anew. */
+  /** Age: a new connection resolves and checks the host again. */
   maxAgeMs: 300_000,
 } as const;
 
 /**
- * Connections to receivers, at most `maxDeliveriesPerHost` to each. They are undici's clients, one by one: its own pools look through
- * all connections to a host for each request, and through their ages, which costs more than all the rest of what is done here.
+ * Connections to receivers, at most `maxDeliveriesPerHost` to each. They are single undici clients: its pools scan all
+ * connections to a host and their ages for each request, which costs more than the rest of a delivery.
  */
 export class Connections {
   readonly maxOfHost: number;
-  /** One that is older carries nothing new, in milliseconds. */
+  /** Older connections get no new requests, in milliseconds. */
   readonly maxAgeMs: number;
   readonly #options: Clients.Options;
   readonly #hosts = new Map<string, HostConnections>();
@@ -153,13 +156,13 @@ export class Connections {
       keepAliveTimeout: pushConnection.idleMs,
       keepAliveMaxTimeout: pushConnection.idleMs,
       maxHeaderSize: MAX_HEADERS,
-      // An exchange has one time limit, for all of it.
+      // The exchange has one timeout for everything.
       headersTimeout: 0,
       bodyTimeout: 0,
     };
   }
 
-  /** Sends something, when there is a connection for it. */
+  /** Sends a request once a connection is available. */
   send(sending: Sending): void {
     if (this.#closed !== undefined) return sending.refuse(this.#closed);
     const { origin } = sending;
@@ -171,7 +174,7 @@ export class Connections {
     host.send(sending);
   }
 
-  /** Ends all of them, and lets nothing more be sent. */
+  /** Closes all of them, and rejects further requests. */
   async close(): Promise<void> {
     this.#closed ??= Object.assign(new Error("closed"), { code: "UND_ERR_DESTROYED" });
     const error = this.#closed;
@@ -183,7 +186,7 @@ export class Connections {
     return new Client(origin, this.#options);
   }
 
-  /** For `HostConnections`: there is none to a host any more. */
+  /** For `HostConnections`: the last connection to a host has closed. */
   forget(origin: string, host: HostConnections): void {
     if (this.#hosts.get(origin) === host) this.#hosts.delete(origin);
   }
