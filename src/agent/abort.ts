@@ -1,7 +1,7 @@
 /**
- * Why a turn was interrupted: its client canceled the task, the server ends, the client of a direct answer is gone,
- * another process took the task over, an event could not be stored, or the task has ended and the agent did not return
- * within `agentCleanupMs`. Nothing more of the turn is stored after the last three.
+ * Cause of a turn's interruption: its client canceled the task, the server shuts down, the client of a direct reply
+ * disconnected, another process took the task over, an event could not be stored, or the task has ended and the agent
+ * did not return within `agentCleanupMs`. After the last three nothing more of the turn is stored.
  */
 export type AbortCause = "canceled" | "shutdown" | "disconnected" | "lease-lost" | "store-failed" | "ended";
 
@@ -15,16 +15,16 @@ export class AbortReason extends Error {
   }
 }
 
-/** A client that waits for an answer; the signal fires when it goes away, and is made when it is asked for. */
+/** A client that waits for an answer. The signal fires when it disconnects, and is created on first access. */
 export interface Client {
   readonly signal: AbortSignal;
-  /** For how long it waits, in milliseconds since 1970; absent, or Infinity, where it does not say. */
+  /** Time until which it waits, in milliseconds since 1970; absent or Infinity if unknown. */
   readonly deadline?: number;
 }
 
 /**
- * A signal that is made when it is asked for: most agents never look, and an AbortSignal is expensive to make and to
- * collect.
+ * An abort controller whose signal is created on first access: most agents never use it, and an AbortSignal is
+ * expensive to create and to collect.
  */
 export class LazyAbortController {
   #controller: AbortController | undefined;
@@ -32,17 +32,17 @@ export class LazyAbortController {
   #disconnect: (() => void) | undefined;
   #reason: AbortReason | undefined;
 
-  /** @param followed a client whose going away interrupts as well; its signal is asked for when this one is */
+  /** @param followed a client whose disconnect aborts as well; its signal is created together with this one */
   constructor(followed?: Client) {
     this.#followed = followed;
   }
 
-  /** Why it was interrupted, or undefined. */
+  /** Reason of the abort, or undefined. */
   get reason(): AbortReason | undefined {
     return this.#reason;
   }
 
-  /** That of the client, as long as it may not go. */
+  /** Deadline of the client while it is followed. */
   get deadline(): number {
     return this.#followed?.deadline ?? Number.POSITIVE_INFINITY;
   }
@@ -56,14 +56,14 @@ export class LazyAbortController {
     return this.#controller.signal;
   }
 
-  /** Interrupts it; the first reason stays. */
+  /** Aborts; the first reason is kept. */
   abort(cause: AbortReason["cause"]): void {
     if (this.#reason !== undefined) return;
     this.#reason = new AbortReason(cause);
     this.#controller?.abort(this.#reason);
   }
 
-  /** From here on the client may go. */
+  /** Stops following the client, which may disconnect from here on. */
   unfollow(): void {
     if (this.#disconnect !== undefined) this.#followed?.signal.removeEventListener("abort", this.#disconnect);
     this.#followed = undefined;

@@ -2,11 +2,13 @@ import { isPromiseLike } from "../core/async.js";
 import type { Agent, Turn } from "./agent.js";
 import type { AgentEvent } from "./event.js";
 
-/** What is called of an agent. Authors without a type checker return anything; a promise without a listener ends a process. */
+/**
+ * Calls of an agent's functions. Untyped authors may return anything, and an unhandled rejection would end the process.
+ */
 
 /**
- * Calls `execute`; an agent that throws at once looks like one that throws at its first event. A promise of an iterable,
- * as of an `async execute()` without `*`, is as good as the iterable.
+ * Calls `execute`. An agent that throws at once is treated as one that throws at its first event. A promise of an
+ * iterable, as of an `async execute()` without `*`, is accepted like the iterable.
  */
 export function startAgent(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> {
   try {
@@ -17,7 +19,7 @@ export function startAgent(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> 
   }
 }
 
-/** What the agent says about a turn that was cut off; an agent that does not say clearly that it goes on does not. */
+/** Returns the agent's decision about an interrupted turn: "fail", unless it clearly chooses a restart. */
 export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
   const { recover } = agent;
   try {
@@ -25,7 +27,7 @@ export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
     if (isPromiseLike(said)) said.then(undefined, () => {});
     return said === "restart" ? "restart" : "fail";
   } catch {
-    // Asking again would go on for ever.
+    // Retrying would never end.
     return "fail";
   }
 }
@@ -38,13 +40,13 @@ function iteratorOf(events: unknown): AsyncIterator<AgentEvent> {
   return make.call(events as AsyncIterable<AgentEvent>);
 }
 
-/** The iterator of an iterable that is promised. */
+/** The iterator of a promised iterable. */
 class LateIterator implements AsyncIterator<AgentEvent> {
   readonly #iterator: Promise<AsyncIterator<AgentEvent>>;
 
   constructor(events: PromiseLike<unknown>) {
     this.#iterator = Promise.resolve(events).then(iteratorOf);
-    // A rejection goes to the caller that asks for an event; there may be none.
+    // A rejection is reported by `next`, which may never be called.
     this.#iterator.catch(() => {});
   }
 
@@ -53,7 +55,7 @@ class LateIterator implements AsyncIterator<AgentEvent> {
   }
 
   async return(): Promise<IteratorResult<AgentEvent>> {
-    // Where there is no iterator, `next` has thrown the reason.
+    // Without an iterator, `next` has thrown the reason.
     const iterator = await this.#iterator.catch(() => undefined);
     await iterator?.return?.();
     return { done: true, value: undefined };

@@ -13,68 +13,67 @@ export type Recovery = "fail" | "restart";
 export interface Agent {
   readonly card: AgentCardInput;
   /**
-   * Who may call: the schemes of authentication and what calls have to meet. The card's `securitySchemes` and
-   * `securityRequirements` come from it, and every binding enforces it. Default: whoever reaches the server, as far as the
-   * server's `authenticator` lets them. Specification 4.5, 7.4.
+   * Security schemes and requirements for callers. The card's `securitySchemes` and `securityRequirements` are derived
+   * from it, and every binding enforces it. Default: anyone that the server's `authenticator` admits. Specification
+   * 4.5, 7.4.
    */
   readonly security?: AgentSecurity;
   /**
-   * Which kind of agent this is. `task` (default): every message belongs to a task, which is stored as SUBMITTED
-   * before the agent runs. `message`: the one `reply(...)` is the answer and nothing is stored. `either`: the first
-   * event decides; a message to an existing task always belongs to that task.
+   * Kind of the agent. `task` (default): every message belongs to a task, which is stored as SUBMITTED before the agent
+   * runs. `message`: the one `reply(...)` is the answer and nothing is stored. `either`: the first event decides; a
+   * message to an existing task always belongs to that task.
    */
   readonly responds?: "task" | "message" | "either";
   /**
-   * What happens to an execution that a crash or a shutdown cut off: `fail` (default) ends the task with a clear
-   * status, `restart` runs `execute` again for the same message with the task so far. A function decides per turn.
+   * Treatment of an execution that a crash or shutdown interrupted: `fail` (default) ends the task with a clear status,
+   * `restart` runs `execute` again for the same message with the task so far. A function decides per turn.
    */
   readonly recover?: Recovery | ((turn: Turn) => Recovery);
   /**
-   * The extended card, for authenticated callers only (specification 3.1.11, 13.3); a function may answer each
-   * caller differently, within 10 seconds, and undefined refuses it. What it throws, and a card that is
-   * not valid, is an internal error; an `A2AError` reaches the caller as it is.
+   * The extended card, for authenticated callers only (specification 3.1.11, 13.3). A function may return a card per
+   * caller, within 10 seconds, or undefined to reject the call. Its errors, and an invalid card, are internal errors;
+   * an `A2AError` reaches the caller unchanged.
    */
   readonly extendedCard?: AgentCardInput | ((caller: Caller) => ExtendedCard | Promise<ExtendedCard>);
   /**
-   * Looks at a message before anything of it is stored, and may refuse it: an `A2AError` that it throws reaches the caller
-   * as it is over every binding, and there is no task, or nothing more in the task that the message was for. Use
-   * CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS with violations (a context that cannot be taken: specification 3.4.1),
-   * PERMISSION_DENIED, TOO_MANY_REQUESTS and the like. Any other error is an internal one, and so is returning false or an
-   * error. A message that a retry under
-   * the same idempotency key sends again is not looked at again.
+   * Checks a message before anything of it is stored, and may reject it: a thrown `A2AError` reaches the caller
+   * unchanged over every binding, and no task, or no further entry of an existing task, is created. Use
+   * CONTENT_TYPE_NOT_SUPPORTED, INVALID_PARAMS with violations (a context that cannot be accepted: specification
+   * 3.4.1), PERMISSION_DENIED, TOO_MANY_REQUESTS and the like. Any other error is an internal one, and so is returning
+   * false or an error. Not called for a retry under the same idempotency key.
    */
   accept?(request: AcceptRequest, caller: Caller): void | Promise<void>;
   /**
-   * Answers one message. Each yielded event is stored before any client sees it; yielding waits only while the log
-   * is too far behind. Returning without a final state completes the task, throwing fails it: an `AgentError` with
-   * its own text, any other error with a reference id and no detail. Where there is no task yet (`message`, and
-   * `either` before its first event) an `A2AError` is the answer to the caller, and nothing is stored. Behind a final state
-   * or a direct answer the agent may clean up; an event that it yields there is dropped and named in the log.
+   * Answers one message. Each yielded event is stored before any client sees it; yielding waits only while too many
+   * events are unstored. Returning without a final state completes the task. Throwing fails it: an `AgentError` with
+   * its own text, any other error with a reference id and no detail. Before a task exists (`message`, and `either`
+   * before its first event) an `A2AError` is the answer to the caller, and nothing is stored. After a final state or a
+   * direct reply the agent may clean up; a further event is dropped and logged.
    */
   execute(turn: Turn): AsyncIterable<AgentEvent>;
 }
 
 /**
- * A message that an agent may still refuse. Its `taskId` and `contextId` are empty unless the client set them. `task`
- * is the one that it goes to, undefined for a new one. `signal` fires when the client goes.
+ * A message that an agent may reject. Its `taskId` and `contextId` are empty unless the client set them. `task` is the
+ * task that it is sent to, undefined for a new one. `signal` fires when the client disconnects.
  */
 export type AcceptRequest = Omit<Turn, "attempt" | "call" | "caller" | "contextId" | "delegate" | "taskId">;
 
 /**
- * One message to an agent with everything that belongs to it. Read-only; nothing in it is shared with another turn.
- * Much of it is made when it is asked for, so a spread would leave it out: `turnWith` changes a turn for another agent.
+ * One message to an agent with its context. Read-only and not shared with other turns. Many properties are computed on
+ * access and missing from a spread: use `turnWith` to change a turn for another agent.
  */
 export interface Turn {
-  /** The message to answer, with `taskId` (unless the answer may be a direct message) and `contextId` filled. */
+  /** The message to answer, with `contextId` and (unless a direct reply is possible) `taskId` filled in. */
   readonly message: Message;
   /** Its text parts, joined by line feeds. */
   readonly text: string;
   /** Its data parts. */
   readonly data: readonly JsonValue[];
-  /** Id of the task; it becomes real with the first task event where the agent decides between task and message. */
+  /** Id of the task. If the agent decides between task and message, the first task event creates the task. */
   readonly taskId: string;
   readonly contextId: string;
-  /** The task as it stood when the turn began; undefined when there is none yet. */
+  /** The task at the start of the turn; undefined if there is none so far. */
   readonly task: Task | undefined;
   /** Messages of the task before this one, oldest first. */
   readonly history: readonly Message[];
@@ -85,33 +84,33 @@ export interface Turn {
   readonly tenant: string;
   /** Extensions in force for the request (specification 4.6). */
   readonly extensions: ReadonlySet<string>;
-  /** Media types the client accepts; empty when it did not say (specification 3.2.2). */
+  /** Media types the client accepts; empty if unspecified (specification 3.2.2). */
   readonly acceptedOutputModes: readonly string[];
   /** Metadata of the request. */
   readonly metadata: JsonObject;
-  /** 1, or at least 2 after a crash or a shutdown cut an earlier attempt off: what that one stored is in `task`. */
+  /** 1, or at least 2 if a crash or shutdown interrupted an earlier attempt: its stored events are in `task`. */
   readonly attempt: number;
   /**
-   * Fires on cancel, and on shutdown when the grace for running work is over (`limits.shutdownGraceMs`); at most a
-   * second is left then; and when another process took the task over, because it saw no sign of life of this one:
-   * nothing more is stored then. `signal.reason` is an `AbortReason` with the cause. A client that hangs up does not fire it,
-   * except where the answer is a direct message, which no other client could read.
+   * Fires on a cancel; on shutdown after the grace period of running work (`limits.shutdownGraceMs`), with at most one
+   * more second left; and when another process took the task over after missed heartbeats, when nothing more is stored.
+   * `signal.reason` is an `AbortReason` with the cause. A client that disconnects does not fire it, except during a
+   * direct reply, which no other client could read.
    */
   readonly signal: AbortSignal;
   /**
-   * A client of another agent, for this turn. The agent is one of the server's `remoteAgents`, by its name there, or the URL of its
-   * card or below which its card is. What a caller sent is never to be taken for that URL: it is called from inside of your network.
+   * Returns a client of another agent, for this turn. The agent is a name in the server's `remoteAgents`, or the URL of
+   * its card or of the agent. Never use a caller's input as that URL: it is called from inside your network.
    */
   call(agent: string, options?: CallOptions): Promise<RemoteAgent>;
   /**
-   * Hands a sub-task to another agent and relays what comes of it, to be used with `yield*`, which gives the sub-task as it ended:
-   * its status texts, its artifacts as they grow (under ids of their own), its questions to the user. The user's answer goes to the
-   * same sub-task: the turn that it comes with begins `execute` from the start, and delegations that are over give what they gave.
-   * A cancel of the task cancels the sub-task. A turn that runs again after a crash goes on with the sub-task where it was, and
-   * relays nothing twice. docs/delegation.md says more.
+   * Delegates a sub-task to another agent and relays its events. Use it with `yield*`, which returns the finished
+   * sub-task: its status texts, its growing artifacts (under separate ids) and its questions to the user are relayed.
+   * The user's answer goes to the same sub-task: its turn runs `execute` from the start, and finished delegations
+   * return their earlier results. A cancel of the task cancels the sub-task. A turn rerun after a crash resumes the
+   * sub-task and relays nothing twice. See docs/delegation.md.
    *
-   * @param message default: the message of the turn, or the one that began the work where this turn only answers a question
-   * @throws AgentError when the other agent cannot be asked; TurnPaused when it waits for its user
+   * @param message default: the message of the turn, or the original one if this turn only answers a question
+   * @throws AgentError if the other agent cannot be called; TurnPaused if it waits for its user
    */
   delegate(
     agent: string,
@@ -130,12 +129,12 @@ export type ExtendedCard = AgentCardInput | undefined;
 
 /**
  * Fields of a card that an author sets; the server adds `supportedInterfaces` and its capabilities. `defaultInputModes`
- * and `defaultOutputModes` are `["text/plain"]` unless given. Security schemes are written as in the specification's
- * JSON, or as protobuf's objects have them. Specification 4.4.1.
+ * and `defaultOutputModes` default to `["text/plain"]`. Security schemes are written as in the specification's JSON, or
+ * as protobuf objects. Specification 4.4.1.
  */
 export type AgentCardInput = AgentCard | CardFields;
 
 interface CardFields extends Omit<Exclude<MessageInitShape<typeof AgentCardSchema>, AgentCard>, "securitySchemes"> {
-  /** Ways to authenticate, by a name that `securityRequirements` refer to. Specification 4.5.1. */
+  /** Security schemes, by the names used in `securityRequirements`. Specification 4.5.1. */
   readonly securitySchemes?: { readonly [name: string]: SecuritySchemeInput };
 }

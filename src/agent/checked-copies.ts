@@ -4,14 +4,14 @@ import { EVENT_JSON_LEVELS } from "../core/nesting.js";
 import { jsonOf, listMessage, setOwn, structMessage, valueMessage } from "../wire/json-value.js";
 
 /**
- * Values of an agent are checked and copied when it yields them: it may go on using a buffer or an object that it
- * yielded, and no type checker stands between it and the log.
+ * An agent's values are checked and copied when it yields them: it may continue to use a buffer or an object after
+ * yielding it, and may be untyped.
  */
 
-/** An agent yielded something that the protocol has no place for; the text is safe to show. */
+/** Thrown for a yielded value that the protocol cannot represent. The text is safe to show. */
 export class InvalidAgentEvent extends Error {
   override name = "InvalidAgentEvent";
-  /** The refused value in words, for the log alone. */
+  /** Description of the rejected value, for the log only. */
   readonly yielded: string | undefined;
 
   constructor(message: string, yielded?: string) {
@@ -20,37 +20,37 @@ export class InvalidAgentEvent extends Error {
   }
 }
 
-/** A text; half surrogate pairs, which have no form in UTF-8, become the replacement character. */
+/** Checks a text. Half surrogate pairs, which UTF-8 cannot represent, become the replacement character. */
 export function checkedText(what: string, value: string): string {
   if (typeof value !== "string") throw new InvalidAgentEvent(`${what} must be a string`);
   return value.isWellFormed() ? value : value.toWellFormed();
 }
 
-/** A list of texts. */
+/** Checks a list of texts. */
 export function checkedTexts(what: string, values: readonly string[]): string[] {
   return checkedList(what, values).map((value) => checkedText(what, value));
 }
 
-/** The list itself, if it is one. */
+/** Checks that a value is a list. */
 export function checkedList<T>(what: string, values: readonly T[]): readonly T[] {
   if (!Array.isArray(values)) throw new InvalidAgentEvent(`${what} must be a list`);
   return values;
 }
 
-/** Bytes. */
+/** Checks and copies bytes. */
 export function checkedBytes(what: string, value: Uint8Array): Uint8Array {
   if (!(value instanceof Uint8Array)) throw new InvalidAgentEvent(`${what} must be a Uint8Array`);
   return new Uint8Array(value);
 }
 
-/** A JSON object. */
+/** Checks and copies a JSON object. */
 export function checkedObject(what: string, value: JsonObject): JsonObject {
   const copy = jsonOf(checkedValue(what, value));
   if (typeof copy === "object" && copy !== null && !Array.isArray(copy)) return copy;
   throw new InvalidAgentEvent(`${what} must be an object`);
 }
 
-/** A JSON value, as the message that stands for it. */
+/** Checks a JSON value and converts it to its message. */
 export function checkedValue(what: string, json: JsonValue, depth = 0): Value {
   return valueMessage(checkedKind(what, json, depth));
 }

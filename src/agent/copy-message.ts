@@ -2,8 +2,8 @@ import type { Message } from "@bufbuild/protobuf";
 import { setOwn } from "../wire/json-value.js";
 
 /**
- * Copies a message of the protocol with everything inside it. The library's `clone()` does the same by the message's descriptor and takes
- * several times as long. Messages of proto3 are plain objects, so that no descriptor is needed.
+ * Copies a message of the protocol deeply. The library's `clone()` follows the message's descriptor and takes several
+ * times as long. Messages of proto3 are plain objects, so no descriptor is needed.
  */
 export function copyMessage<T extends Message>(message: T): T {
   return copyOf(message) as T;

@@ -15,7 +15,7 @@ import type { TurnRequest } from "./turn-request.js";
 
 /** Options of `turn.call`. */
 export interface CallOptions {
-  /** The longest that one call with one answer may take, in milliseconds. Default `limits.remoteTimeoutMs`. */
+  /** Timeout of a call with one answer, in milliseconds. Default `limits.remoteTimeoutMs`. */
   readonly timeoutMs?: number;
 }
 
@@ -26,7 +26,7 @@ export type RemoteMessage =
   | {
       readonly parts: string | readonly PartInput[];
       readonly contextId?: string;
-      /** Task that it goes on with. Left out: a new one. */
+      /** Task that the message continues. Default: a new one. */
       readonly taskId?: string;
       readonly referenceTaskIds?: readonly string[];
       readonly metadata?: JsonObject;
@@ -38,7 +38,7 @@ export type RemoteMessage =
 export interface RemoteOptions {
   /** Ends the call, as the turn's own signal does. */
   readonly signal?: AbortSignal;
-  /** For how long all of it may take, in milliseconds. */
+  /** Timeout of the whole call, in milliseconds. */
   readonly timeoutMs?: number;
   readonly headers?: Headers | Readonly<Record<string, string>>;
 }
@@ -47,7 +47,7 @@ export interface RemoteOptions {
 export interface RemoteAnswer {
   readonly task: Task | undefined;
   readonly message: Message | undefined;
-  /** Of a message its text, of a task that of its artifacts, or else of its status. */
+  /** Text of the message, or of the task's artifacts, or else of its status. */
   readonly text: string;
   readonly state: TaskState | undefined;
   readonly taskId: string | undefined;
@@ -56,13 +56,13 @@ export interface RemoteAnswer {
 
 /** One step of another agent's stream. */
 export interface RemoteUpdate {
-  /** `snapshot`: the stream was cut, and the task was read anew. */
+  /** `snapshot`: the connection was lost, and the task was read again. */
   readonly kind: "task" | "status" | "artifact" | "message" | "snapshot";
-  /** The task as it stands with it; it goes on changing. */
+  /** The task after this update; later updates change it. */
   readonly task: Task | undefined;
   readonly message: Message | undefined;
   readonly artifact: Artifact | undefined;
-  /** What it adds, as text. */
+  /** The added text. */
   readonly text: string;
   readonly event: StreamResponse | undefined;
   readonly generation: number | undefined;
@@ -70,17 +70,20 @@ export interface RemoteUpdate {
 
 /**
  * A client of another agent for one turn, with all methods of the protocol and `send`, `stream` and `follow`. Its calls
- * carry the turn's trace and, where the server's `remoteAgents` says so, the caller's token; they end when the turn's
- * signal fires, and streams with the turn. Those of a turn that answers directly have the deadline of its caller. Every
+ * carry the turn's trace and, if the server's `remoteAgents` says so, the caller's token. They end when the turn's
+ * signal fires, and streams with the turn. In a turn that replies directly they have its caller's deadline. Every
  * method rejects with an A2AError.
  */
 export interface RemoteAgent extends Client<typeof A2AService> {
   readonly card: AgentCard;
-  /** Sends a message and waits until its task is over or waits for its client. */
+  /** Sends a message and waits until its task is finished or waits for its client. */
   send(message: RemoteMessage, options?: RemoteOptions): Promise<RemoteAnswer>;
-  /** Sends a message and tells what comes of it. A stream that is cut goes on by itself. Leaving the loop ends the call alone. */
+  /**
+   * Sends a message and yields its results. An interrupted stream resumes automatically. Leaving the loop ends only the
+   * call.
+   */
   stream(message: RemoteMessage, options?: RemoteOptions): AsyncIterable<RemoteUpdate>;
-  /** Follows a task to its end, or to where it waits for its client. */
+  /** Follows a task until it is finished or waits for its client. */
   follow(taskId: string, options?: RemoteOptions): AsyncIterable<RemoteUpdate>;
 }
 
@@ -90,34 +93,34 @@ export type DelegatedContent = Content | Message;
 /** Options of `turn.delegate`. */
 export interface DelegateOptions {
   /**
-   * Tells the delegations of a turn apart, also after a crash. Default: their number, in the order of the calls, which has to be
-   * the same when the turn runs again; give names where it is not. At most 64 characters.
+   * Identifies a delegation within its turn, also after a crash. Default: its number in the order of the calls, which
+   * has to be the same when the turn is rerun; set names if it is not. At most 64 characters.
    */
   readonly name?: string;
-  /** The context that a new sub-task belongs to. Default: one of its own, which the other agent makes. */
+  /** Context of a new sub-task. Default: a new one, created by the other agent. */
   readonly contextId?: string;
   /**
-   * What answers a question of the other agent (INPUT_REQUIRED), when its user has answered. Default: the message of the turn
-   * that the answer came with, as it came.
+   * Answer to a question of the other agent (INPUT_REQUIRED) after its user has answered. Default: the message of the
+   * answering turn, unchanged.
    */
   readonly answer?: DelegatedContent;
 }
 
 /** Result of a sub-task. */
 export interface SubTask {
-  /** The other agent, as it was named. */
+  /** The other agent's name in the call. */
   readonly agent: string;
-  /** The sub-task in its final state, with history and artifacts. Undefined where the agent answered by a message. */
+  /** The finished sub-task, with history and artifacts. Undefined if the agent replied directly. */
   readonly task: Task | undefined;
-  /** The message of an agent that answered directly. */
+  /** The message of an agent that replied directly. */
   readonly message: Message | undefined;
-  /** The final state: COMPLETED, FAILED, CANCELED or REJECTED; COMPLETED for a direct answer. */
+  /** The final state: COMPLETED, FAILED, CANCELED or REJECTED; COMPLETED for a direct reply. */
   readonly state: TaskState;
-  /** The text of its artifacts, or of the message that it ended with where it has none. */
+  /** Text of its artifacts, or of its final message if it has none. */
   readonly text: string;
 }
 
-/** Where in another agent's task an event comes from. Stored with the event (`Relay` in proto/parley/log/v1). */
+/** Origin of an event in another agent's task. Stored with the event (`Relay` in proto/parley/log/v1). */
 export interface RelayMark {
   readonly delegation: string;
   readonly origin: number;
@@ -129,43 +132,45 @@ export interface RelayMark {
   readonly state: TaskState;
 }
 
-/** Tells if a mark says that a message was about to go to another agent, and no more. The message's id is the mark's. */
+/** Tells whether a mark only announces a message to another agent. The message's id is the mark's. */
 export function isSend({ taskId, state }: RelayMark): boolean {
   return taskId === "" && state === TaskState.SUBMITTED;
 }
 
-/** Where an event keeps its mark: a symbol, so that an author who copies an event takes it along, and none makes one. */
+/** Key of an event's mark: a symbol, so that copies of the event keep it and authors cannot create one. */
 export const relayMark: unique symbol = Symbol("relay");
 
-/** An event that was relayed. */
+/** A relayed event. */
 export interface Relayed {
   readonly [relayMark]?: RelayMark;
 }
 
-/** What is stored of a relayed event, besides its artifact. */
+/** The stored part of a relayed event, besides its artifact. */
 export interface RelayedEvent {
   readonly mark: RelayMark;
   /** The message of a status. */
   readonly message: Message | undefined;
 }
 
-/** The turn that calls others, as far as they need it. */
+/** The part of a turn that calls of other agents need. */
 export interface CallingTurn {
   readonly request: TurnRequest;
   readonly signal: AbortSignal;
-  /** For how long the caller of a direct answer waits, in milliseconds since 1970; Infinity otherwise, as tasks have no end. */
+  /** Deadline of a direct reply's caller, in milliseconds since 1970; Infinity for tasks. */
   readonly deadline: number;
-  /** The task as it stood when the turn began. */
+  /** The task at the start of the turn. */
   readonly task: Task | undefined;
-  /** What this turn relayed in attempts before, and what the turns relayed whose question it answers, in order. */
+  /**
+   * Returns the events relayed in earlier attempts of this turn, and in the turns whose question it answers, in order.
+   */
   relayed(): Promise<readonly RelayedEvent[]>;
-  /** Stores that a message which begins a sub-task goes out next, so that the sub-task is found whatever becomes of this process. */
+  /** Stores that a message which starts a sub-task is about to be sent, so that the sub-task is found after a crash. */
   sending(mark: RelayMark): Promise<void>;
-  /** A message of the task, by its position in the log. */
+  /** Returns a message of the task, by its position in the log. */
   messageAt(position: number): Promise<Message>;
 }
 
-/** How one turn calls other agents. */
+/** Calls of other agents in one turn. */
 export interface TurnCalls {
   call(agent: string, options?: CallOptions): Promise<RemoteAgent>;
   delegate(
@@ -173,24 +178,27 @@ export interface TurnCalls {
     message: DelegatedContent | undefined,
     options?: DelegateOptions,
   ): AsyncGenerator<AgentEvent, SubTask, undefined>;
-  /** Tells if the turn sees to a sub-task itself: it has begun it, goes on with it, or has ended it. */
+  /** Tells whether the turn handles a sub-task itself: it has started, continued or ended it. */
   sees(mark: RelayMark): boolean;
-  /** The task ends: cancels the sub-tasks that the turn has left open. Resolves with the other agents' answers, and never rejects. */
+  /**
+   * Cancels the turn's open sub-tasks because the task ends. Resolves after the other agents' answers, and never
+   * rejects.
+   */
   leave(): Promise<void>;
   /**
-   * The turn is over: what it left open ends, and nothing more is begun. Never throws.
-   * @param isPaused the task waits for its user: sub-tasks work on, for the next turn to go on with
+   * Ends the turn: its open calls end, and nothing more is started. Never throws.
+   * @param isPaused true if the task waits for its user: sub-tasks continue, for the next turn
    */
   end(isPaused: boolean): void;
 }
 
-/** The seam to the client, which nothing below the server knows. */
+/** The interface to the client, on which no layer below the server depends. */
 export interface OutgoingCalls {
-  /** What a turn calls others with; asked for once for each turn that does. */
+  /** Returns the calls of a turn. Called once for each turn that needs them. */
   of(turn: CallingTurn): TurnCalls;
   /**
-   * Cancels the other agent's task of a mark, which is of no use to anyone. Where the mark tells of a message alone, the task is looked for.
-   * Resolves with the other agent's answer, and never rejects.
+   * Cancels another agent's unneeded task. If the mark only announces a message, the task is searched for. Resolves
+   * after the other agent's answer, and never rejects.
    */
   leave(mark: RelayMark): Promise<void>;
 }

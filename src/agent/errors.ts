@@ -6,9 +6,9 @@ export class AgentError extends Error {
 }
 
 /**
- * Thrown by `turn.delegate` if an agent yields after another agent's question: that question has ended the turn. Mostly
- * nobody sees it, since the agent's generator is ended at the question, as by a `return`: `finally` runs, `catch` does
- * not. The answer comes as a turn of its own, in which the same `turn.delegate` hands it on.
+ * Thrown by `turn.delegate` if an agent yields after another agent's question, which has ended the turn. It is mostly
+ * invisible, because the agent's generator is ended at the question, as by a `return`: `finally` runs, `catch` does
+ * not. The answer arrives as a new turn, in which the same `turn.delegate` passes it on.
  */
 export class TurnPaused extends Error {
   override name = "TurnPaused";
@@ -17,7 +17,10 @@ export class TurnPaused extends Error {
   }
 }
 
-/** Another agent could not be reached or failed; `cause` is the A2AError with the reason. Its text may be shown. */
+/**
+ * Another agent could not be reached or failed; `cause` is the A2AError with the reason. Its text may be shown to
+ * clients.
+ */
 export class DelegationError extends AgentError {
   override name = "DelegationError";
   constructor(agent: string, cause: A2AError) {

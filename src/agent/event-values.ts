@@ -3,10 +3,10 @@ import { COUNTED_EVENT_LEVELS } from "../core/nesting.js";
 import { InvalidAgentEvent } from "./checked-copies.js";
 import type { Content } from "./event.js";
 
-/** How much one event of an agent may have: checking, measuring and encoding it is one go, during which the event loop stands still. */
+/** Limits of one event. It is checked, measured and encoded in one go, which blocks the event loop. */
 export type EventLimits = Pick<Limits, "maxEventParts" | "maxEventValues">;
 
-/** What of an event's content comes in numbers. No type checker stands between the agent and this. */
+/** The counted parts of an event's content. The agent may be untyped. */
 interface Counted {
   readonly parts?: unknown;
   readonly data?: unknown;
@@ -17,13 +17,13 @@ interface Counted {
 
 /**
  * Counts the values of an event: members and elements of JSON, and extensions.
- * @throws InvalidAgentEvent for too many parts or values, without looking at the rest
+ * @throws InvalidAgentEvent for too many parts or values, without reading the rest
  */
 export function checkValues(content: Content | Counted | undefined, limits: EventLimits): number {
   if (typeof content !== "object" || content === null) return 0;
   const counted: Counted = Array.isArray(content) ? { parts: content } : (content as Counted);
   const { parts, data, metadata, extensions, text } = counted;
-  // Nearly all events.
+  // The common case.
   if (parts === undefined && data === undefined && metadata === undefined && extensions === undefined) return 0;
   const list = Array.isArray(parts) ? (parts as readonly unknown[]) : [];
   if (list.length + (text === undefined ? 0 : 1) + (data === undefined ? 0 : 1) > limits.maxEventParts) {
@@ -39,7 +39,7 @@ export function checkValues(content: Content | Counted | undefined, limits: Even
   throw new InvalidAgentEvent(`an event may have at most ${most} values (members and elements of JSON, extensions)`);
 }
 
-/** What is left of a number when the members and elements of a value are taken away; negative when there are more. */
+/** Returns a count less the members and elements of a value; negative if there are more. */
 function less(left: number, value: unknown, depth: number): number {
   if (left < 0 || typeof value !== "object" || value === null || depth > COUNTED_EVENT_LEVELS) return left;
   let rest = left;

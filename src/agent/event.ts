@@ -38,18 +38,16 @@ export type AgentEvent = StatusEvent | ArtifactEvent | ReplyEvent;
 
 /** An artifact or a chunk of one (specification 4.1.7, 4.2.2). At least one part, as `text`, `data` or `parts`. */
 export interface ArtifactInput {
-  /**
-   * Id within the task. Left out: with `append`, the newest artifact of the same name; else a new one.
-   */
+  /** Id within the task. Default: with `append`, that of the newest artifact of the same name; otherwise a new one. */
   readonly id?: string;
   readonly name?: string;
   readonly description?: string;
   readonly text?: string;
   readonly data?: JsonValue;
   readonly parts?: readonly PartInput[];
-  /** Adds the parts to an artifact that is there; the first piece of a new artifact begins it. */
+  /** Appends the parts to an existing artifact; the first chunk of a new artifact creates it. */
   readonly append?: boolean;
-  /** Marks the last piece. */
+  /** Marks the last chunk. */
   readonly lastChunk?: boolean;
   readonly metadata?: JsonObject;
   readonly extensions?: readonly string[];
@@ -63,13 +61,12 @@ const status =
 export const working: (content?: Content) => StatusEvent = status(TaskState.WORKING);
 /**
  * Event: the agent asks the client a question. The client's next message to the task starts the next turn
- * (specification 3.4.3). The client's next message to the task starts the next turn (specification 3.4.3). Return after
- * it: what is yielded behind it goes on without the answer.
+ * (specification 3.4.3). Return after it: code after it continues without the answer.
  */
 export const inputRequired: (content?: Content) => StatusEvent = status(TaskState.INPUT_REQUIRED);
 /** Event: the agent needs authorization, which the content explains (specification 7.6.1). */
 export const authRequired: (content?: Content) => StatusEvent = status(TaskState.AUTH_REQUIRED);
-/** Event: the task is completed. Results belong into artifacts (specification 3.7). */
+/** Event: the task is completed. Results belong in artifacts (specification 3.7). */
 export const completed: (content?: Content) => StatusEvent = status(TaskState.COMPLETED);
 /** Event: the task failed, for the reason that the content explains to the client. */
 export const failed: (content?: Content) => StatusEvent = status(TaskState.FAILED);
@@ -83,7 +80,7 @@ export function artifact(input: ArtifactInput): ArtifactEvent {
   return { kind: "artifact", ...input };
 }
 
-/** Event: the direct answer of an agent, without a task. */
+/** Event: a direct reply without a task. */
 export function reply(content: Content): ReplyEvent {
   return { kind: "reply", content };
 }

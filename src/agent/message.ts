@@ -21,14 +21,14 @@ import {
 } from "./checked-copies.js";
 import type { ArtifactInput, Content, MessageContent, PartInput } from "./event.js";
 
-/** Where an agent's message belongs. */
+/** Context and task of an agent's message. */
 export interface MessageContext {
   readonly contextId: string;
   /** Empty for a direct message. */
   readonly taskId: string;
 }
 
-/** An agent's content as a Message with a new id (specification 4.1.4). */
+/** Converts an agent's content to a Message with a new id (specification 4.1.4). */
 export function agentMessage(content: Content, place: MessageContext): Message {
   const { parts, metadata, extensions } = contentOf(content);
   const message = create(MessageSchema);
@@ -42,7 +42,7 @@ export function agentMessage(content: Content, place: MessageContext): Message {
   return message;
 }
 
-/** The artifact of an event, under the id that the engine found for it. */
+/** Converts an event to its artifact, under the id that the engine assigned. */
 export function artifactOf(input: ArtifactInput, artifactId: string): Artifact {
   const artifact = create(ArtifactSchema);
   artifact.artifactId = checkedText("id", artifactId);
@@ -85,7 +85,7 @@ function partContent(input: PartInput): Part["content"] {
 
 const partContents = "a part is an object with text, data, raw (the bytes of a file) or url";
 
-/** Text parts of a message, joined by line feeds. */
+/** Returns the text parts of a message, joined by line feeds. */
 export function textOf(message: Message): string {
   let text: string | undefined;
   for (const { content } of message.parts) {
@@ -94,7 +94,7 @@ export function textOf(message: Message): string {
   return text ?? "";
 }
 
-/** Data parts of a message. */
+/** Returns the data parts of a message. */
 export function dataOf(message: Message): JsonValue[] {
   return message.parts.flatMap((part) => (part.content.case === "data" ? [jsonOf(part.content.value)] : []));
 }

@@ -4,20 +4,20 @@ import type { JsonValue } from "@bufbuild/protobuf";
 export interface ToolCall {
   readonly id: string | undefined;
   readonly name: string;
-  /** The arguments of the call, where the stream has them in one piece. */
+  /** The arguments of the call, if the stream contains them as a whole. */
   readonly input: JsonValue | undefined;
 }
 
-/** One piece of a model's output that the caller of `text()` is interested in. */
+/** A chunk of a model's output that `text()` uses. */
 export type Piece =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "tool"; readonly tool: ToolCall };
 
 /**
- * Returns the text and the tool calls of one piece of a stream: none of a known piece without any, such as usage, reasoning or
- * pings, and undefined for a piece of no known kind.
+ * Returns the text and tool calls of one chunk of a stream: an empty list for a known chunk without any, such as usage,
+ * reasoning or pings, and undefined for an unknown one.
  *
- * @throws the error that the piece carries
+ * @throws the error in the chunk
  */
 export function piecesOf(value: unknown): Piece[] | undefined {
   if (typeof value === "string") return textOf(value);
@@ -34,19 +34,19 @@ export function piecesOf(value: unknown): Piece[] | undefined {
   return Array.isArray(piece.content) && isGenkitRole(piece.role) ? listOf(piece.content).flatMap(ofGenkit) : undefined;
 }
 
-/** A chunk of OpenAI's chat completions, and of the many that answer like them. */
+/** Reads a chunk of OpenAI's chat completions, and of compatible services. */
 function ofChoice(choice: Fields | undefined): Piece[] {
   const { content, tool_calls: calls } = fields(choice?.delta) ?? {};
-  // The name comes with the first piece of a call alone; the following pieces have parts of its arguments.
+  // Only the first chunk of a call has the name; later ones have parts of its arguments.
   const tools = listOf(calls).flatMap((call) => toolOf(fields(call?.function)?.name, call?.id, undefined));
   return [...textOf(content), ...tools];
 }
 
-/** The events without text or tools of the AI SDK, of OpenAI's responses and of Anthropic's messages. */
+/** Types of events without text or tools, in the AI SDK, OpenAI's responses and Anthropic's messages. */
 const silent =
   /^(?:(?:text|reasoning|source|data)-[\w-]+|(?:tool|step|stream|response)-(?:input|output|call|result|error|approval|start|finish|metadata)[\w-]*|message-metadata|response\.[\w.]+|message_(?:start|delta|stop)|content_block_(?:start|delta|stop)|(?:start|finish)(?:-step)?|reasoning|source|file|raw|abort|ping)$/;
 
-/** An event that names its type: AI SDK, OpenAI's responses, Anthropic's messages. */
+/** Reads an event that names its type: AI SDK, OpenAI's responses, Anthropic's messages. */
 function ofEvent(type: string, event: Fields): Piece[] | undefined {
   switch (type) {
     case "text-delta":
@@ -73,12 +73,12 @@ function ofEvent(type: string, event: Fields): Piece[] | undefined {
   }
 }
 
-/** A message of LangChain, whose classes mark themselves. */
+/** True for a message of LangChain, whose classes mark themselves. */
 function isMessage(piece: Fields | undefined): boolean {
   return Array.isArray(piece?.lc_namespace) && "content" in piece;
 }
 
-/** Only the model's own messages: LangGraph also streams those of tools and users. */
+/** Reads the model's own messages only: LangGraph also streams those of tools and users. */
 function ofMessage(message: Fields | undefined): Piece[] {
   if (message === undefined || !isOfModel(message)) return [];
   const { content, tool_call_chunks: chunks, tool_calls: whole } = message;
@@ -93,7 +93,7 @@ function isOfModel(message: Fields): boolean {
   return type === "ai" || (typeof typeOf === "function" && typeOf.call(message) === "ai");
 }
 
-/** An event of LangChain's `streamEvents`. Chains and parsers repeat what the model said, so only models count. */
+/** Reads an event of LangChain's `streamEvents`. Chains and parsers repeat the model's output, so only models count. */
 function ofLangChainEvent(name: string, event: Fields): Piece[] | undefined {
   const chunk = fields(event.data)?.chunk;
   if (name === "on_chat_model_stream") return ofMessage(fields(chunk));
@@ -107,7 +107,7 @@ function ofLangChainEvent(name: string, event: Fields): Piece[] | undefined {
   return /^(?:on_\w+|message-(?:start|finish)|content-block-finish|usage|provider)$/.test(name) ? [] : undefined;
 }
 
-/** A part of a chunk of Genkit. A tool request that is still being written comes again when it is whole. */
+/** Reads a part of a Genkit chunk. A partial tool request is repeated when it is complete. */
 function ofGenkit({ text, toolRequest }: Fields): Piece[] {
   const { name, ref, input, partial } = fields(toolRequest) ?? {};
   return [...textOf(text), ...(partial === true ? [] : toolOf(name, ref, input))];
@@ -117,12 +117,12 @@ function isGenkitRole(role: unknown): boolean {
   return role === undefined || role === "model" || role === "tool";
 }
 
-/** A response of Gemini: one without candidates has feedback or usage alone. */
+/** True for a response of Gemini; without candidates it has only feedback or usage. */
 function isGemini({ candidates, promptFeedback, usageMetadata }: Fields): boolean {
   return Array.isArray(candidates) || fields(promptFeedback ?? usageMetadata) !== undefined;
 }
 
-/** Read from the parts: the getter `text` of `@google/genai` prints warnings, and `text()` of the older library throws. */
+/** Reads the parts: the getter `text` of `@google/genai` prints warnings, and `text()` of the older library throws. */
 function ofGemini({ candidates, promptFeedback }: Fields): Piece[] {
   const reason = fields(promptFeedback)?.blockReason;
   if (reason !== undefined) throw new Error(`The model refused the prompt: ${String(reason)}.`);
@@ -132,7 +132,7 @@ function ofGemini({ candidates, promptFeedback }: Fields): Piece[] {
   });
 }
 
-/** An event of Gemini's interactions. */
+/** Reads an event of Gemini's interactions. */
 function ofInteraction(name: string, event: Fields): Piece[] | undefined {
   const [delta, step] = [fields(event.delta), fields(event.step)];
   if (name === "step.delta") return delta?.type === "text" ? textOf(delta.text) : [];
@@ -147,7 +147,7 @@ function fields(value: unknown): Fields | undefined {
   return typeof value === "object" && value !== null ? (value as Fields) : undefined;
 }
 
-/** The objects of a list; none of anything else. */
+/** Returns the objects of a list; an empty list for anything else. */
 function listOf(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter((each): each is Fields => fields(each) !== undefined) : [];
 }

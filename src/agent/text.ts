@@ -3,41 +3,43 @@ import { type AgentEvent, artifact, type Content, working } from "./event.js";
 import { type Piece, piecesOf, type ToolCall } from "./model-pieces.js";
 
 /**
- * Output of a language model, an async iterable or a web stream of pieces. A piece is a string, an event of the AI SDK
+ * Output of a language model: an async iterable or a web stream of chunks. A chunk is a string, an event of the AI SDK
  * (`textStream`, `fullStream`), of OpenAI's chat completions and responses or of Anthropic's messages, a message or an
  * event of LangChain (`stream`, `streamEvents`, LangGraph's mode `messages`), or a chunk of Genkit (`generateStream`)
  * or of Gemini (`@google/genai`, `@google/generative-ai`).
  */
 export type TextStream = AsyncIterable<unknown> | ReadableStream<unknown>;
 
-/** Options of `text`, which turns a model's text into an artifact. */
+/** Options of `text`, which converts a model's text to an artifact. */
 export interface TextOptions {
-  /** Id of the artifact within the task. Default: the newest of the same name, or a new one. */
+  /** Id of the artifact within the task. Default: that of the newest one of the same name, or a new one. */
   readonly id?: string;
   readonly name?: string;
   readonly description?: string;
   /**
-   * False begins the artifact anew, in place of what its `id` has: for turns that a crash cut off and that run again, whose model says
-   * everything once more. Default: true, it goes on with what is there.
+   * False replaces the artifact with this `id`: for a turn rerun after a crash, whose model generates the whole text
+   * again. Default true: appends to it.
    */
   readonly append?: boolean;
-  /** Pieces that come within this time of each other's first are joined, in milliseconds. 0 joins nothing. Default 50. */
+  /**
+   * Chunks that arrive within this time of the first one are joined, in milliseconds. 0 disables joining. Default 50.
+   */
   readonly windowMs?: number;
-  /** Joined pieces are stored as soon as they have this many characters. Default 4,096. */
+  /** Joined chunks are stored as soon as they have this many characters. Default 4,096. */
   readonly maxChars?: number;
-  /** Stops the wait for the next piece when it fires: give it `turn.signal`, and the model's call as well. */
+  /** Ends the wait for the next chunk when it fires: pass `turn.signal`, here and to the model's call. */
   readonly signal?: AbortSignal;
-  /** What the client is shown, as a status, when the model calls a tool. Default: nothing. True names the tool. */
+  /** Status content shown to the client when the model calls a tool. Default: none. True names the tool. */
   readonly toolCalls?: true | ((call: ToolCall) => Content | undefined);
 }
 
 /**
- * Turns a model's stream into events of one artifact, for `yield*`, which returns the whole text. Small pieces are
- * joined, so that not every token is an event of its own; the last one is marked where it is known to be the last. What
- * came before an error of the stream is handed on before that is thrown.
+ * Converts a model's stream to events of one artifact, for `yield*`, which returns the whole text. Small chunks are
+ * joined, so that not every token is a separate event; the last one is marked if it is known to be the last. Text
+ * before an error of the stream is yielded before the error is thrown.
  *
- * @throws the error that the stream carries or ends with; the signal's reason when that fires; a TypeError at the end of a
- *   stream that had pieces of which none is of a known kind
+ * @throws the error in the stream or at its end; the signal's reason when that fires; a TypeError at the end of a
+ * stream whose chunks were all unknown
  */
 export async function* text(
   stream: TextStream,
@@ -80,7 +82,7 @@ function statusOf(tool: ToolCall, toolCalls: TextOptions["toolCalls"]): Content 
   return typeof toolCalls === "function" ? toolCalls(tool) : toolCalls && `Calling ${tool.name}.`;
 }
 
-/** Pieces that wait to be stored as one. */
+/** Chunks that wait to be stored as one. */
 class Joined {
   #text = "";
 
@@ -92,7 +94,7 @@ class Joined {
     this.#text += text;
   }
 
-  /** All of them. Half of a surrogate pair at the end waits for the other half, unless none will come. */
+  /** Takes the text. Half of a surrogate pair at the end waits for the other half, unless the text is complete. */
   take(isLast: boolean): string {
     const end = !isLast && /[\uD800-\uDBFF]$/.test(this.#text) ? this.#text.length - 1 : this.#text.length;
     const taken = this.#text.slice(0, end);
@@ -106,37 +108,38 @@ function given<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], un
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** A piece, the end of the stream, what it threw, or the end of the wait for more. */
+/** A chunk, the end or the error of the stream, or the end of the wait for more. */
 type Next =
   | Piece
   | { readonly kind: "end" }
   | { readonly kind: "error"; readonly error: unknown }
   | { readonly kind: "pause" };
 
-/** What a source has said. */
+/** A result of the source. */
 type Arrived = { readonly result: IteratorResult<unknown> } | { readonly error: unknown };
 
-/** So many results of a source that is never silent are read before the event loop goes on. */
+/** Maximum number of results of a fast source read per event-loop turn. */
 const RESULTS_PER_ROUND = 1_000;
 
 /**
- * Reads a stream so that the wait for its next piece can be broken off and taken up again. Nothing here races promises: one
- * that stays pending for the whole stream, such as that of a signal, would keep every result that it was raced with.
+ * Reads a stream so that the wait for its next chunk can be interrupted and continued. Promises are never raced here:
+ * one that stays pending during the whole stream, such as that of a signal, would retain every result that it was raced
+ * with.
  */
 class Pieces {
   readonly #iterator: AsyncIterator<unknown>;
   readonly #signal: AbortSignal | undefined;
   #ready: Piece[] = [];
-  /** What the source has said and nobody has taken. */
+  /** Untaken result of the source. */
   #arrived: Arrived | undefined;
   #isAsked = false;
   #results = 0;
   #isKnown = false;
-  /** The first piece of no known kind, in words. */
+  /** Description of the first unknown chunk. */
   #unknown: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isPauseDue = false;
-  /** Ends the wait that is under way. */
+  /** Ends the current wait. */
   #wake: () => void = () => {};
 
   constructor(stream: TextStream, signal: AbortSignal | undefined) {
@@ -145,7 +148,7 @@ class Pieces {
     signal?.addEventListener("abort", this.#look);
   }
 
-  /** Asks for a pause so many milliseconds after the first call since the last one. */
+  /** Requests a pause, this many milliseconds after the first request since the last pause. */
   pauseIn(ms: number): void {
     this.#timer ??= setTimeout(this.#pause, ms);
   }
@@ -156,7 +159,7 @@ class Pieces {
     this.#isPauseDue = false;
   }
 
-  /** The next piece; a pause when it is due before. @throws the signal's reason */
+  /** Returns the next chunk, or a pause if it is due first. @throws the signal's reason */
   async next(): Promise<Next> {
     for (;;) {
       this.#signal?.throwIfAborted();
@@ -197,7 +200,7 @@ class Pieces {
     return undefined;
   }
 
-  /** The end of the stream, which is an error where nothing in it was understood. */
+  /** Returns the end of the stream. It is an error if no chunk was understood. */
   #end(): Next {
     if (this.#isKnown || this.#unknown === undefined) return { kind: "end" };
     const error = new TypeError(
@@ -221,7 +224,7 @@ class Pieces {
     );
   }
 
-  /** An iterator may throw at once, and give what is no promise. */
+  /** Calls an iterator's method, which may throw at once or return a plain value. */
   async #call<T>(method: () => T | Promise<T>): Promise<T> {
     return method();
   }
@@ -233,16 +236,16 @@ class Pieces {
     this.#wake();
   };
 
-  /** Lets the source go. What it does then is not waited for: a model that is silent may never answer. */
+  /** Releases the source without waiting for it: a silent model may never answer. */
   close(): void {
     this.noPause();
     this.#signal?.removeEventListener("abort", this.#look);
-    // A source that cannot be closed is left alone.
+    // Errors of closing the source are ignored.
     this.#call(() => this.#iterator.return?.()).catch(() => {});
   }
 }
 
-/** Web streams are iterable by themselves in Node.js, but not everywhere. */
+/** Web streams are iterable in Node.js, but not on every runtime. */
 function iteratorOf(stream: TextStream): AsyncIterator<unknown> {
   const given = Object(stream) as Partial<AsyncIterable<unknown> & ReadableStream>;
   if (Symbol.asyncIterator in given) return given[Symbol.asyncIterator]?.() as AsyncIterator<unknown>;
@@ -261,7 +264,7 @@ function iteratorOf(stream: TextStream): AsyncIterator<unknown> {
   };
 }
 
-/** The reason why a value is refused, with the remedy for the two slips that are likely. */
+/** Returns the reason why a value is rejected, with a remedy for the two likely mistakes. */
 function notStream(value: unknown): string {
   const { then, stream } = Object(value) as { readonly then?: unknown; readonly stream?: unknown };
   const remedy =

@@ -2,10 +2,10 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller, CallerToken } from "../core/caller.js";
 
-/** One accepted message with everything its execution needs. */
+/** One accepted message with everything that its execution needs. */
 export interface TurnRequest {
   readonly message: Message;
-  /** Position of the entry that accepted it; 0 while there is no task. */
+  /** Position of the entry that accepted it; 0 before a task exists. */
   readonly position: number;
   readonly attempt: number;
   readonly caller: Caller;
@@ -14,12 +14,12 @@ export interface TurnRequest {
   readonly acceptedOutputModes: readonly string[];
   readonly metadata: JsonObject;
   readonly traceParent: string;
-  /** How many agents have handed the work on before it came here. */
+  /** Number of delegations that led to this message. */
   readonly delegationDepth?: number;
-  /** The id that the task is kept under, where the one in its messages was chosen by its client and is not unique. */
+  /** The stored id of the task, if its client chose the id in its messages, which is then not unique. */
   readonly keptAs?: string | undefined;
-  /** Messages of the conversation before a task that its client goes on with under another one's name, oldest first. */
+  /** Messages of the previous task that this one continues under the same client-chosen name, oldest first. */
   readonly earlier?: readonly Message[] | undefined;
-  /** The bearer token that the message came with, where agents may pass it on. In memory alone. */
+  /** The bearer token of the message, if agents may pass it on. Kept in memory only. */
   readonly bearer?: CallerToken | undefined;
 }

@@ -8,11 +8,11 @@ import type { OutgoingCalls, RelayedEvent, RelayMark, TurnCalls } from "./delega
 import { dataOf, textOf } from "./message.js";
 import type { TurnRequest } from "./turn-request.js";
 
-/** What turns need of the engine. */
+/** Dependencies of turns. */
 export interface TurnSource {
-  /** The tasks that a turn's message refers to, as far as its caller may see them. */
+  /** Returns the tasks that a turn's message references, as far as its caller may see them. */
   referencedTasks(turn: TurnRequest): Promise<Task[]>;
-  /** How agents call others. Undefined: they cannot. */
+  /** Calls of agents to other agents. Undefined if disabled. */
   readonly outgoing?: OutgoingCalls | undefined;
   /** See `CallingTurn.relayed`. */
   relayed(turn: TurnRequest): Promise<readonly RelayedEvent[]>;
@@ -22,31 +22,31 @@ export interface TurnSource {
   messageAt(turn: TurnRequest, position: number): Promise<Message>;
 }
 
-/** What surrounds a turn when it begins. */
+/** Context of a turn at its start. */
 export interface TurnContext {
-  /** The task as it stands, the message of this turn included; undefined when there is none yet. */
+  /** The current task, the message of this turn included; undefined if there is none so far. */
   readonly task: Task | undefined;
   readonly aborter: LazyAbortController;
   readonly source: TurnSource;
-  /** Made when the agent calls another one for the first time. */
+  /** Created when the agent first calls another one. */
   calls?: TurnCalls;
-  /** The turn has ended. */
+  /** True after the turn has ended. */
   isOver?: boolean;
 }
 
-/** The turn as the agent sees it. */
+/** Creates the turn for the agent. */
 export function makeTurn(request: TurnRequest, around: TurnContext): Turn {
   return new AgentTurn(request, around);
 }
 
-/** The turn is over: what it has of other agents' streams and tasks ends with it. */
+/** Ends a turn: its streams and sub-tasks at other agents end with it. */
 export function endCalls(turn: Turn, isPaused = false): void {
   const around = (turn as AgentTurn)[aroundKey];
   around.isOver = true;
   around.calls?.end(isPaused);
 }
 
-/** How the turn calls other agents; undefined where it has called none. */
+/** Returns the turn's calls of other agents; undefined if it has made none. */
 export function turnCalls(turn: Turn): TurnCalls | undefined {
   return (turn as AgentTurn)[aroundKey].calls;
 }
@@ -55,7 +55,7 @@ const requestKey: unique symbol = Symbol("request");
 const aroundKey: unique symbol = Symbol("around");
 const copiesKey: unique symbol = Symbol("copies");
 
-/** What was copied so far. */
+/** Copies made so far. */
 interface Copies {
   message?: Message;
   data?: JsonValue[];
@@ -66,8 +66,8 @@ interface Copies {
 }
 
 /**
- * Nothing in a turn is shared with the log or with another call: whatever can be changed is a copy, made when the agent
- * asks for it, as most agents look at little. It works through `Object.create(turn)` and proxies as well.
+ * A turn shares nothing with the log or with another call: everything mutable is a copy, made on first access, since
+ * most agents read little. It also works through `Object.create(turn)` and proxies.
  */
 class AgentTurn implements Turn {
   readonly text: string;
@@ -143,7 +143,7 @@ class AgentTurn implements Turn {
     return this[aroundKey].aborter.signal;
   }
 
-  /** A function that needs no `this`: it may be taken out of the turn. */
+  /** Returns a function without `this`, which can be taken from the turn. */
   get referencedTasks(): () => Promise<Task[]> {
     const request = this[requestKey];
     const { source } = this[aroundKey];
@@ -155,13 +155,13 @@ class AgentTurn implements Turn {
   }
 
   get delegate(): Turn["delegate"] {
-    // What `turnWith` has put in its place is meant to be handed on.
+    // A message replaced by `turnWith` is passed on.
     const replaced = Object.hasOwn(this, "message") ? this.message : undefined;
     return (agent, message, options) => callsOf(this).delegate(agent, message ?? replaced, options);
   }
 }
 
-/** One for a turn and all that is made of it: delegations are counted. */
+/** Returns the calls of a turn. Shared with all turns derived from it, because delegations are numbered. */
 function callsOf(turn: AgentTurn): TurnCalls {
   const around = turn[aroundKey];
   const request = turn[requestKey];

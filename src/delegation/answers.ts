@@ -3,9 +3,10 @@ import { isInterrupted } from "../task/state.js";
 import type { RelayPlace } from "./marks.js";
 
 /**
- * Position of the message that answers a question; undefined where there is none yet. A turn ends with one question at most. The first turn after
- * it that ended with another delegation's question had the answer: the delegations of a task may wait for their users all at once. A
- * turn that ended with the author's own question asked for another answer.
+ * Returns the position of the message that answers a question; undefined if there is none so far. A turn ends with at
+ * most one question. The first later turn that ended with another delegation's question had the answer, since several
+ * delegations of a task may wait for their users at once. A turn that ended with the author's own question requested
+ * another answer.
  */
 export function answeringPosition(
   events: readonly RelayedEvent[],
@@ -18,11 +19,14 @@ export function answeringPosition(
   return Math.min(turn, ...later.map(([other]) => other));
 }
 
-/** Answers of one turn that are on their way to other agents. The next question is asked when they have arrived, as it ends the turn. */
+/**
+ * Answers of one turn in flight to other agents. The next question waits until they have arrived, because it ends the
+ * turn.
+ */
 export class Answers {
   readonly #open = new Set<Promise<void>>();
 
-  /** An answer that is to be sent. The result says that it has arrived, or will not. */
+  /** Registers an answer in flight. The returned function reports that it has arrived or failed. */
   sending(): () => void {
     let arrived = (): void => {};
     const sent = new Promise<void>((resolve) => {

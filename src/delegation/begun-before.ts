@@ -3,25 +3,25 @@ import type { RemoteOptions } from "../agent/delegation.js";
 import { IDEMPOTENCY_EXTENSION } from "../wire/service-params.js";
 import type { RemoteCallOptions, SubTaskClient } from "./client.js";
 
-/** Tasks in one answer; what servers give at most (specification 3.1.4). */
+/** Tasks per page, the maximum that servers return (specification 3.1.4). */
 const PAGE = 100;
 
-/** Answers that are looked through: an agent with more tasks that are newer than a lost one has it forgotten. */
+/** Maximum number of pages searched. A lost task behind more newer ones is not found. */
 const PAGES = 3;
 
-/** Messages of each task, the newest ones: what began a task a while ago is among them. */
+/** Newest messages per task, which include the first one of a recent task. */
 const MESSAGES = 50;
 
-/** A task that is known by a message alone. */
+/** A task of which only a message is known. */
 export interface SoughtTask {
   readonly messageId: string;
-  /** Its context, where that is known. */
+  /** Its context, if known. */
   readonly contextId?: string | undefined;
 }
 
 /**
- * The sub-task that a message has begun of which no answer came, before this process lived: where the other agent keeps no idempotency
- * keys, its newest tasks are looked through for the message. Undefined where there is none, or where it cannot be found out.
+ * Finds the sub-task of a message whose answer was lost in a crash. If the other agent does not support idempotency
+ * keys, its newest tasks are searched for the message. Returns undefined if none is found or they cannot be listed.
  * @throws A2AError
  */
 export async function begunBefore(
@@ -34,7 +34,7 @@ export async function begunBefore(
 }
 
 /**
- * The newest task that has a message; undefined where there is none, or where it cannot be found out.
+ * Returns the newest task that contains a message; undefined if none is found or they cannot be listed.
  * @throws A2AError
  */
 export async function taskBegunBy(

@@ -17,14 +17,14 @@ import type { Logger } from "../core/log.js";
 import { Answers } from "./answers.js";
 import { Remotes, type RemotesOptions } from "./remotes.js";
 
-// Loaded by servers whose agents call others, and by no other.
+// Loaded only by servers whose agents call others.
 const theClient = latePart(() => import("./remote-agent.js"));
 const theRelay = latePart(() => import("./delegate.js"));
 
-/** What a delegation may be called. A slash would make the ids of artifacts ambiguous. */
+/** Allowed names of delegations. A slash would make artifact ids ambiguous. */
 const NAME = /^[\w.-]{1,64}$/;
 
-/** Calls of other agents, as turns make them. */
+/** Calls of other agents by turns. */
 export class RemoteCalls implements OutgoingCalls {
   readonly #remotes: Remotes;
   readonly #options: RemotesOptions;
@@ -42,7 +42,7 @@ export class RemoteCalls implements OutgoingCalls {
     return this.#remotes.leave(mark);
   }
 
-  /** Closes the connections; nothing is called any more. */
+  /** Closes the connections; further calls are rejected. */
   close(): Promise<void> {
     return this.#remotes.close();
   }
@@ -56,17 +56,17 @@ class CallsOfTurn implements TurnCalls {
   readonly #names = new Set<string>();
   readonly #pause = new AbortController();
   readonly #answers = new Answers();
-  /** Fires when the turn is over. */
+  /** Fires when the turn ends. */
   readonly #end = new AbortController();
-  /** Fires when its delegations are. */
+  /** Fires when its delegations end. */
   readonly #endDelegations = new AbortController();
-  /** Streams that have begun, and are not over. */
+  /** Open streams. */
   readonly #open = new Set<AsyncGenerator<unknown, unknown>>();
-  /** Delegations that have begun, and are not over. */
+  /** Open delegations. */
   readonly #delegations = new Set<AsyncGenerator<unknown, unknown>>();
-  /** Sub-tasks that this turn sees to, by `placeKey`. */
+  /** Sub-tasks that this turn handles, by `placeKey`. */
   readonly #seen = new Set<string>();
-  /** Sub-tasks that are being canceled because this turn has left them. */
+  /** Cancels in progress of sub-tasks that this turn has abandoned. */
   readonly #leaving = new Set<Promise<void>>();
   #events: Promise<readonly RelayedEvent[]> | undefined;
 
@@ -89,7 +89,7 @@ class CallsOfTurn implements TurnCalls {
     return remoteAgent(card, { remote, signal, end, open: this.#open, timeoutMs, msLeft, enter });
   }
 
-  /** Names are given when it is called, in the order of the calls, and not when its first event is asked for. */
+  /** Names are assigned in the order of the calls, not when the first event is requested. */
   delegate(
     agent: string,
     message: DelegatedContent | undefined,
@@ -122,7 +122,7 @@ class CallsOfTurn implements TurnCalls {
       this.#seen.clear();
     }
     this.#end.abort(over);
-    // One whose next event nobody asks for learns of it by this alone.
+    // A generator whose next event is never requested learns of the end only this way.
     for (const each of this.#open) each.return(undefined).catch(() => {});
     void this.#closeDelegations();
   }
@@ -156,7 +156,7 @@ class CallsOfTurn implements TurnCalls {
         options,
         remote: this.#remotes.for(this.#turn, agent),
         events: await this.#events,
-        // What is left of the grace is for the agent that is to stop here.
+        // The rest of the grace period is for the agent that has to stop here.
         cancelMs: this.#limits.cancelGraceMs / 2,
         outageMs: this.#limits.maxRemoteOutageMs,
         pause: this.#pause,
@@ -181,7 +181,7 @@ class CallsOfTurn implements TurnCalls {
   }
 }
 
-/** What tells a sub-task from the others of its task. */
+/** Identifies a sub-task within its task. */
 function placeKey({ origin, delegation }: Pick<RelayMark, "origin" | "delegation">): string {
   return `${origin}.${delegation}`;
 }

@@ -2,13 +2,13 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { RemoteAgent, RemoteUpdate } from "../agent/delegation.js";
 import type { PartInput } from "../task/part-input.js";
 
-/** How one call of another agent is made. */
+/** Options of one call of another agent. */
 export interface RemoteCallOptions {
   readonly signal: AbortSignal;
   readonly headers: Headers;
 }
 
-/** How a sub-task is sent. */
+/** Options of sending a sub-task. */
 export interface SubTaskSend extends RemoteCallOptions {
   readonly idempotencyKey: string;
   readonly acceptedOutputModes: readonly string[];
@@ -24,11 +24,11 @@ export interface SubTaskMessage {
   readonly taskId?: string;
 }
 
-/** What a delegation needs of the client of another agent, which all turns share. */
+/** The client of another agent that a delegation needs, shared by all turns. */
 export interface SubTaskClient extends RemoteAgent {
-  /** As `stream`, for a sub-task. */
+  /** Like `stream`, for a sub-task. */
   begin(message: SubTaskMessage, options: SubTaskSend): AsyncIterable<RemoteUpdate>;
-  /** As `follow`. @param after what was told up to this generation is known; 0 for nothing */
+  /** Like `follow`. @param after generation up to which the events are known; 0 for none */
   goOn(taskId: string, after: number, options: RemoteCallOptions): AsyncIterable<RemoteUpdate>;
   close(): Promise<void>;
 }

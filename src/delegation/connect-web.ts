@@ -5,5 +5,5 @@ import type { ConnectRemote } from "./remotes.js";
 
 const overFetch = connectWith(webPlatform);
 
-/** Calls other agents from wherever there is `fetch`. */
+/** Calls other agents on any platform with `fetch`. */
 export const connectWeb: ConnectRemote = (agent, limits) => connectRemote(overFetch, agent, limits);

@@ -8,10 +8,10 @@ import type { SubTaskClient } from "./client.js";
 import type { RemoteAgentOptions } from "./options.js";
 import type { RemoteLimits } from "./remotes.js";
 
-/** Bindings whose URLs may be of the origin of the agent's card; gRPC mostly has a port of its own. */
+/** Bindings that may share the origin of the agent's card; gRPC mostly has another port. */
 const overHttp: readonly Binding[] = ["CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"];
 
-/** The client of another agent, for all turns of a server. */
+/** Creates the client of another agent, for all turns of a server. */
 export async function connectRemote(
   connect: Connect,
   { url, credentials, credentialHosts, passCaller = false, tls, fetch }: RemoteAgentOptions,
@@ -47,9 +47,9 @@ function listOf(credentials: Credentials | undefined): readonly Credential[] {
 }
 
 /**
- * The token of a caller goes with the headers of each call that is made on its behalf, and only to the origin that was named for the
- * other agent: a card may name interfaces anywhere. No other token of the caller would change that, so a refusal is not
- * UNAUTHENTICATED, for which the caller would be asked.
+ * Guards a caller's token, which is in the headers of each call on the caller's behalf. It is sent only to the
+ * configured origin, since a card may name interfaces on any host. The error is not UNAUTHENTICATED, because another
+ * token of the caller would not help.
  */
 function callerGuard(origin: string): Interceptor {
   return (next) => (request) => {
@@ -69,7 +69,7 @@ function callerGuard(origin: string): Interceptor {
   };
 }
 
-/** Satisfies the schemes that take a bearer token by the caller's, which calls on its behalf have by themselves. */
+/** Satisfies bearer token schemes with the caller's token, which such calls already carry. */
 const callerCredential: Credential = {
   fits: ({ scheme }) => {
     if (scheme.case === "httpAuthSecurityScheme") return /^bearer$/i.test(scheme.value.scheme);

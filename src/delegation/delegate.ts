@@ -17,10 +17,10 @@ import { patiently } from "./patiently.js";
 import { contentOf, inputOf, Relay, statusId, subTaskOf } from "./relay.js";
 import { SubTaskStop } from "./stop.js";
 
-/** Hands a sub-task to another agent and relays it. See `Turn.delegate`. */
+/** Delegates a sub-task to another agent and relays it. See `Turn.delegate`. */
 export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent, SubTask, undefined> {
   const { turn, agent, name, remote } = given;
-  // What was only sent has told our task nothing.
+  // A mark that only announces a message has not reached our task.
   const events = given.events.filter(({ mark }) => !isSend(mark));
   const job = { ...given, events };
   const origin = await originOf(job);
@@ -40,7 +40,7 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
   } catch (error) {
     turn.signal.throwIfAborted();
     if (error instanceof TurnPaused || error instanceof AbortReason) throw error;
-    // Nobody may be there any more who would take an error.
+    // The author may have stopped reading, so the error is dropped.
     if (job.pause.signal.aborted || job.end.aborted) return subTaskOf(agent, {});
     const failure = toA2AError(error);
     if (failure.metadata.arrival !== "unknown") course.refused();
@@ -59,7 +59,9 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
   }
 }
 
-/** A sub-task belongs to the agent that has it: no other agent can continue it under its name or number. */
+/**
+ * Rejects a delegation whose name or number belongs to another agent's sub-task, which only that agent can continue.
+ */
 function checkAgent({ agent, name, leave }: DelegationJob, { last, sent }: Relayed): void {
   const mark = last?.mark ?? sent;
   if (mark === undefined || mark.agent === agent) return;
@@ -83,33 +85,33 @@ async function* pause(job: DelegationJob, event: AgentEvent): AsyncGenerator<Age
 
 type Question = Extract<AgentEvent, { kind: "status" }>;
 
-/** The generation of a task that was created, and no more. */
+/** The generation of a task that was only created. */
 const CREATED = 1;
 
-/** What a course is made of, besides its job. */
+/** Parts of a course, besides its job. */
 interface CourseParts {
   readonly place: RelayPlace;
   readonly have: Relayed;
   readonly relay: Relay;
   readonly stop: SubTaskStop;
-  /** Position of the message that answers the question of the sub-task; undefined: it waits for no answer. */
+  /** Position of the message that answers the sub-task's question; undefined if it waits for none. */
   readonly answering: number | undefined;
 }
 
-/** The way of one sub-task, from wherever it stands to its end or its question. */
+/** Runs one sub-task from its current state to its end or its question. */
 class Course {
   #isOver = false;
   readonly #job: DelegationJob;
   readonly #parts: CourseParts;
   #task: Task | undefined;
   #message: Message | undefined;
-  /** What was told before is not in the task as it was folded. */
+  /** True if events relayed earlier are missing from the folded task. */
   #isPartial = false;
-  /** What begins the sub-task was sent now, and not before. */
+  /** True if the message that starts the sub-task was sent in this run. */
   #hasSent = false;
-  /** Our task says already that there is a sub-task, which has got the message of this turn. */
+  /** True if our task already records the sub-task and that it received this turn's message. */
   #isKnown: boolean;
-  /** Says that the answer to the question of the sub-task has arrived, or will not. */
+  /** Reports that the answer to the sub-task's question has arrived or failed. */
   readonly arrived: () => void;
 
   constructor(job: DelegationJob, parts: CourseParts) {
@@ -119,17 +121,17 @@ class Course {
     this.arrived = parts.answering === undefined ? () => {} : job.answers.sending();
   }
 
-  /** Whether nobody has to be told that it is left: it has ended, or waits for its user. */
+  /** True if the sub-task needs no cancel, because it has ended or waits for its user. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** The other agent has not taken what was sent now. */
+  /** Notes that the other agent rejected the message sent in this run. */
   refused(): void {
     if (this.#hasSent) this.#parts.have.sent = undefined;
   }
 
-  /** It waits for its user. */
+  /** Notes that it waits for its user. */
   end(): void {
     this.#isOver = true;
   }
@@ -160,12 +162,12 @@ class Course {
     return subTaskOf(agent, { task });
   }
 
-  /** What has to be sent, if anything, and what comes of it. */
+  /** Sends the pending message, if any, and returns the updates. */
   async #updates(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
     const { have, answering } = this.#parts;
     if (have.taskId === "") return this.#begin(client);
     if (answering === undefined) return this.#follow(client);
-    // Our task waited for its user: there is the answer, and our task is at work again.
+    // The user has answered our task's question, and our task runs again.
     this.#isKnown = false;
     const task = await this.#get(client);
     const { state = TaskState.UNSPECIFIED } = task.status ?? {};
@@ -174,14 +176,16 @@ class Course {
     return this.#send(client, { ...(await this.#answer(answering)), taskId: task.id, contextId: task.contextId });
   }
 
-  /** The author's answer is made of the message of this turn. A message of a turn before goes as it came. */
+  /**
+   * The author's `answer` is derived from the message of this turn. The message of an earlier turn is sent unchanged.
+   */
   async #answer(position: number): Promise<Omit<SubTaskMessage, "messageId">> {
     const { turn, options } = this.#job;
     const message = await turn.messageAt(position);
     return inputOf(position === turn.request.position ? (options.answer ?? message) : message);
   }
 
-  /** The names of what this delegation sends: of what begins it the same in all turns. */
+  /** Returns the names of this delegation's sends. Those of the first message are the same in all turns. */
   async #names(): Promise<SendNames> {
     const { turn } = this.#job;
     const { place, answering = place.origin } = this.#parts;
@@ -192,13 +196,13 @@ class Course {
     return this.#patiently(() => client.getTask({ id: this.#parts.have.taskId }, this.#calling()));
   }
 
-  /** Tells if a sub-task has the message of this turn. */
+  /** Tells whether a sub-task contains the message of this turn. */
   async #hasMessage({ history }: Task): Promise<boolean> {
     const { messageId } = await this.#names();
     return history.some((message) => message.messageId === messageId);
   }
 
-  /** Sends what begins the sub-task, unless that was done before a crash, or before the question of another, and there is one. */
+  /** Sends the first message, unless a sub-task exists from before a crash or before another delegation's question. */
   async #begin(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
     const { place } = this.#parts;
     const mayBeThere = this.#job.turn.request.attempt > 1 || place.origin < place.turn;
@@ -206,7 +210,7 @@ class Course {
     return begun ?? this.#send(client, await this.#firstMessage());
   }
 
-  /** The sub-task that has the message that begins it, although no answer came; undefined where none is found. */
+  /** Finds the sub-task of the first message if its answer was lost; undefined if none is found. */
   async #begunBefore(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate> | undefined> {
     const { have, stop } = this.#parts;
     const { messageId } = await this.#names();
@@ -226,7 +230,7 @@ class Course {
     yield* client.begin({ ...message, messageId }, { ...this.#calling(), idempotencyKey: key, acceptedOutputModes });
   }
 
-  /** Whatever ends this process or this turn from here on, the sub-task can be found by the id of its message. */
+  /** Records the message id, so that the sub-task can be found whatever ends this process or turn. */
   async #noteSend(messageId: string): Promise<void> {
     const { have, place, stop } = this.#parts;
     if (have.sent !== undefined) return;
@@ -239,7 +243,7 @@ class Course {
   #follow(client: SubTaskClient): AsyncIterable<RemoteUpdate> {
     this.arrived();
     const { taskId, generation, last } = this.#parts.have;
-    // Of a sub-task of which our task has nothing, all is told that came behind its creation.
+    // Without a recorded sub-task, every event after its creation is requested.
     const after = last === undefined ? CREATED : generation;
     this.#isPartial = after > 0;
     return client.goOn(taskId, after, this.#calling());
@@ -249,7 +253,7 @@ class Course {
     return { signal: this.#parts.stop.signal, headers: this.#job.remote.headers() };
   }
 
-  /** As long as the other agent cannot be reached, it is tried again. */
+  /** Retries while the other agent is unreachable. */
   #patiently<T>(call: () => Promise<T>): Promise<T> {
     return patiently(call, this.#job.outageMs, this.#parts.stop.signal);
   }
@@ -260,7 +264,7 @@ class Course {
     return options.contextId === undefined ? input : { ...input, contextId: options.contextId };
   }
 
-  /** Follows the sub-task after a failed send whose message has arrived, or is not needed. */
+  /** Follows the sub-task after a failed send whose message has arrived or is not needed. */
   async #otherWay(client: SubTaskClient, error: unknown): Promise<AsyncIterable<RemoteUpdate> | undefined> {
     if (!(error instanceof A2AError)) return undefined;
     const { have } = this.#parts;
@@ -269,7 +273,7 @@ class Course {
       if (have.taskId === "") return this.#begunBefore(client);
       return (await this.#hasMessage(await this.#get(client))) ? this.#follow(client) : undefined;
     }
-    // The author's words were other ones when this turn ran before: what was sent counts.
+    // The author's content differed in an earlier run of this turn; the message already sent counts.
     if (error.reason === "IDEMPOTENCY_KEY_REUSED" && taskId !== undefined) have.taskId = taskId;
     else if (error.reason !== "UNSUPPORTED_OPERATION" || have.taskId === "") return undefined;
     return this.#follow(client);
@@ -301,7 +305,10 @@ class Course {
     }
   }
 
-  /** A send that came twice, as the first one was not heard of again: its answer is the task as it stands, which was told in pieces. */
+  /**
+   * True for a repeated send whose first answer was lost: its answer is the current task, whose events were not relayed
+   * yet.
+   */
   #hasBegunBefore({ kind, generation = 0 }: RemoteUpdate): boolean {
     return kind === "task" && !this.#isKnown && this.#parts.have.last === undefined && generation > CREATED;
   }
@@ -325,7 +332,7 @@ class Course {
     return events;
   }
 
-  /** One question ends the turn: those of other delegations are asked in the turns after it. */
+  /** Ends the turn with this question; those of other delegations are asked in later turns. */
   async *#ask(event: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {
     await this.#parts.stop.race(this.#job.answers.arrived());
     // The generator may be ended at the question.
@@ -333,7 +340,7 @@ class Course {
     return yield* pause(this.#job, event);
   }
 
-  /** What the sub-task asks, where it has asked it before. */
+  /** Returns the sub-task's question if it was asked before. */
   #questionAgain(state: Question["state"]): AgentEvent {
     const { status } = this.#task ?? {};
     const said = status?.message;
@@ -342,7 +349,7 @@ class Course {
   }
 }
 
-/** An agent that does not list its tasks has no way to say what it has begun; whatever else is wrong the send will say as well. */
+/** Ignores the error of an agent that cannot list its tasks; the send will report other problems. */
 function noList(error: unknown): undefined {
   if (!(error instanceof A2AError)) throw error;
 }

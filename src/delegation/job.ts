@@ -6,39 +6,39 @@ import type { RelayPlace } from "./marks.js";
 
 /** Another agent, for the calls of one turn. */
 export interface RemoteForTurn {
-  /** Whether it gets the caller's token, and there is none. */
+  /** True if it should get the caller's token and there is none. */
   readonly lacksCaller: boolean;
-  /** Whether it gets the caller's token. */
+  /** True if it gets the caller's token. */
   readonly passesCaller: boolean;
   /** @throws A2AError */
   client(): Promise<SubTaskClient>;
   headers(): Headers;
 }
 
-/** One delegation, as its turn asks for it. */
+/** One delegation of a turn. */
 export interface DelegationJob {
   readonly turn: CallingTurn;
   readonly agent: string;
   readonly name: string;
-  /** Undefined: the message that began the work. */
+  /** Default: the message that started the work. */
   readonly message: DelegatedContent | undefined;
   readonly options: DelegateOptions;
   readonly remote: RemoteForTurn;
-  /** What the task has of this turn's delegations and of those whose question it answers. */
+  /** Relayed events of this turn's delegations and of those whose question it answers. */
   readonly events: readonly RelayedEvent[];
   readonly logger: Logger;
-  /** For how long an agent that cannot be reached is tried again, in milliseconds. */
+  /** Time for which an unreachable agent is retried, in milliseconds. */
   readonly outageMs: number;
-  /** How long a cancel waits for the other agent to be known and to stop, in milliseconds. */
+  /** Time for which a cancel waits for the other agent to be known and to stop, in milliseconds. */
   readonly cancelMs: number;
-  /** Fires when the turn is over with a question: other delegations of it are gone on with in the turn of the answer. */
+  /** Fires when the turn ends with a question: its other delegations continue in the answering turn. */
   readonly pause: AbortController;
-  /** Answers of this turn that are on their way. */
+  /** This turn's answers in flight. */
   readonly answers: Answers;
-  /** Fires when the turn is over: what it does not wait for is left. */
+  /** Fires when the turn ends: delegations that it does not await are abandoned. */
   readonly end: AbortSignal;
-  /** Lets a sub-task go that is of no use any more. */
+  /** Cancels an unneeded sub-task. */
   readonly leave: (mark: RelayMark) => void;
-  /** Notes that the turn sees to a sub-task. */
+  /** Notes that the turn handles a sub-task. */
   readonly seen: (place: RelayPlace) => void;
 }

@@ -4,42 +4,45 @@ import type { TurnRequest } from "../agent/turn-request.js";
 import { hexOf } from "../core/bytes.js";
 import { isInterrupted } from "../task/state.js";
 
-/** Which delegation of which task, and in which turn of it. */
+/** Identifies a delegation of a task and one turn of it. */
 export interface RelayPlace {
   readonly delegation: string;
-  /** Position of the message that began it. */
+  /** Position of the message that started it. */
   readonly origin: number;
-  /** Position of the message whose turn it is. */
+  /** Position of the message of the turn. */
   readonly turn: number;
-  /** The other agent, as it was named. */
+  /** The other agent's name in the call. */
   readonly agent: string;
 }
 
-/** What a task has of another agent's task. */
+/** Relayed content of another agent's task. */
 export interface Relayed {
-  /** Empty as long as there is none. */
+  /** Empty before the task exists. */
   taskId: string;
-  /** 0 where the other agent tells none, or a task as it stood was relayed in part: it is read anew then. */
+  /** 0 if the other agent sends none, or if a snapshot was relayed partially and has to be read again. */
   generation: number;
-  /** Messages of the other agent that were relayed, by their id, and statuses without one. */
+  /** Ids of the other agent's relayed messages, and of statuses without one. */
   readonly messages: Set<string>;
-  /** Parts that were relayed of each artifact, by its id there. */
+  /** Relayed parts of each artifact, by its id there. */
   readonly artifacts: Map<string, Part[]>;
-  /** What was relayed last. */
+  /** The last relayed event. */
   last: RelayedEvent | undefined;
-  /** The message that went to the other agent to begin the sub-task, where that may have happened. */
+  /** The message that started the sub-task, if it may have been sent. */
   sent: RelayMark | undefined;
-  /** The other agent's question that our task has asked, when nothing of the sub-task came after it. */
+  /** The other agent's question that our task has asked, if nothing of the sub-task followed. */
   asked: RelayMark | undefined;
 }
 
-/** The message that begins the delegations of a turn which are not gone on with: its own, or that of the turn whose question it answers. */
+/**
+ * Returns the position of the message that starts new delegations of a turn: its own message, or that of the turn whose
+ * question it answers.
+ */
 export function rootOf(events: readonly RelayedEvent[], turn: number): number {
   const last = events.findLast(({ mark }) => mark.turn < turn)?.mark;
   return last !== undefined && isInterrupted(last.state) ? last.origin : turn;
 }
 
-/** What the log of a task, and the task as it stands with it, have of one delegation. */
+/** Returns the relayed content of one delegation, from the log and the current task. */
 export function relayedOf(events: readonly RelayedEvent[], task: Task | undefined, place: RelayPlace): Relayed {
   const own = events.filter(({ mark }) => mark.origin === place.origin && mark.delegation === place.delegation);
   const mine = own.filter(({ mark }) => !isSend(mark));
@@ -70,7 +73,7 @@ function askedIn(mine: readonly RelayedEvent[]): RelayMark | undefined {
   return mark !== undefined && isInterrupted(mark.state) ? mark : undefined;
 }
 
-/** A question of our own, for the caller's credentials, is none of the other agent: its mark names no message of that. */
+/** True for our own question for the caller's credentials: its mark names no message of the other agent. */
 function isOwnPause({ mark: { state, messageId }, message }: RelayedEvent): boolean {
   return state === TaskState.AUTH_REQUIRED && messageId === "" && message !== undefined;
 }
@@ -79,12 +82,12 @@ function idThere({ artifactId }: Artifact, prefix: string): string | undefined {
   return artifactId.startsWith(prefix) ? artifactId.slice(prefix.length) : undefined;
 }
 
-/** What the ids of its artifacts begin with: no two delegations of a task share one, as names have no slash. */
+/** Returns the prefix of its artifact ids, unique among a task's delegations, since names have no slash. */
 export function artifactPrefix({ origin, delegation }: RelayPlace): string {
   return `${origin}.${delegation}/`;
 }
 
-/** The names of one send to another agent: the same whenever its turn runs again, and of no other send. */
+/** Names of one send to another agent: stable across reruns of its turn, and unique to it. */
 export interface SendNames {
   /** The idempotency key. */
   readonly key: string;
@@ -92,7 +95,10 @@ export interface SendNames {
   readonly messageId: string;
 }
 
-/** Of the message whose turn sends it, in its task, and the delegation. Hashed: the other agent learns no id of ours. */
+/**
+ * Derives the names from the message whose turn sends it, its task, and the delegation. Hashed, so that our ids are not
+ * disclosed.
+ */
 export async function sendNames(
   { message, keptAs }: TurnRequest,
   { delegation, origin }: RelayPlace,

@@ -3,21 +3,24 @@ import type { ClientTls } from "../client/platform.js";
 
 /** Another agent that the agents of a server may call. */
 export interface RemoteAgentOptions {
-  /** URL of its card, or the one below whose well-known path its card is. It is trusted: calls go to whatever interfaces its card names. */
+  /** URL of its card or of the agent. It is trusted: calls go to the interfaces that its card names. */
   readonly url: string;
-  /** What this server shows there for itself. */
+  /** This server's own credentials for the agent. */
   readonly credentials?: Credentials;
-  /** Hosts that get them besides that of `url`, such as `api.example`. Default: none. */
+  /** Hosts that receive them besides that of `url`, such as `api.example`. Default: none. */
   readonly credentialHosts?: readonly string[];
   /**
-   * Shows the other agent the bearer token that the caller of this server has shown, so that it works on the caller's behalf. Only for
-   * interfaces of the URL's own origin; kept in memory alone, for as long as the turn needs it. After a restart the task asks for it
-   * again (AUTH_REQUIRED). The other agent can do with the token whatever the caller can. Default false.
+   * Passes the caller's bearer token on, so that the other agent acts on the caller's behalf. Only for interfaces of
+   * the URL's origin. The token is kept in memory only, while the turn needs it. After a restart the task requests it
+   * again (AUTH_REQUIRED). The other agent can do anything with the token that the caller can. Default false.
    */
   readonly passCaller?: boolean;
-  /** TLS of the calls. Default: what Node.js trusts. */
+  /** TLS options of the calls. Default: those of Node.js. */
   readonly tls?: ClientTls;
-  /** Calls it by this function instead of a connection: agents in the same process, tests, runtimes other than Node.js. */
+  /**
+   * Calls the agent through this function instead of a connection: for agents in the same process, tests, and other
+   * runtimes than Node.js.
+   */
   readonly fetch?: typeof globalThis.fetch;
 }
 

@@ -10,9 +10,10 @@ import { patiently } from "./patiently.js";
 import { inputOf } from "./relay.js";
 
 /**
- * The message that began a delegation. After a question of another agent it is the one that began all delegations of the turn before. After
- * a question of the author's own each delegation that was called in the same way before is gone on with: its question waits, or
- * its sub-task got the same content. Everything else begins with the message of the turn.
+ * Returns the position of the message that started a delegation. After a question of another agent it is the message
+ * that started all delegations of the previous turn. After a question of the author's own, each delegation that was
+ * called the same way before continues: its question waits, or its sub-task received the same content. Any other
+ * delegation starts with the message of the turn.
  */
 export async function originOf(job: DelegationJob): Promise<number> {
   const { events, name, agent, turn } = job;
@@ -26,7 +27,10 @@ export async function originOf(job: DelegationJob): Promise<number> {
   return isInterrupted(last.state) || (await isSameCall(job, last)) ? last.origin : root;
 }
 
-/** Tells if the sub-task got what this call says and its result is still of use. An agent that keeps no history begins anew. */
+/**
+ * Tells whether the sub-task received this call's content and its result can be used. An agent without a history starts
+ * again.
+ */
 async function isSameCall(job: DelegationJob, mark: RelayMark): Promise<boolean> {
   const { turn, remote, message, outageMs } = job;
   const { taskId: id, origin } = mark;

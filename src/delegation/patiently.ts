@@ -1,15 +1,15 @@
 import { pause } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 
-/** Between two tries, at most, in milliseconds. */
+/** First and maximum delay between attempts, in milliseconds. */
 const FIRST_MS = 250;
 const MOST_MS = 10_000;
 
 const unreachable: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED"]);
 
 /**
- * Makes a call again, with waits between, as long as the other side cannot be reached: for `outageMs` milliseconds from the first
- * failure on, or until the signal fires.
+ * Retries a call with backoff while the other side is unreachable: for `outageMs` milliseconds after the first failure,
+ * or until the signal fires.
  */
 export async function patiently<T>(call: () => Promise<T>, outageMs: number, signal: AbortSignal): Promise<T> {
   let since: number | undefined;

@@ -25,42 +25,42 @@ import { jsonOf } from "../wire/json-value.js";
 import type { SubTaskMessage } from "./client.js";
 import { artifactPrefix, type Relayed, type RelayPlace } from "./marks.js";
 
-/** Parts of one event that are made of a task as it stands, whose artifacts may have any number. */
+/** Maximum number of parts in an event created from a snapshot, whose artifacts may have any number. */
 const PARTS_AT_ONCE = 500;
 
 /** An event of our task that comes from another one. */
 export type RelayedAgentEvent = AgentEvent & Marked & { readonly [relayMark]: RelayMark };
 
-/** Where a piece of an artifact goes. */
+/** Target of an artifact's chunk. */
 interface PiecePlace {
-  /** What it is appended to; undefined where it begins the artifact, or replaces it. */
+  /** The parts that it is appended to; undefined if it creates or replaces the artifact. */
   readonly known: Part[] | undefined;
   readonly lastChunk: boolean;
   readonly generation: number;
 }
 
 /**
- * Makes events of our task of what another agent's task tells, each with the place that it comes from, so that what is stored says how
- * far the relay came. Nothing is relayed twice, whatever comes again:
+ * Converts another agent's events to events of our task, each with its origin, so that the stored events record the
+ * relay's progress. Nothing is relayed twice, whatever is received again:
  *
- * - where the other agent tells generations, an event whose generation was reached is left out;
- * - of a task as it stands (`snapshot`) comes what our task does not have yet: messages by their ids, artifacts by their parts.
+ * - if the other agent sends generations, an event of a known generation is dropped;
+ * - a snapshot contributes only new content: messages by their ids, artifacts by their parts.
  *
- * It only looks at its input and at what it has made before; what it makes has to be yielded in order.
+ * The result depends only on the input and earlier results, which have to be yielded in order.
  */
 export class Relay {
   readonly #place: RelayPlace;
   readonly #have: Relayed;
   readonly #prefix: string;
 
-  /** @param have what our task has; it is kept up to date */
+  /** @param have content relayed so far; updated here */
   constructor(place: RelayPlace, have: Relayed) {
     this.#place = place;
     this.#have = have;
     this.#prefix = artifactPrefix(place);
   }
 
-  /** The other task as it is seen first: that there is one comes before all else, so that it is found after a crash. */
+  /** Relays the start of the other task: its existence comes first, so that it is found after a crash. */
   begin(task: Task, generation?: number): RelayedAgentEvent[] {
     const before = this.#have.generation;
     this.#have.taskId = task.id;
@@ -69,7 +69,7 @@ export class Relay {
     return [reached(this.#marked(working(), {}), reachedGeneration), ...events];
   }
 
-  /** An event of the other task; undefined where there is nothing to relay. */
+  /** Relays an event of the other task; undefined if nothing is new. */
   event({ payload }: StreamResponse, generation = 0): RelayedAgentEvent | undefined {
     if (generation !== 0 && generation <= this.#have.generation) return undefined;
     switch (payload.case) {
@@ -82,7 +82,7 @@ export class Relay {
     }
   }
 
-  /** The other task as it stands: what our task does not have of it. */
+  /** Relays the new content of a snapshot. */
   snapshot(task: Task, generation = 0): RelayedAgentEvent[] {
     if (generation !== 0 && generation <= this.#have.generation) return [];
     this.#have.generation = generation;
@@ -93,22 +93,25 @@ export class Relay {
     }
     for (const each of task.artifacts) events.push(...this.#reconcile(each));
     add(this.#status(task.status, 0));
-    // As long as not all of it is stored, our task has not come to any generation.
+    // Until all of it is stored, our task has not reached the generation.
     return events.map((event, at) => reached(event, at < events.length - 1 ? 0 : generation));
   }
 
-  /** The place that the relay has come to. */
+  /** Current progress of the relay. */
   get mark(): RelayMark {
     return this.#marked(working(), {})[relayMark];
   }
 
-  /** The direct answer of an agent that made no task. */
+  /** Relays the direct reply of an agent without a task. */
   answer(message: Message): RelayedAgentEvent {
     const messageId = message.messageId || "message";
     return this.#marked(working(contentOf(message)), { messageId, state: TaskState.COMPLETED });
   }
 
-  /** Says that our task waits although the other one has nothing new to ask: it does not know of us yet, or has asked before. */
+  /**
+   * Returns an event that pauses our task without a new question of the other agent: it was not called yet, or has
+   * asked before.
+   */
   pause(event: AgentEvent, state: TaskState, messageId = ""): RelayedAgentEvent {
     return this.#marked(event, { state, messageId });
   }
@@ -135,13 +138,13 @@ export class Relay {
 
   #artifact(event: TaskArtifactUpdateEvent, generation: number): RelayedAgentEvent | undefined {
     const { artifact: piece, append, lastChunk } = event;
-    // A piece without parts has no place in our log.
+    // Our log does not store a chunk without parts.
     if (piece === undefined || piece.parts.length === 0) return undefined;
     const known = append ? this.#have.artifacts.get(piece.artifactId) : undefined;
     return this.#piece(piece, { known, lastChunk, generation });
   }
 
-  /** What an artifact as it stands has beyond ours; all of it where ours is no beginning of it. */
+  /** Relays the parts that an artifact has gained; all of it if ours is not its beginning. */
   #reconcile(artifact: Artifact): RelayedAgentEvent[] {
     const known = this.#have.artifacts.get(artifact.artifactId);
     const rest = known === undefined ? undefined : restOf(known, artifact.parts);
@@ -197,13 +200,16 @@ function reached(event: RelayedAgentEvent, generation: number): RelayedAgentEven
   return { ...event, [relayMark]: { ...event[relayMark], generation } };
 }
 
-/** What tells a status from others: the id of its message, or else its time. */
+/** Identifies a status: by the id of its message, or else by its time. */
 export function statusId({ message, state, timestamp }: TaskStatus): string {
   if (message !== undefined && message.messageId !== "") return message.messageId;
   return timestamp === undefined ? "" : `${state}@${timestamp.seconds}.${timestamp.nanos}`;
 }
 
-/** What parts have beyond others that they begin with; undefined where they do not. Servers may join texts that came in pieces. */
+/**
+ * Returns the parts after those already known; undefined if they do not begin with them. Servers may join chunked
+ * texts.
+ */
 export function restOf(known: readonly Part[], parts: readonly Part[]): readonly Part[] | undefined {
   let same = 0;
   while (same < known.length && isSame(known[same], parts[same])) same++;
@@ -220,7 +226,7 @@ function isSame(one: Part | undefined, other: Part | undefined): boolean {
   return one !== undefined && other !== undefined && equals(PartSchema, one, other);
 }
 
-/** The text of parts that are nothing but text, and of one kind; undefined for others. */
+/** Returns the joined text of parts that contain only text of one kind; undefined for others. */
 function joinedText(parts: readonly Part[]): string | undefined {
   const { mediaType, filename } = parts[0] ?? {};
   let text = "";
@@ -232,7 +238,7 @@ function joinedText(parts: readonly Part[]): string | undefined {
   return text;
 }
 
-/** A message as an author would write its content; undefined where it says nothing. */
+/** Converts a message to an author's content; undefined if it is empty. */
 export function contentOf({ parts, metadata, extensions }: Message): MessageContent | undefined {
   if (parts.length === 0) return undefined;
   return {
@@ -258,12 +264,12 @@ function partOf({ content, mediaType, filename, metadata }: Part): PartInput {
     case "data":
       return { data: jsonOf(content.value), ...more };
     default:
-      // A part of a kind that this version does not know.
+      // A part of a kind unknown to this version.
       return { text: "", ...more };
   }
 }
 
-/** The content of a delegation as a message to another agent. */
+/** Converts the content of a delegation to a message to another agent. */
 export function inputOf(content: DelegatedContent): Omit<SubTaskMessage, "messageId"> {
   if (typeof content === "string") return { parts: [{ text: content }] };
   if (Array.isArray(content)) return { parts: content };
@@ -277,7 +283,7 @@ function isMessage(content: DelegatedContent): content is Message {
   );
 }
 
-/** What became of a sub-task, as its author gets it. */
+/** Returns the result of a sub-task for its author. */
 export function subTaskOf(
   agent: string,
   { task, message }: { readonly task?: Task | undefined; readonly message?: Message | undefined },

@@ -6,24 +6,24 @@ import { A2AError } from "../core/error.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteForTurn } from "./job.js";
 
-/** What the calls of one turn have in common. */
+/** State shared by the calls of one turn. */
 interface CallsInTurn {
   readonly remote: RemoteForTurn;
-  /** Ends them. */
+  /** Ends calls. */
   readonly signal: AbortSignal;
-  /** Ends streams: the turn is over. */
+  /** Ends streams when the turn ends. */
   readonly end: AbortSignal;
-  /** Streams that have begun, and are not over. */
+  /** Open streams. */
   readonly open: Set<AsyncGenerator<unknown, unknown>>;
-  /** For calls with one answer, in milliseconds. */
+  /** Timeout of calls with one answer, in milliseconds. */
   readonly timeoutMs: number;
-  /** Until the deadline of the turn's caller, in milliseconds; Infinity where there is none. */
+  /** Time left until the deadline of the turn's caller, in milliseconds; Infinity without one. */
   readonly msLeft: () => number;
-  /** Counts a call that begins; the result counts it down. */
+  /** Counts a call; the returned function ends it. */
   readonly enter: () => () => void;
 }
 
-/** The client of another agent, for one turn. Each call asks for the connected one: it may be another one by then. */
+/** Returns the client of another agent, for one turn. Each call uses the current connected client, which may change. */
 export function remoteAgent(card: AgentCard, calls: CallsInTurn): RemoteAgent {
   const methods = A2AService.methods.map(({ localName, methodKind }) => {
     const methodOf: MethodOf = (client) => client[localName as keyof RemoteAgent] as unknown as Method;
@@ -32,7 +32,7 @@ export function remoteAgent(card: AgentCard, calls: CallsInTurn): RemoteAgent {
   return {
     ...Object.fromEntries(methods),
     card,
-    // A send that waits for its task may take its time.
+    // Without `timeoutMs`, since a send that waits for its task may take long.
     send: (message, options) => counted(calls, (client) => client.send(message, optionsIn(calls, options))),
     stream: (message, options) => streamed(calls, options, (client, all) => client.stream(message, all)),
     follow: (taskId, options) => streamed(calls, options, (client, all) => client.follow(taskId, all)),
@@ -72,7 +72,7 @@ async function counted<T>(calls: CallsInTurn, call: (client: SubTaskClient) => P
 
 type Opened<T> = (client: SubTaskClient, options: RemoteOptions & { headers: Headers }) => AsyncIterable<T>;
 
-/** A stream that lasts as long as its turn, at most: whoever does not read on has nothing left open. */
+/** Bounds a stream by its turn, so that an unread stream does not stay open. */
 function streamed<T>(
   calls: CallsInTurn,
   options: RemoteOptions | undefined,
@@ -97,7 +97,7 @@ async function* counting<T>(
     share(calls.end);
     yield* open(client, { ...all, signal: AbortSignal.any([all.signal, calls.end]) });
   } catch (error) {
-    // Nobody may be there any more who would take an error.
+    // The author may have stopped reading, so the error is dropped.
     if (!calls.end.aborted) throw error;
   } finally {
     calls.open.delete(self());
@@ -105,7 +105,7 @@ async function* counting<T>(
   }
 }
 
-/** What the call says itself stands, but for what the turn decides. */
+/** Options of the call take precedence, except those that the turn determines. */
 function optionsIn(
   { remote, signal, msLeft }: CallsInTurn,
   options: RemoteOptions = {},
@@ -115,7 +115,7 @@ function optionsIn(
     headers.set(name, value);
   });
   const { signal: own, timeoutMs = 0 } = options;
-  // 0 is no end. One that has passed has ended the turn, which is told of it now.
+  // 0 means no timeout. An expired deadline has ended the turn, which is being notified.
   const ms = Math.min(timeoutMs > 0 ? timeoutMs : Number.POSITIVE_INFINITY, Math.max(1, msLeft()));
   return {
     ...options,

@@ -10,7 +10,7 @@ import type { SubTaskClient } from "./client.js";
 import type { RemoteForTurn } from "./job.js";
 import type { RemoteAgentOptions, RemoteAgents } from "./options.js";
 
-/** What of the limits concerns calls of other agents. */
+/** Limits of calls of other agents. */
 export type RemoteLimits = Pick<
   Limits,
   | "maxDelegationDepth"
@@ -22,10 +22,10 @@ export type RemoteLimits = Pick<
   | "cancelGraceMs"
 >;
 
-/** Makes the client of another agent: what it needs is loaded then, by servers whose agents call others. */
+/** Creates the client of another agent. Its modules are imported then, only by servers whose agents call others. */
 export type ConnectRemote = (agent: RemoteAgentOptions, limits: RemoteLimits) => Promise<SubTaskClient>;
 
-/** What is needed to call other agents. */
+/** Dependencies of calls of other agents. */
 export interface RemotesOptions {
   readonly agents: RemoteAgents;
   readonly limits: RemoteLimits;
@@ -33,16 +33,16 @@ export interface RemotesOptions {
   readonly connect: ConnectRemote;
 }
 
-/** What cancels of sub-tasks that are left have at the end of the server, in milliseconds. */
+/** Time for pending cancels of sub-tasks at shutdown, in milliseconds. */
 const LEAVE_MS = 1_000;
 
-/** The other agents of a server: one client each, made at the first call, and closed with the server. */
+/** The other agents of a server: one client each, created at the first call and closed with the server. */
 export class Remotes {
   readonly #options: RemotesOptions;
   readonly #clients = new Map<string, Promise<SubTaskClient>>();
   readonly #leaving = new Set<Promise<unknown>>();
   #running = 0;
-  /** How many calls of each are under way. */
+  /** Number of open calls per agent. */
   readonly #uses = new Map<string, number>();
   #isClosed = false;
 
@@ -51,8 +51,8 @@ export class Remotes {
   }
 
   /**
-   * Another agent for the calls of a turn.
-   * @throws A2AError UNSUPPORTED_OPERATION when the work was handed on too often
+   * Returns another agent for the calls of a turn.
+   * @throws A2AError UNSUPPORTED_OPERATION if the maximum delegation depth is reached
    */
   for(turn: CallingTurn, name: string): RemoteForTurn {
     const agent = this.#agent(name);
@@ -82,7 +82,7 @@ export class Remotes {
     };
   }
 
-  /** Counts a delegation, or a call, of an agent that begins. The result counts it down. @throws A2AError TOO_MANY_REQUESTS */
+  /** Counts a delegation or a call of an agent; the returned function ends it. @throws A2AError TOO_MANY_REQUESTS */
   enter(name: string): () => void {
     const { maxRemoteCalls } = this.#options.limits;
     if (this.#running >= maxRemoteCalls) {
@@ -100,7 +100,7 @@ export class Remotes {
     };
   }
 
-  /** Cancels another agent's task that is of no use any more, beside everything else: once, and as far as it can be reached. */
+  /** Cancels another agent's unneeded task in the background: one attempt, if it is reachable. */
   async leave(mark: RelayMark): Promise<void> {
     const { agent } = mark;
     if ((mark.taskId === "" && !isSend(mark)) || this.#isClosed) return;
@@ -118,7 +118,7 @@ export class Remotes {
     this.#leaving.delete(leaving);
   }
 
-  /** Closes all connections. What is being canceled gets a moment. */
+  /** Closes all connections, after a short time for pending cancels. */
   async close(): Promise<void> {
     await within(Math.min(LEAVE_MS, this.#options.limits.cancelGraceMs), Promise.all(this.#leaving));
     this.#isClosed = true;
@@ -140,7 +140,7 @@ export class Remotes {
     if (known !== undefined) return known;
     if (this.#isClosed) return Promise.reject(new A2AError("UNAVAILABLE", "The server ends."));
     const made = this.#options.connect(this.#agent(name), this.#options.limits).catch((error: unknown) => {
-      // The request for the card never has the caller's token, so another token would be refused as well.
+      // The request for the card never carries the caller's token, so another token would be rejected as well.
       throw ownRefusal(error);
     });
     this.#clients.set(name, made);
@@ -151,7 +151,7 @@ export class Remotes {
     return made;
   }
 
-  /** Those that authors name by URL may be any number; the ones of the options stay, and so do those that are in use. */
+  /** Evicts idle clients of agents named by URL, whose number is unlimited. Configured ones are kept. */
   #forgetIdle(): void {
     const others = [...this.#clients.keys()].filter((name) => !Object.hasOwn(this.#options.agents, name));
     const idle = others.slice(0, -1).filter((name) => !this.#uses.has(name));

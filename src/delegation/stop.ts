@@ -2,12 +2,12 @@ import { AbortReason } from "../agent/abort.js";
 import { share } from "../client/calls/stop.js";
 import { over } from "../core/cancellation.js";
 
-/** Causes for which the other agent's task is of no use any more. After all others another attempt goes on with it. */
+/** Causes that make the other agent's task useless. After any other, another attempt continues it. */
 const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);
 
 /**
- * Ends the calls of a delegation when its turn is stopped. A cancel reaches the other agent first, also when its task is not known
- * yet: then it waits a moment for it.
+ * Ends the calls of a delegation when its turn is stopped. The other agent is sent a cancel first. If its task is not
+ * known yet, the cancel waits for it a moment.
  */
 export class SubTaskStop {
   readonly #turn: AbortSignal;
@@ -22,8 +22,8 @@ export class SubTaskStop {
   #canceling: Promise<void> | undefined;
 
   /**
-   * @param ends fire when the turn waits for its user, and when it is over: calls end, and this tells the other agent nothing
-   * @param ms how long a cancel may take, in milliseconds
+   * @param ends fire when the turn waits for its user, and when it ends: calls end, without a cancel
+   * @param ms maximum time of a cancel, in milliseconds
    */
   constructor(turn: AbortSignal, { pause, over }: { pause: AbortSignal; over: AbortSignal }, ms: number) {
     this.#turn = turn;
@@ -37,44 +37,44 @@ export class SubTaskStop {
     else turn.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** For the calls of the delegation. */
+  /** Signal for the calls of the delegation. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Whether its turn was stopped, and what is to be done about the sub-task is done here. */
+  /** True if its turn was stopped, and the sub-task is handled here. */
   get isStopped(): boolean {
     return this.#turn.aborted;
   }
 
-  /** Whether a sub-task of which no answer came is of no use any more: not where another attempt of the turn goes on with it. */
+  /** True if a sub-task without an answer is useless. False if another attempt of the turn continues it. */
   get mayLeave(): boolean {
     return !this.#turn.aborted || this.#isEnding;
   }
 
-  /** How the other agent is told. */
+  /** Sets the function that cancels the sub-task. */
   canCancel(cancel: () => Promise<unknown>): void {
     this.#cancel = cancel;
   }
 
-  /** From here on there may be a sub-task. */
+  /** Notes that a sub-task may exist from here on. */
   sending(): void {
     this.#isSending = true;
   }
 
-  /** The sub-task is known from here on. */
+  /** Notes that the sub-task is known from here on. */
   begun(): void {
     this.#isBegun = true;
     if (this.#isEnding) this.#tell();
     else if (this.#over.aborted) this.#controller.abort();
   }
 
-  /** @throws AbortReason when its turn was stopped */
+  /** @throws AbortReason if its turn was stopped */
   check(): void {
     this.#turn.throwIfAborted();
   }
 
-  /** Waits for something that cannot be stopped, at most until its turn is. */
+  /** Waits for work that cannot be stopped, at most until its turn is stopped. */
   async race<T>(work: Promise<T>): Promise<T> {
     if (this.signal.aborted) throw this.#reason;
     let stopped = (): void => {};
@@ -89,13 +89,13 @@ export class SubTaskStop {
     }
   }
 
-  /** Waits for a cancel that is on its way. @throws AbortReason when its turn was stopped */
+  /** Waits for a pending cancel. @throws AbortReason if its turn was stopped */
   async done(): Promise<void> {
     await this.#canceling;
     this.check();
   }
 
-  /** Lets go of the turn. */
+  /** Releases the turn. */
   end(): void {
     clearTimeout(this.#timer);
     this.#turn.removeEventListener("abort", this.#onAbort);
@@ -115,7 +115,7 @@ export class SubTaskStop {
 
   readonly #onPause = (): void => this.#controller.abort();
 
-  /** A sub-task that may be there gets a moment to be known, or nobody could tell it that it is left. */
+  /** Waits a moment for a possible sub-task to be known, since it could not be canceled otherwise. */
   readonly #onOver = (): void => {
     if (!this.#isSending || this.#isBegun || this.#pause.aborted) return this.#controller.abort();
     this.#timer ??= setTimeout(() => this.#controller.abort(), this.#ms);
@@ -130,7 +130,7 @@ export class SubTaskStop {
   #tell(): void {
     const cancel = this.#cancel;
     this.#canceling ??= (async () => {
-      // It may be over by now, or not be reached: nothing more can be done then.
+      // It may have ended or be unreachable, and nothing more can be done.
       await cancel?.().catch(() => {});
       this.#controller.abort();
     })();

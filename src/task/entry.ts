@@ -13,38 +13,40 @@ import { binaryWriter } from "../wire/binary-writer.js";
 import { LARGE_BYTES, mark } from "../wire/marks.js";
 import { cacheForms } from "../wire/serialization-cache.js";
 
-/** What happened, before it has its place in the log. */
+/** An event before it has a position in the log. */
 export interface Draft {
   readonly event: LogEntry["event"];
   readonly turn?: TurnContext;
   /** Milliseconds since the epoch. */
   readonly time: number;
   readonly traceParent?: string;
-  /** With a pause: position of the message whose turn it is. */
+  /** Set for a pause: position of the message whose turn paused. */
   readonly answers?: number;
-  /** With what comes from another agent's task. */
+  /** Set for an event from another agent's task. */
   readonly relay?: Relay;
-  /** With the creation: the version of the protocol that it was asked for in; undefined for the service's own. */
+  /** Set for the creation: the requested protocol version; undefined for the service's own. */
   readonly version?: string | undefined;
-  /** What it adds to the JSON of its task, in bytes (`addedSize`). */
+  /** Bytes that it adds to the JSON of its task (`addedSize`). */
   readonly size: number;
 }
 
-/** Kept with an entry from here on, in bytes: smaller ones are counted again in no time. */
+/** Entries of at least this many bytes keep their size; smaller ones are quickly measured again. */
 const KEPT_SIZE = 4_096;
 
-/** Whether the entry counts in the generation: every event a client can see, so all but an accepted message. */
+/**
+ * True if the entry counts in the generation: every event that clients can see, that is, all but an accepted message.
+ */
 export function countsAsGeneration(event: LogEntry["event"]): boolean {
   return event.case !== "message";
 }
 
-/** The state an entry puts its task into, or undefined when it leaves the state as it was. */
+/** Returns the state that an entry sets, or undefined if it leaves the state unchanged. */
 export function stateAfter(event: LogEntry["event"]): TaskState | undefined {
   if (event.case !== "created" && event.case !== "status") return undefined;
   return event.value.status?.state;
 }
 
-/** A draft at its place in the log. */
+/** Places a draft in the log. */
 export function placeDraft(draft: Draft, position: number, generation: number): LogEntry {
   const entry = create(LogEntrySchema);
   entry.position = position;
@@ -60,18 +62,18 @@ export function placeDraft(draft: Draft, position: number, generation: number): 
   return entry;
 }
 
-/** The bytes that are stored; they never change afterwards. */
+/** Encodes an entry for the store. The bytes never change. */
 export const encodeEntry: (entry: LogEntry) => Uint8Array = binaryWriter(LogEntrySchema);
 
-/** How what was stored is read. */
+/** Options for reading stored messages. */
 export const storedDepth: { readonly recursionLimit: number } = { recursionLimit: STORED_LEVELS };
 
-/** A stored entry. */
+/** Decodes a stored entry. */
 export function decodeEntry(bytes: Uint8Array): LogEntry {
   return fromBinary(LogEntrySchema, bytes, storedDepth);
 }
 
-/** Milliseconds since the epoch as a Timestamp. */
+/** Converts milliseconds since the epoch to a Timestamp. */
 export function timestampOf(ms: number): Timestamp {
   const timestamp = create(TimestampSchema);
   const seconds = Math.floor(ms / 1000);
@@ -80,13 +82,13 @@ export function timestampOf(ms: number): Timestamp {
   return timestamp;
 }
 
-/** A Timestamp in milliseconds since the epoch; what is finer than a millisecond is cut off. */
+/** Converts a Timestamp to milliseconds since the epoch, rounding down. */
 export function millisOf(timestamp: Timestamp | undefined): number {
   if (timestamp === undefined) return 0;
   return Number(timestamp.seconds) * 1000 + Math.floor(timestamp.nanos / 1_000_000);
 }
 
-/** Where an entry keeps its response, and its size if it is large: a WeakMap costs several times as much. */
+/** Properties that hold an entry's response and, if it is large, its size: a WeakMap costs several times as much. */
 const responseKey: unique symbol = Symbol("response");
 const sizeKey: unique symbol = Symbol("size");
 
@@ -95,15 +97,15 @@ interface Shown {
   [sizeKey]?: number;
 }
 
-/** Notes on an entry how many bytes it has in the store, where they are many. Before it is read. */
+/** Notes a large entry's size in the store, in bytes, before it is read. */
 export function noteSize(entry: LogEntry, bytes: number): LogEntry {
   if (bytes >= LARGE_BYTES) (entry as Shown)[sizeKey] = bytes;
   return entry;
 }
 
 /**
- * The entry as a stream shows it, or undefined for an entry that streams do not show (specification 3.1.2: after the
- * task come status and artifact events only). All readers of an entry share one object.
+ * Returns an entry's stream response, or undefined if streams do not include it (specification 3.1.2: only status and
+ * artifact events follow the task). All readers of an entry share one object.
  */
 export function responseOf(entry: LogEntry): StreamResponse | undefined {
   if (entry.event.case !== "status" && entry.event.case !== "artifact") return undefined;
@@ -117,7 +119,7 @@ export function responseOf(entry: LogEntry): StreamResponse | undefined {
   return response;
 }
 
-/** A status or artifact event as a stream's message. */
+/** Wraps a status or artifact event in a stream response. */
 export function eventResponse(event: TaskStatusUpdateEvent | TaskArtifactUpdateEvent): StreamResponse {
   const response = create(StreamResponseSchema);
   response.payload =

@@ -17,34 +17,34 @@ import { addedSize, artifactSize, frameSize, messageSize, pieceSize } from "./si
 
 /**
  * A task's log folded into the task: each entry costs what it adds, however long the log is. The fold owns its arrays
- * and shares the immutable messages in them with the entries; what leaves it is copied first (`viewTask`).
+ * and shares their immutable messages with the entries. Readers get copies (`viewTask`).
  */
 export class TaskFold {
   position = 0;
   generation = 0;
   /** Position of the entry that set the current status. */
   statusPosition = 0;
-  /** Positions of the entries that accepted a message, in order; one for each message of a client in the history. */
+  /** Positions of the entries that accepted a message, in order; one for each client message in the history. */
   messages: number[] = [];
-  /** The version of the protocol that the task was created in; empty for the service's own. */
+  /** The protocol version that created the task; empty for the service's own. */
   version = "";
-  /** What the log tells of other agents' tasks, where it tells of any. */
+  /** Relay marks in the log, if any. */
   relays: RelayMarks | undefined;
-  /** False where the fold begins with a snapshot that does not say what the entries before it tell of other agents' tasks. */
+  /** False if the fold begins with a snapshot without relay marks, so that those of earlier entries are unknown. */
   knowsRelays: boolean;
   readonly task: Task;
-  /** What the artifacts and the rest weigh, see `size`. */
+  /** Sizes of the artifacts and of everything else, see `size`. */
   #artifactsSize = 0;
   #otherSize = 0;
-  /** What the current status message weighs: once it is history as well it is there twice. */
+  /** Size of the current status message, which exists twice after it is added to the history. */
   #statusSize = 0;
   readonly #artifactSizes: number[] = [];
-  /** Place of each artifact in the task's list. */
+  /** Index of each artifact in the task's list. */
   readonly #places = new Map<string, number>();
-  /** Whether the current status message stands in the history already. */
+  /** True if the current status message is already in the history. */
   #archived = false;
 
-  /** @param begin the task as of the position that the fold is given, or the first piece of it */
+  /** @param begin the task as of the fold's position, or its first chunk */
   constructor(begin?: Task) {
     this.task = create(TaskSchema);
     this.knowsRelays = begin === undefined;
@@ -59,7 +59,7 @@ export class TaskFold {
     this.goOn(begin);
   }
 
-  /** Takes more of the history and the artifacts of the task that the fold begins with; nothing was applied yet. */
+  /** Adds further history and artifacts of the initial task, before any entry is applied. */
   goOn({ history, artifacts }: Task): void {
     const current = this.task.status?.message?.messageId;
     for (const message of history) {
@@ -78,7 +78,9 @@ export class TaskFold {
     }
   }
 
-  /** The fold at this moment without the history, the artifacts and what the status says: entries may follow it. */
+  /**
+   * Returns a copy of the fold without history, artifacts and status message, to which further entries can be applied.
+   */
   outline(): TaskFold {
     const { id, contextId, status } = this.task;
     const outline = new TaskFold(create(TaskSchema, { id, contextId }));
@@ -98,50 +100,50 @@ export class TaskFold {
     return this.task.status?.state ?? TaskState.UNSPECIFIED;
   }
 
-  /** Whether the task has an artifact of this id. */
+  /** True if the task has an artifact with this id. */
   hasArtifact(artifactId: string): boolean {
     return this.#places.has(artifactId);
   }
 
-  /** The artifact of this id, as it stands. */
+  /** Returns the current artifact with this id. */
   artifact(artifactId: string): Artifact | undefined {
     const place = this.#places.get(artifactId);
     return place === undefined ? undefined : this.task.artifacts[place];
   }
 
-  /** How many messages were accepted after a position. */
+  /** Returns the number of messages accepted after a position. */
   messagesAfter(position: number): number {
     let count = 0;
     for (let at = this.messages.length - 1; at >= 0 && (this.messages[at] as number) > position; at--) count++;
     return count;
   }
 
-  /** How many messages were accepted since the entry of the generation: those that the log ends with. */
+  /** Number of messages accepted since the last generation, at the end of the log. */
   get messagesSince(): number {
     let count = 0;
     while (this.position - count > 1 && this.messages.at(-1 - count) === this.position - count) count++;
     return count;
   }
 
-  /** What the task weighs on the widest wire, JSON, in bytes: never less than it is, and hardly more. */
+  /** Upper bound of the task's size in its widest wire form, JSON, in bytes; close to the actual size. */
   get size(): number {
     return this.#otherSize + this.#artifactsSize + this.#statusSize;
   }
 
-  /** What it weighs without its artifacts. */
+  /** Size without artifacts. */
   get sizeWithoutArtifacts(): number {
     return this.#otherSize + this.#statusSize;
   }
 
-  /** What one artifact weighs; 0 when there is none of this id. */
+  /** Returns the size of an artifact; 0 if it does not exist. */
   artifactSize(artifactId: string): number {
     const place = this.#places.get(artifactId);
     return place === undefined ? 0 : (this.#artifactSizes[place] ?? 0);
   }
 
   /**
-   * Adds the next entry. Entries must come in order and without a gap.
-   * @param size what it adds to the task's size, where that was counted before
+   * Applies the next entry. Entries must come in order and without a gap.
+   * @param size what it adds to the task's size, if already counted
    */
   apply(entry: LogEntry, size: number = entry.size || addedSize(entry.event)): void {
     if (entry.position !== this.position + 1) {
@@ -173,14 +175,14 @@ export class TaskFold {
     }
   }
 
-  /** Adds a status of a stream, whose events have no positions. */
+  /** Applies a status of a stream, whose events have no positions. */
   applyStatus(event: TaskStatusUpdateEvent, size: number = addedSize({ case: "status", value: event })): void {
     this.#otherSize += size;
     this.#statusSize = size;
     this.#status(event.status);
   }
 
-  /** Adds an artifact of a stream, or a piece of one. */
+  /** Applies an artifact of a stream, or a chunk of one. */
   applyArtifact(event: TaskArtifactUpdateEvent, size: number = addedSize({ case: "artifact", value: event })): void {
     this.#artifact(event, size);
   }
@@ -195,7 +197,7 @@ export class TaskFold {
   }
 
   #message(message: Message): void {
-    // What the client answers to stands before its answer.
+    // The question comes before its answer.
     this.#archiveStatusMessage();
     this.task.history.push(message);
     this.messages.push(this.position);
@@ -208,7 +210,7 @@ export class TaskFold {
     this.statusPosition = this.position;
   }
 
-  /** A status message becomes history when something follows it, once. */
+  /** Adds the status message to the history when another entry follows it, once. */
   #archiveStatusMessage(): void {
     const message = this.task.status?.message;
     if (message !== undefined && !this.#archived) this.task.history.push(message);
@@ -235,7 +237,10 @@ export class TaskFold {
   }
 }
 
-/** Adds a piece to an artifact (specification 4.2.2): parts are appended, what it says anew about the whole wins. */
+/**
+ * Appends a chunk to an artifact (specification 4.2.2): its parts are appended, and its other fields replace earlier
+ * ones.
+ */
 function extend(artifact: Artifact, piece: Artifact): void {
   for (const part of piece.parts) artifact.parts.push(part);
   if (piece.name !== "") artifact.name = piece.name;
@@ -255,15 +260,15 @@ function copyArtifact(artifact: Artifact): Artifact {
   return copy;
 }
 
-/** How much of a task a reader wants. */
+/** The part of a task that a reader requests. */
 export interface View {
-  /** At most so many messages, the newest ones; undefined for all, 0 for none (specification 3.2.4). */
+  /** Maximum number of messages, the newest ones; undefined for all, 0 for none (specification 3.2.4). */
   readonly historyLength?: number | undefined;
-  /** False leaves artifacts out (specification 3.1.4). */
+  /** False omits artifacts (specification 3.1.4). */
   readonly artifacts?: boolean;
 }
 
-/** A copy of the folded task that later entries do not change. */
+/** Copies the folded task, so that later entries do not change it. */
 export function viewTask(task: Task, view: View = {}): Task {
   const copy = create(TaskSchema);
   copy.id = task.id;

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-/** One piece of content (specification 4.1.6). `mediaType` is a media type such as `image/png`. */
+/** One part of a message or artifact (specification 4.1.6). `mediaType` is a media type such as `image/png`. */
 export type PartInput = {
   readonly mediaType?: string;
   readonly filename?: string;

@@ -2,21 +2,21 @@ import { type Message, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry, Relay } from "../../gen/parley/log/v1/log_pb.js";
 import { isInterrupted, isTerminal } from "./state.js";
 
-/** An entry that tells of another agent's task. */
+/** An entry relayed from another agent's task. */
 export interface RelayedEntry {
   readonly position: number;
   readonly relay: Relay;
-  /** The message of a direct answer, or of a question that no other agent has asked. */
+  /** The message of a direct reply, or of a question that no other agent has asked. */
   readonly message: Message | undefined;
 }
 
 /**
- * The entries of a task's log that tell of other agents' tasks. An entry that says no more than the next one of the same sub-task in the
- * same turn is dropped, as most pieces of artifacts are: of a sub-task of thousands of events a few are kept.
+ * The relayed entries of a task's log. An entry is dropped if the next one of the same sub-task and turn covers it, as
+ * with most chunks of artifacts: of thousands of events, only a few are kept.
  */
 export class RelayMarks {
   readonly #kept: RelayedEntry[] = [];
-  /** The newest entry of each sub-task in each turn, where the next one may replace it. */
+  /** The newest entry of each sub-task and turn, if a later one may replace it. */
   readonly #newest = new Map<string, RelayedEntry>();
 
   /** @param entry comes after all that were added before */
@@ -26,7 +26,7 @@ export class RelayMarks {
     this.put({ position, relay, message: isWithText(relay) ? said : undefined });
   }
 
-  /** Adds an entry as it was kept before. */
+  /** Adds a saved entry. */
   put(entry: RelayedEntry): void {
     const { origin, delegation, turn, messageId, state } = entry.relay;
     const key = `${origin}.${turn}.${delegation}`;
@@ -37,13 +37,13 @@ export class RelayMarks {
     }
   }
 
-  /** In the order of the log. */
+  /** Returns all entries in the order of the log. */
   all(): RelayedEntry[] {
     return [...this.#kept, ...this.#newest.values()].sort((a, b) => a.position - b.position);
   }
 }
 
-/** Tells if anybody asks for the message of an entry later. */
+/** Tells whether the message of an entry is needed later. */
 function isWithText({ taskId, messageId, state }: Relay): boolean {
   const isAnswer = taskId === "" && state === TaskState.COMPLETED;
   return isAnswer || (state === TaskState.AUTH_REQUIRED && messageId === "");

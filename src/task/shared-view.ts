@@ -3,10 +3,10 @@ import { LARGE_BYTES, mark } from "../wire/marks.js";
 import { cacheForms } from "../wire/serialization-cache.js";
 import { type TaskFold, type View, viewTask } from "./fold.js";
 
-/** Views of a fold at one position that are kept for further readers of the same. */
+/** Maximum number of views cached per fold and position. */
 const maxViews = 16;
 
-/** The views of a fold at a position, for as long as they are read. It keeps the fold, which they are made of. */
+/** The views of a fold at a position, cached while they are read. They keep the fold alive. */
 interface Shown {
   readonly fold: TaskFold;
   readonly position: number;
@@ -16,8 +16,8 @@ interface Shown {
 const shown = new WeakMap<TaskFold, Shown>();
 
 /**
- * The task of a fold as a reader wants it, which later entries do not change. A large one is made once for all readers that ask
- * at the same position for the same view, so that what is written of it is, too.
+ * Returns a view of a fold's task that later entries do not change. A large one is shared by all readers of the same
+ * position and view, and so is its serialized form.
  */
 export function viewOf(fold: TaskFold, view: View = {}): Task {
   const bytes = view.artifacts === false ? fold.sizeWithoutArtifacts : fold.size;

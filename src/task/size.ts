@@ -5,11 +5,13 @@ import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { utf8LengthOf } from "../core/bytes.js";
 
 /**
- * What messages weigh on the widest wire, JSON in UTF-8, in bytes: never less than it is, and hardly more. Counted
- * where an entry is accepted, by a look at its texts, so that a task knows its weight without being written.
+ * Sizes of messages in their widest wire form, JSON in UTF-8, in bytes: upper bounds close to the actual size. They are
+ * computed from an entry's texts when it is accepted, so a task's size is known without serializing it.
  */
 
-/** The names, brackets and commas around the values of a message, an artifact, a part, a task with its status. */
+/**
+ * Bytes of the names, brackets and commas around the values of a message, an artifact, a part, a task with its status.
+ */
 const MESSAGE = 192;
 const ARTIFACT = 128;
 const PART = 80;
@@ -18,19 +20,22 @@ const TASK = 320;
 /** The longest number in JSON. */
 const NUMBER = 25;
 
-// Texts that are as long in JSON as in memory. Matching the whole text costs a fraction of looking at each character.
+// Texts whose JSON is as long as they are. Matching the whole text costs a fraction of examining each character.
 const plainAscii = /^[ !#-[\]-~]*$/;
 
-// What a stream of events escapes besides, to at most four bytes more than it has.
+// Characters escaped in event streams only, which adds at most four bytes.
 const lineEnds = /[\u0085\u2028\u2029]/g;
 
 /**
- * A long text is matched in slices of this many characters: V8 runs a regular expression for the first time, and again
- * when it was not used for a while, some thirty times slower than later, which is 20 ms for a text of 256 KiB.
+ * A long text is matched in slices of this many characters. The first run of a regular expression in V8, and a run
+ * after a pause, is about thirty times slower than later ones: 20 ms for a text of 256 KiB.
  */
 const SLICE = 4_096;
 
-/** A text as a JSON string, in bytes of UTF-8 with every escape that is used anywhere (SSE escapes line ends, too). */
+/**
+ * Returns the size of a text as a JSON string, in bytes of UTF-8, with every escape used anywhere (SSE escapes line
+ * ends, too).
+ */
 export function textSize(text: string): number {
   if (text.length <= SLICE) return sliceSize(text);
   let size = 2;
@@ -52,7 +57,7 @@ function sliceSize(text: string): number {
   return size + 4 * (text.match(lineEnds)?.length ?? 0);
 }
 
-/** Any JSON value. */
+/** Returns the size of any JSON value. */
 export function jsonSize(value: JsonValue): number {
   switch (typeof value) {
     case "string":
@@ -97,7 +102,7 @@ function textsSize(texts: readonly string[]): number {
   return size;
 }
 
-/** A part. */
+/** Returns the size of a part. */
 export function partSize({ content, metadata, mediaType, filename }: Part): number {
   let size = PART;
   if (mediaType !== "") size += textSize(mediaType);
@@ -122,7 +127,7 @@ function partsSize(parts: readonly Part[]): number {
   return size;
 }
 
-/** A message of a history or a status. */
+/** Returns the size of a message of a history or a status. */
 export function messageSize(message: Message): number {
   const { messageId, contextId, taskId, metadata, extensions, referenceTaskIds } = message;
   let size = MESSAGE + textSize(messageId) + textSize(contextId) + textSize(taskId) + partsSize(message.parts);
@@ -132,7 +137,7 @@ export function messageSize(message: Message): number {
   return size;
 }
 
-/** An artifact, or a piece of one. */
+/** Returns the size of an artifact, or of a chunk of one. */
 export function artifactSize(artifact: Artifact): number {
   const { artifactId, name, description, metadata, extensions } = artifact;
   let size = ARTIFACT + textSize(artifactId) + partsSize(artifact.parts);
@@ -143,7 +148,7 @@ export function artifactSize(artifact: Artifact): number {
   return size;
 }
 
-/** What a piece adds to an artifact that is there: its parts, and what it says anew. */
+/** Returns the bytes that a chunk adds to an existing artifact: its parts and changed fields. */
 export function pieceSize(piece: Artifact): number {
   let size = partsSize(piece.parts);
   if (piece.name !== "") size += textSize(piece.name);
@@ -153,7 +158,7 @@ export function pieceSize(piece: Artifact): number {
   return size;
 }
 
-/** A whole task. */
+/** Returns the size of a whole task. */
 export function taskSize(task: Task): number {
   let size = frameSize(task);
   for (const message of task.history) size += messageSize(message);
@@ -162,12 +167,12 @@ export function taskSize(task: Task): number {
   return said === undefined ? size : size + messageSize(said);
 }
 
-/** A task without its history, artifacts and status message. */
+/** Returns the size of a task without its history, artifacts and status message. */
 export function frameSize({ id, contextId, metadata }: Task): number {
   return TASK + textSize(id) + textSize(contextId) + (metadata === undefined ? 0 : objectSize(metadata));
 }
 
-/** The most that an event adds to its task; a status message comes to stand in the status and in the history. */
+/** Returns the maximum that an event adds to its task; a status message counts in the status and in the history. */
 export function addedSize(event: LogEntry["event"]): number {
   switch (event.case) {
     case "created":

@@ -12,17 +12,17 @@ import { TaskFold, viewTask } from "./fold.js";
 import { RelayMarks } from "./relay-marks.js";
 import { artifactSize, messageSize, partSize, taskSize } from "./size.js";
 
-/** A piece of a snapshot has about this many bytes, unless one value alone is larger. */
+/** Approximate size of a snapshot's chunk, in bytes; a single larger value exceeds it. */
 export const SNAPSHOT_PIECE_BYTES: number = 256 * 1024;
 
-/** The fold as the bytes of a snapshot of one piece. */
+/** Encodes the fold as a snapshot in one chunk. */
 export function encodeSnapshot(fold: TaskFold): Uint8Array {
   return pieceOf(placeOf(fold), fold.task);
 }
 
 /**
- * The fold of this moment as a snapshot in pieces, each made when it is asked for: what is folded in later is in none
- * of them. The first piece has a task as it would be alone; the further ones go on with its history and its artifacts.
+ * Encodes the current fold as a snapshot in chunks, each created on request; later entries are not included. The first
+ * chunk is a whole task; further ones continue its history and artifacts.
  */
 export function* snapshotPieces(
   fold: TaskFold,
@@ -69,7 +69,7 @@ interface Place extends Pick<TaskFold, "position" | "generation" | "statusPositi
   relays: RelayedEntries | undefined;
 }
 
-/** A fold as of this moment, but for its task. */
+/** Returns the fold's fields besides its task. */
 function placeOf(fold: TaskFold): Place {
   const { position, generation, statusPosition, messages, version } = fold;
   return { position, generation, statusPosition, version, messages: messages.slice(), relays: relaysOf(fold) };
@@ -98,12 +98,12 @@ function pieceOf(place: Place, task: Task): Uint8Array {
   return writeSnapshot(snapshot);
 }
 
-/** A fold that goes on from a snapshot, which may come in pieces. */
+/** Restores a fold from a snapshot, possibly in chunks. */
 export class SnapshotReader {
-  /** Complete when it has every piece. */
+  /** Complete after the last chunk. */
   readonly fold: TaskFold;
 
-  /** @param first the first piece, or all */
+  /** @param first the first or only chunk */
   constructor(first: Uint8Array) {
     const snapshot = fromBinary(SnapshotSchema, first, storedDepth);
     const { task, position, generation, statusPosition, messages, version, relays } = snapshot;
@@ -126,14 +126,14 @@ export class SnapshotReader {
     }
   }
 
-  /** Takes the next piece. */
+  /** Adds the next chunk. */
   add(bytes: Uint8Array): void {
     const { task } = fromBinary(SnapshotSchema, bytes, storedDepth);
     if (task !== undefined) this.fold.goOn(task);
   }
 }
 
-/** A fold that goes on from a snapshot of one piece. */
+/** Restores a fold from a snapshot in one chunk. */
 export function decodeSnapshot(bytes: Uint8Array): TaskFold {
   return new SnapshotReader(bytes).fold;
 }
