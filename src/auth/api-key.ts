@@ -12,7 +12,7 @@ export interface ApiKey extends KnownSecret {
 
 /** Options of `apiKey`: either `keys` or `check`. */
 export interface ApiKeyOptions {
-  /** Where the client sends the key. A query shows in logs on the way, and gRPC has none: prefer a header. */
+  /** Location of the key. Logs in transit show a query, and gRPC has none: prefer a header. */
   readonly in: KeyPlace["in"];
   /** Name of the header, query parameter or cookie. */
   readonly name: string;
@@ -25,8 +25,8 @@ export interface ApiKeyOptions {
 }
 
 /**
- * Security scheme: a key in a header, the query or a cookie (specification 4.5.2). Known keys are kept and compared as
- * keyed digests. `WWW-Authenticate` names it as `ApiKey`, which is no registered scheme.
+ * Security scheme: a key in a header, the query or a cookie (specification 4.5.2). Known keys are stored and compared
+ * as keyed digests. `WWW-Authenticate` names it `ApiKey`, which is not a registered scheme.
  */
 export function apiKey(options: ApiKeyOptions): SecurityScheme {
   const { in: location, name, keys, check, description } = options;

@@ -5,13 +5,13 @@ import type { Limits } from "../core/limits.js";
 import { sourceOf } from "../core/net.js";
 import { type Throttle, tooManyFailed } from "./throttle.js";
 
-/** For each check of an address that may be under way so many calls wait. */
+/** Calls that may wait for each concurrent check of an address. */
 const WAITING = 32;
 
-/** So many addresses with nothing under way are kept before they are looked through (core/maps.ts). */
+/** Maximum number of idle addresses before a cleanup (core/maps.ts). */
 const MAX_IDLE = 4_096;
 
-/** What one address has under way. */
+/** Checks in progress of one address. */
 interface Share {
   checks: number;
   /** Calls that wait for their turn, in their order. */
@@ -22,10 +22,10 @@ interface Share {
 export const authentication = { timeoutMs: 15_000 } as const;
 
 /**
- * Credentials that are being checked, by an issuer, by a function or by arithmetic of other threads: so many at once of each address, of IPv6
- * of each network of 64 bits. Others of it wait, since a whole office may begin its day at once behind one address. So one address takes
- * neither the issuer nor the room of others, and its failed attempts count before many more of them are looked at. Where the address is
- * not known, nothing is counted.
+ * Limits concurrent credential checks (by an issuer, a function or a thread) per address, for IPv6 per network of 64
+ * bits. Further calls wait, since a whole office may share one address. So one address cannot exhaust the issuer or the
+ * capacity of others, and its failures count before many more are checked. Calls without a known address are not
+ * limited.
  */
 export class ChecksUnderWay {
   readonly #limits: Limits;
@@ -39,14 +39,14 @@ export class ChecksUnderWay {
     this.#throttle = throttle;
   }
 
-  /** Whether a further check of an address has to wait. */
+  /** True if a further check of an address has to wait. */
   isFull(address: string): boolean {
     if (this.#full === 0) return false;
     const share = this.#shares.get(sourceOf(address));
     return share !== undefined && this.#isFull(share);
   }
 
-  /** Counts a check that has begun, until it is over; one that never ends for `authentication.timeoutMs`. */
+  /** Counts a check until it ends, at most for `authentication.timeoutMs`. */
   count<T>(address: string, check: Promise<T>): Promise<T> {
     if (address === "") return check;
     const share = this.#share(sourceOf(address));
@@ -118,7 +118,7 @@ export class ChecksUnderWay {
     if (share.checks === this.#limits.maxUnverifiedPerAddress) this.#full++;
   }
 
-  /** The next one that waits has the place of a check that is over. */
+  /** Passes the slot of a finished check to the next waiting call. */
   #endWith(share: Share, check: Promise<unknown>): void {
     let isOver = false;
     const end = (): void => {

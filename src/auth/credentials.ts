@@ -1,6 +1,6 @@
 import type { Call } from "../core/call.js";
 
-/** Where an API key is sent. Specification 4.5.2. */
+/** Location of an API key. Specification 4.5.2. */
 export interface KeyPlace {
   readonly in: "header" | "query" | "cookie";
   readonly name: string;
@@ -11,8 +11,8 @@ const basicForm = /^basic +([A-Za-z0-9+/]+=*) *$/i;
 const scheme = /^(bearer|basic)(?: |$)/i;
 
 /**
- * The credentials of an HTTP scheme: undefined where the call has none of that scheme, and the empty text for what has its
- * name and not its form (RFC 6750, 2.1; RFC 7617, 2). Several `Authorization` headers are of no form.
+ * The credentials of an HTTP scheme: undefined if the call has none of that scheme, and empty if they are malformed
+ * (RFC 6750, 2.1; RFC 7617, 2). Several `Authorization` headers are malformed.
  */
 export function httpCredentials(call: Call, name: "bearer" | "basic"): string | undefined {
   const header = call.header("authorization");

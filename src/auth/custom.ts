@@ -6,9 +6,12 @@ import type { SecuritySchemeInput } from "./scheme-card.js";
 
 /** Options of `custom`. */
 export interface CustomOptions {
-  /** What the card says, as in the specification's JSON: `{ httpAuthSecurityScheme: { scheme: "Hawk" } }`. */
+  /** The scheme on the card, as in the specification's JSON: `{ httpAuthSecurityScheme: { scheme: "Hawk" } }`. */
   readonly card: SecuritySchemeInput;
-  /** What `WWW-Authenticate` says. Default: the scheme's name in the card of HTTP authentication, otherwise `Custom`. */
+  /**
+   * The challenge in `WWW-Authenticate`. Default: the scheme's name in the card of HTTP authentication, otherwise
+   * `Custom`.
+   */
   readonly challenge?: Challenge;
   /**
    * The caller; undefined without credentials of this scheme; a `Refusal` for wrong ones, which also counts as a failed

@@ -21,7 +21,7 @@ interface Part {
   readonly scopes: readonly string[];
 }
 
-/** What the guards of one server share. */
+/** State that the guards of one server share. */
 interface Shared {
   readonly throttle: Throttle;
   readonly underWay: ChecksUnderWay;
@@ -46,12 +46,12 @@ export class Guards {
     this.#shared = { throttle, underWay, audit, counted: new WeakSet() };
   }
 
-  /** What admits calls to an agent. */
+  /** The guard of calls to an agent. */
   ofAgent(security: AgentSecurity, metadata: ResourceMetadata): Guard {
     return this.#guard(security, requirementsOf(security), metadata);
   }
 
-  /** What admits messages to the agent's skills, by their ids. */
+  /** The guards of messages to the agent's skills, by skill id. */
   ofSkills(security: AgentSecurity, metadata: ResourceMetadata): ReadonlyMap<string, Guard> {
     const skills = Object.entries(security.skills ?? {});
     return new Map(
@@ -88,10 +88,10 @@ export class Guards {
 }
 
 /**
- * Admits calls that meet one of the requirements: all schemes of it, with their scopes. It refuses others as UNAUTHENTICATED, with
- * a challenge for each scheme that would do, or as PERMISSION_DENIED where only scopes are missing (RFC 6750, 3.1), and
- * as TOO_MANY_REQUESTS where the address has failed too often. What takes time to check has its turn among others of its address.
- * Wrong credentials count as a failed attempt and are audited even when the call also has good ones of another scheme.
+ * Admits calls that meet one of the requirements: all its schemes, with their scopes. Rejects others as UNAUTHENTICATED
+ * with a challenge for each suitable scheme, as PERMISSION_DENIED if only scopes are missing (RFC 6750, 3.1), or as
+ * TOO_MANY_REQUESTS if the address has failed too often. Slow checks are limited per address. Wrong credentials count
+ * as a failed attempt and are audited even if the call also has good ones of another scheme.
  */
 export class Guard {
   readonly #requirements: readonly (readonly Part[])[];
@@ -99,16 +99,16 @@ export class Guard {
   readonly #throttle: Throttle;
   readonly #underWay: ChecksUnderWay;
   readonly #resourceMetadata: ResourceMetadata;
-  /** What callers without credentials are told. */
+  /** The error text for callers without credentials. */
   readonly #missing: string;
   /** Every scheme that a requirement names, once. */
   readonly #named: readonly NamedCheck[];
-  /** Whether callers without any credentials may come in. */
+  /** True if callers without credentials are admitted. */
   readonly #isOpen: boolean;
   /** The usual case, which needs no waiting. */
   readonly #only: Part | undefined;
 
-  /** @param purpose what the credentials are for, behind "are required", where they are not for the agent. */
+  /** @param purpose of the credentials, after "are required", if not the agent. */
   constructor(
     requirements: readonly (readonly Part[])[],
     shared: Shared,
@@ -146,7 +146,7 @@ export class Guard {
     return found.then((finding) => this.#one(call, named, finding, scopes));
   }
 
-  /** What takes time has its turn among others of its address. */
+  /** Slow checks are limited per address. */
   #check(call: Call, { check }: NamedCheck): Finding | Promise<Finding> {
     if (check.takesTurns === true) return check.check(call);
     const { address } = call.peer;
@@ -168,13 +168,13 @@ export class Guard {
       for (const { named } of parts) {
         if (!findings.has(named)) findings.set(named, await this.#check(call, named));
       }
-      // What later requirements would find is of no interest then.
+      // Further requirements need not be checked.
       if (parts.every((part) => meets(part, findings))) break;
     }
     return this.#judge(call, findings);
   }
 
-  /** What is known without looking at anything that could be guessed. */
+  /** Callers of recently verified credentials, without a check that an attacker could use for guessing. */
   #recalled(call: Call): Map<NamedCheck, Finding> {
     return new Map(this.#named.map((named) => [named, named.check.recall?.(call)]));
   }
@@ -249,7 +249,9 @@ export class Guard {
   }
 }
 
-/** What `WWW-Authenticate` says to callers without credentials: one challenge for each scheme that a requirement names. */
+/**
+ * The `WWW-Authenticate` value for callers without credentials: one challenge for each scheme that a requirement names.
+ */
 export function challengeOf(security: AgentSecurity, resourceMetadata: () => string): string {
   const required = new Map(requirementsOf(security).flatMap((requirement) => Object.entries(requirement)));
   return [...required]
@@ -261,7 +263,7 @@ export function challengeOf(security: AgentSecurity, resourceMetadata: () => str
     .join(", ");
 }
 
-/** One challenge; of a bearer token with the scopes that are needed, and with what is wrong with it (RFC 6750, 3; RFC 9728, 5.1). */
+/** One challenge; for a bearer token with the required scopes and the error (RFC 6750, 3; RFC 9728, 5.1). */
 function challenge(
   { name, scheme }: Pick<NamedCheck, "name" | "scheme">,
   scopes: readonly string[],
@@ -283,7 +285,7 @@ function wrongIn(findings: ReadonlyMap<NamedCheck, Finding>): NamedCheck | undef
   return undefined;
 }
 
-/** Whether a scheme found a caller with a name. One in plain JavaScript may answer anything. */
+/** True if a scheme returned a caller with an owner. A scheme in plain JavaScript may return anything. */
 function isCaller(found: unknown): found is CallerInput {
   if (typeof found !== "object" || found === null) return false;
   const { owner } = found as { owner?: unknown };
@@ -301,7 +303,7 @@ function meets({ named, scopes }: Part, findings: ReadonlyMap<NamedCheck, Findin
   return isCaller(found) && hasScopes(found, scopes);
 }
 
-/** Absent fields get the values of a caller of whom nothing more is known. */
+/** Fills absent fields with defaults. */
 function callerOf(found: CallerInput): Caller {
   const { owner, authenticated = true, scopes = [], claims = {}, expiresAt } = found;
   return found.scopes !== undefined && found.claims !== undefined && found.authenticated !== undefined
@@ -322,7 +324,7 @@ function merged(found: readonly CallerInput[]): Caller {
     authenticated: first.authenticated ?? true,
     scopes,
     claims,
-    // What is no time is refused by whoever takes the caller.
+    // An invalid time is rejected later.
     ...(expiresAt !== Number.POSITIVE_INFINITY && { expiresAt }),
   };
 }

@@ -8,7 +8,7 @@ import { MAX_CREDENTIAL_LENGTH, Refusal, type SecurityScheme } from "./scheme.js
 export interface BasicUser extends Omit<KnownSecret, "owner"> {
   readonly name: string;
   readonly password?: string;
-  /** Owner of what the user creates. Default: the name. */
+  /** Owner of the user's tasks. Default: the name. */
   readonly owner?: string;
 }
 

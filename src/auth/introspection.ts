@@ -8,12 +8,12 @@ import { Refusal, type SchemeParts } from "./scheme.js";
 export interface Introspection {
   /** The introspection endpoint: https, except on this machine. */
   readonly url: string;
-  /** What this server authenticates itself with there, as Basic credentials. */
+  /** Credentials of this server at the endpoint, sent as Basic authentication. */
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** What a token that is active has to be besides. */
+/** Further conditions for an active token. */
 export interface Introspected {
   readonly issuer: string;
   readonly audience: string | readonly string[];
@@ -83,7 +83,7 @@ function judge(
 
 const isTime = (value: unknown): boolean => value === undefined || value === null || Number.isFinite(value);
 
-/** What is wrong with it. */
+/** Faults of the options. */
 export function introspectionFaults({ url, clientId, clientSecret }: Introspection): string[] {
   const faults = issuerUrlFaults("introspection.url", url);
   for (const [name, value] of Object.entries({ clientId, clientSecret })) {

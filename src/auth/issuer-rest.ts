@@ -3,13 +3,13 @@ import { issuerBounds } from "../jwt/issuer.js";
 import { fingerprint } from "./known-secrets.js";
 import { failedAttempts } from "./throttle.js";
 
-/** So many tokens of one address got no answer, and the address asks nothing for a while. */
+/** Unanswered tokens of one address before the address is paused. */
 const TOKENS_OF_SOURCE = 3;
 
-/** So many addresses got no answer since somebody got one, and the issuer is taken for one that is out of order. */
+/** Unanswered addresses in a row before the issuer counts as down. */
 const SOURCES = 4;
 
-/** So often, in each cool-down, one that is out of order is tried for addresses that it knew, and for all others. */
+/** Attempts per cool-down at an issuer that is down: for known addresses, and for all others. */
 const TRIES = 10;
 
 /** Tokens without an answer that are remembered. */
@@ -27,17 +27,17 @@ const unreachable: ReadonlySet<unknown> = new Set([
 ]);
 
 interface Source {
-  /** Tokens without an answer since one that is active. */
+  /** Unanswered tokens since the last active one. */
   failures: number;
   restsUntil: number;
 }
 
 /**
- * When an issuer is asked about a token, after questions that it had no answer to. Such a question is a fault of the issuer's, or of a token
- * that brings it about (a status of 500, a connection that ends in the middle), which anybody may send: so it keeps out that token, then
- * that address, and nobody else. Only a connection that does not come about, or questions of several addresses in a row, make
- * the issuer one that is out of order. Then it is tried a few times in each cool-down, apart for addresses that had an active
- * token there, so that whoever has none cannot use up their tries; the first answer ends it.
+ * Decides when an issuer may be asked about a token after failures. A failed request (status 500, a broken connection)
+ * may be the fault of the issuer or be provoked by a token, which anyone can send: so it pauses that token, then that
+ * address, and no others. Only a failed connection, or failures of several addresses in a row, mean that the issuer is
+ * down. It is then tried a few times per cool-down, with a separate quota for addresses that had an active token, which
+ * others cannot use up; the first answer ends it.
  */
 export class IssuerRest {
   /** Until when a token is not asked about, by its fingerprint. */
@@ -50,7 +50,7 @@ export class IssuerRest {
   #unreachableUntil = Number.NEGATIVE_INFINITY;
   #nextTry = { known: 0, other: 0 };
 
-  /** Whether all that was asked of late was answered. */
+  /** True if all recent requests were answered. */
   get isOver(): boolean {
     return this.#failing.size === 0;
   }
@@ -72,7 +72,7 @@ export class IssuerRest {
     return undefined;
   }
 
-  /** The issuer said what a token is. */
+  /** Records an answer of the issuer. */
   answered(source: string, isActive: boolean): void {
     this.#failing.clear();
     if (!isActive) return;

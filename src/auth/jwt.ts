@@ -15,7 +15,7 @@ export type { JsonWebKeySet };
 export interface JwtOptions extends VerifierOptions {
   /** The issuer's keys: the URL of its JWKS (https, except on this machine), or the set itself. RFC 7517. */
   readonly jwks: string | URL | JsonWebKeySet;
-  /** Owner of what the caller creates, by the claims; undefined refuses the token. Default: the claim `sub`. */
+  /** Returns the owner of the caller's tasks from the claims; undefined rejects the token. Default: the claim `sub`. */
   readonly owner?: (claims: Readonly<Record<string, unknown>>) => string | undefined;
   /** The caller's scopes. Default: the claims `scope` (words) and `scp` (words or a list). */
   readonly scopes?: (claims: Readonly<Record<string, unknown>>) => readonly string[];
@@ -48,7 +48,7 @@ export function jwt(options: JwtOptions): SecurityScheme {
   };
 }
 
-/** What verifies a token of an address: its claims, or why it is refused. */
+/** Verifies a token of an address: returns its claims, or a refusal. */
 type Verify = (token: string, source: string) => Promise<Verified | Refusal>;
 
 /** Checks bearer tokens that have claims, and remembers the ones that are good. */
@@ -67,7 +67,7 @@ export function tokenCheck(
     pending.set(token, caller);
     return caller;
   };
-  /** Of those that wait for the same answer nobody counts but the first. */
+  /** Of the calls that wait for the same answer only the first one counts. */
   const inTurn = (address: string, look: () => Promise<CallerInput | Refusal>): Promise<CallerInput | Refusal> => {
     if (underWay === undefined) return look();
     return underWay.isFull(address) ? underWay.inTurn(address, look) : underWay.count(address, look());
@@ -129,7 +129,7 @@ function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): string[] {
   return [...new Set([...words(scope), ...words(scp)])];
 }
 
-/** Claims are given to every call of the token: nobody may change them for the next one. */
+/** All calls of the token share the claims, so they are frozen. */
 function frozen<T>(value: T): T {
   if (typeof value === "object" && value !== null) {
     for (const inner of Object.values(value)) frozen(inner);
@@ -138,7 +138,7 @@ function frozen<T>(value: T): T {
   return value;
 }
 
-/** What is wrong with the options, as far as it can be seen. */
+/** Faults of the options, as far as visible without a request. */
 export function jwtFaults({ jwks, issuer, audience, algorithms, clockTolerance, owner, scopes }: JwtOptions): string[] {
   const faults: string[] = [];
   if (typeof issuer !== "string" || issuer === "") faults.push("issuer is missing");
@@ -165,7 +165,7 @@ export function jwtFaults({ jwks, issuer, audience, algorithms, clockTolerance, 
   return faults;
 }
 
-/** So many characters at the end of credentials find them: of a signature, more than anybody can guess. */
+/** Length of the suffix by which credentials are found: of a signature, more than can be guessed. */
 const TAIL = 64;
 
 /** Verified tokens that are remembered for each scheme; the oldest are evicted first. */
@@ -174,7 +174,7 @@ export const rememberedTokens = { max: 10_000 } as const;
 interface Remembered {
   readonly credentials: string;
   readonly caller: CallerInput;
-  /** On the clock that nobody sets. */
+  /** Monotonic time. */
   readonly forgetAt: number;
   /** The token's own end, in milliseconds of the day's clock. */
   readonly endsAt: number;
@@ -190,7 +190,7 @@ interface Remembered {
  */
 export class TokenMemory {
   readonly #limits: Limits;
-  /** Of several with the same end, which no signatures have, the last one. */
+  /** By suffix; signatures never share one. */
   readonly #callers = new Map<string, Remembered>();
 
   constructor(limits: Limits) {

@@ -3,7 +3,7 @@ import type { CallerInput } from "../core/caller.js";
 import { lazy } from "../core/lazy.js";
 import type { SecurityScheme } from "./scheme.js";
 
-/** One secret that is known at start, as it is or by its SHA-256, and the caller that it stands for. */
+/** One secret known at start, in plain text or as its SHA-256, and its caller. */
 export interface KnownSecret extends CallerInput {
   /** SHA-256 of the secret in hex, so that the configuration need not have the secret itself. */
   readonly sha256?: string;
@@ -43,7 +43,7 @@ export function namesOf(known: readonly KnownSecret[] | undefined): Pick<Securit
   return { names: { listed: known.flatMap((entry) => entry?.owner ?? []) } };
 }
 
-/** What is wrong with such entries, without the secrets themselves. */
+/** Faults of such entries, without the secrets. */
 export function secretFaults(place: string, known: unknown, field: string): string[] {
   if (!Array.isArray(known)) return [`${place} is no list`];
   return known.flatMap((entry: Record<string, unknown> | null, i) => {
@@ -59,20 +59,19 @@ export function secretFaults(place: string, known: unknown, field: string): stri
 const processKey = lazy(() => randomBytes(32));
 
 /**
- * A text that stands for a secret in this process: secrets are looked up and compared by it, so that no comparison takes a
- * time that depends on how much of a guess is right, and none is kept as it came. It is keyed with a random key of the
- * process, so nobody can choose one.
+ * Fingerprint of a secret in this process: secrets are looked up and compared by it, so that no comparison leaks timing
+ * and no plain secret is kept. It is keyed with a random key of the process, so that it cannot be chosen.
  */
 export function fingerprint(secret: string): string {
   return fingerprintOfHash(createHash("sha256").update(secret).digest());
 }
 
-/** The same of a secret of which only the SHA-256 is known. */
+/** The fingerprint of a secret known by its SHA-256. */
 function fingerprintOfHash(sha256: Uint8Array): string {
   return createHmac("sha256", processKey()).update(sha256).digest("base64url");
 }
 
-/** Whether a text is a SHA-256 in hex. */
+/** True for a SHA-256 in hex. */
 function isSha256(text: unknown): text is string {
   return typeof text === "string" && /^[0-9a-f]{64}$/i.test(text);
 }

@@ -5,7 +5,7 @@ import { type CallerNames, Refusal, type SecurityScheme } from "./scheme.js";
 
 /** Options of `mutualTls`. */
 export interface MutualTlsOptions {
-  /** Owner of what the caller creates, by its certificate; undefined refuses it. Default: the subject. */
+  /** Returns the owner of the caller's tasks from its certificate; undefined rejects it. Default: the subject. */
   readonly owner?: (certificate: ClientCertificate) => string | undefined;
   /** The caller's scopes. Default: none. */
   readonly scopes?: (certificate: ClientCertificate) => readonly string[];
@@ -21,8 +21,8 @@ const subjects: CallerNames = {
 
 /**
  * Security scheme: a client certificate of one of the server's authorities (`tls.ca`), on both ports (specification
- * 4.5.6). The caller's `claims.certificate` has subject, names and fingerprint. Behind a trusted proxy no certificate
- * is the client's. There is no registered challenge for it: `WWW-Authenticate` names it as `MutualTLS`.
+ * 4.5.6). The caller's `claims.certificate` has subject, names and fingerprint. Not available through a trusted proxy,
+ * whose certificate is not the client's. A challenge for it is not registered: `WWW-Authenticate` names it `MutualTLS`.
  */
 export function mutualTls({ owner, scopes, description }: MutualTlsOptions = {}): SecurityScheme {
   return {
@@ -42,7 +42,7 @@ export function mutualTls({ owner, scopes, description }: MutualTlsOptions = {})
       return {
         check: ({ peer: { certificate } }) =>
           certificate && (callerOf(certificate) ?? new Refusal("The certificate is not accepted.")),
-        // TLS has verified it: it is no guess.
+        // TLS has verified it, so it cannot be a guess.
         recall: ({ peer: { certificate } }) => certificate && callerOf(certificate),
       };
     },

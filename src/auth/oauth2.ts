@@ -11,9 +11,9 @@ export interface OAuth2Options extends Omit<JwtOptions, "jwks"> {
   readonly flows: OAuth2SecurityScheme["flows"];
   /** The keys, where the issuer's metadata do not say (RFC 8414). */
   readonly jwks?: JwtOptions["jwks"];
-  /** What the header `typ` has to be. Default `at+jwt`, as RFC 9068 has it; `*` for anything, if the issuer knows no better. */
+  /** Required header `typ`. Default `at+jwt` of RFC 9068; `*` for any, if the issuer does not set it. */
   readonly typ?: string;
-  /** Asks the authorization server what each token is, instead of verifying a JWT (RFC 7662). */
+  /** Validates each token at the authorization server (RFC 7662) instead of verifying a JWT. */
   readonly introspection?: Introspection;
 }
 
@@ -83,7 +83,7 @@ export function openIdConnect(options: OpenIdConnectOptions): SecurityScheme {
 
 const canParse = (url: unknown): url is string => typeof url === "string" && URL.canParse(url);
 
-/** Where an issuer says where its keys are: RFC 8414, section 3, or OpenID Connect Discovery 1.0, section 4. */
+/** The kinds of issuer metadata: RFC 8414, section 3, or OpenID Connect Discovery 1.0, section 4. */
 type MetadataKind = "oauth-authorization-server" | "openid-configuration";
 
 /** The URL of an issuer's metadata. */
@@ -118,8 +118,8 @@ function keysIn(json: unknown, issuer: string, metadata: string): string {
 }
 
 /**
- * Whether an issuer, which the author chose, sends us to a place that the author did not: to an address, or to this machine. One
- * on this machine may, and each may name its own host.
+ * True if a configured issuer redirects to a literal address or to this machine, neither of which the author chose. An
+ * issuer on this machine may, and each may name its own host.
  */
 function leadsInside(keys: string, metadata: string): boolean {
   const [{ hostname }, { hostname: own }] = [new URL(keys), new URL(metadata)];

@@ -12,15 +12,15 @@ import type { SecuritySchemeInput } from "./scheme-card.js";
  * `httpBearer`, `httpBasic` and `custom` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
  */
 export interface SecurityScheme {
-  /** What cards say of it, as in the specification's JSON. */
+  /** The scheme on cards, as in the specification's JSON. */
   readonly card: SecuritySchemeInput;
-  /** What `WWW-Authenticate` says of it; its realm is the name that the declaration gives it, unless it says another. */
+  /** The challenge in `WWW-Authenticate`; its realm defaults to the scheme's name in the declaration. */
   readonly challenge: Challenge;
   /** The source of its callers' names. Left out where a function of the author's makes them. */
   readonly names?: CallerNames;
   /** Issuer of its tokens, for the metadata of the protected resource (RFC 9728). */
   readonly authorizationServer?: string;
-  /** What is wrong with how it was made, as sentences without a full stop. */
+  /** Faults of its options, as sentences without a full stop. */
   readonly faults: readonly string[];
   /** Makes its check for one server. It begins nothing that would have to be ended. */
   open(parts: SchemeParts): SchemeCheck;
@@ -40,7 +40,7 @@ export interface CallerNames {
 export interface SchemeParts {
   readonly limits: Limits;
   readonly logger: Logger;
-  /** Counts what is being checked of each address: for checks that say that they take their turns themselves. */
+  /** Limits concurrent checks per address: for schemes with `takesTurns`. */
   readonly underWay?: ChecksUnderWay;
 }
 
@@ -50,27 +50,25 @@ export const MAX_CREDENTIAL_LENGTH = 8_192;
 /** Result of a security scheme: a caller, refused credentials, or undefined if the call has none of this scheme. */
 export type Finding = CallerInput | Refusal | undefined;
 
-/** Looks for the credentials of one scheme in calls. */
+/** Checks the credentials of one scheme in calls. */
 export interface SchemeCheck {
-  /**
-   * Looks at one call, once. What it throws refuses the call: an A2AError as it is, anything else as an internal error.
-   */
+  /** Checks one call, once. A thrown A2AError rejects the call as it is, any other error as an internal one. */
   check(call: Call): Finding | Promise<Finding>;
   /**
-   * The caller of credentials that nobody can guess and that were verified shortly before, or undefined. Asked alone where
-   * an address has failed too often.
+   * The caller of unguessable credentials that were verified recently, or undefined. The only check for an address that
+   * has failed too often.
    */
   recall?(call: Call): CallerInput | undefined;
   /**
-   * True where it counts in `SchemeParts.underWay` what it checks, as it knows which calls wait for the same answer. Default false: each
-   * call whose answer takes time counts.
+   * True if it limits its checks by `SchemeParts.underWay` itself, because it knows which calls share an answer.
+   * Default false: each asynchronous check counts.
    */
   readonly takesTurns?: boolean;
 }
 
 type FoundCaller = CallerInput | undefined;
 
-/** Credentials that are refused. The text goes to the client: it names what is wrong, and never the credentials. */
+/** Rejected credentials. The text is sent to the client: it names the fault, and never the credentials. */
 export class Refusal {
   readonly description: string;
 
@@ -78,7 +76,7 @@ export class Refusal {
     this.description = description;
   }
 
-  /** The caller that was found, or this where there is none. */
+  /** The caller, or this refusal if undefined. */
   unless(found: FoundCaller | Promise<FoundCaller>): CallerInput | Refusal | Promise<CallerInput | Refusal> {
     return isPromiseLike(found) ? Promise.resolve(found).then((caller) => caller ?? this) : (found ?? this);
   }

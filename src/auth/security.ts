@@ -3,8 +3,8 @@ import type { SecurityScheme } from "./scheme.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
 /**
- * A security requirement: schemes by name, each with the required scopes. All of them have to be met; `"bearer"` stands
- * for `{ bearer: [] }`. `{}` lets callers in who send no credentials at all. Specification 4.5.
+ * A security requirement: schemes by name, each with the required scopes, all of them mandatory; `"bearer"` is short
+ * for `{ bearer: [] }`. `{}` admits callers without credentials. Specification 4.5.
  */
 export type RequirementInput = string | Readonly<Record<string, readonly string[]>>;
 
@@ -18,13 +18,14 @@ export interface AgentSecurity {
    */
   readonly require?: readonly RequirementInput[];
   /**
-   * What messages for a skill have to meet besides, by the skill's id, and all later ones to the same task. It needs `skillOf`.
+   * Further requirements for messages to a skill, by the skill's id, and for later ones to the same task. Requires
+   * `skillOf`.
    */
   readonly skills?: Readonly<Record<string, SkillSecurity>>;
   /**
-   * The id of the skill that a message is for, or undefined. The protocol has no place for it; the agent and its clients have
-   * to agree on one, such as a field of the metadata. It runs before anything is stored, and again for each message of a task that another
-   * one goes on with.
+   * Returns the id of the skill that a message addresses, or undefined. The protocol has no field for it; the agent and
+   * its clients have to agree on one, such as a metadata field. Runs before anything is stored, and again for each
+   * message that continues a task.
    */
   readonly skillOf?: (message: Message) => string | undefined;
 }
@@ -48,7 +49,7 @@ export function requirementOf(input: RequirementInput): Requirement {
   return typeof input === "string" ? { [input]: [] } : input;
 }
 
-/** What a card says of a declaration, as in the specification's JSON. */
+/** A declaration on the card, as in the specification's JSON. */
 interface SecurityCard {
   readonly securitySchemes: Readonly<Record<string, SecuritySchemeInput>>;
   readonly securityRequirements: readonly RequirementCard[];
@@ -77,7 +78,7 @@ function cardOf(requirement: Requirement): RequirementCard {
   return { schemes: Object.fromEntries(schemes) };
 }
 
-/** What is wrong with a declaration, as sentences that begin with the place. */
+/** Faults of a declaration, as sentences that begin with the place. */
 export function securityFaults(security: unknown): string[] {
   const { schemes, require, skills = {}, skillOf } = (security ?? {}) as Partial<AgentSecurity>;
   if (typeof schemes !== "object" || schemes === null || Object.keys(schemes).length === 0) {
@@ -131,8 +132,9 @@ const isScope = (scope: unknown): boolean => typeof scope === "string" && /^[\x2
 type Schemes = Readonly<Record<string, SecurityScheme>>;
 
 /**
- * Finds schemes that may give one name to two callers, who would share their tasks: each takes names that somebody else gives (an
- * issuer, an authority), or lists a name that such a one may give. Faults, as sentences that begin with the place.
+ * Finds schemes that may give two callers the same name, and so access to each other's tasks: both take names from
+ * outside (an issuer, an authority), or one lists a name that the other may take. Returns sentences that begin with the
+ * place.
  */
 function sharedNameFaults(schemes: Schemes): string[] {
   const all = Object.entries(schemes);
@@ -153,7 +155,7 @@ function sharedNameFaults(schemes: Schemes): string[] {
   });
 }
 
-/** Names that two schemes list: one owner, which may be what their author wants. */
+/** Names that two schemes list: one owner, possibly on purpose. */
 export function sharedNameWarnings(schemes: Schemes): string[] {
   const all = Object.entries(schemes).map(([name, { names }]) => [name, new Set(names?.listed)] as const);
   return all.flatMap(([name, owners], i) =>

@@ -34,12 +34,12 @@ export class Throttle {
     });
   }
 
-  /** Whether no address has failed of late: then there is nothing to look at. */
+  /** True if no address has failed recently. */
   get isCalm(): boolean {
     return this.#failures.isEmpty;
   }
 
-  /** When the address may try again, in milliseconds; undefined where it may now. */
+  /** Delay before the address may try again, in milliseconds; undefined if it may now. */
   retryAfterMs(address: string): number | undefined {
     if (this.isCalm || address === "") return undefined;
     const site = siteOf(address);
@@ -48,7 +48,7 @@ export class Throttle {
     return waitMs > 0 ? Math.ceil(waitMs) : undefined;
   }
 
-  /** Counts a failed attempt. Where the address is not known, nobody can be slowed down. */
+  /** Counts a failed attempt. Calls without a known address are not throttled. */
   fail(address: string): void {
     if (address === "") return;
     const site = siteOf(address);
@@ -57,7 +57,7 @@ export class Throttle {
   }
 }
 
-/** What a call of such an address hears. */
+/** The error for a call of a throttled address. */
 export function tooManyFailed(retryAfterMs: number): A2AError {
   return limitReached("maxFailedAttempts", "Too many attempts to authenticate have failed.", retryAfterMs);
 }

@@ -1,7 +1,7 @@
 import { createVerifier, TokenFault, type Verified, type VerifierOptions } from "../jwt/verifier.js";
 import { Refusal, type SchemeParts } from "./scheme.js";
 
-/** Verifies tokens of one issuer; what is wrong with one is told to the client. */
+/** Verifies tokens of one issuer; faults are reported to the client. */
 export function tokenVerifier(
   options: VerifierOptions,
   parts: SchemeParts,

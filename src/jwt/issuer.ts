@@ -52,12 +52,12 @@ async function boundedText(response: Response, url: string): Promise<string> {
   }
 }
 
-/** What a call hears whose credentials cannot be judged because the issuer does not answer as it should. */
+/** The error for a call whose credentials cannot be checked because the issuer does not answer properly. */
 export function issuerUnavailable(cause: unknown, retryAfterMs: number = issuerBounds.cooldownMs): A2AError {
   return new A2AError("UNAVAILABLE", "The credentials cannot be checked at the moment.", { retryAfterMs, cause });
 }
 
-/** What is wrong with the URL of an issuer: it has to be https, except on this machine. */
+/** Faults of an issuer's URL: it has to be https, except on this machine. */
 export function issuerUrlFaults(name: string, url: unknown): string[] {
   if (typeof url !== "string" || !URL.canParse(url)) return [`${name} is no absolute URL`];
   const { protocol, hostname, username, password } = new URL(url);
@@ -66,7 +66,7 @@ export function issuerUrlFaults(name: string, url: unknown): string[] {
   return protocol === "https:" || (protocol === "http:" && isLocal) ? [] : [`${name} is not https`];
 }
 
-/** What documents of issuers are fetched with. */
+/** Dependencies of fetching an issuer's documents. */
 export interface IssuerParts {
   readonly logger: Pick<Logger, "info" | "warn">;
 }

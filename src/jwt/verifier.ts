@@ -6,32 +6,32 @@ export interface JsonWebKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What tokens are verified by. */
+/** Options of verification. */
 export interface VerifierOptions {
   /** The issuer's keys; a function tells where they are. */
   readonly jwks: string | URL | JsonWebKeySet | (() => Promise<string>);
-  /** Exactly what the claim `iss` has to be. */
+  /** The exact value of the claim `iss`. */
   readonly issuer: string;
-  /** What the claim `aud` has to name; one of several is enough. */
+  /** Accepted values of the claim `aud`; one of several is enough. */
   readonly audience: string | readonly string[];
   /** Signature algorithms that are accepted. Default: RS, PS and ES with SHA-256 to SHA-512, and EdDSA. Never HS or `none`. */
   readonly algorithms?: readonly string[];
-  /** How far clocks may be apart, in seconds. Default 5. */
+  /** Allowed clock skew, in seconds. Default 5. */
   readonly clockTolerance?: number;
-  /** What the header `typ` has to be, such as `at+jwt` (RFC 9068). Default: anything. */
+  /** Required header `typ`, such as `at+jwt` (RFC 9068). Default: any. */
   readonly typ?: string;
   /** Oldest token by its claim `iat`, in seconds. Default: any that has not ended. */
   readonly maxTokenAge?: number;
 }
 
-/** A token that is what it says. */
+/** A verified token. */
 export interface Verified {
   readonly claims: Record<string, unknown>;
   /** Its end, in seconds since 1970. */
   readonly endsAt: number;
 }
 
-/** Why a token is not accepted. */
+/** Reason for rejecting a token. */
 export type TokenFaultKind =
   /** It has ended, or lacks an end. */
   | "expired"
@@ -43,13 +43,13 @@ export type TokenFaultKind =
   | "unknown-key"
   /** It was changed, or another key made it. */
   | "signature"
-  /** It is no token. */
+  /** It is not a token. */
   | "malformed";
 
 /** A token that is not accepted. */
 export class TokenFault {
   readonly kind: TokenFaultKind;
-  /** For whoever sent it: what is wrong, without the token. */
+  /** The fault for the sender, without the token. */
   readonly description: string;
   /** The claim that is wrong. */
   readonly claim: string | undefined;
@@ -87,7 +87,7 @@ export function createVerifier(
   parts: IssuerParts,
 ): (token: string) => Promise<Verified | TokenFault> {
   const library = import("jose");
-  // Whoever verifies hears of it.
+  // The first verification reports the error.
   library.catch(() => {});
   const { jwks } = options;
   const keys = keySource(library, jwks, parts);
@@ -169,7 +169,7 @@ async function verifyWith(
   }
 }
 
-/** Undefined for what is no fault of the token's. */
+/** Undefined if the error is not the token's fault. */
 function faultOf({ errors }: typeof Jose, error: unknown): TokenFault | undefined {
   if (error instanceof errors.JWTExpired) return new TokenFault("expired", "The token has expired.", "exp");
   if (error instanceof errors.JWTClaimValidationFailed) return new TokenFault("claim", claimFault(error), error.claim);

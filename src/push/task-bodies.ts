@@ -9,28 +9,28 @@ import type { PushDialect } from "../version/version.js";
 import type { PastFolds } from "./past-folds.js";
 
 /**
- * Bytes of a task, as JSON, that receivers of older versions get whole with each event: 4 MiB. A larger one is sent without its artifacts,
- * and where it is too large even then without its history.
+ * Maximum size as JSON of the tasks sent with each event to receivers of older versions: 4 MiB. A larger task is sent
+ * without its artifacts, and if still too large without its history.
  */
 export const pushedTask = { maxBytes: 4_194_304 } as const;
 
-/** What tasks for notifications are found with. */
+/** Dependencies of `TaskBodies`. */
 export interface TaskBodiesParts {
   readonly pushes: Pick<EnginePushes, "taskAt">;
   readonly dialectOf: PushDialectOf;
-  /** Keeps tasks from one notification to the next. */
+  /** Caches tasks between notifications. */
   readonly folds: PastFolds;
 }
 
-/** A task that is to be sent. */
+/** A task to send. */
 export interface TaskBody {
   readonly dialect: PushDialect;
   readonly task: Task;
-  /** About what it weighs as JSON. */
+  /** Approximate size as JSON. */
   readonly bytes: number;
 }
 
-/** The tasks as of their events, for the configuration of another version of the protocol. */
+/** The tasks as of their events, for a configuration of another protocol version. */
 export class TaskBodies {
   readonly #parts: TaskBodiesParts;
   readonly #claimed: ClaimedDelivery;
@@ -45,7 +45,7 @@ export class TaskBodies {
     this.#name = name;
   }
 
-  /** Hears of each entry of the log, in order, those that are not sent too. */
+  /** Receives each entry of the log in order, also those that are not sent. */
   note(entry: LogEntry): void {
     const { folds } = this.#parts;
     const past = folds.get(this.#name);
@@ -55,12 +55,12 @@ export class TaskBodies {
     folds.keep(this.#name, past);
   }
 
-  /** Nothing more is sent for the moment. */
+  /** Called when nothing more is sent for now. */
   rest(): void {
     this.#parts.folds.rest(this.#name);
   }
 
-  /** The task as of an entry, or, as a text, why there is none. */
+  /** The task as of an entry, or the reason for its absence, as a text. */
   async at({ position }: LogEntry): Promise<TaskBody | string> {
     const { dialectOf, pushes, folds } = this.#parts;
     const dialect = await dialectOf(this.#version);
@@ -75,7 +75,7 @@ export class TaskBodies {
     return this.#shown(dialect, past.fold);
   }
 
-  /** What is too large for a notification is left out: the history last of all, never the status. */
+  /** Drops the parts that exceed the limit: artifacts first, then the history, never the status. */
   #shown(dialect: PushDialect, fold: TaskFold): TaskBody {
     if (fold.size <= pushedTask.maxBytes) return { dialect, task: viewOf(fold), bytes: fold.size };
     const bytes = fold.sizeWithoutArtifacts;

@@ -1,17 +1,17 @@
 import type { Limits } from "../core/limits.js";
 
 /**
- * A notification is tried again within this time after its first failure, in milliseconds, and within twice as long after each further
- * one. A host that fails rests for as long at first.
+ * Maximum delay before the first retry, in milliseconds; doubled after each further failure. Also the first rest of a
+ * failing host.
  */
 export const pushRetry = { firstMs: 1_000 } as const;
 
-/** Doubling more often than this reaches every limit. */
+/** Enough doublings to reach every limit. */
 const MAX_DOUBLINGS = 30;
 
 /**
- * How long a delivery waits after a failure, in milliseconds: exponential backoff with full jitter, so that what failed together is not
- * tried again together. Where a receiver asks for more time it gets it, up to the same limit.
+ * Delay after a failure, in milliseconds: exponential backoff with full jitter, so that deliveries that failed together
+ * do not retry together. A longer delay requested by the receiver applies, up to the same limit.
  *
  * @param attempts failures in a row before this one
  */
@@ -24,12 +24,12 @@ export function backoffMs(
   return Math.min(maxPushRetryMs, Math.max(Math.random() * ceiling, retryAfterMs));
 }
 
-/** Waits that can all be cut short. */
+/** Delays that can all be ended at once. */
 export class Pauses {
   readonly #waiting = new Set<() => void>();
   #over = false;
 
-  /** Resolves after so many milliseconds, or when `end` is called. A process that has nothing else to do ends meanwhile. */
+  /** Resolves after `ms` milliseconds, or when `end` is called. Does not keep the process alive. */
   pause(ms: number): Promise<void> {
     if (this.#over) return Promise.resolve();
     return new Promise((resolve) => {
@@ -44,7 +44,7 @@ export class Pauses {
     });
   }
 
-  /** Ends all of them, and those that would come. */
+  /** Ends all current and future delays. */
   end(): void {
     this.#over = true;
     for (const go of [...this.#waiting]) go();
@@ -52,8 +52,8 @@ export class Pauses {
 }
 
 /**
- * The time of day, except that it never goes back: the next try of a delivery is stored as a time of day, and a clock that is set
- * back by hours would put it off by hours. What was ahead once stays ahead, until the process ends.
+ * A wall clock that never goes back: retry times are stored as wall-clock times, and a clock set back by hours would
+ * postpone them by hours. A clock that ran ahead stays ahead until the process ends.
  */
 export class ForwardClock {
   readonly #wall: () => number;

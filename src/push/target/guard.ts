@@ -8,19 +8,19 @@ import { HostRules, isInnerName } from "./host-rules.js";
 import { LookupError, Lookups } from "./lookup.js";
 import { readTarget, type Target, type UrlRules } from "./target-url.js";
 
-/** A host, or an address of it, must not be reached. Neither the message nor anything else has the address. */
+/** A host, or one of its addresses, is forbidden. The error does not reveal the address. */
 export class ForbiddenTarget extends Error {
   override name = "ForbiddenTarget";
   readonly code = "ERR_FORBIDDEN_TARGET";
 }
 
-/** What clients hear of a name, whether it does not resolve or leads inside: it would tell them which inner names there are. */
+/** One text for unresolvable and internal names: a difference would tell clients which internal names exist. */
 const NOT_REACHABLE = "has a host that does not resolve, or not to public addresses alone";
 
-/** Decides where notifications may go, by the URL and by every address that a socket would use. */
+/** Decides on permitted targets, by the URL and by every address that a socket would use. */
 export class TargetGuard {
   /**
-   * Looks a name up for a socket and judges all of its addresses; one that is forbidden forbids the name, since the next
+   * Resolves a name for a socket and checks all its addresses; one forbidden address forbids the name, since the next
    * connection might use it.
    */
   readonly lookup: LookupFunction;
@@ -51,7 +51,7 @@ export class TargetGuard {
   }
 
   /**
-   * The rules that need no look-up.
+   * Checks a URL without resolving its host.
    *
    * @throws A2AError INVALID_PARAMS, which names the field `url`.
    */
@@ -67,9 +67,10 @@ export class TargetGuard {
   }
 
   /**
-   * The rules, and one look-up of at most `pushLookup.timeoutMs`: for a configuration that is made.
+   * Checks the URL of a new configuration, with one look-up of at most `pushLookup.timeoutMs`.
    *
-   * @throws A2AError INVALID_PARAMS, which names the field `url`; UNAVAILABLE where the name cannot be looked up at the moment.
+   * @throws A2AError INVALID_PARAMS, which names the field `url`; UNAVAILABLE if the name cannot be resolved at
+   * present.
    */
   async check(url: string): Promise<Target> {
     const target = this.parse(url);
@@ -87,7 +88,7 @@ export class TargetGuard {
   }
 
   /**
-   * Every address of a name, all of which may be reached.
+   * Resolves a name to its addresses, all of them permitted.
    *
    * @throws ForbiddenTarget, LookupError
    */
@@ -99,7 +100,7 @@ export class TargetGuard {
   }
 
   /**
-   * Judges the host of a URL by what can be seen of it: a name, or an address as URLs have it.
+   * Checks the host of a URL without resolving it: a name, or a literal address.
    *
    * @throws ForbiddenTarget
    */
@@ -116,7 +117,7 @@ export class TargetGuard {
   }
 
   /**
-   * Judges an address, of the host with a name or of one that has none.
+   * Checks an address, of a named host or of a literal one.
    *
    * @throws ForbiddenTarget
    */
@@ -130,7 +131,7 @@ export class TargetGuard {
     if (this.#allow.namesAddress(address)) return;
     if (!isMetadata) {
       if (name !== undefined && this.#allow.hasName(name)) return;
-      // A network that translates addresses is allowed for what it leads to, not for everything that can be written in it.
+      // An allowed translation network permits only permitted embedded addresses.
       const isOpen = (each: Address): boolean => this.#allow.hasAddress(each) || isPublic(each);
       if (isOpen(address) && embedded.every(isOpen)) return;
     }
@@ -143,7 +144,7 @@ function refused(fault: string, cause?: unknown): A2AError {
   return new A2AError("INVALID_PARAMS", message, { violations, cause });
 }
 
-/** The address in the host of a URL, without the brackets of IPv6; undefined where it is a name. */
+/** The literal address in the host of a URL, without the brackets of IPv6; undefined for a name. */
 function addressIn(hostname: string): string | undefined {
   const text = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return isIP(text) === 0 ? undefined : text;
@@ -153,12 +154,12 @@ function isPublic(address: Address): boolean {
   return kindOf(address).name === PUBLIC && !ownAddresses().has(address.toString());
 }
 
-/** How long this machine's addresses are remembered, in milliseconds. */
+/** Time for which this machine's addresses are cached, in milliseconds. */
 const OWN_MS = 5_000;
 
 let own: { readonly addresses: ReadonlySet<string>; readonly at: number } | undefined;
 
-/** Addresses of this machine, which may look public: what listens on them for neighbours would take us for one. */
+/** Addresses of this machine, which may look public: services that listen on them may trust local connections. */
 function ownAddresses(): ReadonlySet<string> {
   const now = performance.now();
   if (own === undefined || now - own.at > OWN_MS) {

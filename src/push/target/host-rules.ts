@@ -1,12 +1,14 @@
 import { type Address, isIn, type Network, readNetwork } from "./address.js";
 
-/** One element of a list of hosts: a name, the end of names, or a network. */
+/** One element of a list of hosts: a name, a suffix of names, or a network. */
 export type HostRule =
   | { readonly name: string }
   | { readonly below: string }
   | { readonly network: Network; readonly isSingle: boolean };
 
-/** Names that no public host has: they lead to this machine, or to somebody's own network (RFC 6761, 6762, 8375). */
+/**
+ * Suffixes of names that are never public: they lead to this machine or to a private network (RFC 6761, 6762, 8375).
+ */
 const innerSuffixes = [
   "localhost",
   "localdomain",
@@ -22,7 +24,7 @@ const innerSuffixes = [
   "cluster.local",
 ];
 
-/** Reads an element of a list; undefined for what is neither a name nor a network. */
+/** Parses an element of a list; undefined if it is neither a name nor a network. */
 export function readRule(text: string): HostRule | undefined {
   const network = readNetwork(text);
   if (network !== undefined) return { network, isSingle: network[1] === (network[0].kind() === "ipv4" ? 32 : 128) };
@@ -32,7 +34,7 @@ export function readRule(text: string): HostRule | undefined {
   return isBelow ? { below: `.${name}` } : { name };
 }
 
-/** A name without the dot of the root; undefined for what names no host (RFC 1035, 2.3.4; underscores are in use). */
+/** A name without the root's dot; undefined if it is not a host name (RFC 1035, 2.3.4; underscores are in use). */
 export function plainName(hostname: string): string | undefined {
   const name = hostname.toLowerCase().replace(/\.$/, "");
   const labels = name.split(".");
@@ -40,7 +42,7 @@ export function plainName(hostname: string): string | undefined {
   return isName ? name : undefined;
 }
 
-/** Whether a name leads into somebody's own network by its form alone. */
+/** True if the form of a name shows that it is private. */
 export function isInnerName(name: string): boolean {
   return !name.includes(".") || innerSuffixes.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
 }
@@ -68,7 +70,7 @@ export class HostRules {
     return this.#rules.some((rule) => "network" in rule && isIn(address, rule.network));
   }
 
-  /** Whether the list has this very address, and not only a network around it. */
+  /** True if the list has this exact address, not only a network around it. */
   namesAddress(address: Address): boolean {
     return this.#rules.some((rule) => "network" in rule && rule.isSingle && isIn(address, rule.network));
   }

@@ -13,30 +13,30 @@ export class LookupError extends Error {
   }
 }
 
-/** What DNS and the system say of a name that there is not, or that has no addresses. */
+/** Error codes for a missing name, or one without addresses. */
 const absent: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "EAI_NONAME", "EAI_NODATA", "ENONAME"]);
 
 const isAbsent = (error: unknown): boolean => absent.has((error as { code?: unknown } | undefined)?.code);
 
 /**
- * Look-ups of the system take a thread each, and those of a name whose servers are slow take it for long: so many may be under way.
- * Others wait, as long as they have time.
+ * Maximum number of concurrent look-ups. A system look-up takes a thread, with slow name servers for a long time.
+ * Others wait within their timeout.
  */
 const MAX_LOOKUPS = 64;
 
-/** Time for the look-up of the name of a receiver's host, in milliseconds: less than `pushConnect.timeoutMs`. */
+/** Timeout of resolving a receiver's host, in milliseconds: less than `pushConnect.timeoutMs`. */
 export const pushLookup = { timeoutMs: 4_000 } as const;
 
-/** So many names may wait; others fail at once. */
+/** Maximum number of waiting look-ups; further ones fail at once. */
 const MAX_WAITING = 1_024;
 
 const systemLookup: TargetLookup = (host) => dns.lookup(host, { all: true, verbatim: true });
 
 /**
- * A look-up that asks DNS servers, and neither `/etc/hosts` nor the other sources of the system. It takes no thread, so that names
- * whose servers are slow hold up nothing else.
+ * A look-up that asks only DNS servers, without `/etc/hosts` and other system sources. It takes no thread, so that slow
+ * name servers block nothing else.
  *
- * @param resolver - whom it asks. Default: the servers of the system, each twice and for two seconds.
+ * @param resolver - the DNS resolver. Default: the system's servers, two attempts of two seconds each.
  */
 export function dnsLookup(resolver: dns.Resolver = new dns.Resolver({ timeout: 2_000, tries: 2 })): TargetLookup {
   return async (host) => {
@@ -44,17 +44,17 @@ export function dnsLookup(resolver: dns.Resolver = new dns.Resolver({ timeout: 2
     const addresses = (found: PromiseSettledResult<string[]>, family: 4 | 6): LookupAddress[] =>
       found.status === "rejected" ? [] : found.value.map((address) => ({ address, family }));
     const all = [...addresses(six, 6), ...addresses(four, 4)];
-    // Addresses of one family do, whatever became of the other; none at all may be a failure that passes.
+    // Addresses of one family suffice; without any, a failure of either may be temporary.
     const failed = [four, six].find((each) => each.status === "rejected" && !isAbsent(each.reason));
     if (all.length === 0 && failed?.status === "rejected") throw failed.reason;
     return all;
   };
 }
 
-/** Looks names up, each once at a time, and waits for a bounded time. */
+/** Resolves names, each once at a time, with a timeout. */
 export class Lookups {
   readonly #lookup: TargetLookup;
-  /** Whether the look-up is a function of the author, which may never answer. */
+  /** True if the look-up is a user's function, which may never answer. */
   readonly #isOwn: boolean;
   readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
   readonly #waiting: (() => void)[] = [];
@@ -80,7 +80,7 @@ export class Lookups {
     if (this.#waiting.length >= MAX_WAITING) throw new LookupError("EAI_AGAIN", "too many names are being looked up");
     const lookup = this.#inTurn(host).finally(() => this.#pending.delete(host));
     this.#pending.set(host, lookup);
-    // Whoever waits for it may have gone.
+    // Its callers may have timed out.
     lookup.catch(() => {});
     return lookup;
   }
@@ -90,11 +90,11 @@ export class Lookups {
     if (this.#running < MAX_LOOKUPS) this.#running++;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
-      // Nobody waits for it any more.
+      // Its callers have timed out.
       if (performance.now() >= end) throw this.#late();
       return await this.#ask(host);
     } finally {
-      // The next one has its place.
+      // Passes the slot to the next one.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running--;
       else next();
@@ -103,7 +103,7 @@ export class Lookups {
 
   async #ask(host: string): Promise<readonly LookupAddress[]> {
     try {
-      // Those of the system keep their place to their end, as they keep their thread.
+      // A system look-up keeps its slot to its end, as it keeps its thread.
       const found = this.#lookup(host);
       return await (this.#isOwn ? this.#inTime(Promise.resolve(found)) : found);
     } catch (cause) {

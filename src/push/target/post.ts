@@ -12,48 +12,48 @@ import type { Target } from "./target-url.js";
 /** One POST. */
 export interface PostRequest {
   readonly target: Target;
-  /** By their names, or names and values by turns. */
+  /** An object, or names and values that alternate. */
   readonly headers: Record<string, string> | string[];
   readonly body: Uint8Array | string;
-  /** For all of it, from the look-up of the name to the end of the answer, in milliseconds. */
+  /** Timeout of the whole exchange, from the look-up to the end of the response, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Is told of what can break the request off. */
+  /** Receives the handle that can abort the request. */
   readonly watch?: { request: Breakable | undefined };
-  /** Asked when there is a connection, right before anything is written to it; false: nothing is, and it has failed. */
+  /** Called once connected, right before the request is written; false aborts it as failed. */
   readonly isAllowed?: (() => boolean) | undefined;
 }
 
-/** Something under way. */
+/** A request in progress. */
 export interface Breakable {
-  /** Ends it as failed, for a reason for people; nothing happens where it is over. */
+  /** Fails it with a reason for people; ignored after its end. */
   breakOff(reason: string): void;
 }
 
-/** What became of a POST. */
+/** Outcome of a POST. */
 export type PostOutcome =
   /** A status of 2xx. */
   | { readonly kind: "accepted"; readonly status: number }
-  /** Another one; a redirect too, since nobody follows it. `gone` is 410. */
+  /** Any other status, including redirects, which are not followed. `gone` is 410. */
   | { readonly kind: "refused"; readonly status: number; readonly retryAfterMs?: number; readonly gone: boolean }
-  /** No whole answer. The reason is a sentence for people, without secrets and without addresses. */
+  /** No complete response. The reason is a sentence for people, without secrets and addresses. */
   | { readonly kind: "failed"; readonly reason: string; readonly forbidden: boolean };
 
 /** Sends POSTs to targets that the guard lets through. */
 export interface Poster {
   /** Never rejects. */
   post(request: PostRequest): Promise<PostOutcome>;
-  /** Ends what is under way, as failed, and closes all connections. */
+  /** Fails requests in progress, and closes all connections. */
   close(): Promise<void>;
 }
 
-/** Answers with a status of 1xx that may come before the answer itself. */
+/** Maximum number of interim responses (1xx). */
 const MAX_INTERIM = 16;
 
-/** What is read of a receiver's answer, in bytes. The connection of one that has more is closed: nothing in it matters but the status. */
+/** Bytes read of a receiver's response. Beyond it the connection is closed: only the status matters. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** A poster with a guard of its own. */
+/** Creates a poster with a guard. */
 export function createPoster(options: TargetOptions & { readonly limits: Limits; readonly logger: Logger }): Poster {
   const { limits, logger } = options;
   const guard = new TargetGuard(options);
@@ -73,7 +73,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
   #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   isOver = false;
-  /** Whether the answer was read to its end. */
+  /** True if the response was read to its end. */
   #isWhole = false;
   #status = 0;
   #retryAfter: string | undefined;
@@ -105,7 +105,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
   sendOn(connection: Connection): void {
     const { target, headers, body } = this.#request;
     this.#connection = connection;
-    // A connection carries one request at a time: nothing has to be kept from following it before its answer begins.
+    // A connection carries one request at a time, so undici need not block later ones until the response begins.
     connection.dispatch({ path: target.path, method: "POST", headers, body, blocking: false }, this);
   }
 
@@ -115,7 +115,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It waited for a connection for so long that nobody wants it any more: nothing of it is sent.
+    // It was cancelled while it waited for a connection: nothing is sent.
     if (this.isOver) controller.abort(new Error("over"));
     else if (this.#request.isAllowed?.() === false) this.breakOff("it was called off");
   }
@@ -133,7 +133,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Uint8Array): void {
     this.#bytes += chunk.byteLength;
-    // The status has said what there is to know. The rest is not worth its bytes, nor is a connection that still has them on it.
+    // The status is enough. The connection is closed instead of reading the rest.
     if (this.#bytes > MAX_ANSWER_BYTES) this.#answered();
   }
 
@@ -145,7 +145,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.isOver) return;
     const forbidden = error instanceof ForbiddenTarget;
-    // The address is in the log alone, where whoever runs the server looks for it.
+    // The address is only in the log, for the operator.
     if (!forbidden) this.#logger.debug({ err: error, host: this.#request.target.host }, "a push notification failed");
     this.#end({ kind: "failed", reason: reasonOf(error), forbidden });
   }
@@ -161,7 +161,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
     exchange.breakOff(`${when} within ${exchange.#request.timeoutMs} ms`);
   }
 
-  /** Of the signal. */
+  /** Handles the signal's abort. */
   handleEvent(): void {
     this.breakOff("it was called off");
   }
@@ -176,38 +176,38 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
     clearTimeout(this.#timer);
     this.#request.signal?.removeEventListener("abort", this);
     this.#resolve(outcome);
-    // Where the answer is not complete its connection ends.
+    // A connection with an incomplete response is closed.
     if (!this.#isWhole) this.#controller?.abort(new Error("over"));
     this.#connection?.release(this.#isWhole);
   }
 }
 
-/** `Retry-After` (RFC 9110, 10.2.3) as a time from now, as long as it says: seconds, or a date that begins with its day. */
+/** `Retry-After` (RFC 9110, 10.2.3) as a delay: seconds, or a date that begins with its day. */
 function retryAfterMs(text = ""): { readonly retryAfterMs?: number } {
   if (/^\d{1,10}$/.test(text)) return { retryAfterMs: Number(text) * 1000 };
   const ms = /^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) - Date.now() : Number.NaN;
   return Number.isNaN(ms) ? {} : { retryAfterMs: Math.max(0, ms) };
 }
 
-/** Why a request failed, in a sentence without addresses and secrets. */
+/** The reason of a failed request, in a sentence without addresses and secrets. */
 function reasonOf(error: unknown): string {
-  // Made here, so that what they say is known.
+  // Our own errors, whose messages are safe.
   if (error instanceof ForbiddenTarget || error instanceof LookupError) return error.message;
   const { code } = (error ?? {}) as { code?: unknown };
   if (code === "UND_ERR_DESTROYED" || code === "UND_ERR_CLOSED") return "the server is shutting down";
   return socketFailure(error);
 }
 
-/** Time for a connection to a receiver in milliseconds: look-up, TCP and TLS. */
+/** Timeout of connecting to a receiver in milliseconds: look-up, TCP and TLS. */
 export const pushConnect = { timeoutMs: 5_000 } as const;
 
-/** How long one address of several is tried before the next one, in milliseconds. */
+/** Time for one of several addresses before the next is tried, in milliseconds. */
 const ATTEMPT_MS = 1_000;
 
 /**
- * Connects sockets to where the guard lets them, and to nothing else: names through its look-up, addresses (which have no look-up)
- * before, and each socket by the address that it got in the end. A connection is only ever used for the host that it was
- * made for, and the rules do not change, so that a request on one that is open needs no other judgement.
+ * Connects sockets to permitted targets only: checks names in the look-up, literal addresses before, and the final
+ * address of each socket. A connection serves only its host, and the rules do not change, so that requests on an open
+ * one need no further check.
  */
 export function guardedConnector(guard: TargetGuard, tls: TargetTls): Connectors.connector {
   const { ca, cert, key } = tls;
@@ -219,7 +219,7 @@ export function guardedConnector(guard: TargetGuard, tls: TargetTls): Connectors
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     minVersion: "TLSv1.2",
-    // Said here, as the environment may say otherwise.
+    // Explicit, because an environment variable may change the default.
     rejectUnauthorized: true,
     allowH2: false,
   });
@@ -227,12 +227,12 @@ export function guardedConnector(guard: TargetGuard, tls: TargetTls): Connectors
     try {
       guard.admit(options.hostname);
     } catch (error) {
-      // Not before the caller has its answer, which is that nothing has happened yet.
+      // Deferred until the caller has its result.
       queueMicrotask(() => callback(error as Error, null));
       return;
     }
     connect(options, (...[error, socket]) => {
-      // With an error there is no socket: undefined, whatever the types say.
+      // With an error the socket is undefined, contrary to the types.
       if (error !== null) return callback(error, null);
       const fault = faultOf(guard, options.hostname, socket.remoteAddress);
       if (fault === undefined) callback(null, socket);
@@ -245,7 +245,7 @@ export function guardedConnector(guard: TargetGuard, tls: TargetTls): Connectors
 }
 
 function faultOf(guard: TargetGuard, name: string, address: string | undefined): Error | undefined {
-  // It was closed meanwhile, which its user finds out.
+  // It was closed meanwhile, which its user detects.
   if (address === undefined) return undefined;
   try {
     guard.judge(address, name);

@@ -2,28 +2,28 @@ import { isIP } from "node:net";
 import { MAX_PUSH_URL_LENGTH } from "../options.js";
 import { plainName } from "./host-rules.js";
 
-/** Where a notification goes. */
+/** Target of a notification. */
 export interface Target {
   readonly url: URL;
-  /** That of the URL. */
+  /** Origin of the URL. */
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
-  /** Protocol, host and port: what limits and failures of a host are counted by. */
+  /** Protocol, host and port: the key of limits and failures per host. */
   readonly host: string;
 }
 
-/** What URLs may be like. */
+/** Rules for URLs. */
 export interface UrlRules {
   readonly allowHttp: boolean;
   readonly ports: ReadonlySet<number>;
 }
 
 /**
- * Reads a URL. What others might read in another way than we do is refused, however harmless it looks: the text is what is stored
- * and shown, and what is judged here has to be the same as what is connected to.
+ * Parses a URL. Rejects spellings that other programs might read differently: the stored text, the checked target and
+ * the connected one have to be the same.
  *
- * @returns what is wrong with it, as half a sentence, where it is no target.
+ * @returns a rejection as half a sentence, if it is not a valid target.
  */
 export function readTarget(text: string, rules: UrlRules): Target | string {
   if (text.length > MAX_PUSH_URL_LENGTH) return `has more than ${MAX_PUSH_URL_LENGTH} characters`;
@@ -40,9 +40,9 @@ export function readTarget(text: string, rules: UrlRules): Target | string {
   return hostFault(url, authority) ?? portFault(url, rules) ?? targetOf(url);
 }
 
-/** The target that a URL is. */
+/** Converts a URL. */
 export function targetOf(url: URL): Target {
-  // Each look at a part of a URL makes a string, and many notifications go to one.
+  // Computed once, because each property of a URL creates a string and many notifications share a target.
   return { url, origin: url.origin, path: url.pathname + url.search, host: hostKey(url) };
 }
 
@@ -50,7 +50,7 @@ function hostFault(url: URL, authority: string): string | undefined {
   const { hostname } = url;
   if (hostname.startsWith("[")) return undefined;
   if (isIP(hostname) !== 0) {
-    // 0x7f.1, 2130706433 and 127.1 are 127.0.0.1 to some.
+    // Some programs read 0x7f.1, 2130706433 and 127.1 as 127.0.0.1.
     const written = authority.replace(/:\d*$/, "");
     return written === hostname ? undefined : `writes the address ${hostname} in another way`;
   }
