@@ -226,7 +226,7 @@ export class Answered implements UnaryResponse {
     trailer?: Headers,
   ) {
     this.service = service;
-    // Callers of unary methods only.
+    // Only unary methods are answered by an `Answered`.
     this.method = method as UnaryResponse["method"];
     this.message = message;
     this.#from = from;

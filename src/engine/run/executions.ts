@@ -172,7 +172,7 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
       await log.stored();
     }
     if (!isTerminal(log.fold.state)) throw unavailable(undefined);
-    // That process may be dead.
+    // The other process may be dead.
     if (isElsewhere && log.fold.state === TaskState.CANCELED) await leaveOthers(executions.source, log);
     return taskViewOf(log);
   } catch (error) {
