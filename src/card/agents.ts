@@ -18,19 +18,19 @@ export interface AgentRegistration {
   /** The public card, complete but for `supportedInterfaces`, which depends on where the server listens. */
   readonly card: AgentCard;
   /**
-   * The extended card for a caller, complete as `card` is, or undefined when it is refused; undefined itself when
-   * the agent has none (specification 3.1.11, 13.3). What it leaves out is as on the public card.
+   * The extended card for a caller, complete as `card` is, or undefined if the caller is rejected; the field is
+   * undefined if the agent has none (specification 3.1.11, 13.3). Omitted fields are as on the public card.
    *
-   * @throws ConfigurationError when what the agent's function answers is no valid card.
+   * @throws ConfigurationError if the agent's function returns an invalid card.
    */
   readonly extendedCard?: (caller: Caller) => AgentCard | undefined | Promise<AgentCard | undefined>;
 }
 
-/** The agents behind one endpoint. */
+/** The agents of one endpoint. */
 export interface AgentDirectory {
   /** The agent that a tenant value of a request leads to, or undefined when none does. */
   resolve(tenant: string): AgentRegistration | undefined;
-  /** Whether requests may name any tenant. */
+  /** True if requests may name any tenant. */
   readonly anyTenant: boolean;
   /** All of them; the first is the one whose card the well-known path shows. */
   readonly all: readonly AgentRegistration[];
@@ -45,8 +45,8 @@ export interface AgentsGiven {
   /** The agent that the server serves. */
   readonly agent?: Agent;
   /**
-   * Several agents behind one endpoint, by tenant. The root shows the first one. Callers of versions without tenants
-   * find each at `/{tenant}`.
+   * Several agents of one endpoint, by tenant. The root shows the first one. Callers of versions without tenants find
+   * each at `/{tenant}`.
    */
   readonly agents?: Readonly<Record<string, Agent>>;
   /** With `agent`: the tenants it serves besides the empty one, each with its own tasks. Default: any tenant. */
@@ -100,7 +100,7 @@ function serve(
   wired: ServerWired,
 ): { agent?: AgentRegistration; faults: readonly string[] } {
   if (typeof agent?.execute !== "function") return { faults: ["the agent has no function execute"] };
-  // A generator has a constructor of its own; a promise is nothing to take events from.
+  // A generator has a different constructor; an async function returns no events.
   if (agent.execute.constructor.name === "AsyncFunction") {
     return { faults: ["execute is an async function: write `async *execute(turn)`, which yields events"] };
   }
@@ -175,7 +175,7 @@ function agentFaults(agent: Agent): string[] {
   return faults;
 }
 
-/** What is wrong with an agent's declaration of who may call, and with a card that says the same once more. */
+/** Faults of an agent's security declaration, and of a card that repeats it. */
 function securityFaultsOf({ card, extendedCard, security }: Agent): string[] {
   if (security === undefined) return [];
   const faults = securityFaults(security);
@@ -190,7 +190,7 @@ function securityFaultsOf({ card, extendedCard, security }: Agent): string[] {
   return [...faults, ...unknown.map((id) => `security.skills.${id} is no skill of the card`)];
 }
 
-/** The public card with what the extended one says instead. A message says everything, as it has no absent fields. */
+/** The public card with the fields of the extended one. A message replaces it, as it has no absent fields. */
 function extend(card: AgentCard, extended: AgentCardInput): AgentCardInput {
   if (isMessage(extended)) return extended;
   const { $typeName: _name, $unknown: _unknown, ...fields } = card;
@@ -210,7 +210,7 @@ function resolver({ agents, tenants }: AgentsGiven, all: readonly AgentRegistrat
   return (tenant) => (listed === undefined || listed.has(tenant) ? only : undefined);
 }
 
-/** A card with what an agent's declaration says of who may call (specification 4.4.1, 4.4.5, 4.5). */
+/** A card with the agent's security declaration (specification 4.4.1, 4.4.5, 4.5). */
 function withSecurity(card: AgentCardInput, security: AgentSecurity | undefined): AgentCardInput {
   if (security === undefined) return card;
   const { skills: required, ...declared } = securityCard(security);
@@ -229,9 +229,9 @@ function plain<T extends object>(input: T): Omit<T, "$typeName" | "$unknown"> {
 }
 
 /**
- * Values that no tenant may have, because the path of a request would be read as something else: the literal first
- * segments of the service's own routes, such as `tasks`, beside which a tenant stands in `/{tenant}/tasks`; and the segment that
- * RFC 8615 reserves. Where paths of another version begin as those of a tenant do, `A2A-Version` tells them apart.
+ * Forbidden tenants, which would be ambiguous in the path of a request: the literal first segments of the service's
+ * routes, such as `tasks`, next to `/{tenant}/tasks`; and the segment that RFC 8615 reserves. `A2A-Version` resolves
+ * conflicts with the paths of other versions.
  */
 export const reservedTenants: ReadonlySet<string> = new Set([
   ".well-known",
@@ -244,7 +244,7 @@ function firstLiteral({ template: { segments, customVerb } }: Route): string | u
   return segments.length === 1 && customVerb !== "" ? `${first.literal}:${customVerb}` : first.literal;
 }
 
-/** Why a tenant cannot be declared, as a sentence that begins with it, or undefined when it can. */
+/** Returns the reason to reject a tenant, as a sentence that begins with it, or undefined. */
 function tenantFault(tenant: string): string | undefined {
   if (tenant.trim() === "") return "a tenant is empty";
   if (tenant.includes("/")) return `the tenant "${tenant}" contains a slash`;

@@ -38,9 +38,9 @@ interface CheckedCard {
 }
 
 /**
- * Returns the card of an agent with default modes and the capabilities of the server. An author may switch a capability
- * off, but cannot claim one that is not there (specification 4.4.3, 3.3.4). The author's own `supportedInterfaces` stay
- * in it; `withInterfaces` puts the server's before them.
+ * Returns the card of an agent with default modes and the capabilities of the server. An author may disable a
+ * capability, but cannot claim a missing one (specification 4.4.3, 3.3.4). The author's `supportedInterfaces` are kept;
+ * `withInterfaces` puts the server's before them.
  *
  * @throws ConfigurationError that names every fault.
  */
@@ -56,7 +56,7 @@ export function checkCard(input: AgentCardInput, wired: ServerCapabilities): Che
   const typos: string[] = [];
   try {
     const read = readInput(AgentCardSchema, input, typos) as MessageInitShape<typeof AgentCardSchema>;
-    // Cloned, because parts of the input may be messages that the author goes on using.
+    // Cloned, because parts of the input may be messages that the author continues to use.
     card = clone(AgentCardSchema, create(AgentCardSchema, read));
     toBinary(AgentCardSchema, card);
   } catch (error) {
@@ -97,9 +97,9 @@ function fill(capabilities: AgentCapabilities, wired: ServerCapabilities): void 
 }
 
 /**
- * What an author wrote as a card, in the shape of protobuf's own objects. A member of a one-of may be written as the
- * specification's JSON has it: `{ httpAuthSecurityScheme: { scheme: "bearer" } }`. Fields that the contract does not know go
- * to `faults`, as sentences that begin with their place.
+ * Converts an author's card to the shape of protobuf objects. A member of a one-of may be written as in the
+ * specification's JSON: `{ httpAuthSecurityScheme: { scheme: "bearer" } }`. Unknown fields are added to `faults`, as
+ * sentences that begin with their place.
  */
 function readInput(desc: DescMessage, input: unknown, faults: string[], place = ""): unknown {
   if (typeof input !== "object" || input === null || Array.isArray(input) || isMessage(input)) return input;

@@ -9,7 +9,7 @@ import type { SpokenOver } from "../version/version.js";
 import { servedVersions, type Versions } from "../version/versions.js";
 import { CONNECT_BINDING } from "../wire/card-names.js";
 
-/** Bindings behind the one HTTP URL, in the order of a card, the preferred one first, by their names in it and in a version. */
+/** Bindings of the HTTP URL with their names on a card and in a version, the preferred one first. */
 const httpBindings: readonly (readonly [string, SpokenOver])[] = [
   ["JSONRPC", "jsonRpc"],
   ["HTTP+JSON", "rest"],
@@ -18,9 +18,9 @@ const httpBindings: readonly (readonly [string, SpokenOver])[] = [
 
 /** Addresses of a server. */
 export interface Endpoints {
-  /** Absolute URL of the HTTP port, without a slash at the end; undefined when there is none. */
+  /** Absolute URL of the HTTP port, without a trailing slash; undefined without one. */
   readonly url: string | undefined;
-  /** `host:port` or URL of gRPC; undefined when there is none to be named. */
+  /** `host:port` or URL of gRPC; undefined without one to publish. */
   readonly grpc: string | undefined;
   /** Tenant that requests have to carry; empty where a server has one agent. */
   readonly tenant: string;
@@ -65,11 +65,11 @@ function interfacesIn(version: Declared, endpoints: Endpoints): AgentInterface[]
 }
 
 /**
- * Those of a version whose messages have no tenant: the agent has a URL of its own. What is beside that one has to be the agent's as well,
- * so it ends with a slash where clients look there. gRPC has no place for either.
+ * Interfaces of a version without tenants in its messages: each agent has a separate URL. If clients of that version
+ * resolve the card relative to it, it ends with a slash. gRPC has no path.
  */
 function interfacesByPath({ name, interfaces, hasCardBeside }: Declared, { url, tenant }: Endpoints): AgentInterface[] {
-  // Nobody sends such a segment: it stands for a way through other ones.
+  // Clients resolve such a segment instead of sending it.
   if (/^\.\.?$/.test(tenant)) return [];
   const below = `/${encodeURIComponent(tenant)}${hasCardBeside === true ? "/" : ""}`;
   const spoken = interfaces.filter((binding) => binding === "jsonRpc" || binding === "rest");

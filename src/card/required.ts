@@ -3,8 +3,8 @@ import type { ReflectMessage } from "@bufbuild/protobuf/reflect";
 import { isRequired } from "../wire/field-rules.js";
 
 /**
- * REQUIRED lists that may be empty in what an author writes: the server fills the interfaces, and an agent without
- * skills is legitimate (specification 8.4.1 shows one).
+ * REQUIRED lists that an author may leave empty: the server fills the interfaces, and an agent without skills is
+ * legitimate (specification 8.4.1 shows one).
  */
 const mayBeEmpty: ReadonlySet<string> = new Set([
   "lf.a2a.v1.AgentCard.supported_interfaces",

@@ -4,15 +4,12 @@ import type { AgentCard, AgentSkill, SecurityRequirement } from "../../gen/lf/a2
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
 const mediaType = new RegExp(`^${token}/${token}(?:[ \\t]*;[ \\t]*${token}=(?:${token}|"(?:[^"\\\\]|\\\\.)*"))*$`);
 
-/** Whether a text is a media type with its parameters, such as `text/plain; charset=utf-8`. */
+/** True for a media type with its parameters, such as `text/plain; charset=utf-8`. */
 export function isMediaType(text: string): boolean {
   return mediaType.test(text);
 }
 
-/**
- * What is wrong with the values of a card beyond missing fields, as sentences that begin with the place
- * (specification 4.4, 4.5).
- */
+/** Faults of a card's values beyond missing fields, as sentences that begin with the place (specification 4.4, 4.5). */
 export function valueFaults(card: AgentCard): string[] {
   return [
     ...modeFaults("", card.defaultInputModes, card.defaultOutputModes, "default"),

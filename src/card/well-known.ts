@@ -4,11 +4,11 @@ import { makeRoom } from "../core/maps.js";
 import { namesTag } from "../wire/entity-tag.js";
 import { jsonWriter } from "../wire/json-writer.js";
 
-/** How a document may be cached by its readers (specification 8.6). */
+/** Caching of a document by its readers (specification 8.6). */
 export interface Caching {
   /** For how many seconds a reader need not ask again. */
   readonly maxAgeSeconds: number;
-  /** When the content came into being: cards and keys do not change while a server runs. */
+  /** Creation time of the content: cards and keys do not change while a server runs. */
   readonly since: Date;
   /** Request headers that the content depends on, beside the URL. */
   readonly vary: readonly string[];
@@ -40,8 +40,8 @@ interface Rendered {
 export interface Documents {
   now(key: string, make: () => string, conditions: Conditions): DocumentAnswer;
   /**
-   * For what takes time to make. It rejects when it cannot be made, and what failed is made again for whoever asks next. Undefined: there
-   * is no such document.
+   * Serves a document that is created asynchronously. After a failure the next request creates it again. Undefined: the
+   * document does not exist.
    */
   later(
     key: string,
@@ -53,7 +53,7 @@ export interface Documents {
 /** @param type media type of the documents. */
 export function createDocuments(type: string, caching: Caching): Documents {
   const kept = new Map<string, Rendered>();
-  // HTTP dates have no fraction, so neither has what they are compared with.
+  // HTTP dates have no fraction, so it is removed before the comparison.
   const since = Math.floor(caching.since.getTime() / 1000) * 1000;
   const common: [string, string][] = [
     ["cache-control", `public, max-age=${caching.maxAgeSeconds}`],
@@ -96,9 +96,9 @@ function keep(kept: Map<string, Rendered>, key: string, text: string): Rendered 
   return made;
 }
 
-/** Whether the reader has this content already. The tag decides alone where one is given (RFC 9110, 13.2.2). */
+/** True if the reader already has this content. The tag alone decides if one is given (RFC 9110, 13.2.2). */
 function isFresh({ ifNoneMatch, ifModifiedSince }: Conditions, etag: string, since: number): boolean {
   if (ifNoneMatch !== undefined) return namesTag(ifNoneMatch, etag);
-  // A date that cannot be read is no condition: NaN compares false.
+  // An unreadable date is ignored: NaN compares false.
   return ifModifiedSince !== undefined && Date.parse(ifModifiedSince) >= since;
 }

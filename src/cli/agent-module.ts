@@ -10,7 +10,7 @@ import { noteEndWhileLoading } from "./exit.js";
 import { describeImportError } from "./import-error.js";
 import { UsageError } from "./usage-error.js";
 
-/** What a module provides for a server. */
+/** Contents of a module for a server. */
 interface AgentModule {
   /** Its agents and options. */
   readonly options: Partial<UncheckedOptions>;
@@ -73,23 +73,23 @@ function checkOptions(path: string, options: unknown): void {
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Whether a value is meant as an agent; the server reports what it lacks. */
+/** True for a value that is meant as an agent; the server reports missing parts. */
 function isMeantAsAgent(value: unknown): value is Agent {
   return isObject(value) && ("execute" in value || "card" in value);
 }
 
-/** Options that say who may call, or that keep callers out. */
+/** Options that restrict callers. */
 const protecting = ["authenticator", "ownerOf", "interceptors", "allowedHosts", "trustProxy"];
 
-/** The fields of a card that say who may call come from `security`. */
+/** Card fields that come from `security`. */
 const ofSecurity = ["security", "securitySchemes", "securityRequirements"];
 
-/** How many letters an export may be off to be taken for one of these names. */
+/** Maximum edit distance of an export from one of these names. */
 const MAX_SLIPS = 2;
 
 /**
- * Refuses a module whose author seems to have declared who may call in a place where it has no effect. Such a server would be
- * open. An export that the agent or an option uses has its effect there.
+ * Rejects a module that seems to declare access rules in a place without effect: such a server would be open. An export
+ * that the agent or an option uses is accepted.
  *
  * @throws UsageError that names the export and the right place
  */

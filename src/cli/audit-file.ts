@@ -8,8 +8,8 @@ import { UsageError } from "./usage-error.js";
 const TELL_EVERY_MS = 60_000;
 
 /**
- * An audit log in a file or a pipe, or on stderr: one JSON object per line, each written before anything else happens. What cannot be
- * written (a full disk, a pipe that nobody empties) is counted, and the count comes in front of the next record that can.
+ * An audit log in a file or a pipe, or on stderr: one JSON object per line, each written synchronously. Records that
+ * cannot be written (a full disk, a full pipe) are counted, and the next successful record is preceded by the count.
  */
 export class AuditFile implements AuditLog {
   readonly #path: string;
@@ -17,7 +17,7 @@ export class AuditFile implements AuditLog {
   #file: number;
   #toldAt = Number.NEGATIVE_INFINITY;
   #lost: { count: number; readonly at: string; until: string } | undefined;
-  /** Whether the last line was written in part: the next one has to begin on a line of its own. */
+  /** True if the last line was written in part: the next record begins with a newline. */
   #isCut: boolean;
 
   /**
@@ -105,7 +105,7 @@ function open(path: string): number {
   }
 }
 
-/** Whether a file ends within a line, as where the disk was full when a process wrote it. What cannot be read is taken for whole. */
+/** True if a file ends within a line, as after a full disk. An unreadable file counts as complete. */
 function isCut(path: string, file: number): boolean {
   const stats = fstatSync(file);
   // To open a pipe would be to read it.

@@ -2,11 +2,11 @@ import { A2AService, type AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { quoted, shownCredentials } from "../page/command.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 
-/** What the greeting says about a server. */
+/** Properties of a server for the greeting. */
 export interface Opened {
   readonly url: string;
   readonly grpcAddress: string | undefined;
-  /** Where tasks are kept. */
+  /** The location of tasks. */
   readonly store: string;
   /** The card of the first agent, with its interfaces. */
   readonly card: AgentCard;
@@ -18,7 +18,7 @@ export interface Opened {
   readonly restVersion?: string | undefined;
 }
 
-/** So many cards are named. */
+/** Maximum number of cards listed. */
 const MOST_CARDS = 10;
 
 /** The greeting: where the server listens, and first commands to call it. */
@@ -45,7 +45,7 @@ Try it:
 `;
 }
 
-/** Where the cards of agents are that the one at the root says nothing of; a line for each, or nothing. */
+/** Cards of agents that the root card does not mention: a line for each, or nothing. */
 function others(url: string, agents: readonly string[]): string {
   const lines = agents
     .slice(1, MOST_CARDS)
@@ -54,13 +54,16 @@ function others(url: string, agents: readonly string[]): string {
   return lines.join("") + (left > 0 ? `         and those of ${left} more agents\n` : "");
 }
 
-/** Clients that refuse the card for gRPC's `host:port` (docs/bindings/clients.md), with what to start the server with; or nothing. */
+/**
+ * Clients that reject the card because of gRPC's `host:port` (docs/bindings/clients.md), with the flag that fixes it;
+ * or nothing.
+ */
 function refusals({ supportedInterfaces }: AgentCard): string {
   if (supportedInterfaces.every(({ url }) => /^https?:/.test(url))) return "";
   return "         Google ADK and a2a-proof refuse this card, as it names gRPC by host:port: --card-grpc url, or omit\n";
 }
 
-/** What calls have to bring, for those who copy the commands below; a line of its own, or nothing. */
+/** Credentials that the commands below need; one line, or nothing. */
 function credentials({ securityRequirements }: AgentCard): string {
   const ways = securityRequirements.map(({ schemes }) => Object.entries(schemes));
   if (ways.some((way) => way.length === 0)) return "";

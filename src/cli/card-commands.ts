@@ -102,7 +102,7 @@ function lineOf({ index, kid, alg, valid, trustedBy, fault, why }: SignatureResu
 
 const isUrl = (place: string): boolean => /^https?:\/\//i.test(place);
 
-/** Of an address alone, its card. */
+/** The card URL of a bare origin. */
 function cardUrl(from: string): string {
   if (!isUrl(from) || !URL.canParse(from)) return from;
   const url = new URL(from);
@@ -127,7 +127,7 @@ async function read(place: string): Promise<string> {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** Puts before a mistake what it is in. */
+/** Prefixes an error with its context. */
 async function explained<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -26,7 +26,7 @@ export function readKeyFile(path: string, warn: (sentence: string) => void): str
   }
 }
 
-/** How cards are signed: as the module says, with the keys and the URL of the command line in place of its own. */
+/** Card signing options: the module's, with the keys and the URL of the command line taking precedence. */
 export function cardSigningOf(
   module: CardSigning | undefined,
   { cardKey: files, cardJku: jku }: Partial<CommandOptions>,

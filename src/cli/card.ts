@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** What `parley card sign` is told. */
+/** Flags of `parley card sign`. */
 export interface SignFlags {
   readonly key: readonly string[];
   readonly kid: readonly string[];
@@ -9,7 +9,7 @@ export interface SignFlags {
   readonly alsoWithoutEmpty: boolean;
 }
 
-/** What `parley card verify` is told. */
+/** Flags of `parley card verify`. */
 export interface VerifyFlags {
   readonly key: readonly string[];
   readonly jwks: readonly string[];
@@ -31,7 +31,7 @@ have to come within 10 seconds; redirects are not followed.
 
 const several = (value: string, before: readonly string[]): string[] => [...before, value];
 
-/** Adds the commands that sign cards and verify them. What they need is loaded when one of them is run. */
+/** Adds the commands that sign and verify cards. Their dependencies are loaded on use. */
 export function addCard(program: Command): void {
   const card = program.command("card").description("sign agent cards, and verify their signatures");
   card

@@ -15,7 +15,7 @@ const { version } = JSON.parse(readFileSync(new URL(`${depth}/package.json`, imp
   version: string;
 };
 
-/** Joins commander's message and its suggestion, which is on a line of its own. */
+/** Joins commander's message and its suggestion into one line. */
 const oneLine = (text: string): string =>
   text
     .replace(/^error: /, "parley: ")
@@ -41,11 +41,11 @@ try {
   exit(exitCode);
 }
 
-/** How a command ended. */
+/** Result of a command. */
 export interface Outcome {
   /** 0: done. 2: a mistake that the user can correct. 75: a fault that may pass, so start again. 1: any other error. */
   readonly exitCode: 0 | 1 | 2 | typeof RESTART_CODE;
-  /** What to print, if it was not printed yet. */
+  /** Text to print, if not printed yet. */
   readonly text: string;
 }
 

@@ -4,15 +4,15 @@ import type { TaskStore } from "../store/task-store.js";
 /** Exit code that asks a supervisor to start the program again (EX_TEMPFAIL of BSD's sysexits). */
 export const RESTART_CODE = 75;
 
-/** How long a store has to close when the process ends because of an error, in milliseconds. */
+/** Time for the store to close when the process ends because of an error, in milliseconds. */
 const CLOSE_MS = 1_000;
 
 let expected = false;
 let store: TaskStore | undefined;
 
 /**
- * Ends the process with a code. At an exit Node waits for all threads, and one that hangs on a disk would keep the process
- * alive. Where the store hangs, a signal ends the process instead, which waits for nothing.
+ * Ends the process with a code. At an exit Node waits for all threads, including one that hangs on a disk. If the store
+ * hangs, a signal ends the process at once instead.
  */
 export function exit(code: number): never {
   expected = true;
@@ -47,8 +47,8 @@ export function die(signal: NodeJS.Signals): never {
 }
 
 /**
- * From now on an unexpected end of the process does not look like an orderly one: an agent may call `process.exit(0)`,
- * which leaves its tasks as a crash does.
+ * From here on an unexpected exit is reported as a failure: an agent may call `process.exit(0)`, which interrupts its
+ * tasks like a crash.
  */
 export function noteUnexpectedEnd(open: TaskStore): void {
   store = open;
@@ -61,8 +61,8 @@ export function noteUnexpectedEnd(open: TaskStore): void {
 }
 
 /**
- * Until the returned function is called, an end of the process is the fault of the module that is being loaded, and does not look
- * like an orderly one: it may call `process.exit(0)`, or await at its top level what never comes.
+ * Until the returned function is called, an exit is reported as a failure of the module being loaded: it may call
+ * `process.exit(0)`, or await a promise that never settles.
  */
 export function noteEndWhileLoading(path: string): () => void {
   let isIdle = false;
@@ -79,8 +79,8 @@ export function noteEndWhileLoading(path: string): () => void {
 }
 
 /**
- * Kills the process after this time in milliseconds, even when its event loop is blocked: the timer is in another thread, unless none can
- * be started, as where there is no file descriptor left.
+ * Kills the process after this time in milliseconds, even if its event loop is blocked: the timer runs in another
+ * thread, if one can be started.
  */
 export function endAtTheLatest(ms: number): void {
   const line = "parley: the server did not end in time and is killed\n";

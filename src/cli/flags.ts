@@ -9,7 +9,7 @@ import { UsageError } from "./usage-error.js";
 
 /** One option of the command line. */
 export interface Flag {
-  /** Where the option belongs. */
+  /** Group of the option. */
   readonly of: "server" | "limits" | "command";
   /** Its name in code. */
   readonly name: string;
@@ -91,7 +91,7 @@ export function givenTo(command: Command): Given {
   return given;
 }
 
-/** Variables that look like options but are not, each with a hint where an option has a similar name. */
+/** Unknown environment variables with our prefix, each with a hint if an option has a similar name. */
 export function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
   const known = flags.map(({ variable }) => variable);
   // Kubernetes sets such variables in every container if a service is called "parley".
@@ -109,9 +109,9 @@ export function limitsList(): string {
 }
 
 /**
- * Whether a variable switches an option without a value on or off; undefined where it is not set.
+ * Tells if a variable switches an option on or off; undefined if it is not set.
  *
- * @throws UsageError for a value that means neither.
+ * @throws UsageError for any other value.
  */
 function isOn(variable: string): boolean | undefined {
   const word = process.env[variable];

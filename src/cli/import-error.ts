@@ -4,10 +4,10 @@ import { dirname, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { inspect } from "node:util";
 
-/** How long a second Node.js may take to report where a module has a syntax error, in milliseconds. */
+/** Time for a second Node.js to report the position of a syntax error, in milliseconds. */
 const ASK_MS = 5_000;
 
-/** Why a module could not be imported, in one line with the file and line of the cause. */
+/** The reason of a failed import, in one line with the file and line of the cause. */
 export function describeImportError(cause: unknown, file: string): string {
   if (!(cause instanceof Error)) return `it threw ${inspect(cause, { depth: 1, breakLength: Infinity })}`;
   const { code, name, message } = cause as NodeJS.ErrnoException;
@@ -21,7 +21,7 @@ export function describeImportError(cause: unknown, file: string): string {
   return place === undefined ? message : `${message} (${place})`;
 }
 
-/** Node.js names the file that imports what is not there; the line is looked up in it. */
+/** Node.js names the file that has the failing import; the line is searched in it. */
 function describeMissing(message: string): string | undefined {
   const [, what, name = "", at] = /^(Cannot find (?:package|module) '(.+?)') imported from (.+)$/m.exec(message) ?? [];
   if (at === undefined) return undefined;

@@ -11,7 +11,7 @@ export interface LogStream {
   write(text: string): unknown;
 }
 
-/** Whether the log is for people; `auto` means on a terminal. */
+/** True if the log is for people; `auto` means on a terminal. */
 export function isPretty(format: LogFormat, stream: LogStream): boolean {
   return format === "pretty" || (format === "auto" && stream.isTTY === true);
 }

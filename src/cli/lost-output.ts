@@ -1,7 +1,7 @@
 /**
- * Keeps output that fails (a full disk, a terminal that is gone, a reader that has ended) from ending the process: an error that nobody
- * listens to is thrown, and whoever logs what was thrown fails at it again. What a command has to say on stdout is its result: it
- * has failed when that is lost, unless its reader wanted no more.
+ * Prevents failed output (a full disk, a closed terminal or pipe) from ending the process: an error event without a
+ * listener throws, and logging it fails again. For stdout, which carries a command's result, the command fails, unless
+ * its reader closed the pipe.
  */
 export function noteLostOutput(): void {
   process.stderr.on("error", () => {});

@@ -8,7 +8,7 @@ import { printable } from "./printable.js";
 import type { PushListFlags, PushRedriveFlags } from "./push.js";
 import { UsageError } from "./usage-error.js";
 
-/** What is read of the file in one go. */
+/** Rows to read at once. */
 const PAGE = 500;
 
 /** `parley push list`. */
@@ -48,7 +48,7 @@ function cannotRecord({ err }: { err?: Error }, message: string): void {
   process.exitCode = 1;
 }
 
-/** Who runs the command; where the system has no name for it, its number. */
+/** The user name; the numeric id if the system has none. */
 function userName(): string {
   try {
     return userInfo().username;

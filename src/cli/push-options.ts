@@ -8,10 +8,10 @@ type Given = Partial<CommandOptions>;
 type Warn = (sentence: string) => void;
 
 /**
- * Push notifications as the module says, with what the command line says in place of that.
+ * Push options of the module, with those of the command line taking precedence.
  *
- * @param push what the module, `--push` or its variable says.
- * @throws UsageError for files that cannot be read, and for flags of push notifications where none are sent.
+ * @param push value of the module, of `--push` or of its variable.
+ * @throws UsageError for unreadable files, and for push flags on a server that sends none.
  */
 export function pushOf(
   push: boolean | PushOptions | undefined,

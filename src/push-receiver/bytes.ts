@@ -6,7 +6,7 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 /** A key of WebCrypto, which not every set of types has by its name. */
 export type WebKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** Whether both are the same, in a time that depends on their lengths alone. */
+/** True if both are equal, in a time that depends on their lengths alone. */
 export function areEqual(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
   let difference = 0;
@@ -32,5 +32,5 @@ export function base64urlOf(bytes: Uint8Array): string {
   return base64Of(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** A text, and bytes behind it. */
+/** A text followed by bytes. */
 export const joined = (text: string, bytes: Uint8Array): Bytes => concat([utf8Of(text), bytes]);

@@ -20,14 +20,14 @@ export type PushSignature =
 /** A verified notification. */
 export interface PushEvent {
   /**
-   * What happened (specification 3.2.3): `payload.case` is `task`, `message`, `statusUpdate` or `artifactUpdate`. In older versions it is
-   * the task as it was then.
+   * The event (specification 3.2.3): `payload.case` is `task`, `message`, `statusUpdate` or `artifactUpdate`. In older
+   * versions it is the task at that time.
    */
   readonly response: StreamResponse;
   readonly taskId: string;
   /** Empty where the payload does not say it. */
   readonly contextId: string;
-  /** The same each time that this event is sent. Undefined where the sender has none. */
+  /** Equal in each attempt. Undefined if the sender sets none. */
   readonly eventId: string | undefined;
   /**
    * Id of the configuration that asked for it. Of a task that its client has named (A2A 0.1) it begins with the id that the task is kept
@@ -39,17 +39,17 @@ export interface PushEvent {
    * Undefined where the sender does not say it.
    */
   readonly generation: number | undefined;
-  /** How it stands to what was handled before. `new` where neither id nor generation is known. */
+  /** Order relative to the handled notifications. `new` if neither id nor generation is known. */
   readonly order: PushOrder;
-  /** Whether it, or a later one of its task, was handled before. */
+  /** True if it, or a later one of its task, was handled before. */
   readonly isRepeat: boolean;
-  /** When this attempt was made, as the signature says. Undefined where nothing is signed. */
+  /** Time of this attempt according to the signature. Undefined if unsigned. */
   readonly sentAt: Date | undefined;
-  /** What vouches for it: each kind that was verified. Empty where `acceptUnsigned` let it in. */
+  /** The kinds of signatures that were verified. Empty if `acceptUnsigned` admitted it. */
   readonly signatures: readonly PushSignature[];
 }
 
-/** What a body says. */
+/** A parsed body. */
 export interface ReadBody {
   readonly response: StreamResponse;
   readonly taskId: string;
@@ -58,7 +58,7 @@ export interface ReadBody {
 
 const read = jsonReader(StreamResponseSchema);
 
-/** @throws PushRefusal for what is no `StreamResponse` in JSON, and no notification of an older version. */
+/** @throws PushRefusal if the body is neither a `StreamResponse` in JSON nor a notification of an older version. */
 export async function readBody(bytes: Uint8Array, maxValues: number): Promise<ReadBody> {
   const excess = excessOfJson(bytes, maxValues);
   if (excess === "values") throw new PushRefusal("too-large", `The notification has more than ${maxValues} values.`);

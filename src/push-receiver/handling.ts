@@ -10,34 +10,34 @@ import type { PushRequest } from "./request.js";
  */
 export type PushHandler = (event: PushEvent) => unknown;
 
-/** What a sender is answered. */
+/** Response to a sender. */
 export interface PushAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
 }
 
-/** A notification that was verified, and what is to be remembered of it. */
+/** A verified notification, and the mark to store for it. */
 export interface VerifiedPush {
   readonly event: Omit<PushEvent, "order" | "isRepeat">;
   readonly mark: PushMark | undefined;
 }
 
-/** What notifications are handled with. */
+/** Dependencies of handling notifications. */
 export interface HandlingParts {
   readonly verify: (request: PushRequest) => Promise<VerifiedPush>;
   readonly memory: PushMemory;
   readonly logger: Logger;
 }
 
-/** When a sender may ask again whose last attempt is still being handled, in seconds. */
+/** `Retry-After` for a sender whose last attempt is still being handled, in seconds. */
 const BUSY_SECONDS = 1;
 
 /** Gives each notification to its handler once, as far as the memory reaches. */
 export class Handling {
   readonly #parts: HandlingParts;
   readonly #marks = new WeakMap<PushEvent, PushMark>();
-  /** What is being handled: a sender whose time was over may come again meanwhile. */
+  /** Notifications in progress: a sender that timed out may retry meanwhile. */
   readonly #busy = new Set<string>();
 
   constructor(parts: HandlingParts) {

@@ -1,4 +1,4 @@
-// Verifies push notifications of A2A servers in a webhook. It needs no server of its own.
+// Verifies push notifications of A2A servers in a webhook. It does not start a server.
 
 export type { StreamResponse } from "../../gen/lf/a2a/v1/a2a_pb.js";
 export type { Logger } from "../core/log.js";

@@ -4,11 +4,16 @@ import { makeRoom } from "../core/maps.js";
 export interface PushMark {
   /** Its event: the same each time that it is sent, in whatever form. */
   readonly id: string;
-  /** What is in order: the events of one task for one configuration. Undefined where the sender does not say that. */
+  /**
+   * Key of an ordered sequence: the events of one task for one configuration. Undefined if the sender does not name it.
+   */
   readonly line: string | undefined;
   /** Its place in that order. */
   readonly generation: number | undefined;
-  /** Until then somebody could send what was overheard once more, in milliseconds since 1970; a sender may try for a day. */
+  /**
+   * Time until which an intercepted notification could be replayed, in milliseconds since 1970; a sender may retry for
+   * a day.
+   */
   readonly keepUntil: number;
 }
 
@@ -20,7 +25,7 @@ export type PushOrder = "new" | "repeat" | "older";
 
 /** Remembers which notifications were handled. One in a database serves several processes, and outlives them. */
 export interface PushMemory {
-  /** How a notification stands to what is remembered. */
+  /** Order of a notification relative to the stored marks. */
   order(mark: PushMark): PushOrder | Promise<PushOrder>;
   /** Called when a notification has been handled. */
   remember(mark: PushMark): void | Promise<void>;

@@ -7,9 +7,9 @@ export interface NodePushRequest extends AsyncIterable<Uint8Array | string> {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly headersDistinct?: Readonly<Record<string, string[] | undefined>>;
   readonly httpVersionMajor?: number;
-  /** Whether it was read already. */
+  /** True if it was read already. */
   readonly readableDidRead?: boolean;
-  /** What a framework made of it. */
+  /** The body as parsed by a framework. */
   readonly body?: unknown;
 }
 
@@ -32,7 +32,7 @@ export function nodeHandler(handling: Handling, handle: PushHandler, maxBytes: n
 }
 
 async function requestOf(request: NodePushRequest, maxBytes: number): Promise<PushRequest> {
-  // Of a header that is there twice Node.js shows the first one, or both in one.
+  // For a repeated header Node.js returns the first one, or both joined.
   const headers: PushHeaders = request.headersDistinct ?? request.headers;
   const { method, body } = request;
   return { method, headers, body: await bodyOf(request, body, maxBytes) };
@@ -49,7 +49,7 @@ async function bodyOf(request: NodePushRequest, body: unknown, maxBytes: number)
 function send({ status, headers, text }: PushAnswer, request: NodePushRequest, response: NodePushResponse): void {
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  // The rest of what is too large is not waited for.
+  // Does not wait for the rest of an oversized request.
   if (status === 413 && request.httpVersionMajor === 1) response.setHeader("connection", "close");
   response.end(text);
 }

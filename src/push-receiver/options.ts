@@ -23,7 +23,7 @@ export interface NotifiedTask {
   readonly configId: string | undefined;
   /** The server, where a JWT says it. */
   readonly server: string | undefined;
-  /** The `X-A2A-Notification-Token`; empty where there is none. */
+  /** The `X-A2A-Notification-Token`; empty without one. */
   readonly token: string;
 }
 
@@ -38,15 +38,16 @@ export interface PushReceiverLimits {
 /** Options of `createPushReceiver`. */
 export interface PushReceiverOptions {
   /**
-   * Servers whose JWTs (`Parley-Signature`) are trusted: their public URLs, or more of them. Needs `audience`. A signature says
-   * which server sent a notification, and not who asked that server for it: see `tokens` and `expects`.
+   * Trusted servers, whose JWTs (`Parley-Signature`) are accepted: their public URLs, with optional settings. Requires
+   * `audience`. A signature identifies the server that sent a notification, but not the client that asked for it: see
+   * `tokens` and `expects`.
    */
   readonly servers?: readonly (string | PushServer)[];
-  /** The URL of this webhook, without its query, as it stands in configurations; several where it has several. */
+  /** The URL of this webhook, without its query, as in configurations; several if it has several. */
   readonly audience?: string | readonly string[];
   /**
-   * Shared secrets of Standard Webhooks (`v1`), `whsec_…`: any library's, or what `pushSecretOf` derives of that of a Parley server. A function
-   * gets the `X-A2A-Notification-Token` (empty where there is none), for a secret of each token.
+   * Shared secrets of Standard Webhooks (`v1`), `whsec_…`: of any library, or derived from a Parley server's by
+   * `pushSecretOf`. A function gets the `X-A2A-Notification-Token` (empty without one), for a secret per token.
    */
   readonly secrets?: readonly string[] | ((token: string) => readonly string[] | Promise<readonly string[]>);
   /** Public keys of Standard Webhooks (`v1a`, Ed25519), `whpk_…`. */
@@ -55,18 +56,21 @@ export interface PushReceiverOptions {
   readonly tokens?: readonly string[] | ((token: string) => boolean | Promise<boolean>);
   /** Values of `Authorization`, such as `Bearer …`: each notification has to have one of them. A function likewise. */
   readonly authorization?: readonly string[] | ((value: string) => boolean | Promise<boolean>);
-  /** Whether a task is one that notifications were asked for. Default: every task. */
+  /** Returns true for a task whose notifications are expected. Default: every task. */
   readonly expects?: (task: NotifiedTask) => boolean | Promise<boolean>;
   /**
    * Lets notifications in that have no signature of a kind that is trusted here, as of servers that are not Parley's. Needs `tokens` or
    * `authorization`, which is then all that vouches for them. Default false.
    */
   readonly acceptUnsigned?: boolean;
-  /** How far the time of a signature may be from this clock, in milliseconds, both ways. Default 300,000 (5 minutes). */
+  /**
+   * Allowed difference between the time of a signature and this clock, in milliseconds, both ways. Default 300,000 (5
+   * minutes).
+   */
   readonly toleranceMs?: number;
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<PushReceiverLimits>;
-  /** Remembers what was handled. Default: `pushMemory()`, of this process. */
+  /** Stores the marks of handled notifications. Default: `pushMemory()`, of this process. */
   readonly memory?: PushMemory;
   /** Gets refusals (`info`), servers whose keys cannot be had (`warn`) and failures of handlers (`error`). Default: nothing is logged. */
   readonly logger?: Logger;
@@ -97,7 +101,7 @@ const known: { readonly [K in keyof PushReceiverOptions]-?: (value: unknown) => 
   logger: () => [],
 };
 
-/** What is wrong with the options; nothing of it quotes a secret. */
+/** Faults of the options, without secrets. */
 export function receiverFaults(options: PushReceiverOptions): string[] {
   if (!isJsonObject(options)) return ["there are no options"];
   const faults = unknownNames("the option ", Object.keys(options), Object.keys(known));
@@ -132,7 +136,7 @@ function serverFaults(server: unknown): string[] {
 /** A URL as servers say theirs. */
 export const plainUrl = (url: string): string => new URL(url).href.replace(/\/+$/, "");
 
-/** Where a server publishes its keys. */
+/** URL of the keys of a server. */
 export const defaultJwks = (url: string): string => plainUrl(url) + JWKS_PATH;
 
 function audienceFaults(audience: unknown): string[] {

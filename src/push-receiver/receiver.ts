@@ -27,26 +27,28 @@ import { TokenVerifier } from "./token.js";
 /** Receives, verifies and deduplicates notifications. */
 export interface PushReceiver {
   /**
-   * Verifies one notification and says what it is. It is not remembered: call `handled` with what was done, or it is new again.
+   * Verifies one notification and returns its event. It is not stored as handled: call `handled` with the event, or it
+   * is new again.
    *
-   * @throws PushRefusal with the code, and the HTTP status, of what is wrong. What else it throws is an error of this side: 500.
+   * @throws PushRefusal with the code and the HTTP status of the fault. Any other error is one of this side: 500.
    */
   receive(request: PushRequest): Promise<PushEvent>;
   /** Remembers a notification that `receive` gave: from then on it is a repeat. */
   handled(event: PushEvent): Promise<void>;
   /**
-   * A webhook for servers of the Fetch API, such as Hono, Next.js, Deno or workerd. Answers 204 when the handler is done, and for
-   * repeats, which it does not get; 4xx to what is refused; 500 when the handler throws, so that the sender tries again.
+   * A webhook for servers of the Fetch API, such as Hono, Next.js, Deno or workerd. Answers 204 after the handler is
+   * done, and for repeats, which are not handled; 4xx if rejected; 500 if the handler throws, so that the sender
+   * retries.
    */
   fetch(handle: PushHandler): (request: Request) => Promise<Response>;
-  /** The same for `node:http` and Express, in front of anything that parses bodies (or behind `express.raw`). */
+  /** The same for `node:http` and Express, before any body parser (or after `express.raw`). */
   handler(handle: PushHandler): NodePushHandler;
 }
 
 /**
- * Creates a webhook for push notifications of A2A servers (specification 4.3.3, 13.2). It verifies who sent a
- * notification and when, that nobody changed it, that it is for this webhook, and that it was not handled before. It
- * needs WebCrypto with Ed25519, `fetch` for keys that are elsewhere, and nothing of Node.js.
+ * Creates a webhook for push notifications of A2A servers (specification 4.3.3, 13.2). It verifies the sender, the
+ * time, the integrity and the audience of a notification, and detects repeats. It needs WebCrypto with Ed25519, `fetch`
+ * for remote keys, and no Node.js API.
  *
  * @throws TypeError that names every wrong option.
  */
@@ -71,7 +73,7 @@ export function createPushReceiver(options: PushReceiverOptions): PushReceiver {
   };
 }
 
-/** What vouches for a notification, and what of it can be believed therefore. */
+/** The verified signatures of a notification, and the fields that they cover. */
 interface Vouched {
   readonly signatures: readonly PushSignature[];
   readonly server?: string;
@@ -137,7 +139,7 @@ class Judge {
     const sentAt = seconds === undefined ? undefined : new Date(seconds * 1_000);
     const event = { ...body, eventId, configId, generation, sentAt, signatures };
     if (eventId === undefined) return { event, mark: undefined };
-    // Made of what every form of a notification has: a copy without one of its signatures is the same event.
+    // From fields that every form of a notification has: a copy without one of its signatures is the same event.
     const mark = {
       id: eventId,
       line: generation === undefined ? undefined : JSON.stringify([body.taskId, configId ?? ""]),
@@ -157,8 +159,8 @@ class Judge {
   }
 
   /**
-   * Each form that is configured here has to be there and to be right: JWTs where `servers` is given, Standard Webhooks where
-   * `secrets` or `publicKeys` is. Otherwise whoever sends an old notification again could leave the form out that gives it away.
+   * Each configured form is mandatory and has to be valid: JWTs with `servers`, Standard Webhooks with `secrets` or
+   * `publicKeys`. Otherwise an attacker could replay an old notification without the form that reveals it.
    */
   async #vouched(request: ReadRequest, token: string): Promise<Vouched> {
     const { header } = request;
@@ -177,7 +179,7 @@ class Judge {
     const signatures: PushSignature[] = webhook === undefined ? [] : [{ kind: webhook.kind }];
     if (claims === undefined) return { signatures, seconds, ...(webhook && { eventId: webhook.id }) };
     const { issuer, id, taskId, configId, generation } = claims;
-    // What says the same outside of the JWT must not say anything else.
+    // The headers must agree with the JWT.
     checkSame(header(WEBHOOK_ID), id);
     checkSame(header(WEBHOOK_TIMESTAMP), String(seconds));
     checkSame(header(PUSH_GENERATION), String(generation));

@@ -1,12 +1,12 @@
-/** Why a notification is refused, with the HTTP status that says so. All but `gone` are tried again by the sender. */
+/** Reasons for rejecting a notification, with their HTTP status. The sender retries after all but `gone`. */
 const statuses = {
-  /** It is no POST. */
+  /** The method is not POST. */
   method: 405,
   /** Its body is neither `application/a2a+json` nor `application/json`, or it is encoded. */
   "content-type": 415,
   /** Its body is larger than `maxBodyBytes`, or has more values than `maxBodyValues`. */
   "too-large": 413,
-  /** It is no notification: its body is no `StreamResponse`, or a header is there twice. */
+  /** Not a notification: its body is not a `StreamResponse`, or a header is repeated. */
   malformed: 400,
   /** Its `Authorization` is missing or wrong. */
   authorization: 401,
@@ -24,22 +24,22 @@ const statuses = {
   audience: 403,
   /** It is about a task that is not expected. */
   task: 403,
-  /** The same one is being handled. */
+  /** The same notification is being handled. */
   busy: 503,
   /** The keys of its server cannot be had. */
   unavailable: 503,
-  /** Nobody wants any more: the sender gives up at once. */
+  /** Not wanted any more: the sender gives up at once. */
   gone: 410,
 } as const;
 
 /** Reason for which a notification is refused. */
 export type PushRefusalCode = keyof typeof statuses;
 
-/** A notification that is refused. The message goes to the sender: it has neither secrets nor what was expected. */
+/** A rejected notification. The message goes to the sender: it contains neither secrets nor expected values. */
 export class PushRefusal extends Error {
   override name = "PushRefusal";
   readonly code: PushRefusalCode;
-  /** What the sender is answered. */
+  /** HTTP status for the sender. */
   readonly status: number;
 
   constructor(code: PushRefusalCode, message: string, cause?: unknown) {

@@ -14,7 +14,7 @@ export type PushRequest =
       /** Default `POST`. */
       readonly method?: string | undefined;
       readonly headers: PushHeaders;
-      /** Exactly what was sent: a signature is over bytes, and what was parsed cannot be made the same again. */
+      /** The exact body: signatures cover bytes, which cannot be restored after parsing. */
       readonly body: Uint8Array | string;
     };
 
@@ -103,7 +103,7 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint
       yield value;
     }
   } finally {
-    // Whoever stops early does not want the rest.
+    // Cancels the rest after an early stop.
     await reader.cancel().catch(() => {});
   }
 }

@@ -22,12 +22,11 @@ export async function pushSecretOf(secret: string, token: string): Promise<strin
   return `whsec_${base64Of(new Uint8Array(derived))}`;
 }
 
-/** Whether a text is a known one. */
+/** Returns true for a known text. */
 export type IsKnown = (given: string) => boolean | Promise<boolean>;
 
 /**
- * Looks texts up by their HMAC under a random key: no comparison takes a time that depends on how much of a guess is right.
- * A function is asked instead of a list.
+ * Looks texts up by their HMAC under a random key, so that no comparison leaks timing. A function replaces the list.
  */
 export function lookup(known: readonly string[] | IsKnown): IsKnown {
   if (typeof known === "function") return known;

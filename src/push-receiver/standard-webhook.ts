@@ -4,7 +4,7 @@ import { areEqual, type Bytes, hmac, hmacKey, joined, type WebKey } from "./byte
 import { PushRefusal } from "./refusal.js";
 import type { ReadRequest } from "./request.js";
 
-/** What signatures of Standard Webhooks are verified by. */
+/** Keys that verify signatures of Standard Webhooks. */
 export interface WebhookTrust {
   /** Shared secrets that are right for a token. */
   readonly secrets: ((token: string) => readonly string[] | Promise<readonly string[]>) | undefined;
@@ -32,7 +32,7 @@ export class WebhookVerifier {
     this.#trust = trust;
   }
 
-  /** Whether there are keys that a signature could be verified by. */
+  /** True if any key is configured. */
   get isConfigured(): boolean {
     return this.#trust.secrets !== undefined || this.#trust.publicKeys.length > 0;
   }
@@ -85,7 +85,7 @@ function signaturesIn(given: readonly string[], version: string, bytes: number):
   const texts = given.flatMap((each) => (each.startsWith(`${version},`) ? [each.slice(version.length + 1)] : []));
   const length = Math.ceil(bytes / 3) * 4;
   const form = /^[A-Za-z0-9+/]+={0,2}$/;
-  // What is of another form counts as one that does not fit.
+  // A malformed signature counts as an invalid one.
   return texts.slice(0, MAX_SIGNATURES).map((text) => {
     return text.length === length && form.test(text) ? fromBase64(text) : new Uint8Array();
   });

@@ -16,7 +16,7 @@ export interface TrustedServer {
   readonly jwks: string | JsonWebKeySet;
 }
 
-/** What the JWT of a notification says. */
+/** Claims of a notification's JWT. */
 export interface SignedClaims {
   readonly issuer: string;
   readonly id: string;
@@ -30,7 +30,7 @@ export interface SignedClaims {
 /** The longest JWT that is read, in characters. */
 const MAX_LENGTH = 8 * 1024;
 
-/** So much of what a stranger says is in a log, in characters. */
+/** Maximum length of unverified text in the log, in characters. */
 const MAX_SHOWN = 300;
 
 /** Verifies the JWTs of servers. */
@@ -71,7 +71,7 @@ export class TokenVerifier {
   }
 }
 
-/** What a JWT says, such as which server's keys it is verified by. It counts when that is done. */
+/** Unverified claims of a JWT, used to choose the server's keys. */
 function saidIn(token: string): Readonly<Record<string, unknown>> | undefined {
   const [, payload = "", ...rest] = token.split(".");
   if (rest.length !== 1 || !/^[\w-]+$/.test(payload)) return undefined;

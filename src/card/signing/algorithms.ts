@@ -33,12 +33,12 @@ const verifiable: Readonly<Record<string, KeyForm>> = {
   Ed25519: ed25519,
 };
 
-/** Whether signatures by an algorithm are looked at. */
+/** True if signatures by an algorithm are supported. */
 export function isVerifiable(alg: string): boolean {
   return Object.hasOwn(verifiable, alg);
 }
 
-/** Whether a key is of the kind that an algorithm takes, and not meant for another one (RFC 7517, 4.2 to 4.4). */
+/** True if a key has the type of an algorithm and is not restricted to another one (RFC 7517, 4.2 to 4.4). */
 export function takes(alg: string, key: JWK): boolean {
   const form = Object.hasOwn(verifiable, alg) ? verifiable[alg] : undefined;
   if (form === undefined || key.kty !== form.kty || (form.crv !== undefined && key.crv !== form.crv)) return false;
@@ -47,10 +47,10 @@ export function takes(alg: string, key: JWK): boolean {
   return !Array.isArray(key.key_ops) || key.key_ops.some((use) => use === "verify" || use === "sign");
 }
 
-/** RFC 9864 has another name for what RFC 8037 calls EdDSA with Ed25519. */
+/** RFC 9864 renames the EdDSA of RFC 8037 with Ed25519. */
 const nameOf = (alg: string): string => (alg === "Ed25519" ? "EdDSA" : alg);
 
-/** The algorithm that a key signs cards by, or undefined where there is none. */
+/** The algorithm by which a key signs cards, or undefined. */
 export function algorithmFor(key: JWK): CardAlgorithm | undefined {
   return signingAlgorithms.find((alg) => takes(alg, key));
 }

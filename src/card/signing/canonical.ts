@@ -12,7 +12,7 @@ type Json = Record<string, unknown>;
 export interface CardMembers {
   /** Those of the contract, by the rules of presence of specification 8.4.1, without `signatures`. */
   readonly known: Json;
-  /** The same together with members that the contract does not know. */
+  /** The same including unknown members. */
   readonly whole: Json;
   /** Places of members that the contract does not know, such as `url` or `skills[0].price`. */
   readonly unknown: readonly string[];
@@ -40,7 +40,7 @@ export async function canonicalText(json: unknown): Promise<string> {
   }
 }
 
-/** @throws CardFormError for what is no card. */
+/** @throws CardFormError if the input is not a card. */
 export function membersOfCard(card: CardInput): CardMembers {
   const { signatures: _, ...json } = jsonOfCard(card);
   const unknown: string[] = [];
@@ -51,8 +51,8 @@ export function membersOfCard(card: CardInput): CardMembers {
 }
 
 /**
- * What is left when every empty text, list and object is dropped, at every depth, REQUIRED ones too. It is not what the
- * specification says, but what some libraries sign and verify.
+ * Drops every empty text, list and object at every depth, including REQUIRED ones. The specification does not say so,
+ * but some libraries sign and verify this form.
  */
 export function withoutEmpty(json: Readonly<Json>): Json {
   return (dropEmpty(json) as Json | undefined) ?? {};
@@ -73,7 +73,7 @@ function dropEmpty(value: unknown): unknown {
   return Object.keys(kept).length === 0 ? undefined : kept;
 }
 
-/** Where reading is. */
+/** Current position of the parser. */
 interface At {
   readonly path: string;
   readonly depth: number;
@@ -138,7 +138,7 @@ function readItem(field: DescField, json: unknown, at: At): unknown {
   }
   if (field.message !== undefined) return readMessage(field.message, json, at);
   const type = typeNames.get(field.scalar);
-  // A field of another type has a canonical form that nobody has thought about yet; a test looks at all of them.
+  // The canonical form of other field types is undefined; a test checks all types.
   if (type === undefined) throw wrong(at, "has a type that cards do not have");
   if (typeof json !== type) throw wrong(at, `is no ${type}`);
   return json;

@@ -15,15 +15,15 @@ export interface CardKey {
   readonly key: string | Uint8Array | object;
   /** Names the key in signatures and in the JWKS. Default: the `kid` of the JWK, otherwise its thumbprint (RFC 7638). */
   readonly kid?: string;
-  /** Default: the one that the key is for. */
+  /** Default: the algorithm of the key. */
   readonly alg?: CardAlgorithm;
 }
 
-/** A key that was read, with what is said of it. */
+/** A parsed key with its id and algorithm. */
 export interface ReadKey {
   readonly kid: string;
   readonly alg: CardAlgorithm;
-  /** The private key. It goes nowhere but to what imports it. */
+  /** The private key. Passed only to the code that imports it. */
   readonly jwk: JWK;
   /** For the JWKS: without anything private. */
   readonly publicKey: JWK;
@@ -35,7 +35,7 @@ export interface SigningKey extends Omit<ReadKey, "jwk"> {
   readonly key: CryptoKey;
 }
 
-/** What is wrong with the keys of an option, as far as it can be told without cryptography; each begins with its place. */
+/** Faults of the keys of an option that can be found without cryptography; each begins with its place. */
 export function cardKeyFaults(place: string, keys: unknown): string[] {
   if (!Array.isArray(keys) || keys.length === 0) return [`${place} is no list of keys`];
   if (keys.length > MAX_KEYS) return [`${place} has more than ${MAX_KEYS} keys`];
@@ -120,7 +120,7 @@ export async function importKeysWith<T extends { readonly kid: string }>(
   return imported;
 }
 
-/** The key, or what is wrong with it. */
+/** Imports the key, or returns its fault. */
 async function importKey<T>(
   place: string,
   { key, kid, alg }: CardKey,
@@ -148,7 +148,7 @@ async function importKey<T>(
   }
 }
 
-/** Only what is listed here is shown: of a key with members that nobody has thought of, they stay inside. */
+/** Copies only the listed members: unknown members of a key may be private. */
 function publicPartsOf({ kty, crv, x, y, n, e }: JWK): JWK {
   const parts = { kty, crv, x, y, n, e };
   return Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as JWK;

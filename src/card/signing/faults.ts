@@ -5,7 +5,7 @@ import { jkuFault } from "./key-sets.js";
 
 const knownFields = ["keys", "jku", "jwks", "alsoWithoutEmpty"];
 
-/** What is wrong with the option `cardSigning`, as far as it can be told without cryptography; each begins with its place. */
+/** Faults of the option `cardSigning` that can be found without cryptography; each begins with its place. */
 export function cardSigningFaults(place: string, given: unknown): string[] {
   if (!isJsonObject(given)) return [`${place} is no object with keys`];
   const faults = [

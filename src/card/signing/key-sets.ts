@@ -47,7 +47,7 @@ export class KeySets {
   }
 }
 
-/** Why a URL cannot be one of a JWKS, as half a sentence; undefined when it can (RFC 7515, 4.1.2, wants TLS). */
+/** Returns the reason to reject the URL of a JWKS, as half a sentence, or undefined (RFC 7515, 4.1.2, requires TLS). */
 export function jkuFault(url: unknown): string | undefined {
   if (typeof url !== "string" || !URL.canParse(url)) return "is no absolute URL";
   const { protocol, hostname, username, password, hash } = new URL(url);
@@ -62,7 +62,7 @@ export class FetchTextError extends Error {
   override name = "FetchTextError";
 }
 
-/** How a text is fetched. */
+/** Options of a fetch. */
 interface FetchTextOptions {
   /** The longest that all of it may take, in milliseconds. */
   readonly timeoutMs: number;
@@ -72,7 +72,7 @@ interface FetchTextOptions {
 }
 
 /**
- * Fetches a text from a URL. Redirects are not followed: who is asked is what was trusted.
+ * Fetches a text from a URL. Redirects are not followed, so that only the trusted host is asked.
  *
  * @throws FetchTextError
  */

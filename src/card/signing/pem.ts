@@ -2,10 +2,10 @@ import type { JWK } from "jose";
 
 const labelOf = (text: string): string | undefined => /-----BEGIN ([A-Z0-9 ]+)-----/.exec(text)?.[1];
 
-/** Whether a text is PEM, of whatever it may be. */
+/** True for PEM of any kind. */
 export const isPem = (text: string): boolean => labelOf(text) !== undefined;
 
-/** Why a text is no private key in PKCS #8, as half a sentence; undefined when it looks like one. */
+/** Returns the reason to reject a text as a private key in PKCS #8, as half a sentence, or undefined. */
 export function privatePemFault(text: string): string | undefined {
   const label = labelOf(text);
   if (label === "PRIVATE KEY") return undefined;
@@ -16,7 +16,7 @@ export function privatePemFault(text: string): string | undefined {
   return label === undefined ? "is no PEM" : `is a ${label.toLowerCase()}, and no private key`;
 }
 
-/** Why a text is no public key in PEM, as half a sentence; undefined when it looks like one. */
+/** Returns the reason to reject a text as a public key in PEM, as half a sentence, or undefined. */
 export function publicPemFault(text: string): string | undefined {
   const label = labelOf(text);
   if (label === "PUBLIC KEY") return undefined;
@@ -24,7 +24,7 @@ export function publicPemFault(text: string): string | undefined {
   return label === undefined ? "is no PEM" : `is a ${label.toLowerCase()}, and no public key (openssl pkey -pubout)`;
 }
 
-/** What PEM may hold: jose has to be told what a key is for before it reads it. */
+/** Algorithms to try for PEM: jose needs one before it reads a key. */
 const kinds = ["ES256", "RS256", "EdDSA", "ES384", "ES512"];
 
 /** The key in a PEM, private or public, as JWK; undefined when it is none that signs cards. */

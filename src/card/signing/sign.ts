@@ -32,7 +32,7 @@ export function signaturesFor(
   return signaturesOver([membersOfCard(card).known], keys, options);
 }
 
-/** The same for documents as they are: each text is signed with each key, the same text once. */
+/** Signs documents as they are: each text with each key, equal texts once. */
 export async function signaturesOver(
   documents: readonly Readonly<Record<string, unknown>>[],
   keys: readonly SigningKey[],
@@ -43,7 +43,7 @@ export async function signaturesOver(
   return Promise.all([...payloads].flatMap((payload) => keys.map((key) => signature(payload, key, jku))));
 }
 
-/** Whether a card has empty values, which some libraries leave out before they verify. */
+/** True if a card has empty values, which some libraries omit before they verify. */
 export async function hasEmptyValues(card: CardInput): Promise<boolean> {
   const { known } = membersOfCard(card);
   return (await canonicalText(known)) !== (await canonicalText(withoutEmpty(known)));

@@ -32,26 +32,26 @@ export interface CardSigning {
   readonly alsoWithoutEmpty?: boolean;
 }
 
-/** What a signer is made with. */
+/** Parameters of a signer. */
 export interface SignerOptions {
   readonly signing: CardSigning;
   /** URL of the server's JWKS, as far as it is known when a card is signed. */
   readonly ownJku: () => string | undefined;
-  /** Is told of each signature. */
+  /** Records each signature. */
   readonly audit?: Audit | undefined;
   /** Signed forms of cards that are kept. */
   readonly maxKept: number;
 }
 
 /**
- * Signs the cards of a server: each content once, as ES256 gives another signature each time, and a card has to keep its
- * `ETag`. It loads what it needs for that when the first card is signed.
+ * Signs the cards of a server: each content once, because ES256 signatures differ each time and a card has to keep its
+ * `ETag`. Loads its dependencies when the first card is signed.
  */
 export class CardSigner {
   readonly #options: SignerOptions;
-  /** By the JSON of the card; the one that was asked for last stands last. */
+  /** By the JSON of the card, the most recently used last. */
   readonly #kept = new Map<string, Promise<readonly AgentCardSignature[]>>();
-  /** Signatures of the public cards, for those who cannot wait. */
+  /** Signatures of the public cards, for synchronous callers. */
   readonly #ready = new Map<string, readonly AgentCardSignature[]>();
   #keys: Promise<readonly SigningKey[]> | undefined;
 
@@ -89,7 +89,7 @@ export class CardSigner {
     return this.#once(json, () => this.#make([membersOfCard(card).known], card.name));
   }
 
-  /** What was made for a text before, or what is made now. */
+  /** Returns the earlier result for a text, or creates it. */
   #once(json: string, make: () => Promise<readonly AgentCardSignature[]>): Promise<readonly AgentCardSignature[]> {
     const known = this.#kept.get(json);
     this.#kept.delete(json);
@@ -98,7 +98,7 @@ export class CardSigner {
     if (known === undefined) {
       const oldest = this.#kept.keys().next();
       if (this.#kept.size > this.#options.maxKept && !oldest.done) this.#kept.delete(oldest.value);
-      // What failed is tried again by whoever asks next.
+      // The next caller retries after a failure.
       signatures.catch(() => this.#kept.delete(json));
     }
     return signatures;

@@ -15,7 +15,7 @@ export class CardKeyError extends Error {
 /** Keys of one JWKS that are looked at; more are none that a person keeps. */
 const MAX_KEYS = 100;
 
-/** @throws CardKeyError for what is no public key. */
+/** @throws CardKeyError if the key is not a public key. */
 export async function readPublicKey(key: PublicCardKey): Promise<JWK> {
   if (typeof key !== "string") return checked(key);
   if (!isPem(key)) return checked(jsonOf(key));
@@ -60,7 +60,10 @@ export function candidates(keys: readonly JWK[], { kid, alg }: { kid: string; al
   return keys.filter((key) => (key.kid === undefined || key.kid === kid) && takes(alg, key));
 }
 
-/** Why a key must not be used any more, or not yet (specification 8.4.3; the members are registered by IANA for JWKs). */
+/**
+ * Returns the reason that a key is expired, revoked or not yet valid, or undefined (specification 8.4.3; the members
+ * are registered by IANA for JWKs).
+ */
 export function keyIsOver(jwk: JWK, now: number): string | undefined {
   const { exp, nbf, revoked } = jwk as Record<string, unknown>;
   if (revoked !== undefined) return "was revoked";

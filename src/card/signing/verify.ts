@@ -25,8 +25,8 @@ export interface CardTrust {
   /** A set of public keys (RFC 7517, 5), as object or as JSON. */
   readonly jwks?: string | { readonly keys: readonly object[] };
   /**
-   * URLs of JWKS that a signature may name as `jku`, each in full. They are fetched when a signature names them, no other URL
-   * ever is: a card must not choose whom its reader asks. `https`, or `http` to this machine. Default: none.
+   * URLs of JWKS that a signature may name as `jku`, in full. Only these are ever fetched, when a signature names them:
+   * a card must not choose the hosts that its reader contacts. `https`, or `http` to this machine. Default: none.
    */
   readonly jku?: readonly string[];
   /** The longest that fetching one JWKS may take, in milliseconds. Default 10,000. */
@@ -48,11 +48,11 @@ export type SignatureFault =
   | "malformed"
   /** Its algorithm is `none`, works with shared secrets, or is not known. */
   | "algorithm"
-  /** Its header has what must not be followed: an embedded key or certificate, or a critical extension. */
+  /** Its header has a forbidden member: an embedded key or certificate, or a critical extension. */
   | "header"
   /** No key that is trusted has its id and is of the kind of its algorithm. */
   | "no-key"
-  /** The `jku` that is trusted could not be fetched, or is no JWKS. */
+  /** The trusted `jku` could not be fetched, or is not a JWKS. */
   | "jku"
   /** Its key has expired, was revoked, or is not valid yet. */
   | "key-over"
@@ -69,7 +69,7 @@ export interface SignatureResult {
   readonly kid: string | undefined;
   readonly alg: string | undefined;
   readonly valid: boolean;
-  /** Where the key came from that it fits: `keys`, `jwks`, or the URL of the `jku`. Undefined when it is not valid. */
+  /** Source of the matching key: `keys`, `jwks`, or the URL of the `jku`. Undefined if the signature is not valid. */
   readonly trustedBy: string | undefined;
   /** Undefined when it is valid. */
   readonly fault: SignatureFault | undefined;
@@ -79,14 +79,11 @@ export interface SignatureResult {
 
 /** Result of verifying a card. */
 export interface CardVerification {
-  /** Whether at least one signature is valid (specification 8.4.3). */
+  /** True if at least one signature is valid (specification 8.4.3). */
   readonly verified: boolean;
   /** One for each signature, in their order. */
   readonly signatures: readonly SignatureResult[];
-  /**
-   * The card as the signatures vouch for it, without what the contract does not know and without the signatures. Use this one
-   * when `verified` is true.
-   */
+  /** The signed content of the card, without unknown members and signatures. Use this one when `verified` is true. */
   readonly card: AgentCard;
   /** Places of members that the contract does not know and no valid signature covers. */
   readonly uncovered: readonly string[];
@@ -144,12 +141,12 @@ interface Form {
   readonly uncovered: readonly string[];
 }
 
-/** What may have been signed, with the places of members that this leaves out. */
+/** A candidate for the signed content, with the places of the members that it omits. */
 type Base = readonly [signed: Readonly<Record<string, unknown>>, uncovered: readonly string[]];
 
 /**
- * Members that the contract does not know may be signed or not: some signers drop them, some servers add them afterwards. Others
- * sign what they serve as it is.
+ * Unknown members may be signed or not: some signers drop them, some servers add them afterwards. Others sign the
+ * served text as it is.
  */
 function basesOf({ known, whole, unknown }: CardMembers, json: Readonly<Record<string, unknown>>): Base[] {
   return unknown.length === 0
@@ -172,7 +169,7 @@ async function formsOf(bases: readonly Base[], acceptWithoutEmpty: boolean): Pro
   return forms;
 }
 
-/** Whether it is a card of 1.0: earlier ones name their interfaces otherwise, and are signed as they are. */
+/** True for a card of 1.0: earlier ones use other names for interfaces, and are signed as they are. */
 function hasInterfaces(json: Readonly<Record<string, unknown>>): boolean {
   return json.supportedInterfaces !== undefined || json.supported_interfaces !== undefined;
 }
@@ -228,7 +225,7 @@ async function verifyOne(given: unknown, forms: readonly Form[], sources: Source
 
 interface FoundKeys {
   readonly found: readonly { readonly key: JWK; readonly from: string }[];
-  /** Why there is none. */
+  /** The fault, if the signature is rejected. */
   readonly problem?: readonly [SignatureFault, string];
 }
 
@@ -274,7 +271,7 @@ interface ProtectedHeader {
   readonly kid: string;
   readonly alg: string;
   readonly jku: string | undefined;
-  /** As it was sent, in base64url: a part of what was signed. */
+  /** As sent, in base64url: a part of the signed input. */
   readonly text: string;
   /** In base64url. */
   readonly signature: string;
@@ -292,8 +289,8 @@ interface RefusedHeader {
 const MAX_HEADER = 8 * 1024;
 
 /**
- * Members that nobody here follows. A key or certificate that a signature brings along proves nothing about who made it
- * (RFC 7515, 10.4); critical extensions are not known, so a signature with one must be refused (4.1.11).
+ * Unsupported members. A key or certificate inside a signature does not prove its origin (RFC 7515, 10.4); a signature
+ * with an unknown critical extension must be rejected (4.1.11).
  */
 const refused = ["crit", "b64", "jwk", "x5c", "x5u"];
 
