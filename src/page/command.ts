@@ -17,7 +17,7 @@ export function titleOf({ protocolBinding, protocolVersion }: Interface): string
   return protocolVersion === PROTOCOL_VERSION ? title : `${title}, A2A ${protocolVersion}`;
 }
 
-/** Headers with placeholders for what the first requirement of a card asks for, and that goes into headers. */
+/** Headers with placeholders for the credentials that the first requirement of a card asks for in headers. */
 export function shownCredentials({ securityRequirements, securitySchemes }: AgentCard): readonly string[] {
   if (securityRequirements.some(({ schemes }) => Object.keys(schemes).length === 0)) return [];
   return Object.keys(securityRequirements[0]?.schemes ?? {}).flatMap((name) => {
@@ -37,8 +37,8 @@ export function shownCredentials({ securityRequirements, securitySchemes }: Agen
 }
 
 /**
- * The header that the page sends what its reader gives as credentials in: that of an API key where nothing that the card asks for
- * goes into `Authorization`.
+ * The header for the credentials that the reader enters: the header of an API key if the card asks for none in
+ * `Authorization`.
  */
 export function credentialHeader({ securityRequirements, securitySchemes }: AgentCard): string {
   const names = securityRequirements.flatMap(({ schemes }) => Object.keys(schemes));

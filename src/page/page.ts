@@ -6,7 +6,7 @@ import { commandOf, credentialHeader, shownCredentials, titleOf } from "./comman
 import { script } from "./script.js";
 import { style } from "./style.js";
 
-/** What a page shows. */
+/** Contents of a page. */
 export interface PageContent {
   /** The card as this client sees it, with its interfaces. */
   readonly card: AgentCard;
@@ -39,7 +39,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 
 const cardJson = jsonWriter(AgentCardSchema);
 
-/** A page for browsers: what the agent is, where it can be called, and a box to talk to it. */
+/** A page for browsers: describes the agent and its interfaces, with a box to talk to it. */
 export function pageOf(content: PageContent): string {
   const { card } = content;
   return html`<!doctype html>
@@ -152,7 +152,7 @@ function textOf(value: Value): string {
   return value.map(textOf).join("");
 }
 
-/** An address that may be followed: of the web, or of mail. Anything else, such as `javascript:`, is no link. */
+/** True for a link to the web or to mail. Others, such as `javascript:`, are not linked. */
 export function isLink(url: string): boolean {
   return URL.canParse(url) && ["http:", "https:", "mailto:"].includes(new URL(url).protocol);
 }

@@ -1,7 +1,7 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { commandOf, shownCredentials, titleOf } from "./command.js";
 
-/** What a page says, in a few lines for a terminal: what the agent is, where its card is, how it is called. */
+/** The page as a few lines for a terminal: the agent, its card, and how to call it. */
 export function plainOf(card: AgentCard, cardUrl: string): string {
   const { name, version, description, supportedInterfaces } = card;
   const rows: (readonly [string, string])[] = [

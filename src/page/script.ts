@@ -14,9 +14,9 @@ const KEPT_TALK = 256 * 1024;
 const KEPT_FILE = 64 * 1024;
 
 /**
- * What the page does in the browser, as it is sent: it sends a message over HTTP+JSON, reads the stream of its answer, goes
- * on with the task where the agent asks for more, and copies commands. It loads nothing. It keeps the conversation in
- * `sessionStorage`, one for each agent, and follows the task again after a reload. Credentials are not kept.
+ * The script of the page, as sent: it sends a message over HTTP+JSON, reads the response stream, continues the task if
+ * the agent asks for input, and copies commands. It loads nothing. It keeps one conversation per agent in
+ * `sessionStorage`, and resubscribes to the task after a reload. Credentials are not kept.
  */
 export const script: string = `"use strict";
 const $=(id)=>document.getElementById(id);

@@ -4,11 +4,11 @@ import { latePart } from "../core/late-part.js";
 
 /** One call, from its request to its last answer. */
 export interface OlderExchange {
-  /** What goes over the wire, as JSON: the params of JSON-RPC, the body of HTTP+JSON; undefined: nothing. */
+  /** The request as JSON: the params of JSON-RPC, or the body of HTTP+JSON; undefined for none. */
   readonly json: string | undefined;
   /** Path and query behind the URL of the interface; undefined: that URL. */
   readonly place?: string;
-  /** A path that takes the place of what is behind the last slash of the URL. */
+  /** A path that replaces the last segment of the URL. */
   readonly beside?: string;
   /**
    * The answer to a call, or one event of a stream, in terms of the service. May change what it reads.
@@ -16,18 +16,18 @@ export interface OlderExchange {
    * @throws A2AError with reason INVALID_AGENT_RESPONSE
    */
   read(json: unknown): Message;
-  /** Nothing comes behind what was read: the event said that it is the last one. */
+  /** True if the event marks itself as the last one of the stream. */
   readonly isOver: boolean;
 }
 
 /** A method of the service as an older version has it, in JSON. */
 export interface OlderMethod {
-  /** What JSON-RPC calls it; empty where it is no method of JSON-RPC. */
+  /** JSON-RPC method name; empty if JSON-RPC lacks the method. */
   readonly name: string;
   /** In upper case. */
   readonly verb: string;
   begin(request: Message): OlderExchange;
-  /** What HTTP's 404 says of it. */
+  /** Meaning of a 404 of HTTP+JSON. */
   readonly absent?: Reason;
   /** Another way to ask the same, where a server does not know this one. */
   readonly otherwise?: OlderMethod;
@@ -53,15 +53,15 @@ export interface OlderCalls {
   readonly jsonRpc?: (method: DescMethod) => OlderMethod | undefined;
   readonly rest?: (method: DescMethod) => OlderMethod | undefined;
   readonly grpc?: (method: DescMethod) => OlderMessages | undefined;
-  /** What codes of JSON-RPC mean that mean something else, or nothing, in the service's version. */
+  /** Codes of JSON-RPC with another meaning than in the service's version. */
   readonly reasons?: ReadonlyMap<unknown, Reason>;
-  /** What errors over HTTP+JSON are whose body names no code, by the status of HTTP. */
+  /** Errors over HTTP+JSON without a code in the body, by HTTP status. */
   readonly statuses?: ReadonlyMap<number, Reason>;
-  /** What errors are whose text says more than their code does. */
+  /** Errors whose text is more specific than their code. */
   readonly texts?: readonly (readonly [RegExp, Reason])[];
 }
 
-/** A version that clients speak besides that of the service: what is known of it before any of it is loaded. */
+/** A further version that clients speak: the part known before it is loaded. */
 export interface OlderVersion {
   /** `Major.Minor`. */
   readonly name: string;
@@ -101,7 +101,7 @@ export const olderVersions: readonly OlderVersion[] = [
 /** The other version that a card may be of that names none: the two cannot always be told. */
 export const otherGuess = (version: string): string => (version === "0.1" ? "0.2" : "0.1");
 
-/** Where cards are, besides the path of 1.0, in the order in which they are looked for. */
+/** Paths of cards besides that of 1.0, in the order of lookup. */
 export const olderCardPaths: readonly string[] = ["/.well-known/agent.json"];
 
 /** Loads a part of an older version. @throws A2AError with reason INTERNAL where that fails */

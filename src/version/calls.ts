@@ -2,13 +2,13 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Route, routesOf } from "../wire/routes.js";
 
-/** What requests of JSON-RPC call a method. */
+/** Method names in JSON-RPC requests. */
 export interface NamedMethod {
   readonly name: string;
   readonly desc: DescMethod;
 }
 
-/** How a version is called: what its dialects are made of (`jsonrpc.ts`, `rest.ts`), without what only a server needs. */
+/** The client part of a version: the input of its dialects (`jsonrpc.ts`, `rest.ts`), without the server part. */
 export interface VersionCalls {
   readonly service: DescService;
   readonly jsonRpc: readonly NamedMethod[];

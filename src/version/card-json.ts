@@ -11,10 +11,10 @@ export function copied(from: CardJson, names: readonly string[]): Record<string,
   return to;
 }
 
-/** Whether a member is there, and says something. */
+/** True if a member is present and not empty. */
 export const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
-/** The values of an object, each made into another. What is no object stays as it is, for who reads it to refuse. */
+/** Maps the values of an object. Any other value is returned as it is, for the reader to reject. */
 export function mapValues(json: unknown, make: (value: unknown, name: string) => unknown): unknown {
   if (!isJsonObject(json)) return json;
   const made: Record<string, unknown> = {};

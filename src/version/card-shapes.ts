@@ -8,22 +8,26 @@ import type { Versions } from "./versions.js";
 export type SignedMembers =
   /** All, exactly as they are served. */
   | "all"
-  /** The same, and once more those of the service's own version alone, for its readers that drop what they do not know. */
+  /**
+   * The same, followed by the interfaces of the service's own version alone, for its readers that drop unknown ones.
+   */
   | "all-and-native"
   /** The version has no place for signatures. */
   | "none";
 
 /** A form in which a card is served that is not the service's own. */
 export interface OtherShape {
-  /** What it is told from the others by. */
+  /** Distinguishes it from the others. */
   readonly name: string;
   readonly signed: SignedMembers;
   /**
-   * Loads what makes it of the JSON of a card of the service's own version, which names the interfaces of all versions. That answers
-   * undefined for a card that cannot be said in this shape.
+   * Loads the conversion from the JSON of a card of the service's own version, which names the interfaces of all
+   * versions. The conversion returns undefined for a card that this shape cannot express.
    */
   readonly load: () => Promise<(card: CardJson) => CardJson | undefined>;
-  /** Whether a card that cannot be said in it is served in the service's own shape; otherwise there is none here. */
+  /**
+   * True to serve a card that this shape cannot express in the service's own shape; otherwise it is not served here.
+   */
   readonly orNative: boolean;
 }
 
@@ -68,7 +72,7 @@ const shapes = {
     signed: "none",
     load: async () => {
       const [{ cardToV02 }, { cardToV01 }] = await Promise.all([loadV02(), loadV01()]);
-      // Each reader would miss what the other's requires, so both can say it or nobody is told.
+      // A reader of either would miss the other's required members, so both are written, or neither.
       return (card) => {
         const [later, first] = [cardToV02(card), cardToV01(card)];
         return later && first && { ...first, ...later };

@@ -12,7 +12,10 @@ import { isLast } from "./last.js";
 
 /** How a stream of 1.0 becomes one that says that it ends. */
 export interface Ending {
-  /** Whether it ends where it begins with a task that waits for its client; otherwise it ends when a task begins to wait. */
+  /**
+   * True to end the stream if it begins with a task that waits for its client; otherwise it ends when a task begins to
+   * wait.
+   */
   readonly endsWaiting?: boolean;
   /** The task that stands for a stream that fails before its first event. Throws for other errors. */
   readonly instead?: (error: unknown) => Promise<ReadTask>;
@@ -52,7 +55,7 @@ export class EndedEvents implements AsyncIterable<StreamResponse> {
 class Ended implements AsyncIterator<StreamResponse, undefined> {
   readonly #inner: AsyncIterator<StreamResponse>;
   readonly #ending: Ending;
-  /** What is read next: events, the status that is added, or nothing. */
+  /** The next reads: events, the added status, or nothing. */
   #next: "events" | "status" | "nothing" = "events";
   #last: StreamResponse | undefined;
   #taskId = "";
@@ -83,7 +86,7 @@ class Ended implements AsyncIterator<StreamResponse, undefined> {
     return this.#close();
   }
 
-  /** What was held for the task that was read is let go of. */
+  /** Releases the buffer of the task that was read. */
   #let(): void {
     this.#written?.();
     this.#written = undefined;

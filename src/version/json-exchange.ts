@@ -43,7 +43,7 @@ function saysFinal(json: unknown): boolean {
   return isJsonObject(wrapped) && wrapped.final === true;
 }
 
-/** Who asks for no number of messages gets those that there are: some servers before 1.0 give none then. */
+/** A request without a history length gets the whole history: some servers before 1.0 return none then. */
 export const ALL_HISTORY = 1_000;
 
 /** A request for a task that asks for them, where it says nothing of them. */
@@ -62,8 +62,8 @@ function wantedHistory(request: Message): number | undefined {
 }
 
 /**
- * An answer with no more of the history than its request asked for: servers of older versions do not agree on what the number means, and
- * what none means.
+ * Truncates the history of a response to the requested length: servers of older versions disagree on the meaning of the
+ * number and of its absence.
  */
 export function withHistoryOf<M extends Message>(request: Message, answer: M): M {
   const wanted = wantedHistory(request);
@@ -91,6 +91,6 @@ export function cardReader(convert: (card: CardJson) => CardJson | undefined): (
   };
 }
 
-/** Whether a method is one that answers with a card. */
+/** True for a method that returns a card. */
 export const givesCard = ({ output }: { readonly output: DescMessage }): boolean =>
   output.typeName === AgentCardSchema.typeName;

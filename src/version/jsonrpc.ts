@@ -8,19 +8,19 @@ import { jsonPieces } from "../wire/large/large.js";
 import type { JsonForm } from "../wire/make-form.js";
 import { type NamedMethod, namedMethods } from "./calls.js";
 
-/** A method with what reads its params and writes its results. */
+/** A method with its request reader and response writer. */
 export interface JsonRpcMethod {
-  /** What requests call it. */
+  /** Method name in requests. */
   readonly name: string;
   readonly desc: DescMethod;
   readonly isStream: boolean;
-  /** Whether it only reads. */
+  /** True if it only reads. */
   readonly isRead: boolean;
   /** @throws A2AError with reason INVALID_PARAMS that names all violations. */
   readonly read: (params: unknown) => Message;
   /** The result of a call, or of one event of a stream, as JSON on one line. */
   readonly write: (result: Message) => string;
-  /** The form of JSON that it writes, where that is not ProtoJSON: what readers share has one text in each. */
+  /** The JSON form of responses, if not ProtoJSON: shared values are serialized once per form. */
   readonly form?: JsonForm;
   /** The same of a large one, in pieces. */
   readonly pieces: (result: Message) => Iterable<Uint8Array | string>;
@@ -36,9 +36,12 @@ export interface JsonRpcDialect {
   readonly methods: readonly JsonRpcMethod[];
   /** The response object of a call that failed. */
   readonly error: (id: RequestId, error: A2AError) => string;
-  /** Whether requests without `jsonrpc` are answered, and those without an id, with null in its place: clients of its time leave them out. */
+  /**
+   * True to accept requests without `jsonrpc`, and to answer those without an id, with a null id: clients of that
+   * version omit them.
+   */
   readonly isLenient?: boolean;
-  /** Whether an array of requests is none. */
+  /** True to reject batches. */
   readonly hasNoBatches?: boolean;
 }
 

@@ -11,7 +11,7 @@ const endings: ReadonlySet<TaskState> = new Set([
   TaskState.AUTH_REQUIRED,
 ]);
 
-/** Whether a status event is the last one of its stream, which versions before 1.0 say in the event (`final`). */
+/** True if a status event is the last one of its stream, which versions before 1.0 mark in the event (`final`). */
 export function isLast(event: TaskStatusUpdateEvent): boolean {
   return marksOf(event)?.isLast ?? endings.has(event.status?.state ?? TaskState.UNSPECIFIED);
 }

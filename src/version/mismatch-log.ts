@@ -3,7 +3,7 @@ import type { Logger } from "../core/log.js";
 /** A call that was refused, or answered by an error, for the version that it names or is made in. */
 export interface Mismatch {
   readonly binding: string;
-  /** What was asked for: a method, a path or a service. */
+  /** The requested method, path or service. */
   readonly asked: string;
   /** The value of `A2A-Version`; undefined where there is none. */
   readonly version: string | undefined;
@@ -14,12 +14,12 @@ export interface Mismatch {
 /** The time in which lines are counted, in milliseconds. */
 const WINDOW_MS = 60_000;
 
-/** The most characters of what a client chose. */
+/** Maximum number of client-chosen characters. */
 const MAX_SHOWN = 64;
 
 /**
- * A line for each call whose version does not fit, at `warn`: such calls fail in the client alone, where nobody looks. At most `max` in a
- * minute; those beyond are counted and said with the next line.
+ * Logs each call with an unsuitable version at `warn`: such calls fail visibly only in the client. At most `max` lines
+ * a minute; the next line reports the number of dropped ones.
  */
 export class MismatchLog {
   readonly #logger: Logger;

@@ -19,9 +19,9 @@ const sinceV02 = [
 const inEveryV02 = ["description", "defaultInputModes", "defaultOutputModes"];
 
 /**
- * The JSON of a card before 1.0 as one of 1.0, whose interfaces say the version; undefined for what looks like no such card. One that
- * does not name its version is of 0.2 unless it has what only cards of 0.1 had, or lacks what all of 0.2 had: the two cannot always be told.
- * Nothing of its form is checked: what does not fit is passed on for the reader of 1.0 cards.
+ * Converts the JSON of a card before 1.0 to 1.0, with the version in its interfaces; undefined if it does not look like
+ * such a card. A card without a version is of 0.2 unless it has members of 0.1 only, or lacks members that all of 0.2
+ * have; the two are not always distinguishable. The form is not validated: the reader of 1.0 cards does that.
  */
 export function olderCard(card: CardJson): CardJson | undefined {
   if (typeof card.url !== "string") return undefined;
@@ -35,7 +35,7 @@ export function olderCard(card: CardJson): CardJson | undefined {
 function isOfV01(card: CardJson): boolean {
   const has = (name: string): boolean => isSet(card[name]);
   if (sinceV02.some(has) || (isJsonObject(card.capabilities) && isSet(card.capabilities.extensions))) return false;
-  // Libraries of 0.1 wrote null for what is not there, and those of 0.2 had no such member.
+  // Libraries of 0.1 write null for absent values; those of 0.2 lack the member.
   if ("authentication" in card || !inEveryV02.every(has)) return true;
   if (Array.isArray(card.skills) && card.skills.some(lacksMembersOfV02)) return true;
   return [card.defaultInputModes, card.defaultOutputModes].some(

@@ -2,7 +2,7 @@ import { A2AError } from "../core/error.js";
 import type { ProtocolVersion } from "./version.js";
 import type { Versions } from "./versions.js";
 
-/** Names that are in no version, but for texts about some, and what is meant. */
+/** Names from texts about some version that no version has, with the intended ones. */
 const lookalikes: Readonly<Record<string, string>> = {
   "tasks/list": "ListTasks",
   "agent/authenticatedExtendedCard": "GetExtendedAgentCard",

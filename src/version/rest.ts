@@ -12,7 +12,7 @@ import { queryReader, textLeafOf } from "../wire/query.js";
 import { type Route, routesOf } from "../wire/routes.js";
 import { Violations } from "../wire/violations.js";
 
-/** A route with what reads its requests and writes its answers. */
+/** A route with its request reader and response writer. */
 export interface Endpoint extends Route {
   readonly isStream: boolean;
   /**
@@ -23,11 +23,11 @@ export interface Endpoint extends Route {
   readonly read: (source: Source) => Message;
   /** An answer, or one event of a stream, as JSON on one line. */
   readonly write: (answer: Message) => string;
-  /** The form of JSON that it writes, where that is not ProtoJSON: what readers share has one text in each. */
+  /** The JSON form of responses, if not ProtoJSON: shared values are serialized once per form. */
   readonly form?: JsonForm;
   /** The same of a large one, in pieces. */
   readonly pieces: (answer: Message) => Iterable<Uint8Array | string>;
-  /** Status of an answer that is no stream. Default 200. With 204 the answer has no body. */
+  /** Status of a unary response. Default 200. With 204 the response has no body. */
   readonly status?: number;
 }
 
@@ -40,7 +40,7 @@ export interface RestDialect {
   readonly error: (error: A2AError) => string;
   /** Statuses of errors, where they are others than those of the table (`core/error.ts`). */
   readonly statuses?: Readonly<Partial<Record<Reason, number>>>;
-  /** The error of a body that is no JSON, where it is not that of other invalid requests. */
+  /** The error for a body that is not JSON, if it differs from that of other invalid requests. */
   readonly malformed?: Reason;
 }
 

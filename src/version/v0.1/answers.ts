@@ -3,13 +3,13 @@ import type { CardJson as Json } from "../card-json.js";
 import { isSet } from "../card-json.js";
 import { COMPAT } from "../v0.3/values.js";
 
-/** A task and the session that it is in, as its caller knows them: what servers say of them is not always so. */
+/** A task and its session, as the caller knows them: responses of servers may differ. */
 export interface Place {
   readonly taskId: string;
   readonly contextId: string;
 }
 
-/** JSON of 0.1 as ProtoJSON of 1.0. `null` is what is not there. */
+/** Converts JSON of 0.1 to ProtoJSON of 1.0. `null` means absent. */
 export function taskFromV01(task: Json, place: Place): Json {
   const contextId = textOr(task.sessionId, place.contextId);
   const at = { taskId: textOr(task.id, place.taskId), contextId };
@@ -82,7 +82,7 @@ function statusFromV01(status: unknown, place: Place): Json {
   };
 }
 
-/** Times of that age have no zone: they are of UTC. What is no time says nothing. */
+/** Timestamps of 0.1 have no zone and are in UTC. Invalid ones are dropped. */
 function timeFromV01(timestamp: unknown): string | undefined {
   if (typeof timestamp !== "string") return undefined;
   const text = /(?:Z|[+-]\d\d:?\d\d)$/i.test(timestamp) ? timestamp : `${timestamp}Z`;

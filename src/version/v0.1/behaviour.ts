@@ -36,7 +36,7 @@ const MOST_CONFIGS = 100;
 
 type Answer = Awaited<ReturnType<Serve>>;
 
-/** What 0.1 does differently from 1.0, its messages being those of 1.0 already (`json-form.ts`). */
+/** Differences of 0.1 from 1.0 in behaviour; `json-form.ts` has already converted the messages. */
 export function translate(service: Serve): Serve {
   return (asked) => (answers[asked.method.name] ?? passed)(asked, service);
 }
@@ -139,19 +139,19 @@ function namedSend({ request: asked, call }: Asked): SendMessageRequest {
   return request;
 }
 
-/** Whatever stands for nothing, or moves the cursor of whoever prints it, is no name. Its length is that of all ids. */
+/** Rejects names that are empty, or that have control characters. The length limit is that of all ids. */
 function checkName(id: string): void {
   if (/^[^\p{Cc}\p{Cs}\u2028\u2029]+$/u.test(id) && id.trim() !== "") return;
   throw invalid([{ field: "id", description: "must be a text without control characters, and not empty" }]);
 }
 
-/** One configuration for a task: what is set replaces it, and null removes it. */
+/** One configuration per task: setting replaces it, and null removes it. */
 async function setConfig(asked: Asked, service: Serve): Promise<Answer> {
   const { call } = asked;
   const config = asked.request as TaskPushNotificationConfig;
   const { taskId, token } = config;
   config.id = CONFIG_ID;
-  // Its client finds what it has set in the answer.
+  // The client expects its input in the response.
   if (config.url !== "") return Object.assign((await service(asked)) as TaskPushNotificationConfig, { token });
   const request = create(DeleteTaskPushNotificationConfigRequestSchema, { taskId, id: CONFIG_ID });
   await service({ method: methods.deleteTaskPushNotificationConfig, request, call });

@@ -118,12 +118,12 @@ function noConfig(id: string): never {
   throw new A2AError("TASK_NOT_FOUND", "The task has no such push notification config.", { metadata: { id } });
 }
 
-/** The client makes the ids of tasks and sessions. Who says nothing of the history gets it. */
+/** The client creates the ids of tasks and sessions. A request that does not mention the history gets it. */
 function sent(request: SendMessageRequest): { params: string; place: Place } {
   const { message, configuration } = request;
   const place = { taskId: message?.taskId || newId(), contextId: message?.contextId || newId() };
   const { historyLength = ALL_HISTORY, taskPushNotificationConfig, acceptedOutputModes = [] } = configuration ?? {};
-  // Who speaks is one of the two in 0.1.
+  // 0.1 has two roles.
   const role = message?.role === Role.AGENT ? Role.AGENT : Role.USER;
   const params = writeSend({
     ...request,

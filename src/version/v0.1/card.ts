@@ -10,7 +10,7 @@ const PLAIN = "text";
 
 const modes = (given: unknown): unknown => mapItems(given, (mode) => (mode === PLAIN ? "text/plain" : mode));
 
-/** The JSON of a card of 0.1 as one of 1.0. What is not of the form that it should have is passed on as it is. */
+/** Converts the JSON of a card of 0.1 to 1.0. Malformed members are passed on as they are. */
 export function cardFromV01(card: CardJson): CardJson {
   const { url, provider, capabilities, authentication, skills } = card;
   return {
@@ -51,7 +51,7 @@ function securityFromV01({ schemes, credentials }: CardJson): CardJson {
   };
 }
 
-/** A scheme by its name; one that is not known is a scheme that nobody can satisfy. */
+/** A scheme by its name; an unknown one becomes a scheme that cannot be satisfied. */
 function schemeFromV01(name: string, hints: CardJson): CardJson {
   const bearer = { httpAuthSecurityScheme: { scheme: "bearer" } };
   switch (name.toLowerCase().replace(/[-_ ]/g, "")) {
@@ -80,7 +80,7 @@ function flowFromV01(hints: CardJson): CardJson | undefined {
   };
 }
 
-/** What is no secret of the credentials: a text of JSON, which says where a key goes or tokens come from. */
+/** The public part of the credentials: a JSON text with the location of a key or the source of tokens. */
 function hintsOf(credentials: unknown): CardJson {
   if (isJsonObject(credentials)) return credentials;
   try {
@@ -94,8 +94,9 @@ function hintsOf(credentials: unknown): CardJson {
 const textOr = (value: unknown, other: string): string => (typeof value === "string" && value !== "" ? value : other);
 
 /**
- * The JSON of a card of 1.0 as one of 0.1, whose clients speak JSON-RPC at `url`. Undefined where nothing of the card is served to
- * them, or where it requires what 0.1 has no word for: without one it would say that no authentication is needed.
+ * Converts the JSON of a card of 1.0 to 0.1, for JSON-RPC clients at `url`. Undefined if the agent is not served to
+ * them, or if it requires a scheme that 0.1 cannot express: without it the card would claim that authentication is not
+ * needed.
  */
 export function cardToV01(card: CardJson): CardJson | undefined {
   const supported = (Array.isArray(card.supportedInterfaces) ? card.supportedInterfaces : []).filter(isJsonObject);
@@ -108,7 +109,7 @@ export function cardToV01(card: CardJson): CardJson | undefined {
   const { streaming = false, pushNotifications = false } = isJsonObject(card.capabilities) ? card.capabilities : {};
   return {
     ...copied(card, [...sharedMembers, "provider"]),
-    // 0.1 has no such member, and its readers pass over what they do not know: those of several versions tell by it what they read.
+    // 0.1 lacks this member, and its readers ignore it: readers of several versions detect the version by it.
     protocolVersion: "0.1",
     url: main.url,
     capabilities: { streaming, pushNotifications, stateTransitionHistory: false },
@@ -138,7 +139,7 @@ function securityToV01({ securitySchemes, securityRequirements }: CardJson): Car
 
 interface SchemeOfV01 {
   readonly name: string;
-  /** What is no secret, for clients to find out how. */
+  /** The public part of a scheme. */
   readonly hints: CardJson;
 }
 

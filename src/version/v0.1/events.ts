@@ -8,7 +8,7 @@ import { carry, generationOf, mark, weightOf } from "../../wire/marks.js";
 import { isLast } from "../last.js";
 import { artifactEvent, statusEvent } from "./shown.js";
 
-/** What a stream of 0.1 needs to know beside its events. */
+/** Context of a stream of 0.1 beside its events. */
 export interface EventsOf {
   /** As the client calls its task. */
   readonly taskId: string;
@@ -17,7 +17,7 @@ export interface EventsOf {
    * begins with has none of them then, and is not told of. Left out for a stream from the beginning.
    */
   readonly resumed?: readonly string[] | undefined;
-  /** Whether each event has the generation that becomes its `id:`. */
+  /** True if each event has the generation that becomes its `id:`. */
   readonly hasIds: boolean;
 }
 
@@ -72,8 +72,9 @@ export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
   }
 
   /**
-   * The task that a stream begins with. One that is over, or waits, has its status behind it: it is the last event, or old news to a
-   * client that has just answered. Who has not got all of the events has none of them yet, so that the last one has the generation.
+   * The task at the beginning of a stream. A finished or interrupted task is followed by its status: either the last
+   * event, or outdated for a client that has just answered. Only the last of these events carries the generation, so
+   * that a client that missed one resumes before them.
    */
   #task(event: StreamResponse, { status, artifacts, metadata }: Task): void {
     const taskId = this.#taskId;

@@ -90,7 +90,7 @@ function textOf(json: Readonly<Record<string, unknown>>, name: string, at: Viola
   return " ";
 }
 
-/** Nobody gets messages of a task who has not asked for them. */
+/** Messages of a task are returned only on request. */
 const settleGet: Settle = (fields) => {
   const request = fields as unknown as GetTaskRequest;
   request.historyLength ??= 0;

@@ -9,7 +9,7 @@ import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
 import { v01 } from "./index.js";
 import { v01Form } from "./json-form.js";
 
-/** Codes that 0.1 has another meaning for, or none: what its clients make of them instead. */
+/** Codes that have another meaning in 0.1, or none, with their replacements. */
 const codes: Partial<Record<Reason, number>> = {
   INVALID_AGENT_RESPONSE: -32603,
   EXTENDED_AGENT_CARD_NOT_CONFIGURED: -32004,

@@ -6,7 +6,10 @@ import { shownTask, withoutHistory } from "./shown.js";
 
 const write = jsonWriter(TaskSchema, v01Form);
 
-/** Notifications of 0.1: the task as it stands, under the id that its client knows, without messages, which nobody has asked for. */
+/**
+ * Notifications of 0.1: the current task under the id that its client knows, without messages, which were not
+ * requested.
+ */
 export const push: PushDialect = {
   mediaType: "application/json",
   write: (task) => write(withoutHistory(shownTask(task))),

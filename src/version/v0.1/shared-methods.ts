@@ -9,14 +9,14 @@ import { OlderEvents } from "./events.js";
 import { jsonRpc } from "./jsonrpc.js";
 import { shownTask, withoutHistory } from "./shown.js";
 
-/** Where a stream comes from that is told as 0.1 does. */
+/** Source of a stream in the format of 0.1. */
 export interface Subscription {
   readonly taskId: string;
   readonly call: Call;
   readonly service: Serve;
 }
 
-/** What is answered to calls of 0.3, of methods that both have, where the task is one of 0.1. */
+/** Responses to calls of 0.3, for the methods that both versions have and tasks of 0.1. */
 export const older = {
   /** @param historyLength what was asked for; undefined is none in 0.1 */
   task(task: Task, historyLength: number | undefined): Task {
@@ -34,7 +34,7 @@ export const older = {
   },
 };
 
-/** What writes them. */
+/** Writes the responses. */
 export const writers = {
   of(desc: DescMethod): Pick<JsonRpcMethod, "write" | "pieces"> {
     return jsonRpc.methods.find((method) => method.desc === desc) as JsonRpcMethod;

@@ -39,12 +39,12 @@ function shownStatus(status: TaskStatus | undefined): TaskStatus | undefined {
   return { ...status, message: create(MessageSchema, { messageId: newId(), role: Role.AGENT, parts: [text] }) };
 }
 
-/** What an event says, in whatever message it stood. */
+/** The contents of an event, from any message. */
 interface StatusParts {
   readonly taskId: string;
   readonly status: TaskStatus | undefined;
   readonly metadata?: TaskStatusUpdateEvent["metadata"] | undefined;
-  /** Whether it is the last event of its stream. Left out: as its state says. */
+  /** True for the last event of its stream. Default: according to its state. */
   readonly isLast?: boolean;
 }
 
@@ -55,7 +55,7 @@ interface ArtifactParts {
   readonly metadata?: TaskArtifactUpdateEvent["metadata"] | undefined;
 }
 
-/** An event of a stream, which nobody else has. */
+/** An event of a stream, not shared with other readers. */
 export function statusEvent(of: StatusParts): StreamResponse {
   const event = create(TaskStatusUpdateEventSchema);
   event.taskId = of.taskId;

@@ -16,7 +16,7 @@ export function isInSchema(message: Message): boolean {
   return marksOf(message)?.dialect === "schema";
 }
 
-/** Answers in the dialect that a request is in: HTTP+JSON of 0.3 has two, and whoever speaks one may not read the other. */
+/** Responds in the dialect of the request: HTTP+JSON of 0.3 has two, and clients of one may not read the other. */
 export function inAskedDialect(translate: Translate): Translate {
   return (service, spoken) => {
     const serve = translate(service, spoken);

@@ -64,7 +64,7 @@ async function subscribe(service: Serve, asked: Asked): Promise<Events> {
   const { id } = asked.request as SubscribeToTaskRequest;
   const events = (await service(asked)) as Events;
   return new EndedEvents(events, {
-    // Whoever resumes gets what is missing first: the status in which the task waits is behind that.
+    // A resumed stream begins with the missed events: the status in which the task waits comes after them.
     endsWaiting: !resumes(call),
     instead: async (error) => {
       const isOver = error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
@@ -76,7 +76,7 @@ async function subscribe(service: Serve, asked: Asked): Promise<Events> {
   });
 }
 
-/** Whether a call goes on behind an event that its client has. */
+/** True if a call resumes after an event that its client has. */
 export function resumes(call: Call): boolean {
   return (call.header("last-event-id") ?? "") !== "" || call.header(resumeParameters.after) !== undefined;
 }
@@ -115,10 +115,10 @@ function pushConfigsOf(service: Serve): PushConfigs {
   return {
     async set(asked) {
       const request = asked.request as TaskPushNotificationConfig;
-      // Clients from before ids overwrite what they set, and there is one for each task.
+      // Clients from before ids overwrite the one configuration of a task.
       if (request.id === "") request.id = request.taskId;
       const config = (await service(asked)) as TaskPushNotificationConfig;
-      // Its client finds what it has set in the answer.
+      // The client expects its input in the response.
       config.token = request.token;
       return config;
     },
@@ -130,7 +130,7 @@ function pushConfigsOf(service: Serve): PushConfigs {
       if (config === undefined) throw taskNotFound(taskId);
       return config;
     },
-    // Those of gRPC have pages, for who asks for them.
+    // gRPC has pages, on request.
     async list(asked) {
       const { taskId, pageSize, pageToken } = asked.request as ListTaskPushNotificationConfigsRequest;
       return pageSize === 0 && pageToken === "" ? list(asked.call, taskId) : ((await service(asked)) as Message);

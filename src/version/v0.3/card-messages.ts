@@ -4,11 +4,11 @@ import * as native from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
 import { type Pair, pair } from "./convert.js";
 
-/** What cards of 0.3 say that they are of, and what 1.0 calls it. */
+/** Protocol versions on cards of 0.3, with their names in 1.0. */
 const FULL_VERSION = "0.3.0";
 const VERSION = "0.3";
 
-/** Cards and what they consist of: the same things in both contracts, but for the ways to the agent and for security. */
+/** Cards and their parts: equal in both contracts, except for interfaces and security. */
 export const cardPairs: readonly Pair[] = [
   pair(earlier.AgentCardSchema, native.AgentCardSchema, {
     renamed: { security: "securityRequirements" },
@@ -20,7 +20,7 @@ export const cardPairs: readonly Pair[] = [
       "supportsAuthenticatedExtendedCard",
       "signatures",
     ],
-    // What a signature is for is the document of its own version.
+    // A signature covers the document of its own version.
     onlyNative: ["supportedInterfaces", "signatures"],
     up: cardUp,
     down: cardDown,

@@ -18,7 +18,7 @@ const kinds: readonly (readonly [member: string, type: string, renamed?: readonl
 /** Flows that both have, in the order in which one of several is kept: 1.0 has one alone. */
 const flows = ["authorizationCode", "clientCredentials", "implicit", "password"];
 
-/** A scheme of 0.3 as 1.0 has it; of an unknown type it is one that nobody can satisfy. */
+/** Converts a scheme of 0.3 to 1.0; an unknown type becomes a scheme that cannot be satisfied. */
 export function schemeFromV03(scheme: unknown): unknown {
   if (!isJsonObject(scheme)) return scheme;
   // ProtoJSON of the 0.3 contract, and union cards, have the members of 1.0 already.
@@ -72,8 +72,8 @@ export function schemeToV03(scheme: unknown): CardJson | undefined {
 }
 
 /**
- * A scheme in both forms at once, for readers of either: what 0.3 does not know of a flow stays in it, since some readers of 1.0 read
- * the older form where they see its `type`.
+ * A scheme in both forms at once, for readers of either: members of a flow that 0.3 lacks are kept, since some readers
+ * of 1.0 use the older form if it has a `type`.
  */
 export function schemeInBoth(scheme: unknown): unknown {
   const found = kindOf(scheme);

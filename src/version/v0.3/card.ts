@@ -87,7 +87,7 @@ export function cardToV03(card: CardJson, version: string): CardJson | undefined
   };
 }
 
-/** JSON-RPC first: it is what clients speak that look at `url` alone. Connect is no transport of any older client. */
+/** JSON-RPC first: clients that read only `url` speak it. Older clients do not support Connect. */
 function interfacesToV03(supported: unknown, version: string): { url: unknown; transport: unknown }[] {
   const all = (Array.isArray(supported) ? supported : []).filter(isJsonObject);
   const served = all

@@ -3,8 +3,8 @@ import { accessTo, type FieldAccess } from "../../wire/field-rules.js";
 import { cachedLike } from "../../wire/serialization-cache.js";
 
 /**
- * Makes a message of one contract of one of the other. What it returns is a message of its own, but where readers share the one that it
- * was made of: then they share it as well, and nobody changes it.
+ * Converts a message of one contract to the other. The result is a new message; if readers share the input, they share
+ * the result as well, and must not modify it.
  */
 export type Convert = (message: Message) => Message;
 
@@ -18,7 +18,7 @@ export interface Pair {
   readonly onlyEarlier?: readonly string[];
   /** The same of the native type. */
   readonly onlyNative?: readonly string[];
-  /** What a table cannot say, after the fields: from the earlier message to the native one. */
+  /** Conversions that a table cannot express, after the fields: from the earlier message to the native one. */
   readonly up?: (earlier: never, native: never) => void;
   /** The same, from the native message to the earlier one. */
   readonly down?: (native: never, earlier: never) => void;
@@ -107,7 +107,7 @@ export class Converters {
     };
   }
 
-  /** What becomes of a value; undefined for one that both hold alike, and that nobody changes. */
+  /** Converts a value; undefined if both contracts share it unchanged. */
   #value(direction: Direction, field: DescField, like: DescField): ((value: unknown) => unknown) | undefined {
     const convert = this.#item(direction, field, like);
     switch (field.fieldKind) {

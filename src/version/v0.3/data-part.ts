@@ -11,13 +11,13 @@ import { COMPAT } from "./values.js";
 const write = jsonWriter(ValueSchema);
 const read = collectingReader(ValueSchema);
 
-/** What data a version has a place for. */
+/** The data that a version can express. */
 export interface OwnData {
   /** The kinds of a Value that it has; others are wrapped in an object. */
   readonly kinds: ReadonlySet<Value["kind"]["case"]>;
-  /** The same of what is in a request. */
+  /** The same for requests. */
   readonly fits: (json: unknown) => boolean;
-  /** What would have fitted: `must be an object`. */
+  /** The expected type: `must be an object`. */
   readonly expectation: string;
 }
 
@@ -58,7 +58,10 @@ export const objectData: DataForm = dataForm({
   expectation: "must be an object",
 });
 
-/** Takes a value out of its object, and the flag out of the metadata that says so. Other objects with a `value` stay what they are. */
+/**
+ * Unwraps a value from its object, and removes the flag from the metadata. Other objects with a `value` are not
+ * changed.
+ */
 export function unwrapData(message: Fields): void {
   const { metadata, content } = message as { metadata?: Record<string, unknown>; content: { value?: Value } };
   if (metadata?.[COMPAT] !== true || content.value?.kind.case !== "structValue") return;

@@ -1,8 +1,8 @@
 import type { Reason } from "../../core/error.js";
 
 /**
- * Errors that published libraries of 0.3 and 0.2 give another code than the documents do, or over some bindings none, by their texts:
- * what they say is clear enough.
+ * Errors with other codes than documented, or over some bindings without codes, in published libraries of 0.3 and 0.2,
+ * recognised by their texts.
  */
 export const texts: readonly (readonly [RegExp, Reason])[] = [
   [/push notifications? (?:is|are) not supported/i, "PUSH_NOTIFICATION_NOT_SUPPORTED"],
