@@ -6,7 +6,7 @@ import type { NativeVersion } from "./version.js";
 /** Version of the service and its cards: major and minor, without a patch number (specification 3.6). */
 export const PROTOCOL_VERSION = "1.0";
 
-/** A2A 1.0: all of it follows from the contract. Who only wants the name of the version gets no codecs with it. */
+/** A2A 1.0, derived from the contract. Separate, so that users of the version's name alone do not load the codecs. */
 export const v1: NativeVersion = {
   name: PROTOCOL_VERSION,
   jsonRpc: /* @__PURE__ */ jsonRpcOf(A2AService),

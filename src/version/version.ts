@@ -24,12 +24,12 @@ export interface Dialects {
   readonly translate?: (service: Serve, spoken: readonly string[]) => Serve;
 }
 
-/** A method of a service that is not loaded yet, by what bindings need before its first call. */
+/** A method of a service that is not loaded yet: the properties that bindings need before the first call. */
 export interface MethodShape {
   readonly name: string;
-  /** Whether it answers with a stream. */
+  /** True if it returns a stream. */
   readonly isStream: boolean;
-  /** Whether it only reads, as `isSideEffectFree` says of its descriptor. */
+  /** True if it only reads, as `isSideEffectFree` of its descriptor. */
   readonly isRead: boolean;
 }
 
@@ -75,8 +75,8 @@ export interface LoadedVersion extends Dialects {
 export type SpokenOver = "jsonRpc" | "rest" | "grpc" | "connect";
 
 /**
- * A version beside that of the service, by what is known of it before anybody calls it: small tables by which its calls are
- * recognised, and where the rest is loaded from.
+ * A version besides the service's own, as known before its first call: small tables that recognise its calls, and a
+ * loader for the rest.
  */
 export interface ProtocolVersion {
   /** `Major.Minor`, as cards and `A2A-Version` name it (specification 3.6). */
@@ -84,25 +84,25 @@ export interface ProtocolVersion {
   /** The bindings of its interfaces in a card. */
   readonly interfaces: readonly SpokenOver[];
   /**
-   * Whether it is one of those from before `A2A-Version`: its calls name no version, and an empty value stands for them as well
+   * True for a version from before `A2A-Version`: its calls name no version, and an empty value means it as well
    * (specification 3.6.2).
    */
   readonly isUnnamed?: boolean;
-  /** Names of its methods over JSON-RPC, with the name of what they are called in the service. */
+  /** Its JSON-RPC method names, with their names in the service. */
   readonly methods?: Readonly<Record<string, string>>;
-  /** What its paths over HTTP+JSON begin with. A request that names no version is one of its own there. */
+  /** Prefix of its HTTP+JSON paths. A request under it that names no version belongs to this version. */
   readonly paths?: readonly string[];
   /** The service that gRPC serves it by: the binding is the same, with another descriptor. */
   readonly grpc?: ServiceShape;
   /** The same for Connect and gRPC-Web. */
   readonly connect?: ServiceShape;
-  /** Whether it is the service's own version with a few fields more: cards and notifications are the same in both. */
+  /** True for the service's own version with additional fields: cards and notifications are equal in both. */
   readonly extendsNative?: boolean;
-  /** Whether its clients look for the extended card beside the URL of the agent, not below it. */
+  /** True if its clients look for the extended card next to the agent's URL, not below it. */
   readonly hasCardBeside?: boolean;
-  /** What it calls the parameter `A2A-Extensions`, in lower case, where that is not what 1.0 calls it. */
+  /** Its name of the parameter `A2A-Extensions`, in lower case, if it differs from 1.0. */
   readonly extensionsParameter?: string;
-  /** Whether its push notifications are signed by a JWT, for which every server has a key (`PushDialect.isSigned`). */
+  /** True if a JWT signs its push notifications, for which every server has a key (`PushDialect.isSigned`). */
   readonly signsPush?: boolean;
   /** Loads all other parts of it. Called again after it has failed (`Versions.ready`). */
   readonly load: () => Promise<LoadedVersion>;
@@ -115,10 +115,7 @@ export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
   readonly connect: DescService;
 }
 
-/**
- * What the notifications of another version of the protocol look like: its task as of the event, where the service's own version
- * sends the event.
- */
+/** Push notifications of another protocol version: the task as of the event, instead of the event. */
 export interface PushDialect {
   readonly mediaType: string;
   /** The body. */

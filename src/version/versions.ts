@@ -11,8 +11,8 @@ import type { LoadedVersion, NativeVersion, ProtocolVersion } from "./version.js
 export type LoadedVersions = ReadonlyMap<string, LoadedVersion>;
 
 /**
- * The versions of the protocol that a server speaks: the one list that bindings, cards and the check of `A2A-Version` go
- * by. What is found in it is found when a server is made, not in every call.
+ * The protocol versions of a server: the one list for bindings, cards and the check of `A2A-Version`. Lookups are
+ * prepared when the server is created, not per call.
  */
 export class Versions {
   /** The version of the service itself. */
@@ -29,7 +29,7 @@ export class Versions {
   #loading: Promise<LoadedVersions> | undefined;
   #loaded: LoadedVersions | undefined;
 
-  /** @throws TypeError for a name that is no `Major.Minor`, or that two of them have. */
+  /** @throws TypeError for a name other than `Major.Minor`, or for a duplicate. */
   constructor(native: NativeVersion, others: readonly ProtocolVersion[] = [], off: readonly ProtocolVersion[] = []) {
     this.native = native;
     this.others = others;
@@ -88,7 +88,10 @@ export class Versions {
     return new Versions(this.native, [version, ...this.others], this.off);
   }
 
-  /** Whether what is shown and sent in a version is what the service itself makes: it is the native one, or that with fields more. */
+  /**
+   * True if a version uses the service's own cards and notifications: the native version, possibly with additional
+   * fields.
+   */
   isAsNative(name: string): boolean {
     return name === this.native.name || this.other(name)?.extendsNative === true;
   }
@@ -121,7 +124,7 @@ export class Versions {
     const spoken = made ?? this.native.name;
     const isUnnamed = value.trim() === "";
     const named = this.named(value);
-    // Whoever spoke a version from before the header leaves it empty, if it is there at all.
+    // Clients of versions from before the header send it empty, or not at all.
     if (isUnnamed && this.other(spoken)?.isUnnamed === true) return spoken;
     if (isUnnamed) throw this.#unnamed(spoken);
     if (named === undefined) throw this.unsupported(value);
@@ -157,7 +160,7 @@ function shownOf(asked: string): string {
   return asked.trim().slice(0, 32) || EMPTY_VERSION;
 }
 
-/** What every server speaks, where its options do not say otherwise. An older or newer version is added here. */
+/** The default versions of every server. An older or newer version is added here. */
 export const servedVersions: Versions = new Versions(v1, [v03, v02, v01]);
 
 /** Drafts, which are spoken where an option asks for them. One that is final moves to `servedVersions`. */

@@ -9,7 +9,8 @@ const { "agent/getAuthenticatedExtendedCard": _, ...methods } = later;
 export const EXTENDED_CARD_PATH = "/agent/authenticatedExtendedCard";
 
 /**
- * A2A 0.2, which is 0.3 over JSON-RPC alone: what 0.3 answers, 0.2 reads. Where both are served, 0.3 takes calls that name neither.
+ * A2A 0.2, which is 0.3 over JSON-RPC alone: its clients can read the responses of 0.3. If both are served, 0.3 takes
+ * calls that name neither.
  */
 export const v02: ProtocolVersion = {
   name: "0.2",

@@ -5,10 +5,10 @@ import type { RequestId } from "../../wire/jsonrpc-envelope.js";
 /** Codes of errors, by their reason. */
 export type ErrorCodes = Readonly<Partial<Record<Reason, number>>>;
 
-/** Codes that 0.3 does not have: what they say is that the operation is not supported. */
+/** Codes that 0.3 lacks: reported as an unsupported operation. */
 export const codes: ErrorCodes = { EXTENSION_SUPPORT_REQUIRED: -32004, VERSION_NOT_SUPPORTED: -32004 };
 
-/** Statuses of HTTP+JSON that differ from those of 1.0. The documents of 0.3 have none; these are what its servers answered. */
+/** HTTP statuses that differ from those of 1.0. The documents of 0.3 define none; its servers used these. */
 export const statuses: Readonly<Partial<Record<Reason, number>>> = {
   TASK_NOT_CANCELABLE: 409,
   CONTENT_TYPE_NOT_SUPPORTED: 415,
@@ -26,7 +26,7 @@ export function errorObject(error: A2AError, table: ErrorCodes = codes): ErrorOb
   return { code: table[error.reason] ?? error.row.jsonrpc, message: error.message, data: errorDetails(error) };
 }
 
-/** What the Java library of 0.3 calls these codes. */
+/** Names of these codes in the Java library of 0.3. */
 const classes: ReadonlyMap<number, string> = new Map([
   [-32001, "TaskNotFound"],
   [-32002, "TaskNotCancelable"],
@@ -43,8 +43,8 @@ const classes: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * The body of an error over HTTP+JSON. The documents of 0.3 do not say what is in it: JavaScript's library reads `code`, Python's the status,
- * and Java's looks for the name of a class in `error`, without which it fails itself.
+ * The body of an error over HTTP+JSON, which the documents of 0.3 do not define: the JavaScript library reads `code`,
+ * Python's the status, and Java's requires a class name in `error`.
  */
 export function errorBody(error: A2AError): string {
   const { code, message, data } = errorObject(error);

@@ -1,13 +1,13 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { A2AError, invalid, type Violation } from "../../core/error.js";
 
-/** What fields of 1.0 are called in the JSON of the contract of 0.3, at the beginning of a path or in it. */
+/** Fields of 1.0 with their names in the JSON of the contract of 0.3, at the beginning of a path or within it. */
 const renamed: readonly (readonly [RegExp, string])[] = [
   [/^message\.parts\b/, "message.content"],
   [/^configuration\.taskPushNotificationConfig\b/, "configuration.pushNotification"],
 ];
 
-/** What stands for the ids of tasks and webhooks, by the rpc: a resource name. */
+/** The field that replaces the ids of tasks and webhooks, by rpc: a resource name. */
 const nameOf = (method: string): readonly [field: string, form: string] | undefined => {
   switch (method) {
     case "GetTask":
@@ -25,7 +25,7 @@ const nameOf = (method: string): readonly [field: string, form: string] | undefi
   }
 };
 
-/** An error in the words of 0.3: what was wrong with a request is named as that version names it. All others are as they were. */
+/** Converts an error to 0.3: renames the fields in the violations of a request. Other errors are not changed. */
 export function explained(error: unknown, { name }: DescMethod): unknown {
   if (!(error instanceof A2AError) || error.reason !== "INVALID_PARAMS" || error.violations.length === 0) return error;
   const violations = error.violations.map((each) => inWords(each, name));
@@ -36,7 +36,7 @@ function inWords({ field, description }: Violation, method: string): Violation {
   const resource = nameOf(method);
   if (resource !== undefined && (field === "id" || field === "taskId")) {
     const [name, form] = resource;
-    // What is no such name has no id.
+    // A malformed name has no id.
     return { field: name, description: description.startsWith("is longer") ? description : `must be ${form}` };
   }
   if (method === "CreateTaskPushNotificationConfig" && field !== "parent") {

@@ -25,7 +25,7 @@ const translations: ReadonlyMap<string, Translation> = new Map(
   }),
 );
 
-/** Calls become those of 1.0, and what answers them comes back; what 0.3 does otherwise than 1.0 is between the two. */
+/** Converts calls to 1.0 and their responses back, with the behaviour of 0.3 in between. */
 function translate(service: Serve): Serve {
   const behaving = filesAsText(behave(service));
   return async ({ method, request, call }) => {
@@ -39,7 +39,7 @@ function translate(service: Serve): Serve {
   };
 }
 
-/** What its servers answered with, where 1.0 has come to answer with something else. 0.3 itself names no codes. */
+/** Codes used by its servers that differ from 1.0. The documents of 0.3 define none. */
 const codes: ErrorCodes = {
   PUSH_NOTIFICATION_NOT_SUPPORTED: StatusCode.UNIMPLEMENTED,
   UNSUPPORTED_OPERATION: StatusCode.UNIMPLEMENTED,

@@ -1,6 +1,6 @@
 import type { ServiceShape } from "../version.js";
 
-/** What bindings have to know of a method before its service is loaded. */
+/** Properties of a method that bindings need before its service is loaded. */
 const method = (name: string, { isStream = false, isRead = false } = {}) => ({ name, isStream, isRead });
 
 /** The service of A2A 0.3 for gRPC and Connect, by the names that its calls have. */

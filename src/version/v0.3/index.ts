@@ -5,7 +5,7 @@ import { methods } from "./methods.js";
 
 export { methods };
 
-/** A2A 0.3: what its calls are recognised by. `loaded.ts` has all other parts. */
+/** A2A 0.3: the tables that recognise its calls. `loaded.ts` has all other parts. */
 export const v03: ProtocolVersion = {
   name: "0.3",
   interfaces: ["jsonRpc", "rest", "grpc"],

@@ -51,13 +51,13 @@ function readSchemes(json: unknown, at: Violations): string | undefined {
   return isList ? (schemes[0] ?? "") : at.add("must be a list of strings");
 }
 
-/** Without a scheme there is no authentication. */
+/** An empty scheme means no authentication. */
 export const dropEmptyAuthentication: Settle = (message) => {
   const { authentication: info } = message as { authentication?: { scheme: string } };
   if (info?.scheme === "") message.authentication = undefined;
 };
 
-/** What a PushNotificationConfig has, which knows nothing of its task. */
+/** Fields of a PushNotificationConfig, which does not contain its task. */
 export const pushConfigMembers: readonly MemberForm[] = [
   "id",
   { field: "url", isRequired: true },
@@ -102,7 +102,7 @@ const NEWER_FILE = "newer file";
 
 const newerFile: Variant = { cases: [], members: ["raw", "url", "filename", "mediaType", "metadata"] };
 
-/** What a part is that does not say so: writers of 1.0 that call methods of earlier versions leave it out, as 1.0 has it. */
+/** Default kind of a part: clients of 1.0 that call older methods omit it, as in 1.0. */
 function wordIn({ text, file, data, raw, url }: JsonObject): string | undefined {
   if (text !== undefined) return "text";
   if (file !== undefined) return "file";
@@ -111,8 +111,8 @@ function wordIn({ text, file, data, raw, url }: JsonObject): string | undefined 
 }
 
 /**
- * Parts that say what they are in a member; examples of the versions before and after have each other's name for it. One without
- * either is what it has.
+ * Parts name their kind in a member; examples of adjacent versions use each other's member name. A part without either
+ * has the kind of its content.
  */
 export function partForm(
   [by, other]: readonly [string, string],
@@ -135,7 +135,7 @@ export function partForm(
 
 const part = partForm(["kind", "type"], [...fileContent, ...fileNames], objectData);
 
-/** Answers of agents say it is they who speak, although some leave it out. */
+/** Responses of agents have the role of the agent, which some omit. */
 export const settleRole: Settle = (message, _json, at) => {
   if (at.isTolerant && message.role === Role.UNSPECIFIED) message.role = Role.AGENT;
 };
@@ -156,7 +156,7 @@ const kinds: Readonly<Record<string, string>> = {
   "artifact-update": "artifactUpdate",
 };
 
-/** What an answer is, which some writers leave to the reader. */
+/** Kind of a response, which some writers omit. */
 function caseOf(json: unknown): string | undefined {
   if (!isJsonObject(json)) return undefined;
   const { kind } = json;

@@ -39,7 +39,7 @@ function methodOf(name: string, rpc: string): JsonRpcMethod {
   const readParams = jsonReader(desc.input, schemaForm);
   return inVersionOfTask({
     ...spoken,
-    // An error that opens a stream has to be part of it only where a client waits for news of what it has begun before.
+    // An error before the first event is sent within the stream only if the client resubscribes to an earlier task.
     errsAsEvent: desc === A2AService.method.subscribeToTask,
     read: (params) => readParams(params ?? {}),
     write: jsonWriter(desc.output, schemaForm),

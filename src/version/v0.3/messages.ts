@@ -9,12 +9,12 @@ import { type Convert, Converters, type Pair, pair } from "./convert.js";
 import { configIdsOf, configName, taskIdOf, taskName } from "./names.js";
 import { asObject, fromObject, valueFrom } from "./values.js";
 
-// What the contract of A2A 0.3 and that of 1.0 call the same thing. Fields of the same name are not listed.
+// Equal concepts of the contracts of A2A 0.3 and 1.0. Fields of the same name are not listed.
 
-/** Tasks, messages and what they consist of. */
+/** Tasks, messages and their parts. */
 const taskPairs: readonly Pair[] = [
   pair(earlier.TaskSchema, native.TaskSchema, {
-    // The contract wants one; who asks for a task is told at least that nothing is known.
+    // The contract requires a status, so an unknown one is reported as such.
     down: (_, task) => {
       task.status ??= create(earlier.TaskStatusSchema);
     },
@@ -107,7 +107,7 @@ const pushPairs: readonly Pair[] = [
   }),
   pair(earlier.PushNotificationConfigSchema, native.TaskPushNotificationConfigSchema, {
     onlyNative: ["tenant", "taskId"],
-    // An empty list of schemes is no authentication.
+    // An empty list of schemes means no authentication.
     up: ({ authentication }, made) => {
       if (authentication?.schemes.length === 0) delete made.authentication;
     },
@@ -132,7 +132,7 @@ const pushPairs: readonly Pair[] = [
       const named = configIdsOf(config?.name ?? "");
       const taskId = taskIdOf(parent);
       Object.assign(made, upWebhook(config?.pushNotificationConfig));
-      // Where the two name different tasks nobody knows which is meant: as without a task.
+      // If the two name different tasks the request is ambiguous: treated as without a task.
       made.taskId = named.taskId === "" || named.taskId === taskId ? taskId : "";
       made.id = configId || made.id || named.id;
     },
@@ -197,7 +197,7 @@ const requestPairs: readonly Pair[] = [
     renamed: { pushNotification: "taskPushNotificationConfig" },
     onlyEarlier: ["blocking"],
     onlyNative: ["returnImmediately"],
-    // Nobody can tell whether `false` was said or not, so it is what the contract says that it is: do not wait.
+    // An explicit `false` is indistinguishable from the default, so the contract's default applies: do not wait.
     up: ({ blocking }, made) => {
       made.returnImmediately = !blocking;
     },
@@ -234,12 +234,12 @@ const requestPairs: readonly Pair[] = [
   pair(earlier.GetAgentCardRequestSchema, native.GetExtendedAgentCardRequestSchema, { onlyNative: ["tenant"] }),
 ];
 
-/** All pairs, for who looks whether one is missing. */
+/** All pairs, for a check of completeness. */
 export const pairs: readonly Pair[] = [...taskPairs, ...pushPairs, ...requestPairs, ...cardPairs];
 
 const converters = new Converters(pairs);
 
-/** An rpc of 0.3 with what it is called in 1.0. */
+/** An rpc of 0.3 with its name in 1.0. */
 export interface MethodPair {
   readonly earlier: DescMethod;
   readonly native: DescMethod;
@@ -263,12 +263,12 @@ export const methodPairs: readonly MethodPair[] = [
 
 const same: Convert = (message) => message;
 
-/** What makes a message of 1.0 of one of 0.3. `from` and `to` are what a method of each takes, or answers. */
+/** Converts a message of 1.0 to 0.3. `from` and `to` are the request or response types of a method. */
 export function toNative(from: DescMessage, to: DescMessage): Convert {
   return from.typeName === to.typeName ? same : converters.to("up", to, from);
 }
 
-/** What makes a message of 0.3 of one of 1.0. */
+/** Converts a message of 0.3 to 1.0. */
 export function fromNative(from: DescMessage, to: DescMessage): Convert {
   return from.typeName === to.typeName ? same : converters.to("down", to, from);
 }

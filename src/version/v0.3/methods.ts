@@ -1,4 +1,4 @@
-/** Methods over JSON-RPC, and what they are called since. */
+/** Methods over JSON-RPC, with their names in 1.0. */
 export const methods: Readonly<Record<string, string>> = {
   "message/send": "SendMessage",
   "message/stream": "SendStreamingMessage",

@@ -11,7 +11,7 @@ export function configName({ taskId, id }: ConfigIds): string {
   return `tasks/${taskId}/pushNotificationConfigs/${id}`;
 }
 
-/** The id in the name of a task. Empty for what is no such name: a request without an id is refused like any other. */
+/** The id in the name of a task. Empty for a malformed name: the request is then rejected like any without an id. */
 export function taskIdOf(name: string): string {
   return taskPattern.exec(name)?.[1] ?? "";
 }
@@ -21,7 +21,7 @@ export interface ConfigIds {
   readonly id: string;
 }
 
-/** The ids in the name of a webhook; both are empty for what is no such name. */
+/** The ids in the name of a webhook; both empty for a malformed name. */
 export function configIdsOf(name: string): ConfigIds {
   const [, taskId = "", id = ""] = configPattern.exec(name) ?? [];
   return { taskId, id };

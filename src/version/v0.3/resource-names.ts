@@ -5,13 +5,13 @@ import type { Violations } from "../../wire/violations.js";
 /** `tasks/{id}` or `tasks/{id}/pushNotificationConfigs/{id}`, as JSON has them: an id may have a slash, which its path hides. */
 const pattern = /^tasks\/(.+?)(?:\/pushNotificationConfigs(?:\/([^/]*))?)?$/s;
 
-/** What a resource name says. */
+/** Contents of a resource name. */
 export interface Resource {
   readonly taskId: string;
   readonly configId: string | undefined;
 }
 
-/** The parts of a resource name, undefined for what is none. */
+/** Parses a resource name; undefined if malformed. */
 export function parseResource(name: string): Resource | undefined {
   const [, taskId, configId] = pattern.exec(name) ?? [];
   return taskId === undefined ? undefined : { taskId, configId: configId === "" ? undefined : configId };

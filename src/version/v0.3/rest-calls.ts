@@ -13,7 +13,7 @@ import { olderCard } from "../older-card.js";
 import { taskName } from "./names.js";
 import { restForm } from "./rest-form.js";
 
-/** Where a method is, and whether its request is the body. */
+/** Path of a method; tells if its request is the body. */
 interface Route {
   readonly verbs: readonly string[];
   readonly place: (request: never) => string;
@@ -84,7 +84,7 @@ function bodyWriter(desc: DescMethod): (request: Message) => string {
   };
 }
 
-/** What a status of HTTP says where the body of an error has no code. */
+/** Meaning of an HTTP status if the body of an error has no code. */
 export const statuses: ReadonlyMap<number, Reason> = new Map([
   [400, "INVALID_PARAMS"],
   [404, "TASK_NOT_FOUND"],

@@ -40,7 +40,7 @@ const namesOf = (values: Readonly<Record<string, unknown>>, prefix: string): Rec
 const byWord = (words: Readonly<Record<number, string>>): Record<string, number> =>
   Object.fromEntries(Object.entries(words).map(([number, word]) => [word, Number(number)]));
 
-/** What is read, and never written. */
+/** Read, but never written. */
 const nothing = (): undefined => undefined;
 
 const enums: NonNullable<FormTables["enums"]> = {
@@ -93,7 +93,7 @@ const part: VariantsForm = {
         { field: "filename", name: "name" },
       ],
     ),
-    // What has no kind is written, and read first.
+    // A value without a kind is written, and read first.
     [NESTED]: dataVariant(readNested, ["data"]),
     data: dataVariant(readData, []),
   },
@@ -109,7 +109,7 @@ function readNested(json: unknown, at: Violations): unknown {
   return data;
 }
 
-/** Whether a body of HTTP+JSON is unmistakably in the dialect of the schema, so that its answer is better in it too. */
+/** True if a body of HTTP+JSON is certainly in the dialect of the schema, so that its response uses it too. */
 export function isSchemaDialect(body: unknown): boolean {
   const message = isJsonObject(body) ? (body.message ?? body.request) : undefined;
   if (!isJsonObject(message)) return false;
@@ -236,7 +236,7 @@ const wrapped = new Set([
   "TaskPushNotificationConfig",
 ]);
 
-/** Writes the schema's dialect in the same wrappers, for those who ask in it. */
+/** Writes the schema's dialect in the same wrappers, for clients that use it. */
 export const restSchemaForm: JsonForm = makeForm({
   name: "0.3 REST, schema",
   types: {

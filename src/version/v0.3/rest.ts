@@ -76,7 +76,7 @@ function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpo
       const message = (hasBody ? readBody(body ?? {}, at) : undefined) ?? create(input as DescMessage);
       if (!hasBody) readQuery(query, message, at);
       for (const [i, field] of fields.entries()) putPathValue(message, { field, raw: values[i] ?? "" }, at);
-      // Nobody says a tenant in this version.
+      // Requests of this version have no tenant.
       if ("tenant" in message) message.tenant = "";
       at.throwIfAny();
       return isSchemaDialect(body) ? markSchema(message) : message;
@@ -84,7 +84,7 @@ function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpo
   };
 }
 
-/** What the path says counts; a body that says something else is refused, since one of the two would go unheard. */
+/** The path takes precedence; a body that contradicts it is rejected instead of ignored. */
 function putPathValue(
   message: Message,
   { field, raw }: { readonly field: string; readonly raw: string },

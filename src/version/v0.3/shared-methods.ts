@@ -20,7 +20,7 @@ const { method } = A2AService;
 /** The methods that 0.1 has as well, with the same params: where a call names no version, its task says which one it is. */
 const shared: ReadonlySet<unknown> = new Set([method.getTask, method.cancelTask, method.subscribeToTask]);
 
-/** The method, whose answers are written as they want to be. Its streams cache no text: such answers are nobody else's. */
+/** The method with its response writer. Its streams cache no text, because their responses are not shared. */
 export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
   if (!shared.has(own.desc)) return own;
   const writerOf = (answer: Message): AnswerWriter => marksOf(answer)?.writer ?? own;
@@ -31,7 +31,7 @@ export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
   };
 }
 
-/** What answers calls of 0.3 over JSON-RPC and HTTP+JSON, and of 0.2. */
+/** Handlers for calls of 0.3 over JSON-RPC and HTTP+JSON, and of 0.2. */
 export function translate(service: Serve, spoken: readonly string[]): Serve {
   const serve = behave(service);
   return spoken.includes("0.1") ? answeredByTask(serve, service) : serve;
@@ -50,7 +50,7 @@ function answeredByTask(serve: Serve, service: Serve): Serve {
 
 const ofV01 = latePart(() => import("../v0.1/shared-methods.js"));
 
-/** Whether the call says that it is one of 0.3: by a header, or by a binding that 0.1 does not have. */
+/** True if the call identifies itself as 0.3: by a header, or by a binding that 0.1 lacks. */
 function isNamed({ call }: Asked): boolean {
   return call.binding !== "jsonrpc" || (call.header(VERSION_PARAMETER)?.trim() ?? "") !== "";
 }
@@ -60,7 +60,7 @@ async function read(asked: Asked, serve: Serve): Promise<Message> {
   if (marksOf(task)?.version !== "0.1") return task;
   const { older, writers } = await ofV01();
   const { historyLength } = asked.request as GetTaskRequest;
-  // What is left out asks for no messages in 0.1.
+  // In 0.1 an absent length requests no messages.
   return mark(sharedCopy(older.task(task, historyLength), {}), { writer: writers.of(asked.method) });
 }
 

@@ -6,9 +6,9 @@ import { Violations } from "../../wire/violations.js";
 /** Says, as part metadata, that the data is not the object that it seems to be: a convention of the bridges that are in use. */
 export const COMPAT = "data_part_compat";
 
-/** JSON as a value; undefined for what no message could say, such as a number that is not finite. */
+/** Converts JSON to a value; undefined if it is not representable, such as a number that is not finite. */
 export function valueFrom(json: JsonValue): Value | undefined {
-  // With tolerance: what is wrong with the values of a request is found when all of it is checked.
+  // Tolerant: the validation of the whole request finds invalid values.
   return readValue(json, new Violations("answer"));
 }
 
@@ -24,7 +24,7 @@ export function asObject(json: JsonValue, metadata: JsonObject | undefined): Obj
   return { data: { value: json }, metadata: { ...metadata, [COMPAT]: true } };
 }
 
-/** The reverse: only what says so was no object. */
+/** The reverse: only a flagged value is unwrapped. */
 export function fromObject({ data, metadata }: ObjectData): { data: JsonValue; metadata: JsonObject | undefined } {
   const { value, ...others } = data;
   if (metadata?.[COMPAT] !== true || value === undefined || Object.keys(others).length > 0) return { data, metadata };

@@ -18,7 +18,7 @@ import {
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Meaning, type NewField, newFields } from "./fields.js";
 
-/** The contract of 1.0 with the fields of 1.1: the package is the same, so that each reads what the other writes. */
+/** The contract of 1.0 with the fields of 1.1, in the same package, so that each version reads the other's messages. */
 export const service: DescService = extended(A2AService.file, A2AService.typeName);
 
 function extended(file: DescFile, typeName: string): DescService {
@@ -54,7 +54,7 @@ function add(message: DescriptorProto, { name, number, isOptional }: NewField): 
 
 function allImports(file: DescFile): DescFile[] {
   const all = new Set(file.dependencies);
-  // What is added meanwhile is visited as well.
+  // The loop also visits elements added meanwhile.
   for (const each of all) for (const dependency of each.dependencies) all.add(dependency);
   return [...all];
 }

@@ -1,4 +1,4 @@
-/** What a field says. */
+/** Meaning of a field. */
 export type Meaning =
   /** The generation of the task, or the one that an event brings its reader to. */
   | "generation"
@@ -18,8 +18,8 @@ export interface NewField {
 }
 
 /**
- * What 1.1 adds to the contract of 1.0: the one table that codecs, routes, queries and behaviour are made of. All of them are `int64`, which is
- * a string in JSON. The numbers are those of the draft.
+ * Additions of 1.1 to the contract of 1.0: the one table from which codecs, routes, queries and behaviour derive. All
+ * are `int64`, a string in JSON. The numbers are those of the draft.
  */
 export const newFields: readonly NewField[] = [
   { message: "Task", name: "generation", number: 7, says: "generation" },

@@ -38,8 +38,8 @@ const translations: ReadonlyMap<string, Translation> = new Map(
 );
 
 /**
- * Calls of 1.1 are those of 1.0, with what their new fields say beside them; answers are those of 1.0 with the new fields filled. Messages are
- * the same in all else, so that requests are handed on as they are.
+ * Calls of 1.1 are those of 1.0 with the values of the new fields; responses are those of 1.0 with the new fields
+ * filled. Messages are otherwise equal, so requests are passed on unchanged.
  */
 export function translate(service: Serve): Serve {
   return async ({ method, request, call }) => {
@@ -84,7 +84,7 @@ function generationsOf(
   return { ...(known && { known }), ...(expected && { expected }) };
 }
 
-/** What reads a number of a request: from the request itself, or from a message in it. */
+/** Reads a number of a request: from the request itself, or from a message in it. */
 function reader(meaning: Meaning, desc: DescMessage): ReadNumber {
   const own = fieldThatSays(meaning, desc);
   if (own !== undefined) return (request) => numbered(own.jsonName, (request as Fields)[own.localName]);
@@ -104,7 +104,7 @@ function numbered(field: string, value: unknown): ReturnType<ReadNumber> {
   return value === undefined ? undefined : { field, value: value as bigint };
 }
 
-/** What makes a copy of a message that says its generation; undefined for a type that has nothing to say. */
+/** Returns a function that copies a message with its generation; undefined for a type without that field. */
 function noting(desc: DescMessage): ((message: Message) => Message) | undefined {
   const own = fieldThatSays("generation", desc);
   if (own !== undefined) return (message) => noted(message, own, generationOf(message));
