@@ -18,7 +18,7 @@ import {
 const terminal = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED];
 const open = [TaskState.SUBMITTED, TaskState.WORKING, TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED];
 
-/** `append`: what is stored, and what is refused. */
+/** `append`: accepted and rejected requests. */
 export function appendContract(contract: StoreContract): void {
   contract.suite.describe("append()", () => {
     accepting(contract);
@@ -225,7 +225,8 @@ function fencing(contract: StoreContract): void {
       for (const state of [TaskState.WORKING, TaskState.COMPLETED]) {
         const request = { ...followRequest(head, { state }), fence };
         await expect(store.append(request)).rejects.toMatchObject(fenced);
-        // Wherever the log ends: a process that lost its lease is not to try again at another position.
+        // The lease is checked before the position, so that a process that lost its lease does not retry at another
+        // position.
         const behind = followRequest({ ...head, position: 7 }, { state });
         await expect(store.append({ ...behind, fence })).rejects.toMatchObject(fenced);
         await expect(store.append({ ...request, lease: fence })).rejects.toMatchObject(fenced);

@@ -17,7 +17,7 @@ import {
   scenario,
 } from "./setup.js";
 
-/** `close`, and what is still there afterwards in a store that outlives its process. */
+/** `close`, and the contents of a durable store after it is reopened. */
 export function closeContract(contract: StoreContract): void {
   contract.suite.describe("close()", () => closing(contract));
   if (contract.durable !== undefined) {
@@ -80,7 +80,7 @@ function closing(contract: StoreContract): void {
 function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promise<TaskStore> | TaskStore): void {
   const { expect } = contract.suite;
 
-  /** A test in two lives of one store. */
+  /** A test that closes a store and reopens it. */
   function twoLives<T>(
     name: string,
     before: (store: TaskStore) => Promise<T>,

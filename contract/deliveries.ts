@@ -15,7 +15,7 @@ import {
   scenario,
 } from "./setup.js";
 
-/** What of a push configuration is due, and what becomes of it. */
+/** Due push configurations and the outcomes of their deliveries. */
 export function deliveryContract(contract: StoreContract): void {
   contract.suite.describe("push notifications", () => {
     becomingDue(contract);
@@ -91,7 +91,7 @@ function becomingDue(contract: StoreContract): void {
       if (one.taskId === "dead") await settle(store, one, { kind: "dead", at: NOW, failure: "" });
       else if (one.taskId !== "due") await settle(store, one, { kind: "done" }, { position: 2 });
     }
-    // Two in one go, so that the kept one is not in the way of those behind it.
+    // With a limit of two, the kept task must not block those after it.
     expect(await store.removeFinished({ before: 9_999, limit: 2 })).toBe(2);
     expect(await store.removeFinished({ before: 9_999, limit: 2 })).toBe(1);
     expect(await store.removeFinished({ before: 9_999, limit: 2 })).toBe(0);
@@ -157,7 +157,7 @@ function comingWithMessages(contract: StoreContract): void {
     await expect(store.append(creation("c"))).rejects.toMatchObject(refused("owner"));
     expect(await store.head({ taskId: "c" })).toBeUndefined();
     expect(await store.findSend({ ...OWNER, key: "c" })).toBeUndefined();
-    // What is replaced is never too many.
+    // A replacement never exceeds a limit.
     await store.append({ ...next, pushConfig: { ...few, maxPerTask: 0, maxPerOwner: 0 } });
   });
 }

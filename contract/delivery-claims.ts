@@ -3,7 +3,7 @@ import type { ClaimDeliveries, ClaimedDelivery, TaskStore } from "../src/store/t
 import { claim, claimOne, createDue, keysOf, NOW, settle } from "./delivery-setup.js";
 import { bytesOf, configOf, create, follow, headOf, OWNER, type StoreContract, scenario, sleep } from "./setup.js";
 
-/** Who delivers, and what was given up. */
+/** Claims of deliveries, and dead deliveries. */
 export function deliveryClaimsContract(contract: StoreContract): void {
   contract.suite.describe("claimDeliveries()", () => {
     claiming(contract);
@@ -63,7 +63,7 @@ function claiming(contract: StoreContract): void {
     for (const limit of [1, 2, 4]) {
       const targets: string[] = [];
       const keys: string[] = [];
-      // However small a claim is: half of them go by age, and three targets take turns at the other half.
+      // Half of each claim goes by age; three targets take turns at the other half. This holds for the smallest limits.
       while (targets.length < 12) {
         const claimed = await store.claimDeliveries({ ...claim, limit });
         expect(claimed).toHaveLength(limit);
@@ -154,7 +154,7 @@ function hastening(contract: StoreContract): void {
   });
 }
 
-/** So long that a round in time is likely on a busy machine, and short enough to wait for. */
+/** Long enough to poll in time on a busy machine, and short enough to wait for. */
 const shortMs = 300;
 
 async function claimInTime(store: TaskStore, request: Partial<ClaimDeliveries> = {}): Promise<ClaimedDelivery[]> {
@@ -165,7 +165,7 @@ async function claimInTime(store: TaskStore, request: Partial<ClaimDeliveries> =
   }
 }
 
-/** What becomes of what a holder has that shows no life. */
+/** Deliveries of a holder that misses its heartbeats. */
 function missing(contract: StoreContract): void {
   const { expect } = contract.suite;
   const beat = { holder: "gone", leaseMs: shortMs, again: false, maxStallMs: 0 };
@@ -215,7 +215,7 @@ function missing(contract: StoreContract): void {
 function givingUp(contract: StoreContract): void {
   const { expect } = contract.suite;
 
-  /** Gives up what is due. */
+  /** Gives up every due delivery. */
   async function giveUp(store: TaskStore, at = 9_000): Promise<void> {
     for (const one of await store.claimDeliveries(claim)) {
       await settle(store, one, { kind: "retry", at: 1, failure: "refused", failingSince: 8_000 });
@@ -234,7 +234,7 @@ function givingUp(contract: StoreContract): void {
       ...{ position: 1, headPosition: 2, failure: "too old", failingSince: 8_000, at: 9_000 },
     };
     expect(await store.listDeadDeliveries({ limit: 10 })).toEqual([dead]);
-    // It stays so, whatever comes.
+    // A dead delivery stays dead after a new entry.
     await follow(store, headOf({ taskId: "a", position: 2, generation: 2 }));
     expect(await store.nextDelivery()).toBeUndefined();
     expect(await store.listDeadDeliveries({ limit: 10 })).toEqual([{ ...dead, headPosition: 3 }]);
@@ -300,7 +300,7 @@ function givingUp(contract: StoreContract): void {
     await store.redriveDeliveries({ now: NOW });
     expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(0);
     await settle(store, await claimOne(store), { kind: "dead", at: 1, failure: "" });
-    // What is put again is due again, too.
+    // Replacing a dead configuration makes it due.
     await store.putPushConfig(configOf({ taskId: "a", configId: "x" }, "new"));
     expect(await store.listDeadDeliveries({ limit: 10 })).toEqual([]);
     expect(await store.removeFinished({ before: 9_999, limit: 10 })).toBe(0);

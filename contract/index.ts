@@ -18,8 +18,8 @@ import type { StoreContract } from "./setup.js";
 export type { StoreContract } from "./setup.js";
 
 /**
- * Test suite that every store has to pass. It takes the test runner and the library for properties from its caller, so
- * that nothing of either is needed where stores are only used.
+ * Test suite that every store has to pass. The caller passes in the test runner and the property-testing library, so
+ * that the package depends on neither.
  *
  * ```ts
  * import * as fc from "fast-check";

@@ -13,15 +13,15 @@ export function leaseContract(contract: StoreContract): void {
   contract.suite.describe("setLease()", () => setting(contract));
 }
 
-/** No holder is silent for this long while a test does something else. */
+/** The lease outlasts every test. */
 const claim = { holder: "new", leaseMs: 600_000, limit: 100 };
 
-/** So long that a round in time is likely on a busy machine, and short enough to wait for. */
+/** Long enough to poll in time on a busy machine, and short enough to wait for. */
 const shortMs = 300;
 
 const released = leaseOf({ holder: NO_HOLDER });
 
-/** Claims now and then until there is something, as an engine does. */
+/** Polls for leases until it gets some, as an engine does. */
 async function claimInTime(store: TaskStore, request = { ...claim, leaseMs: shortMs }): Promise<string[]> {
   for (;;) {
     const claimed = await store.claimLeases(request);
@@ -111,7 +111,7 @@ function claiming(contract: StoreContract): void {
   });
 }
 
-/** What becomes of the leases of a holder that shows no life. */
+/** Leases of a holder that misses its heartbeats. */
 function missing(contract: StoreContract): void {
   const { expect } = contract.suite;
 

@@ -114,7 +114,10 @@ function ordering(contract: StoreContract): void {
   });
 }
 
-/** Tasks in 3 contexts, 3 states and 4 times, so that every combination of filters finds some and leaves some. */
+/**
+ * Tasks in 3 contexts, 3 states and 4 times, so that every combination of filters matches some tasks and excludes
+ * others.
+ */
 async function variety(store: TaskStore): Promise<TaskHead[]> {
   const heads: TaskHead[] = [];
   for (let index = 0; index < 36; index++) {

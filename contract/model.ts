@@ -13,7 +13,7 @@ import type {
 import { isTerminal } from "../src/task/state.js";
 import { bytesOf, headOf, leaseOf, listAll, numbered, type StoreContract, scenario, textOf } from "./setup.js";
 
-/** One append; `off` is how far the expected position is from the right one. */
+/** One append; `off` is the difference between the expected position and the right one. */
 interface AppendStep {
   readonly task: number;
   readonly off: number;
@@ -21,7 +21,7 @@ interface AppendStep {
   readonly statusTime: number;
   readonly count: number;
   readonly key: number | undefined;
-  /** Attempts of leases of one holder: what the append relies on, and what it wants. */
+  /** Lease attempts of one holder: the one that the append relies on, and the one that it requests. */
   readonly fence: number | undefined;
   readonly lease: number | undefined;
 }
@@ -40,7 +40,7 @@ interface ModelTask {
   snapshot: StoredSnapshot | undefined;
 }
 
-/** The store as simple as it can be said: what every store has to agree with. Its logs are numbered entries. */
+/** The reference model that every store has to agree with. Its logs are numbered entries. */
 class Model {
   readonly tasks = new Map<string, ModelTask>();
   readonly #sends = new Map<string, IdempotencyRecord>();
@@ -109,7 +109,7 @@ class Model {
   }
 }
 
-/** Random histories of a few tasks, in which everything happens that can go wrong between two callers. */
+/** Random histories of a few tasks, with every kind of conflict between two callers. */
 export function modelContract(contract: StoreContract): void {
   const { suite, fc } = contract;
   suite.describe("random histories", () => {
@@ -162,7 +162,7 @@ async function follow(contract: StoreContract, store: TaskStore, model: Model, s
   const { expect } = contract.suite;
   switch (step.do) {
     case "append together": {
-      // Different tasks, so whichever order the store takes them in, the outcome is one.
+      // The appends are to different tasks, so their order does not change the outcomes.
       const requests = step.appends.map((append) => model.request(append));
       const outcomes = await Promise.all(requests.map((request) => store.append(request).then(() => "stored", kindOf)));
       expect(outcomes).toEqual(requests.map((request) => model.append(request)));

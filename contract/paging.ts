@@ -2,7 +2,7 @@ import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import type { ListRequest, TaskHead, TaskStore } from "../src/store/task-store.js";
 import { create, follow, listAll, OWNER, type StoreContract, scenario } from "./setup.js";
 
-/** Pages of a list, also while the tasks change under the reader's eyes. */
+/** Pages of a list, including tasks that change between two pages. */
 export function pagingContract(contract: StoreContract): void {
   contract.suite.describe("list() page by page", () => {
     still(contract);
@@ -10,7 +10,7 @@ export function pagingContract(contract: StoreContract): void {
   });
 }
 
-/** Tasks whose times come in runs of equal ones. */
+/** Tasks in runs of equal status times. */
 async function fill(store: TaskStore, count: number): Promise<TaskHead[]> {
   const heads: TaskHead[] = [];
   for (let index = 0; index < count; index++) {
@@ -76,7 +76,7 @@ function moving(contract: StoreContract): void {
     const heads = await fill(store, 30);
     const finished = heads.filter((_, index) => index % 2 === 0);
     const unchanged = heads.filter((_, index) => index % 2 === 1).map((head) => head.taskId);
-    // Finished in the past: they stay behind the reader's place until they are removed.
+    // These finished in the past: they sort after the reader's cursor until they are removed.
     for (const head of finished) await follow(store, head, { statusTime: 50, state: TaskState.COMPLETED });
     const seen = await page(store, 4, async () => {
       await store.removeFinished({ before: 60, limit: 2 });
@@ -85,7 +85,7 @@ function moving(contract: StoreContract): void {
   });
 }
 
-/** Ids of all pages, with something happening after each of them. */
+/** Ids of all pages; `meanwhile` runs after each page. */
 async function page(store: TaskStore, limit: number, meanwhile: (round: number) => Promise<void>): Promise<string[]> {
   const seen: string[] = [];
   let after: ListRequest["after"];

@@ -19,12 +19,12 @@ type Step =
       readonly holder: string;
       readonly limit: number;
       readonly again: boolean;
-      /** How many of each target, and none of one of them. */
+      /** The quota of each target; one target gets none. */
       readonly room: number | undefined;
     }
   | {
       readonly do: "save" | "done" | "retry" | "later" | "dead";
-      /** Which of the claims that were ever made. */
+      /** Index into all claims so far. */
       readonly claim: number;
       readonly more: number;
     }
@@ -34,7 +34,7 @@ type Step =
 interface Limits {
   readonly maxPerTask: number;
   readonly maxPerOwner: number;
-  /** Makes no difference in a history, which has one tenant; but nothing may be left of those before it. */
+  /** Makes no difference within a history, which has one tenant; fails if an earlier history left usage. */
   readonly ofAllTenants: boolean;
 }
 
@@ -54,12 +54,12 @@ interface Claim extends ClaimedDelivery {
   readonly holder: string;
 }
 
-/** Deliveries as simple as they can be said: what every store has to agree with. */
+/** The reference model of deliveries that every store has to agree with. */
 class Model {
   readonly heads = new Map<string, TaskHead>();
   readonly configs = new Map<string, Config>();
   readonly claims: Claim[] = [];
-  /** Every step has a time of its own. */
+  /** Every step has a different time. */
   now = 1_000;
   readonly tenant: string;
 
@@ -115,7 +115,7 @@ class Model {
     return free.sort((a, b) => a.at - b.at);
   }
 
-  /** The configuration of a claim, if it is still the stored one. */
+  /** The configuration of a claim, if the claim is still current. */
   claimed({ holder, claim, ...key }: Claim): Config | undefined {
     const config = this.find(key);
     return config?.holder === holder && config.claim === claim ? config : undefined;
@@ -142,7 +142,7 @@ class Model {
   }
 }
 
-/** Random histories of a few configurations, in which everything comes between that can. */
+/** Random histories of a few configurations, with every kind of interleaving. */
 export function pushModelContract(contract: StoreContract): void {
   const { suite, fc } = contract;
   suite.describe("random histories of push notifications", () => {
@@ -311,7 +311,7 @@ async function claim(
   expect(new Set(found.slice(0, held.length))).toEqual(new Set(held));
   const fresh = found.slice(held.length);
   expect(fresh).toHaveLength(Math.max(0, Math.min(limit - held.length, free.length)));
-  // Of each target the longest due, and those that are due at the same time in any order.
+  // From each target the longest due; those due at the same time come in any order.
   for (const [target, all] of targets) {
     const taken = fresh.filter((config) => config?.target === target).map((config) => config?.at);
     expect(taken.length).toBeLessThanOrEqual(mostOf(target));
@@ -384,7 +384,7 @@ async function compare(contract: StoreContract, store: TaskStore, model: Model):
   }
 }
 
-/** What one history leaves behind is not to be in the next one. */
+/** Removes everything that one history stored, before the next one. */
 async function clear(store: TaskStore, model: Model): Promise<void> {
   for (const { taskId, configId } of model.configs.values()) await store.deletePushConfig({ taskId, configId });
   await store.removeFinished({ before: Number.MAX_SAFE_INTEGER, limit: 100 });

@@ -114,7 +114,7 @@ function limiting(contract: StoreContract): void {
     for (const taskId of ["over", "theirs", "there", "a", "b", "c"]) expect(await put(taskId)).toBe("put");
     expect(await put("d")).toBe("too-many-of-owner");
     expect(await put("a", 0)).toBe("put");
-    // What is undelivered counts, and what was given up.
+    // Both undelivered and dead configurations count.
     for (const head of [a, b, c]) await follow(store, head, { state: TaskState.COMPLETED });
     expect(await put("d")).toBe("too-many-of-owner");
     const claim = { holder: "me", leaseMs: 600_000, now: 10_000, limit: 10 };
@@ -135,7 +135,7 @@ function limiting(contract: StoreContract): void {
   });
 }
 
-/** Where each tenant that a caller makes up would have limits of its own. */
+/** Limits of an owner across tenants, for servers where a caller can name any tenant. */
 function acrossTenants(contract: StoreContract): void {
   const { expect } = contract.suite;
 
@@ -153,7 +153,7 @@ function acrossTenants(contract: StoreContract): void {
     const created = { head, expected: 0, creates: true, entries: [bytesOf("1")], pushConfig };
     await expect(store.append(created)).rejects.toMatchObject({ tooManyOf: "owner" });
     expect(await put("b", { ofAllTenants: false, maxPerOwner: 1 })).toBe("put");
-    // Idle, and of a task that is over: what was delivered counts no more.
+    // An idle configuration of a finished task does not count.
     await follow(store, a, { state: TaskState.COMPLETED });
     const claim = { holder: "me", leaseMs: 600_000, now: 10_000, limit: 10 };
     const [one] = await store.claimDeliveries(claim);
@@ -189,7 +189,7 @@ function listing(contract: StoreContract): void {
         seen.push(...page.map((it) => it.configId));
         page = await store.listPushConfigs({ taskId: "a", after: seen.at(-1) ?? "", limit });
       }
-      // What comes after the empty id is not the empty id.
+      // The empty id does not come after itself.
       expect(seen).toEqual(ids.slice(1));
     }
     expect(await store.listPushConfigs({ taskId: "c", after: "", limit: 10 })).toEqual([]);

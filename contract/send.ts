@@ -2,7 +2,7 @@ import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import type { AppendRequest, IdempotencyKey, IdempotencyRecord, TaskHead } from "../src/store/task-store.js";
 import { create, followRequest, headOf, numbered, OWNER, readAll, type StoreContract, scenario } from "./setup.js";
 
-/** Sends that are remembered under an idempotency key. */
+/** Sends that are stored under an idempotency key. */
 export function sendContract(contract: StoreContract): void {
   contract.suite.describe("append() with a send", () => {
     remembering(contract);

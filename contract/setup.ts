@@ -14,20 +14,20 @@ import { isTerminal } from "../src/task/state.js";
 export interface StoreContract {
   /** Name of the store in the report. */
   readonly name: string;
-  /** An empty store. The suite closes it. */
+  /** Opens an empty store. The suite closes it. */
   readonly open: () => Promise<TaskStore> | TaskStore;
-  /** For a store that outlives its process: the one that was just closed, opened again. */
+  /** For a durable store: reopens the store that was just closed. */
   readonly durable?: {
-    /** Opens what is left of a store that was closed. */
+    /** Opens a store on the data of a closed one. */
     readonly reopen: (closed: TaskStore) => Promise<TaskStore> | TaskStore;
   };
   /** The functions of the test runner: `import * as vitest from "vitest"`. */
   readonly suite: Pick<typeof import("vitest"), "describe" | "it" | "expect">;
-  /** The library for properties: `import * as fc from "fast-check"`. */
+  /** The property-testing library: `import * as fc from "fast-check"`. */
   readonly fc: typeof import("fast-check");
 }
 
-/** One test with an empty store of its own. */
+/** One test with a new, empty store. */
 export function scenario(contract: StoreContract, name: string, test: (store: TaskStore) => Promise<void>): void {
   contract.suite.it(name, async () => {
     const store = await contract.open();
@@ -39,10 +39,10 @@ export function scenario(contract: StoreContract, name: string, test: (store: Ta
   });
 }
 
-/** Where the tasks of these tests belong unless the test says otherwise. */
+/** The owner of the tasks of these tests unless a test names another. */
 export const OWNER: Pick<TaskHead, "tenant" | "owner"> = { tenant: "tenant", owner: "owner" };
 
-/** A head with what the test names, and something sensible for the rest. */
+/** A head with the fields that the test names, and defaults for the rest. */
 export function headOf(named: Partial<TaskHead> & Pick<TaskHead, "taskId">): TaskHead {
   return {
     ...OWNER,
@@ -56,12 +56,12 @@ export function headOf(named: Partial<TaskHead> & Pick<TaskHead, "taskId">): Tas
   };
 }
 
-/** A lease with what the test names. */
+/** A lease with the fields that the test names. */
 export function leaseOf(named: Partial<Lease> = {}): Lease {
   return { holder: "holder", turn: 1, attempt: 1, ...named };
 }
 
-/** A push configuration with what the test names, of which there may be as many as it likes. */
+/** A push configuration with the fields that the test names, and without limits. */
 export function configOf(
   named: Partial<PutPushConfig> & Pick<PutPushConfig, "taskId" | "configId">,
   text = "config",
@@ -74,7 +74,7 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** An entry's bytes, told apart by a text. */
+/** Bytes of an entry, identified by a text. */
 export function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
