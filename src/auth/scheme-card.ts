@@ -41,7 +41,7 @@ interface Described {
 
 /** Card form of a key that the client sends with every request. Specification 4.5.2. */
 export interface ApiKeySecurityScheme extends Described {
-  /** Where the key goes. */
+  /** Location of the key. */
   readonly location: "header" | "query" | "cookie";
   /** Name of that header, query parameter or cookie. */
   readonly name: string;
@@ -59,7 +59,7 @@ export interface HttpAuthSecurityScheme extends Described {
 export interface OAuth2SecurityScheme extends Described {
   /** How to get a token: exactly one flow. */
   readonly flows: OneOf<OAuthFlows> | (OAuthFlowsMessage & NoneOf<OAuthFlows>);
-  /** Where the metadata of the authorization server are (RFC 8414), over TLS. */
+  /** URL of the authorization server's metadata (RFC 8414), over TLS. */
   readonly oauth2MetadataUrl?: string;
 }
 

@@ -22,7 +22,7 @@ export {
 /**
  * Returns a copy of the card with one more signature for each key.
  *
- * @throws ConfigurationError for keys that cannot be used; CardFormError for what is no card.
+ * @throws ConfigurationError for unusable keys; CardFormError if the input is not a card.
  */
 export async function signCard(card: AgentCard, keys: readonly CardKey[], options?: SignOptions): Promise<AgentCard> {
   const signed = clone(AgentCardSchema, card);

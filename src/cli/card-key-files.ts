@@ -10,7 +10,7 @@ const MAX_KEY_BYTES = 64 * 1024;
  * The text of a file with a private key.
  *
  * @param warn gets a sentence when others may read the file.
- * @throws UsageError when it cannot be read, which says nothing of what is in it.
+ * @throws UsageError if it cannot be read, without its contents.
  */
 export function readKeyFile(path: string, warn: (sentence: string) => void): string {
   try {

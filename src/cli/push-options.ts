@@ -32,7 +32,7 @@ export function pushOf(
     ...(given.pushPorts !== undefined && { ports: given.pushPorts.map(portOf) }),
     ...(allow !== undefined && { allow }),
     ...(deny !== undefined && { deny }),
-    // What is no event the server names, with those that there are.
+    // The server rejects unknown events and lists the known ones.
     ...(given.pushEvents !== undefined && { events: given.pushEvents as readonly PushEvent[] }),
     ...(given.pushEncryptionKey !== undefined && {
       encryptionKeys: secretsOf("pushEncryptionKey", given.pushEncryptionKey, warn),

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 
-/** What `parley push list` is told. */
+/** Flags of `parley push list`. */
 export interface PushListFlags {
   readonly store: string;
   readonly tenant?: string;
@@ -9,7 +9,7 @@ export interface PushListFlags {
   readonly json: boolean;
 }
 
-/** What `parley push redrive` is told. */
+/** Flags of `parley push redrive`. */
 export interface PushRedriveFlags {
   readonly store: string;
   readonly task?: string;

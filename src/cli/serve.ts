@@ -70,7 +70,7 @@ async function serve(path: string, given: Given): Promise<void> {
     ...(command.audit !== undefined && { audit }),
   };
   const openStore = storeOf(options.store, given, logger);
-  // No file is made, nor taken from whoever has it, for agents or options that cannot be served.
+  // Invalid agents or options must neither create nor lock a file.
   const settings = resolveOptions({ ...options, store: options.store ?? memoryStore() });
   const store = openStore();
   noteUnexpectedEnd(store);
@@ -110,7 +110,7 @@ function auditFileOf(path: string | undefined, logger: Logger): AuditFile | unde
   return path === undefined || path === "off" ? undefined : new AuditFile(path, logger);
 }
 
-/** The server has told what is wrong with them. */
+/** The server has reported their faults. */
 function reload(server: Server, logger: Logger): void {
   try {
     server.reloadTls();
@@ -153,7 +153,7 @@ async function close(server: Server, logger: Logger, { code, signal, graceMs }: 
   return exitProcess(code, signal);
 }
 
-/** What opens the store that the module exports, or the one that the command line names. */
+/** Opens the store that the module exports, or the one that the command line names. */
 function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger): () => TaskStore {
   const { store: path, shared } = { ...defaultCommandOptions, ...command };
   if (own !== undefined) {

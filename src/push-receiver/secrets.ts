@@ -9,7 +9,7 @@ import { type Bytes, hmac, hmacKey, type WebKey } from "./bytes.js";
  * @param secret the server's, `whsec_…`.
  * @param token that of the configuration; not empty.
  * @returns `whsec_…`, for `secrets` of a receiver and for any library of Standard Webhooks.
- * @throws TypeError for what is no secret or no token.
+ * @throws TypeError for an invalid secret or token.
  */
 export async function pushSecretOf(secret: string, token: string): Promise<string> {
   const fault = webhookSecretFault(secret);

@@ -24,7 +24,7 @@ export interface CardMembers {
  * names in the contract's own spelling, defaults given or left out), the result is the same text. Members that the
  * contract does not know are left out.
  *
- * @throws CardFormError for what is no card.
+ * @throws CardFormError if the input is not a card.
  */
 export async function canonicalCard(card: CardInput): Promise<string> {
   return canonicalText(membersOfCard(card).known);

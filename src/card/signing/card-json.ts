@@ -14,7 +14,7 @@ export type CardInput = AgentCard | object | string | Uint8Array;
 /**
  * The JSON of a card, as an object.
  *
- * @throws CardFormError for a text that is no JSON object, or has a member twice.
+ * @throws CardFormError for a text that is not a JSON object, or repeats a member.
  */
 export function jsonOfCard(card: CardInput): Record<string, unknown> {
   if (isMessage(card, AgentCardSchema)) return JSON.parse(jsonWriter(AgentCardSchema)(card));

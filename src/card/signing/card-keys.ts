@@ -86,7 +86,7 @@ function textOf(key: unknown): string | undefined {
  * Makes keys ready to sign.
  *
  * @param place names the keys in errors: `cardSigning.keys`, or a file.
- * @throws ConfigurationError that names every key that cannot be used, and never what is in it.
+ * @throws ConfigurationError that names every unusable key, without its contents.
  */
 export async function importCardKeys(place: string, keys: readonly CardKey[]): Promise<readonly SigningKey[]> {
   const { importJWK } = await import("jose");
@@ -99,7 +99,7 @@ export async function importCardKeys(place: string, keys: readonly CardKey[]): P
  * Makes keys ready for whatever signs with them.
  *
  * @param ready imports one key, and throws when it is damaged.
- * @throws ConfigurationError that names every key that cannot be used, and never what is in it.
+ * @throws ConfigurationError that names every unusable key, without its contents.
  */
 export async function importKeysWith<T extends { readonly kid: string }>(
   place: string,

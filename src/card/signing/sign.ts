@@ -22,7 +22,7 @@ export interface SignOptions {
  * Signs a card with each key, in their order (specification 8.4.2). The card is not changed, and signatures that it has are not
  * looked at.
  *
- * @throws CardFormError for what is no card.
+ * @throws CardFormError if the input is not a card.
  */
 export function signaturesFor(
   card: CardInput,

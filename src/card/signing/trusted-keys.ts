@@ -29,7 +29,7 @@ export async function readPublicKey(key: PublicCardKey): Promise<JWK> {
 /**
  * The keys of a JWKS, as text or object. Those of kinds that sign no cards stay unused, as a JWKS may have keys for other things.
  *
- * @throws CardKeyError for what is no JWKS.
+ * @throws CardKeyError for an invalid JWKS.
  */
 export function readKeySet(given: unknown): JWK[] {
   const set = typeof given === "string" ? jsonOf(given) : given;

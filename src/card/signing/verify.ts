@@ -97,8 +97,8 @@ const MAX_TRIED = 16;
 /**
  * Verifies the signatures of a card (specification 8.4.3).
  *
- * @param card as it was received: its text or its JSON. Protobuf's object has lost what was unknown to it.
- * @throws CardFormError for what is no card; CardKeyError for a key that is none.
+ * @param card as received: its text or its JSON. A protobuf message has lost unknown members.
+ * @throws CardFormError if the input is not a card; CardKeyError for an invalid key.
  */
 export async function verifyCard(card: CardInput, trust: CardTrust): Promise<CardVerification> {
   if (!isJsonObject(trust)) throw new CardKeyError("verifyCard needs the keys to trust: verifyCard(card, { jwks }).");

@@ -18,7 +18,7 @@ export interface Subscription {
 
 /** Responses to calls of 0.3, for the methods that both versions have and tasks of 0.1. */
 export const older = {
-  /** @param historyLength what was asked for; undefined is none in 0.1 */
+  /** @param historyLength requested number of messages; undefined means none in 0.1 */
   task(task: Task, historyLength: number | undefined): Task {
     const shown = shownTask(task);
     return historyLength === undefined ? withoutHistory(shown) : shown;

@@ -54,7 +54,7 @@ export class Converters {
   }
 
   /**
-   * What converts a message to a type.
+   * Converts a message to a type.
    *
    * @param to a type of the contract that is written; the one that is read follows from it, but for a type of several likes
    * @param from the type that is read
