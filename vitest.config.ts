@@ -9,12 +9,17 @@ type Tests = NonNullable<ViteUserConfig["test"]>;
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /** Tests whose servers are processes of their own, or that look at times, which counting lines changes. */
-const processes = ["e2e", "network", "slow-engine", "cli", "bench"].map((folder) => `test/${folder}/**/*.test.ts`);
+const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${folder}/**/*.test.ts`);
+
+/** Tests on slow stores, which load the engine's tests once more. */
+const slow = "test/slow-engine/**/*.test.ts";
 
 /** Tests that count what their whole process has, or take the place of a module that others have loaded. */
 const alone = [
   "agent/text",
   "engine/size",
+  "network/sizes",
+  "network/young",
   "push/signature/derived",
   "push/target/own-address",
   "store/sqlite/idle",
@@ -76,11 +81,23 @@ function sources(mode: string): ViteUserConfig {
             // process, it has to put back.
             isolate: false,
             include: ["test/**/*.test.ts"],
-            exclude: ["**/node_modules/**", ...processes, ...alone],
+            exclude: ["**/node_modules/**", ...processes, ...alone, slow],
           },
         },
-        { extends: true, test: { name: "alone", include: alone } },
-        ...(counts ? [] : [{ extends: true as const, test: { name: "processes", include: processes } }]),
+        { extends: true, test: { name: "alone", include: counts ? alone : [...alone, slow] } },
+        ...(counts
+          ? []
+          : [
+              {
+                extends: true as const,
+                test: {
+                  name: "processes",
+                  isolate: false,
+                  include: processes,
+                  exclude: ["**/node_modules/**", ...alone],
+                },
+              },
+            ]),
         // What is about SQLite runs on both drivers where there are two.
         ...(hasBothDrivers()
           ? [

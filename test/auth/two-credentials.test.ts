@@ -10,6 +10,7 @@ import { A2AError } from "../../src/core/error.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
 import { setConstantsOfFile } from "../support/constants.js";
+import { scaled } from "../support/cover.js";
 
 setConstantsOfFile(failedAttempts, { intervalMs: 60_000 });
 
@@ -91,7 +92,7 @@ describe("Guard.admit() of a call with credentials of several schemes", () => {
         expect(records[0]).toMatchObject({ event: "authentication.failed", reason: "refused" });
         expect(guessed).toContain(records[0]?.scheme);
       }),
-      { numRuns: 500 },
+      { numRuns: scaled(150, 500) },
     );
   });
 

@@ -6,11 +6,12 @@ import { follow, stream } from "../../src/client/follow/send.js";
 import type { Update } from "../../src/client/follow/update.js";
 import { type Agent, artifact, completed, createServer, type Server, working } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { scaled } from "../support/cover.js";
 import { type Cut, CuttingProxy } from "../support/cutting-proxy.js";
 import { type ClientBinding, clientBindings, coreOver } from "./cores.js";
 
 /** So many times a connection is cut in each stream. */
-const CUTS = 100;
+const CUTS = scaled(40, 100);
 
 /** One agent for all streams: it goes on until the proxy of its message has cut what it has to cut. */
 const stories = new Map<string, Story>();

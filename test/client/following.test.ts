@@ -16,6 +16,7 @@ import type { Update } from "../../src/client/follow/update.js";
 import { A2AError, invalid } from "../../src/core/error.js";
 import { isTerminal } from "../../src/task/state.js";
 import { resumeParameters } from "../../src/wire/service-params.js";
+import { scaled } from "../support/cover.js";
 import { log } from "../task/arbitraries.js";
 import { type Cut, LogServer } from "./log-server.js";
 
@@ -140,7 +141,7 @@ describe("stream()", () => {
         expect((await sent(server.core)).task).toEqual(server.task);
         expect(server.reads).toBeGreaterThan(0);
       }),
-      { numRuns: 30 },
+      { numRuns: scaled(15, 30) },
     );
   });
 

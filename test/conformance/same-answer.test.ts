@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { scaled } from "../support/cover.js";
 import type { Driver, Reply } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { patience } from "./run.js";
@@ -130,7 +131,7 @@ it.each(requests)(
         for (const [i, reply] of replies.entries())
           expect({ over: drivers[i]?.name, ...reply }).toEqual({ over: drivers[i]?.name, ...replies[0] });
       }),
-      { numRuns: 40 },
+      { numRuns: scaled(20, 40) },
     );
   },
   patience,

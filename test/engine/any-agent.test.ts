@@ -11,6 +11,7 @@ import { A2AError } from "../../src/core/error.js";
 import { foldStored } from "../../src/engine/log/fold-stored.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry } from "../../src/task/entry.js";
+import { scaled } from "../support/cover.js";
 import { reference } from "../task/reference.js";
 import { isSlow, stores } from "./stores.js";
 import { Bench, quick, scope } from "./support.js";
@@ -159,7 +160,7 @@ describe.each(stores)("whatever an agent and a client do, over the %s store", (_
           ends.set(TaskState[state] ?? "", (ends.get(TaskState[state] ?? "") ?? 0) + 1);
         },
       ),
-      { numRuns: isSlow ? 60 : 250 },
+      { numRuns: isSlow ? scaled(30, 60) : scaled(100, 250) },
     );
     expect([...ends.keys()].sort()).toEqual(expect.arrayContaining(["CANCELED", "COMPLETED", "FAILED"]));
   });

@@ -4,6 +4,7 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { completed, inputRequired } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import type { ListRequest } from "../../src/store/task-store.js";
+import { scaled } from "../support/cover.js";
 import { isSlow, stores } from "./stores.js";
 import { Bench, scope } from "./support.js";
 
@@ -116,7 +117,7 @@ describe.each(stores)("pages of a list over the %s store", (_name, open) => {
           expect(new Set(seen).size).toBe(seen.length);
         },
       ),
-      { numRuns: isSlow ? 15 : 80 },
+      { numRuns: isSlow ? scaled(8, 15) : scaled(40, 80) },
     );
     expect(unchanged).toBeGreaterThan(isSlow ? 10 : 100);
   });

@@ -8,6 +8,7 @@ import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry, encodeEntry, millisOf, stateAfter } from "../../src/task/entry.js";
 import { TaskFold } from "../../src/task/fold.js";
 import { snapshotPieces } from "../../src/task/snapshot.js";
+import { scaled } from "../support/cover.js";
 import { log } from "../task/arbitraries.js";
 import { reference } from "../task/reference.js";
 import { isSlow, stores } from "./stores.js";
@@ -68,7 +69,7 @@ describe.each(stores)("a log in the %s store", { timeout: 60_000 }, (_name, open
         const stored = await store.read({ taskId, after: 0, limit: 1_000 });
         expect(equals(TaskSchema, reference(stored.map(decodeEntry)), reference(entries))).toBe(true);
       }),
-      { numRuns: isSlow ? 20 : 100 },
+      { numRuns: isSlow ? scaled(10, 20) : scaled(50, 100) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { artifact, completed, inputRequired, working } from "../../src/agent/eve
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { scaled } from "../support/cover.js";
 import { isSlow, openShared } from "./stores.js";
 import { Bench, gate, quick, scope, settle } from "./support.js";
 
@@ -240,7 +241,7 @@ describe("whatever comes to two processes in whatever order", () => {
         held.release();
         await end();
       }),
-      { numRuns: isSlow ? 10 : 25 },
+      { numRuns: isSlow ? scaled(5, 10) : scaled(12, 25) },
     );
   });
 });

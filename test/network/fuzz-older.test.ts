@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, it, vi } from "vitest";
 import { A2AService } from "../../gen/a2a/v1/a2a_pb.js";
 import { hook, toHook } from "../conformance/hook.js";
+import { scaled } from "../support/cover.js";
 import { connect, grpc, grpcWeb, type Judge } from "./answers.js";
 import { finishedTask, fuzz, replaced } from "./fuzzing.js";
 import { http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
@@ -224,6 +225,12 @@ describe.each(targets)("bad requests of 0.3 over $name", ({ make, judge, send: s
     const served = await serve({ push: { ...toHook, lookup: async () => [{ address: "127.0.0.1", family: 4 }] } });
     const known = await finishedTask(served);
     const request = asked.map((about) => replaced(about, '"tasks/t', `"tasks/${known}`)).chain(make);
-    await fuzz(request, { served, exchange: sendOver(served), judge, internal, runs: Number(process.env.FUZZ ?? 400) });
+    await fuzz(request, {
+      served,
+      exchange: sendOver(served),
+      judge,
+      internal,
+      runs: Number(process.env.FUZZ ?? scaled(120, 400)),
+    });
   });
 });

@@ -6,6 +6,7 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { anonymous } from "../../src/core/caller.js";
 import { poll } from "../../src/service/resume.js";
 import { setConstants } from "../support/constants.js";
+import { scaled } from "../support/cover.js";
 import { connect, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";
 import { http1, http2Client, type RawAnswer, type Send } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
@@ -134,7 +135,7 @@ describe.each(targets)("odd headers over $name", ({ send, judge, internal }) => 
         expect(internal).not.toContain(code);
         expect(served.errors()).toEqual([]);
       }),
-      { numRuns: 250 },
+      { numRuns: scaled(80, 250) },
     );
     expect(taken).toBeGreaterThan(0);
   });
@@ -180,7 +181,7 @@ describe("odd verbs and paths", () => {
         if (status === 405) expect(got.allow).toMatch(/^[A-Z, ]+$/);
         expect(served.errors()).toEqual([]);
       }),
-      { numRuns: 400 },
+      { numRuns: scaled(120, 400) },
     );
   });
 });

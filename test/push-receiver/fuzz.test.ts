@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { readBody } from "../../src/push-receiver/event.js";
 import { createPushReceiver, type PushEvent, PushRefusal } from "../../src/push-receiver/index.js";
 import { webhookKeyBytes } from "../../src/wire/webhook.js";
+import { scaled } from "../support/cover.js";
 import { bodyOf, idOf, notification, signing, trust } from "./world.js";
 
 const everything = createPushReceiver({ ...trust.jwt, ...trust.v1, ...trust.v1a });
@@ -47,7 +48,7 @@ describe("whatever comes", () => {
         expect([undefined, "config-1"]).toContain(configId);
         expect(signatures).not.toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: scaled(150, 500) },
     );
   });
 
@@ -75,7 +76,7 @@ describe("whatever comes", () => {
         if (event instanceof PushRefusal) expect(event.code).toBe("malformed");
         else expect(event).toMatchObject({ taskId: expect.any(String), contextId: expect.any(String), order: "new" });
       }),
-      { numRuns: 500 },
+      { numRuns: scaled(150, 500) },
     );
   });
 

@@ -1,30 +1,30 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { writerVariable } from "./writer-thread.js";
+import { bundlesVariable } from "./writer-thread.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * Makes one file of the writer's thread of SQLite, once for all tests: from its sources a thread starts a loader of its
- * own, which takes five times as long, and the tests open thousands of files.
+ * Makes one file each of the writer's thread of SQLite and of the processes that test the store, once for all tests: from its
+ * sources each starts a loader of its own, which takes several times as long, and the tests start thousands of threads.
  */
 export default async function bundleWriter(): Promise<(() => void) | undefined> {
-  if (process.env[writerVariable] !== undefined) return undefined;
-  const directory = mkdtempSync(join(tmpdir(), "parley-writer-"));
-  const source = new URL("../../src/store/sqlite/writer.ts", import.meta.url);
-  const outfile = join(directory, "writer.mjs");
+  if (process.env[bundlesVariable] !== undefined) return undefined;
+  // In the project, where packages are found as from the sources.
+  mkdirSync(join(root, ".cache"), { recursive: true });
+  const directory = mkdtempSync(join(root, ".cache", "bundles-"));
   await build({
-    entryPoints: [fileURLToPath(source)],
-    outfile,
+    // A process finds its writer's thread beside it, as what is built does.
+    entryPoints: { writer: join(root, "src/store/sqlite/writer.ts"), child: join(root, "test/store/sqlite/child.ts") },
+    outdir: directory,
     bundle: true,
     platform: "node",
     format: "esm",
     packages: "external",
-    // Packages are found as from the sources.
-    define: { "import.meta.url": JSON.stringify(source.href) },
     logLevel: "warning",
   });
-  process.env[writerVariable] = pathToFileURL(outfile).href;
+  process.env[bundlesVariable] = pathToFileURL(join(directory, "/")).href;
   return () => rmSync(directory, { recursive: true, force: true });
 }

@@ -2,7 +2,7 @@
 export const isWhole: boolean = process.env.PARLEY_TESTS === "all";
 
 /** A size of loops and samples: `short` in `npm test`, `long` in `npm run test:all`. */
-export function count(short: number, long: number): number {
+export function scaled(short: number, long: number): number {
   return isWhole ? long : short;
 }
 

@@ -1,10 +1,13 @@
 import { Worker } from "node:worker_threads";
 import type { WriterData } from "../../src/store/sqlite/connection.js";
 
-/** Where the tests find the writer's thread as one file of JavaScript. */
-export const writerVariable: string = "PARLEY_TEST_WRITER";
+/** Where the tests find the folder of what `bundle-writer.ts` makes. */
+export const bundlesVariable: string = "PARLEY_TEST_BUNDLES";
 
-/** Stands for `store/sqlite/thread.ts` in the tests' own process: the same thread, bundled (see `bundle-writer.ts`). */
+/** A bundled file by its name. */
+export const bundle = (name: string): URL => new URL(name, process.env[bundlesVariable]);
+
+/** Stands for `store/sqlite/thread.ts` in the tests' own process: the same thread, bundled. */
 export function startWriter(data: WriterData): Worker {
-  return new Worker(new URL(process.env[writerVariable] ?? ""), { workerData: data, execArgv: [] });
+  return new Worker(bundle("writer.js"), { workerData: data, execArgv: [] });
 }

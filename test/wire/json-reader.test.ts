@@ -15,6 +15,7 @@ import {
 import { A2AError } from "../../src/core/error.js";
 import { jsonReader } from "../../src/wire/json-reader.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
+import { scaled } from "../support/cover.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
 /** The violations of an input, by path; empty when it is accepted. */
@@ -47,7 +48,7 @@ describe("jsonReader()", () => {
           expect(toBinary(desc, read)).toEqual(toBinary(desc, message));
           expect(reflect(desc, read).fields.length).toBe(desc.fields.length);
         }),
-        { numRuns: 60 },
+        { numRuns: scaled(25, 60) },
       );
     });
 
@@ -73,7 +74,7 @@ describe("jsonReader()", () => {
             expect((error as A2AError).reason).toBe("INVALID_PARAMS");
           }
         }),
-        { numRuns: 60 },
+        { numRuns: scaled(25, 60) },
       );
     });
   }

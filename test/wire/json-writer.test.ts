@@ -26,6 +26,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { isRequired } from "../../src/wire/field-rules.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
+import { scaled } from "../support/cover.js";
 import { anyMessage, contractTypes } from "./arbitrary.js";
 
 /** What protobuf-es makes of a message, changed in the points in which this protocol and its clients ask for more. */
@@ -71,7 +72,7 @@ describe("jsonWriter()", () => {
           const again = fromJson(desc, written(desc, message) as JsonValue);
           expect(written(desc, again)).toEqual(written(desc, message));
         }),
-        { numRuns: 60 },
+        { numRuns: scaled(25, 60) },
       );
     });
   }

@@ -7,6 +7,7 @@ import { accessTo } from "../../../src/wire/field-rules.js";
 import { expandPath } from "../../../src/wire/path-template.js";
 import { queryWriter, textLeafOf } from "../../../src/wire/query.js";
 import { type Route, routesOf } from "../../../src/wire/routes.js";
+import { scaled } from "../../support/cover.js";
 import { anyMessage } from "../../wire/arbitrary.js";
 import { protocols, send, serve } from "./harness.js";
 
@@ -75,7 +76,7 @@ describe("a request without a body", () => {
         expect(call.method.name).toBe(route.method.name);
         expect(equals(route.method.input, call.request, request)).toBe(true);
       }),
-      { numRuns: 150 },
+      { numRuns: scaled(50, 150) },
     );
   });
 });

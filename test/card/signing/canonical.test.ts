@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { canonicalCard, canonicalText, membersOfCard, withoutEmpty } from "../../../src/card/signing/canonical.js";
 import { jsonOfCard } from "../../../src/card/signing/card-json.js";
+import { scaled } from "../../support/cover.js";
 import { anyMessage } from "../../wire/arbitrary.js";
 
 /** What every card has, so that a test can say the rest. */
@@ -155,7 +156,7 @@ describe("the canonical form of any card", () => {
         // A change that protobuf cannot tell from the card as it was is none.
         expect(again === before).toBe(equals(AgentCardSchema, a as AgentCard, b as AgentCard));
       }),
-      { numRuns: 300 },
+      { numRuns: scaled(100, 300) },
     );
   });
 
@@ -165,7 +166,7 @@ describe("the canonical form of any card", () => {
         const again = JSON.stringify(otherwise(AgentCardSchema, jsonOfCard(card), seed), null, seed % 4);
         expect(await canonicalCard(again)).toBe(await canonicalCard(card));
       }),
-      { numRuns: 300 },
+      { numRuns: scaled(100, 300) },
     );
   });
 });

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
+import { cover, pairs } from "../../support/cover.js";
 import type { Asked } from "./client.js";
 import { bindings, CARD_TEXT, type Harm, hostile, type Kind, TEXT } from "./server.js";
 
@@ -46,7 +47,7 @@ const noCard = "INVALID_AGENT_RESPONSE: here/.well-known/agent-card.json is no a
 
 type Row = readonly [Asked["platform"], (typeof bindings)[number], Kind, Harm, expected: unknown];
 
-const rows: readonly Row[] = harms.flatMap(([harm, expected]) =>
+const everyRow: readonly Row[] = harms.flatMap(([harm, expected]) =>
   bindings.flatMap((binding) =>
     (["unary", "stream"] as const).flatMap((kind) =>
       (binding === "GRPC" ? ["Node.js" as const] : (["Node.js", "web"] as const)).map(
@@ -55,6 +56,8 @@ const rows: readonly Row[] = harms.flatMap(([harm, expected]) =>
     ),
   ),
 );
+
+const rows = cover(everyRow, ([platform, binding, kind, harm]) => pairs(platform, binding, kind, harm));
 
 const cards: readonly Row[] = (["Node.js", "web"] as const).flatMap((platform) => [
   [platform, "JSONRPC", "card", "empty values", `${noCard}: it has more than 50000 values.`],

@@ -7,6 +7,7 @@ import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { clientError } from "../../../src/client/errors/errors.js";
 import { A2AError, type Reason } from "../../../src/core/error.js";
+import { scaled } from "../../support/cover.js";
 import { clientOf, type Rpc, type Way, ways } from "./world.js";
 
 type Answer = (response: http.ServerResponse, body: string) => void;
@@ -320,7 +321,7 @@ describe("any answer over HTTP", () => {
           await reasonOf(rpc.getTask({ id: "t" }));
           await reasonOf(all(rpc.sendStreamingMessage({ message })));
         }),
-        { numRuns: 60 },
+        { numRuns: scaled(25, 60) },
       );
     },
     60_000,

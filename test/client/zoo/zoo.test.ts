@@ -5,6 +5,7 @@ import { AgentError } from "../../../src/agent/errors.js";
 import { completed, inputRequired } from "../../../src/agent/event.js";
 import { A2AError } from "../../../src/core/error.js";
 import { agentOf, Servers } from "../../delegation/servers.js";
+import { cover, pairs } from "../../support/cover.js";
 import { connect } from "../world.js";
 import { failing, followUps, harmless } from "./habits.js";
 import { type Habit, type ZooBinding, zooServer } from "./zoo-server.js";
@@ -94,9 +95,13 @@ async function ended(binding: ZooBinding, habit: Habit, way: string, by = ways):
   return `${zoo.sends()} sent: ${text}`;
 }
 
-const table = <H extends Habit>(habits: Readonly<Record<string, H>>) =>
-  Object.entries(habits).flatMap(([title, habit]) =>
-    bindings.flatMap((binding) => Object.keys(ways).map((way) => ({ title, habit, binding, way }))),
+/** Each habit with each way, and with each binding. */
+const rows = <H>(habits: Readonly<Record<string, H>>, by: object) =>
+  cover(
+    Object.entries(habits).flatMap(([title, habit]) =>
+      bindings.flatMap((binding) => Object.keys(by).map((way) => ({ title, habit, binding, way }))),
+    ),
+    ({ title, binding, way }) => pairs(title, binding, way),
   );
 
 describe("a foreign server that closes silently after a 500", () => {
@@ -121,17 +126,16 @@ describe("a foreign server that closes silently after a 500", () => {
 });
 
 describe("a foreign server with", () => {
-  it.each(table(harmless))("$title is understood: $way over $binding", async ({ habit, binding, way }) => {
+  it.each(rows(harmless, ways))("$title is understood: $way over $binding", async ({ habit, binding, way }) => {
     expect(await ended(binding, habit, way)).toBe("1 sent: well done");
   });
 
-  const answered = Object.entries(followUps).flatMap(([title, habit]) =>
-    bindings.flatMap((binding) => Object.keys(answers).map((way) => ({ title, habit, binding, way }))),
+  it.each(rows(followUps, answers))(
+    "$title gets an answer once: $way over $binding",
+    async ({ habit, binding, way }) => {
+      expect(await ended(binding, habit(), way, answers)).toBe("2 sent: well done");
+    },
   );
-
-  it.each(answered)("$title gets an answer once: $way over $binding", async ({ habit, binding, way }) => {
-    expect(await ended(binding, habit(), way, answers)).toBe("2 sent: well done");
-  });
 
   it.each(bindings)("a question that it asks again is heard at once over %s", async (binding) => {
     const zoo = await zooServer(binding, {
@@ -146,7 +150,7 @@ describe("a foreign server with", () => {
     expect(zoo.sends()).toBe(3);
   });
 
-  it.each(table(failing))("$title gets the message once: $way over $binding", async ({ habit, binding, way }) => {
+  it.each(rows(failing, ways))("$title gets the message once: $way over $binding", async ({ habit, binding, way }) => {
     // A turn's own call is a send.
     const end = habit.ends[way === "call" ? "send" : (way as "send")];
     // An agent that asks another one names the reason in the status of its own task.

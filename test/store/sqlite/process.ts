@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { bundle } from "../../support/writer-thread.js";
 
 /** A process of the tests, with what it has said so far. */
 export interface Child {
@@ -12,10 +13,11 @@ export interface Child {
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-/** Starts `child.ts` with arguments. */
+/** Starts `child.ts`, bundled, with arguments. */
 export function startChild(...args: string[]): Child {
-  const script = fileURLToPath(new URL("./child.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [fileURLToPath(bundle("child.js")), ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const lines: string[] = [];
   const output = createInterface({ input: child.stdout });
   output.on("line", (line) => lines.push(line));

@@ -1,6 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Logger } from "../../../src/core/log.js";
+import { scaled } from "../../support/cover.js";
 import { seeded } from "../../support/slow-store.js";
 import type { Request, Step } from "../cases/case.js";
 import { cases } from "../cases/cases.js";
@@ -11,7 +12,7 @@ import { seenEvents } from "./seen.js";
 import { type Speaker, speakers } from "./speakers.js";
 
 /** So many requests of each kind; the same ones in every run. */
-const COUNT = Number(process.env.FUZZ ?? 300);
+const COUNT = Number(process.env.FUZZ ?? scaled(100, 300));
 
 class Fuzzer {
   readonly #random: () => number;

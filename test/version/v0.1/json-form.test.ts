@@ -19,6 +19,7 @@ import { shownTask } from "../../../src/version/v0.1/shown.js";
 import { answerReader, jsonReader } from "../../../src/wire/json-reader.js";
 import { jsonWriter } from "../../../src/wire/json-writer.js";
 import { jsonPieces } from "../../../src/wire/large/large.js";
+import { scaled } from "../../support/cover.js";
 import { log } from "../../task/arbitraries.js";
 
 const read = (desc: DescMessage, json: unknown): Message => jsonReader(desc, v01Form)(structuredClone(json));
@@ -238,7 +239,7 @@ describe("any JSON in the place of params", () => {
           expect((error as A2AError).reason).toBe("INVALID_PARAMS");
         }
       }),
-      { numRuns: 300 },
+      { numRuns: scaled(100, 300) },
     );
   });
 });

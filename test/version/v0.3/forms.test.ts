@@ -10,6 +10,7 @@ import { jsonWriter } from "../../../src/wire/json-writer.js";
 import { jsonPieces, measuredJson } from "../../../src/wire/large/large.js";
 import type { JsonForm } from "../../../src/wire/make-form.js";
 import { cacheForms } from "../../../src/wire/serialization-cache.js";
+import { scaled } from "../../support/cover.js";
 import {
   artifactUpdate,
   message,
@@ -67,7 +68,7 @@ describe("JSON of 0.3 and messages of 1.0", () => {
         fc.property(sayable(desc), (original) => {
           expect(read(JSON.parse(write(original)))).toEqual(withoutLosses(desc, original, dialect));
         }),
-        { numRuns: 60 },
+        { numRuns: scaled(25, 60) },
       );
     },
   );
@@ -89,7 +90,7 @@ describe("JSON of 0.3 and messages of 1.0", () => {
           expect(JSON.parse(write(read(structuredClone(json))))).toEqual(expected);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: scaled(50, 150) },
     );
   });
 
@@ -103,7 +104,7 @@ describe("JSON of 0.3 and messages of 1.0", () => {
         for (const { message: said } of [request, again]) if (said !== undefined) said.referenceTaskIds = [];
         expect(again).toEqual(request);
       }),
-      { numRuns: 100 },
+      { numRuns: scaled(40, 100) },
     );
   });
 });
@@ -151,7 +152,7 @@ describe("what is no JSON of 0.3", () => {
             }
           }
         }),
-        { numRuns: 60 },
+        { numRuns: scaled(25, 60) },
       );
     },
   );

@@ -6,6 +6,7 @@ import * as native from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { Converters } from "../../../src/version/v0.3/convert.js";
 import { fromNative, methodPairs, pairs, toNative } from "../../../src/version/v0.3/messages.js";
 import { cacheForms, cachesForms, sharedCopy } from "../../../src/wire/serialization-cache.js";
+import { scaled } from "../../support/cover.js";
 import { anyMessage } from "../../wire/arbitrary.js";
 
 type Json = Record<string, unknown>;
@@ -252,7 +253,7 @@ describe("there and back again", () => {
       expect(json(from, sent)).toEqual(before); // nothing of the original is touched
       expect(json(from, returned)).toEqual(json(from, changed(from, sent, lost)));
     });
-    fc.assert(property, { numRuns: 150 });
+    fc.assert(property, { numRuns: scaled(50, 150) });
   }
 
   /** Names that are names: what else may stand there is refused, and has its own tests. */
