@@ -60,6 +60,7 @@ function sources(mode: string): ViteUserConfig {
     },
     test: {
       globalSetup: [at("test/support/bundle-writer.ts")],
+      setupFiles: [at("test/support/setup.ts")],
       env: mode === "all" || counts ? { PARLEY_TESTS: "all" } : {},
       // connect-node's client destroys an idle session with this error when its server goes, at times after it has stopped
       // listening for errors. It concerns no call, and no server.
@@ -106,7 +107,7 @@ function sources(mode: string): ViteUserConfig {
                 test: {
                   name: "better-sqlite3",
                   include: ["test/store/sqlite/**/*.test.ts"],
-                  setupFiles: ["test/support/database.ts"],
+                  setupFiles: [at("test/support/setup.ts"), at("test/support/database.ts")],
                   env: { PARLEY_SQLITE_DRIVER: "better-sqlite3" },
                 },
               },

@@ -40,11 +40,10 @@ export interface SecuredWorld {
   close(): Promise<void>;
 }
 
-/** The audit log joins nothing, so that tests see each record. */
-setConstantsOfFile(auditBounds, { records: 1_000_000, recordsPerSource: 1_000_000 });
-
 /** Starts a server and, beside it, the same for `fetch`. */
 export async function secured(options: AgentsInput & Partial<A2AOptions>): Promise<SecuredWorld> {
+  // The audit log joins nothing, so that tests see each record.
+  setConstantsOfFile(auditBounds, { records: 1_000_000, recordsPerSource: 1_000_000 });
   const log = new Log();
   const limits = { shutdownGraceMs: 50, maxFailedAttempts: 1_000_000, ...options.limits };
   const all = { ...options, limits, logger: log, accessLog: true };

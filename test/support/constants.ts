@@ -1,16 +1,25 @@
 import { onTestFinished } from "vitest";
 
-/** Gives constants of a source file other values for a whole file of tests, each of which has modules of its own. */
-export function setConstantsOfFile<T extends object>(constants: T, values: { readonly [K in keyof T]?: number }): void {
+/** Values of the source, of the constants that tests have changed. */
+const originals = new Map<object, object>();
+
+function change<T extends object>(constants: T, values: { readonly [K in keyof T]?: number }): void {
+  if (!originals.has(constants)) originals.set(constants, { ...constants });
   Object.assign(constants, values);
 }
 
-const originals = new Map<object, object>();
+/** Gives constants of a source file other values for a whole file of tests; `setup.ts` restores them at its end. */
+export function setConstantsOfFile<T extends object>(constants: T, values: { readonly [K in keyof T]?: number }): void {
+  change(constants, values);
+}
 
 /** Gives constants of a source file other values until the end of the test: the real ones are minutes or megabytes. */
 export function setConstants<T extends object>(constants: T, values: { readonly [K in keyof T]?: number }): void {
-  const original = originals.get(constants) ?? { ...constants };
-  originals.set(constants, original);
-  Object.assign(constants, values);
-  onTestFinished(() => void Object.assign(constants, original));
+  change(constants, values);
+  onTestFinished(() => void Object.assign(constants, originals.get(constants)));
+}
+
+/** Gives all constants the values of the source. */
+export function restoreConstants(): void {
+  for (const [constants, original] of originals) Object.assign(constants, original);
 }
