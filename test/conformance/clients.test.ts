@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -11,8 +12,7 @@ import { serve } from "./worlds.js";
 
 vi.setConfig({ testTimeout: patience });
 
-let count = 0;
-const unique = (what: string): string => `${what}-${++count}`;
+const unique = (what: string): string => `${what}-${randomUUID()}`;
 
 function send(text: string, contextId: string): JsonObject {
   return { message: { messageId: "m", contextId, role: "ROLE_USER", parts: [{ text }] } };

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -15,7 +16,6 @@ const names = bindings.map(({ name }) => name);
 const pairs = names.flatMap((one) => names.filter((other) => other !== one).map((other) => [one, other] as const));
 const drivers = new Map<string, Driver>();
 let close = async (): Promise<void> => {};
-let count = 0;
 
 beforeAll(async () => {
   const { server, address } = await serve(setups.main, memoryStore());
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => close());
 
 const over = (name: string): Driver => drivers.get(name) as Driver;
-const unique = (what: string): string => `${what}-${++count}`;
+const unique = (what: string): string => `${what}-${randomUUID()}`;
 
 function message(text: string, more: JsonObject = {}): JsonObject {
   return { message: { messageId: unique("m"), role: "ROLE_USER", parts: [{ text }], ...more } };

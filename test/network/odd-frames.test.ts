@@ -130,7 +130,7 @@ const nothing = (): void => {};
 const logger: Logger = { debug: nothing, info: nothing, warn: nothing, error: (_, text) => void errors.push(text) };
 let server: Server;
 beforeAll(async () => {
-  const limits = { shutdownGraceMs: 0, requestTimeoutMs: 500 };
+  const limits = { shutdownGraceMs: 0, requestTimeoutMs: 500, keepAliveMs: 500 };
   server = await createServer({ agent: obedient("odd"), store: memoryStore(), port: 0, grpcPort: 0, logger, limits });
 });
 afterAll(() => server.close());
