@@ -12,7 +12,6 @@ import { signaturesFor } from "../card/signing/sign.js";
 import { CardKeyError, readKeySet, readPublicKey } from "../card/signing/trusted-keys.js";
 import { type CardTrust, type SignatureResult, verifyCard } from "../card/signing/verify.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
-import type { SignFlags, VerifyFlags } from "./card.js";
 import { readKeyFile } from "./card-key-files.js";
 import { printable } from "./printable.js";
 import { UsageError } from "./usage-error.js";
@@ -144,4 +143,21 @@ async function explained<T>(what: string, work: () => Promise<T>): Promise<T> {
 
 function warn(sentence: string): void {
   process.stderr.write(`parley: ${printable(sentence)}\n`);
+}
+
+/** Flags of `parley card sign`. */
+export interface SignFlags {
+  readonly key: readonly string[];
+  readonly kid: readonly string[];
+  readonly jku?: string;
+  readonly add: boolean;
+  readonly alsoWithoutEmpty: boolean;
+}
+
+/** Flags of `parley card verify`. */
+export interface VerifyFlags {
+  readonly key: readonly string[];
+  readonly jwks: readonly string[];
+  readonly jku: readonly string[];
+  readonly acceptWithoutEmpty: boolean;
 }

@@ -1,21 +1,5 @@
 import type { Command } from "commander";
-
-/** Flags of `parley card sign`. */
-export interface SignFlags {
-  readonly key: readonly string[];
-  readonly kid: readonly string[];
-  readonly jku?: string;
-  readonly add: boolean;
-  readonly alsoWithoutEmpty: boolean;
-}
-
-/** Flags of `parley card verify`. */
-export interface VerifyFlags {
-  readonly key: readonly string[];
-  readonly jwks: readonly string[];
-  readonly jku: readonly string[];
-  readonly acceptWithoutEmpty: boolean;
-}
+import type { SignFlags, VerifyFlags } from "./card-commands.js";
 
 const signHelp = `
 The signed card goes to stdout. Signatures that the card has are replaced, unless --add keeps them. Keys are P-256 (ES256), RSA of

@@ -5,7 +5,6 @@ import { openPushMaintenance, type PushMaintenance } from "../store/sqlite/push-
 import type { DeadDelivery, PushConfigKey } from "../store/task-store.js";
 import { AuditFile } from "./audit-file.js";
 import { printable } from "./printable.js";
-import type { PushListFlags, PushRedriveFlags } from "./push.js";
 import { UsageError } from "./usage-error.js";
 
 /** Rows to read at once. */
@@ -94,4 +93,22 @@ function lineOf({ at, taskId, configId, target, position, headPosition, failure 
 function jsonOf({ bytes, at, failingSince, ...rest }: DeadDelivery): string {
   const since = failingSince === undefined ? undefined : new Date(failingSince).toISOString();
   return JSON.stringify({ ...rest, failingSince: since, givenUpAt: new Date(at).toISOString() });
+}
+
+/** Flags of `parley push list`. */
+export interface PushListFlags {
+  readonly store: string;
+  readonly tenant?: string;
+  readonly owner?: string;
+  readonly limit: number;
+  readonly json: boolean;
+}
+
+/** Flags of `parley push redrive`. */
+export interface PushRedriveFlags {
+  readonly store: string;
+  readonly task?: string;
+  readonly config?: string;
+  readonly all: boolean;
+  readonly audit: string;
 }

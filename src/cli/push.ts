@@ -1,22 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-
-/** Flags of `parley push list`. */
-export interface PushListFlags {
-  readonly store: string;
-  readonly tenant?: string;
-  readonly owner?: string;
-  readonly limit: number;
-  readonly json: boolean;
-}
-
-/** Flags of `parley push redrive`. */
-export interface PushRedriveFlags {
-  readonly store: string;
-  readonly task?: string;
-  readonly config?: string;
-  readonly all: boolean;
-  readonly audit: string;
-}
+import type { PushListFlags, PushRedriveFlags } from "./push-commands.js";
 
 const listHelp = `
 One line each: when it was given up, the task, the configuration, the receiver, how many entries of the task's log it has not got, and why.
