@@ -1,12 +1,14 @@
 import type { Cancellation } from "./cancellation.js";
 import { A2AError } from "./error.js";
 
-/** Whether a function answered later: promises of other libraries, and of other realms, count as well. */
+/** Returns true for a thenable, including promises of other libraries and other realms. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }
 
-/** What an author's function answered, where it may not answer by a promise: what becomes of one is of no interest. */
+/**
+ * Returns a synchronous result of an author's function. A promise counts as undefined, and its rejection is ignored.
+ */
 export function notPromised(value: unknown): unknown {
   if (!isPromiseLike(value)) return value;
   value.then(undefined, () => {});
@@ -14,10 +16,11 @@ export function notPromised(value: unknown): unknown {
 }
 
 /**
- * Waits for what a function of the author's promises: for so long at most, and no longer than the client does. The function goes
- * on by itself then, and what comes of it is dropped.
+ * Waits for the promise of an author's function until `ms` have passed or the client has gone. The function then
+ * continues, and its result is dropped.
  *
- * @throws A2AError CANCELLED when the client leaves, what `late` makes when the time is up, and what the work throws before.
+ * @throws A2AError CANCELLED when the client leaves, the error of `late` after the timeout, and any error of the
+ * function before that
  */
 export function bounded<T>(
   work: Promise<T>,
@@ -43,10 +46,10 @@ export function bounded<T>(
 }
 
 /**
- * Waits for work, for so many milliseconds at most; it goes on by itself then.
+ * Waits for work, at most the given milliseconds. The work continues after the timeout.
  *
- * @returns whether it is over.
- * @throws what the work throws in that time.
+ * @returns true if the work has ended
+ * @throws the error of the work, if it fails in time
  */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
@@ -60,7 +63,9 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
   }
 }
 
-/** Waits so many milliseconds, or until a signal fires: then it ends at once, and whoever waits looks at the signal. */
+/**
+ * Waits the given milliseconds, or until the signal fires. It resolves in both cases, so the caller checks the signal.
+ */
 export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {
@@ -75,8 +80,8 @@ export async function pause(ms: number, signal: AbortSignal | undefined): Promis
 }
 
 /**
- * The whole stream again, of which the first item was taken. No generator: one that waits for its next item would hold `return()` back
- * until that has come.
+ * Restores a stream whose first item was read. Not a generator, because a generator that waits for its next item delays
+ * `return()` until that item has come.
  */
 export function withFirst<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncIterable<T> {
   let head: IteratorResult<T> | undefined = first;
@@ -92,29 +97,32 @@ export function withFirst<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): 
   };
 }
 
-/** Lets a process end although this timer waits. Timers of some runtimes are numbers, and keep nothing alive. */
+/** Lets the process end while this timer is pending. In some runtimes timers are numbers, which keep nothing alive. */
 export function background(timer: NodeJS.Timeout): NodeJS.Timeout {
   timer.unref?.();
   return timer;
 }
 
-/** Bounds the work under way. Work without room waits in line; work that needs more than the whole room goes alone. */
+/** Bounds the work in progress. Work waits in a queue until it fits; work larger than the bound runs alone. */
 export class Room {
   readonly #most: number;
   #held = 0;
   readonly #line: { readonly amount: number; readonly begin: () => void }[] = [];
 
-  /** @param most the size of the room, in bytes or calls */
+  /** @param most the bound, in bytes or calls */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** True while something waits. */
+  /** True while work waits in the queue. */
   get isCrowded(): boolean {
     return this.#line.length > 0;
   }
 
-  /** Takes so much room. @returns undefined where there is room at once, else a promise that resolves when there is */
+  /**
+   * Acquires the given amount. @returns undefined if acquired immediately, otherwise a promise that resolves once
+   * acquired
+   */
   acquire(amount: number): Promise<void> | undefined {
     if (this.#line.length === 0 && this.#hasRoom(amount)) {
       this.#held += amount;
@@ -123,7 +131,7 @@ export class Room {
     return new Promise((begin) => this.#line.push({ amount, begin }));
   }
 
-  /** Gives it back. */
+  /** Releases the amount and starts the waiting work that fits now. */
   release(amount: number): void {
     this.#held -= amount;
     for (let next = this.#line[0]; next !== undefined && this.#hasRoom(next.amount); next = this.#line[0]) {

@@ -1,26 +1,26 @@
 /**
- * What is done with bytes and text where it has to be quick: by Node's Buffer where there is one, which is several times
- * as fast with short texts, and otherwise by what every runtime has. Decided when this module is loaded. Bytes are
- * Uint8Arrays to everybody: no other file of `core/` and `wire/` knows of Buffer.
+ * Fast operations on bytes and text. They use Node's Buffer if the runtime has it, which is several times as fast for
+ * short texts, and otherwise web APIs. The choice is made when this module is loaded. Callers see Uint8Arrays only: no
+ * other file of `core/` and `wire/` uses Buffer.
  */
 interface ByteWork {
-  /** New bytes with anything in them, in memory of their own. */
+  /** New uninitialized bytes in a buffer of their own. */
   readonly allocate: (size: number) => Uint8Array<ArrayBuffer>;
-  /** A copy of the first bytes of what was allocated here. A short one may share memory with others. */
+  /** A copy of the first bytes of an array from `allocate`. A short copy may share its buffer with other arrays. */
   readonly copyOf: (bytes: Uint8Array<ArrayBuffer>, size: number) => Uint8Array<ArrayBuffer>;
-  /** All of them, one behind the other. */
+  /** All parts in one array. */
   readonly concat: (parts: readonly Uint8Array[]) => Uint8Array<ArrayBuffer>;
-  /** Bytes that a text takes in UTF-8, where half a surrogate pair is the replacement character. */
+  /** Number of UTF-8 bytes of a text. A lone surrogate counts as the replacement character. */
   readonly utf8LengthOf: (text: string) => number;
-  /** A text in UTF-8. */
+  /** The text in UTF-8. */
   readonly utf8Of: (text: string) => Uint8Array<ArrayBuffer>;
-  /** Writes it into bytes that were allocated here and have room for all of it; gives how many it took. */
+  /** Writes the text into an array from `allocate` that has room for all of it. Returns the number of bytes written. */
   readonly writeUtf8: (text: string, bytes: Uint8Array<ArrayBuffer>, at: number) => number;
-  /** In base64, padded. */
+  /** Padded base64. */
   readonly base64Of: (bytes: Uint8Array) => string;
-  /** What well-formed base64 says, of either alphabet, padded or not; in memory of its own. */
+  /** Decodes well-formed base64 of either alphabet, padded or not, into a buffer of its own. */
   readonly fromBase64: (text: string) => Uint8Array<ArrayBuffer>;
-  /** In hexadecimal, lower case. */
+  /** Lower-case hexadecimal. */
   readonly hexOf: (bytes: Uint8Array) => string;
 }
 
@@ -38,13 +38,14 @@ function byBuffer(node: typeof Buffer): ByteWork {
     utf8Of: (text) => node.from(text),
     writeUtf8: (text, bytes, at) => (bytes as Buffer).write(text, at),
     base64Of: (bytes) => view(bytes).toString("base64"),
-    // A copy: small buffers are slices of a pool, which would travel along when the bytes go to a worker.
+    // A copy, because small buffers are slices of a pool, and the whole pool would be transferred with them to a
+    // worker.
     fromBase64: (text) => new Uint8Array(node.from(text, "base64")),
     hexOf: (bytes) => view(bytes).toString("hex"),
   };
 }
 
-/** Bytes whose characters are made in one call; more arguments may be too many. */
+/** Bytes converted per call of `fromCharCode`; engines limit the number of arguments. */
 const CHARACTERS = 8 * 1024;
 
 function byPlatform(): ByteWork {
@@ -85,7 +86,7 @@ function countUtf8(text: string): number {
     const code = text.codePointAt(i) as number;
     if (code > 0x7f) length++;
     if (code > 0x7ff) length++;
-    // Two units of UTF-16 are four bytes.
+    // A surrogate pair is two units of UTF-16 and four bytes of UTF-8.
     if (code > 0xffff) i++;
   }
   return length;
@@ -103,23 +104,22 @@ export const base64Of: ByteWork["base64Of"] = known.base64Of;
 export const fromBase64: ByteWork["fromBase64"] = known.fromBase64;
 export const hexOf: ByteWork["hexOf"] = known.hexOf;
 
-/** The least that pieces are copied into, in bytes. */
+/** Minimum size of the buffer that pieces are copied into, in bytes. */
 const LEAST = 1024;
 
 const empty = new Uint8Array(0);
 
 /**
- * Bytes that come in pieces, in one piece. A piece that comes alone is kept as it is; several are copied together, since an object for
- * each of them takes a hundred times as much where they are small.
+ * A buffer that joins pieces of bytes. A single piece is kept as it is. Several are copied together, because an object
+ * for each small piece takes a hundred times the memory.
  */
 export class Gathered {
   #bytes: Uint8Array = empty;
   #begin = 0;
   #end = 0;
-  /** True if the bytes are a copy, with room for more. */
+  /** True if `#bytes` is a copy, which has room for more pieces. */
   #isCopy = false;
 
-  /** Number of bytes. */
   get size(): number {
     return this.#end - this.#begin;
   }
@@ -135,17 +135,17 @@ export class Gathered {
     }
     const end = this.#end + piece.byteLength;
     if (!this.#isCopy || end > this.#bytes.byteLength) this.#grow(this.size + piece.byteLength);
-    // Views that were handed out keep their bytes: the piece goes after them.
+    // Views that were returned earlier keep their bytes, because the piece is written after them.
     this.#bytes.set(piece, this.#end);
     this.#end += piece.byteLength;
   }
 
-  /** All that there is. */
+  /** All bytes that are buffered. */
   get bytes(): Uint8Array {
     return this.#bytes.subarray(this.#begin, this.#end);
   }
 
-  /** Leaves out as many at the beginning. */
+  /** Removes the first `count` bytes. */
   drop(count: number): void {
     this.#begin += count;
     if (this.size === 0) this.clear();
@@ -157,7 +157,7 @@ export class Gathered {
   }
 
   #grow(size: number): void {
-    // Not a Buffer, which messages would keep for fields of bytes.
+    // Not a Buffer, because messages keep views of it as their fields of bytes.
     const larger = new Uint8Array(Math.max(LEAST, 2 * size));
     larger.set(this.bytes);
     this.#end = this.size;

@@ -7,23 +7,26 @@ import { newRequestId } from "./ids.js";
 export interface Peer {
   /** Address of the other end of the connection, or of the client behind a trusted proxy. */
   readonly address: string;
-  /** Whether the connection is encrypted. */
+  /** True if the connection is encrypted. */
   readonly encrypted: boolean;
   /**
-   * Port of the other end, which tells its connections apart. Undefined where that is not known, or where a trusted proxy
-   * is the other end: its connections carry the calls of many clients.
+   * Port of the other end, which distinguishes its connections. Undefined if it is unknown, or if the other end is a
+   * trusted proxy, whose connections carry the calls of many clients.
    */
   readonly port?: number;
   /**
-   * The certificate that the client has shown, where the server asks for one and an authority of its own has signed it
-   * (`tls.ca`). Undefined behind a trusted proxy: that one's certificate is not the client's.
+   * The client's certificate, if the server requests one and an authority of `tls.ca` signed it. Undefined for calls
+   * through a trusted proxy, whose certificate is not the client's.
    */
   readonly certificate?: ClientCertificate;
 }
 
 /** The certificate of a client, verified by the server's TLS. */
 export interface ClientCertificate {
-  /** Subject, its parts in the order of the certificate: `O=Example,CN=nightly`. Commas in values have a backslash before them. */
+  /**
+   * Subject, its parts in the order of the certificate: `O=Example,CN=nightly`. Commas in values are escaped with a
+   * backslash.
+   */
   readonly subject: string;
   /** Subject alternative names as Node.js writes them, such as `DNS:a.example` and `URI:spiffe://example/nightly`. */
   readonly names: readonly string[];
@@ -40,41 +43,46 @@ export interface CallStart {
    * which is not the same as empty (specification 3.6.2).
    */
   header(name: string): string | undefined;
-  /** The first value of a parameter of the URL's query, decoded; absent where the binding has no URL of the client's own. */
+  /**
+   * The first value of a query parameter of the URL, decoded. Absent for bindings without a URL of the client's own.
+   */
   query?(name: string): string | undefined;
   readonly peer: Peer;
   /**
-   * Path that the handler is mounted below which this call came through, without a slash at the end. Undefined where the
-   * binding has no such handler, or is not told.
+   * Path prefix under which the handler of this call is mounted, without a trailing slash. Undefined if the binding has
+   * no such handler or does not know the prefix.
    */
   readonly mount?: string | undefined;
-  /** The tenant that the URL of the call stands for, which its messages do not name. Undefined: its messages say all. */
+  /**
+   * The tenant that the URL of the call names and its messages do not. Undefined if the messages name the tenant
+   * themselves.
+   */
   readonly pathTenant?: string | undefined;
-  /** When its client's deadline is, in milliseconds since 1970; absent, or Infinity, where it has none. */
+  /** The client's deadline, in milliseconds since 1970. Absent or Infinity without a deadline. */
   readonly deadline?: number;
   /** Fires when the client is gone or its deadline has passed. */
   readonly signal: AbortSignal;
-  /** The same at less cost, where the binding has it; made from the signal otherwise. */
+  /** The same as `signal` at less cost. Derived from the signal if the binding does not provide it. */
   readonly cancellation?: Cancellation;
   /**
-   * The version that package, method name or path alone tells without doubt, taken when the client names none
-   * (specification 3.6.2 and its gap: a missing header). Undefined: the binding cannot tell.
+   * The version that package, method name or path identifies unambiguously. It applies if the client sends no version
+   * header (specification 3.6.2 does not cover this case). Undefined if the binding cannot identify it.
    */
   readonly impliedVersion?: string;
 }
 
-/** A number that a field of a request has. */
+/** A number in a field of a request. */
 export interface NumberInField {
-  /** Its path. */
+  /** Path of the field. */
   readonly field: string;
   readonly value: bigint;
 }
 
-/** What a request says of generations. */
+/** The generations that a request names. */
 interface Generations {
-  /** The one that the caller knows: a read waits for a later one. */
+  /** The generation that the caller knows; a read waits for a later one. */
   readonly known?: NumberInField;
-  /** The one at which a message expects its task. */
+  /** The generation that a message expects its task to have. */
   readonly expected?: NumberInField;
 }
 
@@ -83,7 +91,7 @@ const noExtensions: ReadonlySet<string> = new Set();
 const noHeaders: ReadonlyMap<string, string> = new Map();
 
 /**
- * One call on its way through the interceptors to the method, with what the interceptors add to it. Each later field
+ * One call on its way through the interceptors to the method, and the facts that the interceptors add. Each later field
  * names the interceptor that sets it.
  */
 export class Call {
@@ -91,13 +99,13 @@ export class Call {
   readonly impliedVersion: string | undefined;
   /** W3C traceparent of the caller, or empty: trace interceptor. */
   traceParent = "";
-  /** Who calls: authentication interceptor. */
+  /** The caller: authentication interceptor. */
   caller: Caller = anonymous;
-  /** Version of the protocol that the call is one of, as `Major.Minor`; empty before it is known: version interceptor. */
+  /** Protocol version of the call, as `Major.Minor`; empty until it is known: version interceptor. */
   version = "";
   /**
-   * What the messages of a version that has fields for it say of generations; answers have theirs noted on them then
-   * (`Marks.generation`). Set by that version's translator.
+   * The generations that the request names, in a version whose messages have fields for them. Answers then carry theirs
+   * as marks (`Marks.generation`). Set by that version's translator.
    */
   generations: Generations | undefined;
   /** Tenant of the request: tenant interceptor. */
@@ -105,28 +113,32 @@ export class Call {
   /** Extensions in force for this call: extensions interceptor. */
   extensions: ReadonlySet<string> = noExtensions;
   /**
-   * Lets go of what is held for an answer that is one large message (`weightOf`): for the binding to call when the
-   * answer is written, or never will be. Streams do it themselves. Undefined for all other answers.
+   * Releases the quota of an answer that is one large message (`weightOf`). The binding calls it once the answer is
+   * written or can no longer be written. Streams release theirs themselves. Undefined for other answers.
    */
   written: (() => void) | undefined;
   /**
-   * The client has chosen the id of the task that its message is for, which is created where the caller has none of that id. The
-   * translator of a version whose clients do so sets it; in the service's own version they never do (specification 3.4.2).
+   * True if the client has chosen the id of the message's task, which is created if the caller has no task with that
+   * id. Set by the translator of a version whose clients choose ids; in the service's own version they never do
+   * (specification 3.4.2).
    */
   namesTask = false;
   /**
-   * A push configuration without an id, which comes with a message, gets that of its task. The translator of a version sets it that knows
-   * one configuration of a task without an id: setting that later replaces this.
+   * True if a push configuration without an id, sent with a message, gets the id of its task. Set by the translator of
+   * a version in which a task has one configuration without an id, so that setting it later replaces this one.
    */
   namesConfigByTask = false;
   /**
-   * Refuses a message to a task, by an A2AError, for which the caller lacks what messages before it needed. Undefined: nothing more is
-   * needed. Set where an agent's skills have requirements.
+   * Rejects a message to a task, by an A2AError, if the caller lacks a requirement of the task's earlier messages. Set
+   * for agents whose skills have requirements; undefined otherwise.
    */
   admitToTask: ((task: Pick<Task, "history">) => Promise<void>) | undefined;
-  /** What the caller has open, with this call: caller limits interceptor. Counted down when the call is over. */
+  /**
+   * The caller's open calls and streams, including this call: caller limits interceptor. Decremented when the call
+   * ends.
+   */
   share: { calls: number; streams: number } | undefined;
-  /** The memory of its request, where that is large: request memory interceptor. Released when the call is over. */
+  /** The memory quota of a large request: request memory interceptor. Released when the call ends. */
   held: SharedHold | undefined;
 
   readonly #start: CallStart;
@@ -141,13 +153,13 @@ export class Call {
     this.impliedVersion = start.impliedVersion;
   }
 
-  /** Headers of the response, lower-case names; set before the first message leaves. */
+  /** Headers of the response, with lower-case names. Set before the first message is sent. */
   get responseHeaders(): Map<string, string> {
     this.#responseHeaders ??= new Map();
     return this.#responseHeaders;
   }
 
-  /** The same as they are now, for whoever only reads them: most answers have none, and no map is made for those. */
+  /** The same headers, read-only. Most answers have none, and reading them creates no map. */
   get answerHeaders(): ReadonlyMap<string, string> {
     return this.#responseHeaders ?? noHeaders;
   }
@@ -157,14 +169,14 @@ export class Call {
     return this.#start.header(name);
   }
 
-  /** The first value of a parameter of the URL's query, decoded. Always undefined over gRPC, which has none. */
+  /** The first value of a query parameter of the URL, decoded. Always undefined over gRPC, which has no query. */
   query(name: string): string | undefined {
     return this.#start.query?.(name);
   }
 
   /**
-   * Request id, for the log and the `x-request-id` header: the client's own (trace interceptor), or a new one when
-   * somebody needs it.
+   * Request id, for the log and the `x-request-id` header: the client's own (trace interceptor), or one generated on
+   * first use.
    */
   get requestId(): string {
     this.#requestId ??= newRequestId();
@@ -175,7 +187,7 @@ export class Call {
     this.#requestId = id;
   }
 
-  /** The client, also where a trusted proxy stands before it: proxy interceptor. */
+  /** The client, even if a trusted proxy forwards the call: proxy interceptor. */
   get peer(): Peer {
     this.#peer ??= this.#start.peer;
     return this.#peer;
@@ -200,12 +212,15 @@ export class Call {
     return this.#start.deadline ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Fires when the client is gone or its deadline has passed. Asked of the binding only when somebody wants it. */
+  /** Fires when the client is gone or its deadline has passed. The binding creates it on first use. */
   get signal(): AbortSignal {
     return this.#start.signal;
   }
 
-  /** The same, for whoever only wants to be told; of a stream also when its credentials have ended: admission. */
+  /**
+   * The same as `signal`, for callers that need only a callback. It also fires when the credentials of a stream have
+   * expired: admission interceptor.
+   */
   get cancellation(): Cancellation {
     return this.#cancellation ?? this.#start.cancellation ?? cancellationOf(this.#start.signal);
   }
@@ -215,7 +230,7 @@ export class Call {
   }
 }
 
-/** Something that is held for several users, and freed when the last one has released it. */
+/** A resource held for several users and freed when the last one releases it. */
 export class SharedHold {
   readonly #free: () => void;
   #users = 1;
@@ -224,7 +239,7 @@ export class SharedHold {
     this.#free = free;
   }
 
-  /** Adds a user, who calls `release` once. */
+  /** Adds a user, which calls `release` once. */
   share(): this {
     this.#users++;
     return this;

@@ -3,34 +3,34 @@ import { A2AError } from "./error.js";
 
 /** The caller of an operation, as the authenticator identified it. */
 export interface Caller {
-  /** Owner of what the caller creates; tasks of other owners do not exist for it. Empty for the anonymous caller. */
+  /**
+   * Owner of the tasks that the caller creates; tasks of other owners do not exist for it. Empty for the anonymous
+   * caller.
+   */
   readonly owner: string;
   /** False for the anonymous caller. */
   readonly authenticated: boolean;
   /** Scopes or roles granted to the caller, for the agent's own decisions. */
   readonly scopes: readonly string[];
-  /** The name that the authentication gave the caller, where the server's `ownerOf` made another owner of it. */
+  /** The name that the authentication gave the caller, if the server's `ownerOf` mapped it to another owner. */
   readonly subject?: string;
-  /** When the credentials end, in milliseconds since 1970; undefined where they say no end. */
+  /** Expiry of the credentials, in milliseconds since 1970; undefined if they do not expire. */
   readonly expiresAt?: number;
   /** Further facts for the agent, such as verified token claims. Never stored, never logged. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** Result of an authenticator that accepts a caller. Left out: `authenticated` true, no scopes, no claims. */
+/** Result of an authenticator that accepts a caller. Defaults: `authenticated` true, no scopes, no claims. */
 export type CallerInput = Pick<Caller, "owner"> & Partial<Omit<Caller, "owner">>;
 
-/**
- * The token that a caller has shown, for calls on its behalf. It shows itself to nobody who does not ask for it: not in a log line, not
- * in JSON.
- */
+/** The caller's token, for calls on its behalf. Logging it or converting it to JSON does not reveal the token. */
 export class CallerToken {
   readonly #token: string;
   constructor(token: string) {
     this.#token = token;
   }
 
-  /** The token itself, without the word `Bearer`. */
+  /** Returns the token, without the word `Bearer`. */
   reveal(): string {
     return this.#token;
   }
@@ -45,8 +45,8 @@ export const anonymous: Caller = Object.freeze({
 });
 
 /**
- * Returns the owner of what a caller creates, such as an organisation whose members share tasks; undefined refuses the
- * caller. `owner` is the name that the authentication gave it.
+ * Returns the owner of the caller's tasks, such as an organisation whose members share tasks. Undefined rejects the
+ * caller. `caller.owner` is the name that the authentication gave it.
  */
 export type OwnerOf = (caller: Caller) => string | undefined;
 
@@ -54,26 +54,28 @@ export type OwnerOf = (caller: Caller) => string | undefined;
 const MAX_OWNER_LENGTH = 1_024;
 
 /**
- * A caller as the server's function says whose it is. Anonymous callers stay who they are: nobody.
- * @throws A2AError PERMISSION_DENIED where it belongs to nobody, or to a name that cannot be one
- * @throws TypeError for scopes that are no list of texts, and an end that is no time
+ * Returns the caller with the owner that `ownerOf` assigns. Anonymous callers stay anonymous.
+ *
+ * @throws A2AError PERMISSION_DENIED if `ownerOf` returns no owner or an invalid name
+ * @throws TypeError if the scopes are not an array of strings or the expiry is not a number
  */
 export function withOwner(caller: Caller, ownerOf: OwnerOf | undefined): Caller {
-  // A text has includes() as well, and parts of it are no scopes. What is no text cannot be stored with a message.
+  // A string also has includes(), which would match parts of it as scopes. Only strings can be stored with a message.
   if (!Array.isArray(caller.scopes) || !caller.scopes.every(isText)) {
-    throw new TypeError("the scopes of a caller are a list of texts");
+    throw new TypeError("the scopes of a caller must be an array of strings");
   }
   const { authenticated, expiresAt } = caller;
-  // A stream of such a caller would never end with its credentials.
+  // Without a valid expiry a stream of this caller would never end with its credentials.
   if (expiresAt !== undefined && (typeof expiresAt !== "number" || Number.isNaN(expiresAt))) {
-    throw new TypeError("the end of a caller's credentials is a time in milliseconds");
+    throw new TypeError("expiresAt of a caller must be a time in milliseconds");
   }
   const owner: unknown = ownerOf === undefined || !authenticated ? caller.owner : notPromised(ownerOf(caller));
-  // A function in plain JavaScript may answer anything. The empty owner is that of anonymous callers. What is no Unicode has no form
-  // in a store, or that of another owner; control characters let one name look like another wherever it is shown.
+  // A function in plain JavaScript may return any value. The empty owner is reserved for anonymous callers. Ill-formed
+  // Unicode cannot be stored, or is stored like another owner's name. Control characters can make a name look like
+  // another one.
   const isOwner = isText(owner) && owner.length <= MAX_OWNER_LENGTH && owner.isWellFormed() && !/\p{Cc}/u.test(owner);
   if (!isOwner || (owner === "" && authenticated)) {
-    throw new A2AError("PERMISSION_DENIED", "The caller has no place on this server.");
+    throw new A2AError("PERMISSION_DENIED", "The caller is not permitted to use this server.");
   }
   return owner === caller.owner ? caller : { ...caller, owner, subject: caller.owner };
 }

@@ -1,20 +1,20 @@
 /**
- * Tells when a client goes away. An AbortSignal says the same, but costs several microseconds to make and to collect,
- * which every call that waits for its task would pay.
+ * Notifies of the client's departure. An AbortSignal does the same, but takes several microseconds to create and
+ * collect, a cost for every call that waits for its task.
  */
 export interface Cancellation {
-  /** Whether the client is gone, or its deadline has passed. */
+  /** True if the client is gone or its deadline has passed. */
   readonly canceled: boolean;
-  /** Calls back when the client goes, at once when it is gone. The result takes the wish back. */
+  /** Calls back when the client leaves, or at once if it is gone. Returns a function that removes the callback. */
   onCancel(callback: () => void): () => void;
 }
 
 const nothing = (): void => {};
 
-/** A client that never goes. */
+/** A client that never leaves. */
 export const neverCanceled: Cancellation = { canceled: false, onCancel: () => nothing };
 
-/** What a signal says, as a departure. */
+/** Adapts an AbortSignal to a Cancellation. */
 export function cancellationOf(signal: AbortSignal): Cancellation {
   return {
     get canceled() {
@@ -29,7 +29,7 @@ export function cancellationOf(signal: AbortSignal): Cancellation {
 }
 
 /**
- * The reason of signals that fire although there is nothing left to stop, and nobody who would look at it. `abort()` alone makes an error
- * each time, with its stack, which costs more than all listeners.
+ * Abort reason used after normal completion, when no listener is left. `abort()` without a reason creates an error with
+ * its stack each time, which costs more than all listeners.
  */
 export const over: Error = /* @__PURE__ */ Object.assign(new Error("It is over."), { name: "AbortError" });

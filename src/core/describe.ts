@@ -1,7 +1,7 @@
-/** The most members of an object that a description names. */
+/** Maximum number of members that a description names. */
 const MAX_MEMBERS = 10;
 
-/** The most characters of a name in a description. */
+/** Maximum number of characters of a name in a description. */
 const MAX_NAME = 40;
 
 /**
@@ -30,21 +30,21 @@ function describe(value: unknown): string {
   return `${kind} with the members ${shown}${names.length > MAX_MEMBERS ? ", …" : ""}`;
 }
 
-/** The first element, without what it contains in turn. */
+/** Describes the first element without its own contents. */
 function first(value: unknown): string {
   return Array.isArray(value) ? "a list" : describe(value);
 }
 
 function short(name: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is left out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes control characters
   const plain = name.replace(/[\u0000-\u001f\u007f-\u009f]/g, "");
   return plain.length <= MAX_NAME ? plain : `${plain.slice(0, MAX_NAME)}…`;
 }
 
-/** How many letters a name may be off to be taken for a slip of another one. */
+/** Maximum edit distance between a name and the known name suggested for it. */
 const MAX_OFF = 3;
 
-/** What is wrong with names that are not known: each with the known name that comes nearest, where one is near. */
+/** Describes each unknown name and suggests the nearest known one, if one is near. */
 export function unknownNames(what: string, names: Iterable<string>, known: readonly string[]): string[] {
   return [...names].filter((name) => !known.includes(name)).map((name) => unknownName(what, name, known));
 }
@@ -55,8 +55,9 @@ function unknownName(what: string, name: string, known: readonly string[]): stri
 }
 
 /**
- * The known name that a name was most likely meant to be, or undefined when none is near.
- * @param maxOff how many letters it may be off
+ * Returns the known name nearest to a name, or undefined if none is near.
+ *
+ * @param maxOff maximum edit distance
  */
 export function nearest(name: string, known: readonly string[], maxOff: number = MAX_OFF): string | undefined {
   const offs = known.map((each) => [distance(name.toLowerCase(), each.toLowerCase()), each] as const);
@@ -64,7 +65,7 @@ export function nearest(name: string, known: readonly string[], maxOff: number =
   return off !== undefined && off <= Math.min(maxOff, name.length / 2) ? near : undefined;
 }
 
-/** Letters that have to be put in, left out or exchanged to make one text of the other (Levenshtein). */
+/** Number of letters to insert, delete or replace to turn one text into the other (Levenshtein distance). */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (const [i, letter] of [...from].entries()) {

@@ -34,15 +34,15 @@ export interface ReasonRow {
   readonly code: StatusCode;
   /** HTTP status of REST. */
   readonly http: number;
-  /** `error.code` of JSON-RPC. Outside the nine A2A errors -32000 stands for "see the ErrorInfo". */
+  /** `error.code` of JSON-RPC. For errors other than the nine A2A errors, -32000 means "see the ErrorInfo". */
   readonly jsonrpc: number;
   /** ErrorInfo domain. */
   readonly domain: string;
 }
 
 /**
- * ErrorInfo domain of the nine errors that the specification names (sections 9.5, 10.6, 11.6), and of those whose names
- * published clients look for under it although no text gives them one.
+ * ErrorInfo domain of the nine errors that the specification names (sections 9.5, 10.6, 11.6), and of errors that
+ * published clients look up under this domain although the specification does not list them.
  */
 export const A2A_DOMAIN = "a2a-protocol.org";
 
@@ -95,9 +95,9 @@ export type Reason =
   | "INTERNAL";
 
 /**
- * The one table from an error's reason to every wire's code. The first nine rows are section 5.4 of the
- * specification, the others its sections 9.5 (codes of JSON-RPC) and 3.3.2 (error categories) and what a serious server
- * adds. The two of JSON-RPC's envelope occur nowhere else.
+ * Maps each reason of an error to the codes of every binding. The first nine rows are section 5.4 of the specification.
+ * The others are from sections 9.5 (codes of JSON-RPC) and 3.3.2 (error categories), or Parley's own. INVALID_REQUEST
+ * and PARSE_ERROR also describe the JSON-RPC envelope.
  */
 export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   TASK_NOT_FOUND: a2a(StatusCode.NOT_FOUND, 404, -32001),
@@ -124,7 +124,7 @@ export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   TOO_MANY_REQUESTS: own(StatusCode.RESOURCE_EXHAUSTED, 429, -32000),
   IDEMPOTENCY_KEY_REUSED: own(StatusCode.ALREADY_EXISTS, 409, -32000),
   GENERATION_MISMATCH: own(StatusCode.ABORTED, 409, -32000),
-  // The same in the draft of 1.1, which gives it a name and a code.
+  // The name and code that the draft of 1.1 gives GENERATION_MISMATCH.
   TASK_GENERATION_MISMATCH: a2a(StatusCode.ABORTED, 409, -32010),
   CANCELLED: own(StatusCode.CANCELLED, 499, -32000),
   DEADLINE_EXCEEDED: own(StatusCode.DEADLINE_EXCEEDED, 504, -32603),
@@ -132,7 +132,7 @@ export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   INTERNAL: own(StatusCode.INTERNAL, 500, -32603),
 };
 
-/** A fault of a request: a path such as `message.parts[0].text` and a description. */
+/** A violation in a request: a path such as `message.parts[0].text` and a description. */
 export interface Violation {
   readonly field: string;
   readonly description: string;
@@ -140,11 +140,11 @@ export interface Violation {
 
 /** Optional details of an error. */
 export interface A2AErrorOptions {
-  /** Facts for the client, strings only. Never secrets, never whether somebody else's resource exists. */
+  /** Facts for the client, strings only. Never secrets, and never the existence of another owner's resource. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** Every violation of a validation error, as `google.rpc.BadRequest`. */
   readonly violations?: readonly Violation[];
-  /** When trying again makes sense, in milliseconds, as `google.rpc.RetryInfo`. */
+  /** Suggested delay before a retry, in milliseconds, sent as `google.rpc.RetryInfo`. */
   readonly retryAfterMs?: number;
   /** Headers of the response, such as `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -152,41 +152,44 @@ export interface A2AErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Longest time of a `google.protobuf.Duration`: about 10,000 years, in milliseconds. */
+/** Maximum of a `google.protobuf.Duration`, about 10,000 years, in milliseconds. */
 const MAX_RETRY_MS = 315_576_000_000_000;
 
-/** Authors without a type checker give anything, and half a surrogate pair is no text to protobuf. */
+/** Authors without a type checker may pass any value, and protobuf rejects lone surrogates. */
 function text(value: unknown): string {
   return String(value).toWellFormed();
 }
 
-/** The same in every copy of this package, such as an agent's own beside that of the command that serves it. */
+/**
+ * The same symbol in every copy of this package. An agent may have its own copy beside that of the command that serves
+ * it.
+ */
 const brand: unique symbol = Symbol.for("parley-a2a/A2AError");
 
 /**
- * The error of every operation of the protocol. Every binding writes it in its own form, with `google.rpc.ErrorInfo`
- * (reason and domain), and `BadRequest` when it names violations. Specification: sections 3.3.2, 5.4, 9.5, 10.6, 11.6.
+ * The error of every operation of the protocol. Every binding writes it in its own format, with `google.rpc.ErrorInfo`
+ * (reason and domain), and with `BadRequest` if it has violations. Specification: sections 3.3.2, 5.4, 9.5, 10.6, 11.6.
  */
 export class A2AError extends Error {
   readonly reason: Reason;
   /** Facts for the client. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly violations: readonly Violation[];
-  /** In milliseconds; undefined for what is no length of time, too. */
+  /** In milliseconds; undefined also if the given value is not a valid duration. */
   readonly retryAfterMs: number | undefined;
   readonly headers: Headers;
   readonly #madeHere = true;
 
   static {
     Object.defineProperty(A2AError.prototype, brand, { value: true });
-    // Bundlers rename a class that names itself, and Node.js shows that name in front of the message.
+    // Bundlers rename a class that refers to itself, and Node.js prints that name before the message.
     Object.defineProperty(A2AError, "name", { value: "A2AError" });
   }
 
-  /** @throws TypeError for a reason that there is not, and for headers that HTTP does not allow. */
+  /** @throws TypeError for an unknown reason, and for headers that HTTP does not allow */
   constructor(reason: Reason, message: string, options: A2AErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    if (!Object.hasOwn(reasons, reason)) throw new TypeError(`${String(reason)} is no reason of an A2AError`);
+    if (!Object.hasOwn(reasons, reason)) throw new TypeError(`${String(reason)} is not a reason of A2AError`);
     const { metadata = {}, violations = [], retryAfterMs = -1 } = options;
     this.reason = reason;
     this.metadata = Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, text(value)]));
@@ -201,11 +204,11 @@ export class A2AError extends Error {
   }
 
   /**
-   * Whether a value is an A2AError, of this copy of the package or another; never throws, whatever the value is. Only
-   * `toA2AError` tells the copies apart.
+   * Makes `instanceof A2AError` true for errors of this copy of the package and of others. Only `toA2AError`
+   * distinguishes the copies. Never throws.
    */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one has instances of its own.
+    // biome-ignore lint/complexity/noThisInStatic: a subclass has instances of its own.
     if (this !== A2AError) return Function.prototype[Symbol.hasInstance].call(this, value);
     if (typeof value !== "object" || value === null) return false;
     try {
@@ -215,7 +218,7 @@ export class A2AError extends Error {
     }
   }
 
-  /** Whether this very class made it. */
+  /** Returns true if this copy of the class created the value. */
   static isOwn(value: unknown): value is A2AError {
     return typeof value === "object" && value !== null && #madeHere in value;
   }
@@ -238,8 +241,8 @@ export function invalid(violations: readonly Violation[]): A2AError {
 }
 
 /**
- * Not found, in the words that every operation uses, whether the task is unknown or somebody else's
- * (specification 3.3.2: the two are not told apart).
+ * The error for a task that does not exist or belongs to another owner. Every operation uses the same message, so that
+ * clients cannot distinguish the two (specification 3.3.2).
  */
 export function taskNotFound(taskId: string): A2AError {
   return new A2AError("TASK_NOT_FOUND", "Task not found: it does not exist or is not accessible.", {
@@ -261,9 +264,9 @@ const reasonOfCode = new Map<number, Reason>([
 ]);
 
 /**
- * Any thrown value as the error that may leave the process: an A2AError as it is, that of another copy of this package
- * as one of ours, a ConnectError of a library with its code, everything else as "internal error" with the real one kept
- * in `cause`. Never throws, whatever the value is.
+ * Converts any thrown value to an error that may leave the process. An A2AError stays as it is, that of another copy of
+ * this package becomes one of this copy, and a library's ConnectError keeps its code. Everything else becomes "Internal
+ * error." with the thrown value as `cause`. Never throws.
  */
 export function toA2AError(thrown: unknown): A2AError {
   if (A2AError.isOwn(thrown)) return thrown;
@@ -271,12 +274,12 @@ export function toA2AError(thrown: unknown): A2AError {
     const known = thrown instanceof A2AError ? adopted(thrown) : translated(thrown);
     if (known !== undefined) return known;
   } catch {
-    // Neither: it throws when it is looked at.
+    // Neither: reading the value throws.
   }
   return new A2AError("INTERNAL", "Internal error.", { cause: thrown });
 }
 
-/** One of another copy, whose version may be another as well: reasons that are unknown here have no row. */
+/** Converts an error of another copy, which may have another version. Its reason may be unknown here. */
 function adopted(error: A2AError): A2AError | undefined {
   const { reason, message, metadata, violations, retryAfterMs, headers, cause = error } = error;
   if (typeof message !== "string" || !Object.hasOwn(reasons, reason)) return undefined;
@@ -284,7 +287,7 @@ function adopted(error: A2AError): A2AError | undefined {
   return new A2AError(reason, message, retryAfterMs === undefined ? options : { ...options, retryAfterMs });
 }
 
-/** A ConnectError, told by its form: libraries bring their own copy of the class, and nothing here needs one. */
+/** Converts a ConnectError. It is recognized by its shape, because libraries bring their own copy of the class. */
 function translated(thrown: unknown): A2AError | undefined {
   if (!(thrown instanceof Error) || thrown.name !== "ConnectError") return undefined;
   const { code, rawMessage } = thrown as { code?: unknown; rawMessage?: unknown };
@@ -294,8 +297,8 @@ function translated(thrown: unknown): A2AError | undefined {
 }
 
 /**
- * The error of a limit that keeps a call out for now: 429 and RESOURCE_EXHAUSTED, with the name of the limit (`metadata.limit`) and
- * when to try again, in milliseconds.
+ * The error of a limit that rejects a call for now: 429 and RESOURCE_EXHAUSTED, with the name of the limit
+ * (`metadata.limit`) and the delay before a retry, in milliseconds.
  */
 export function limitReached(limit: keyof Limits, message: string, retryAfterMs = 1_000): A2AError {
   return new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit }, retryAfterMs });

@@ -1,15 +1,17 @@
-/** Calls back in the next round of the event loop. Node.js and most runtimes have it; browsers make it of a channel. */
+/**
+ * Calls back in the next round of the event loop. Browsers have no `setImmediate`; there a message channel replaces it.
+ */
 export const inNextRound: (run: () => void) => void =
   typeof setImmediate === "function" ? (run) => void setImmediate(run) : byChannel();
 
-/** Goes on in the next round of the event loop, so that others have their turn. */
+/** Continues in the next round of the event loop, so that other work can run first. */
 export function nextRound(): Promise<void> {
   return new Promise((resolve) => inNextRound(resolve));
 }
 
 const alone: (() => void)[] = [];
 
-/** Calls back in a round of the event loop in which nothing else that is called so runs: for work that takes milliseconds. */
+/** Runs work that takes milliseconds in a round of the event loop without any other such work. */
 export function inRoundOfItsOwn(run: () => void): void {
   if (alone.push(run) === 1) inNextRound(runFirst);
 }
@@ -20,15 +22,15 @@ function runFirst(): void {
   run?.();
 }
 
-/** Messages of a channel are rounds of their own; a timer of a browser waits four milliseconds when there were a few. */
+/** Each message of a channel has a round of its own. A browser's nested timers wait at least four milliseconds. */
 function byChannel(): (run: () => void) => void {
   let channel: InstanceType<typeof MessageChannel> | undefined;
   const waiting: (() => void)[] = [];
   return (run) => {
-    // Made when it is needed: some runtimes allow nothing of the kind while modules are loaded.
+    // Created on first use, because some runtimes do not allow it while modules are loaded.
     if (channel === undefined) {
       channel = new MessageChannel();
-      // The types know Node's ports alone, which have the web's property as well.
+      // The declared types are Node's ports, which have the web's property as well.
       (channel.port1 as { onmessage?: () => void }).onmessage = () => waiting.shift()?.();
     }
     waiting.push(run);
@@ -36,10 +38,10 @@ function byChannel(): (run: () => void) => void {
   };
 }
 
-/** Something that has to go on in the next round of the event loop. */
+/** Work for the next round of the event loop. */
 export interface Deferred {
   run(): void;
-  /** What becomes of it when `run` throws, which concerns nobody else of the round. Must not throw. */
+  /** Handles an error of `run`, so that it does not affect other work of the round. Must not throw. */
   failed(error: unknown): void;
 }
 
@@ -61,24 +63,23 @@ function fail(one: Deferred, error: unknown): void {
   try {
     one.failed(error);
   } catch (second) {
-    // Nobody is left who could say what is to be done; the others of the round go on all the same.
+    // The error has no other handler, and the other work of the round must still run.
     reportThrown(second);
   }
 }
 
 /**
- * Calls `run` in the next round of the event loop, after everything that goes on now had its say. All of a round share
- * one timer, which is cheaper than one each; and they are objects, because a closure that outlives its call costs a
- * garbage collection more than all its fields do.
+ * Calls `run` in the next round of the event loop, after the work that runs now. All work of a round shares one timer,
+ * which is cheaper than one each. It is passed as objects, because a closure that outlives its call costs more garbage
+ * collection than all its fields.
  */
 export function defer(one: Deferred): void {
   if (waiting.push(one) === 1) inNextRound(runAll);
 }
 
 /**
- * Calls every callback, whatever one of them throws: that is reported as a warning of the process, or where there is none as an
- * error of the page or worker, since whoever calls
- * has nothing to do with it and nobody else would hear of it.
+ * Calls every callback, even if some throw. An exception is reported as a warning of the process, or as an error of the
+ * page or worker, because the code that notifies cannot handle it.
  */
 export function callAll<A extends readonly unknown[]>(callbacks: Iterable<(...args: A) => void>, ...args: A): void {
   for (const callback of callbacks) {
@@ -90,9 +91,9 @@ export function callAll<A extends readonly unknown[]>(callbacks: Iterable<(...ar
   }
 }
 
-/** Tells of an error that nobody else can be told of. */
+/** Reports an error that no caller can handle. */
 function reportThrown(error: unknown): void {
-  const told = error instanceof Error ? error : new Error("a callback threw what is no error");
+  const told = error instanceof Error ? error : new Error("a callback threw a value that is not an Error");
   if (typeof process === "object" && typeof process.emitWarning === "function") process.emitWarning(told);
   else (globalThis as { reportError?: (error: unknown) => void }).reportError?.(told);
 }

@@ -3,10 +3,12 @@ import { allocate, hexOf } from "./bytes.js";
 let lastMs = -1;
 let prefix = "";
 
-/** Random bytes for so many ids are fetched at once: 10 for each, of which the first 4 bits are not used. */
+/**
+ * Number of ids whose random bytes are generated at once: 10 bytes for each, of which the first 4 bits are not used.
+ */
 const STOCK = 400;
 const ID_BYTES = 10;
-/** Place of the byte whose upper bits say which kind of UUID it is (RFC 9562, 4.1). */
+/** Index of the byte whose upper bits are the variant of the UUID (RFC 9562, 4.1). */
 const VARIANT_AT = 2;
 
 const bytes = allocate(STOCK * ID_BYTES);
@@ -22,15 +24,15 @@ function restock(): void {
 
 let source: (() => string) | undefined;
 
-/** Takes all further ids from elsewhere, for tests that foretell them; undefined ends that. It holds for the process. */
+/** Replaces the source of ids in this process, for tests that need predictable ones; undefined restores it. */
 export function useIds(ids: (() => string) | undefined): void {
   source = ids;
 }
 
 /**
- * A new identifier of a task, context, message or artifact: a UUID of version 7 (RFC 9562, 5.7), so that ids made one
- * after the other stand side by side in an index. Made of one hexadecimal text for many ids, which takes half the time
- * of cutting up a UUID of Node's. Clients treat it as opaque (specification 3.4.2).
+ * Returns a new identifier of a task, context, message or artifact: a UUID of version 7 (RFC 9562, 5.7), so that
+ * consecutive ids are adjacent in an index. It is cut from a hexadecimal text for many ids, which takes half the time
+ * of Node's `randomUUID`. Clients treat it as opaque (specification 3.4.2).
  */
 export function newId(): string {
   if (source !== undefined) return source();
@@ -46,11 +48,13 @@ export function newId(): string {
   return `${prefix}${stock.slice(from + 1, from + 4)}-${stock.slice(from + 4, from + 8)}-${stock.slice(from + 8, at)}`;
 }
 
-/** Made when it is needed first: some runtimes have no random numbers while modules are loaded. */
+/** Created on first use, because some runtimes have no random numbers while modules are loaded. */
 let process = "";
 let requests = 0;
 
-/** A new identifier of a request: unique like `newId`, but only counted up within the process, which costs less. */
+/**
+ * Returns a new identifier of a request. It is unique like `newId`, but cheaper: a counter after an id of the process.
+ */
 export function newRequestId(): string {
   if (requests === 0) process = newId();
   requests += 1;

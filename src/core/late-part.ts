@@ -1,17 +1,17 @@
 import { A2AError } from "./error.js";
 
-/** Files that an import may have to open at once. */
+/** Number of files that an import may open at once. */
 const FILES = 16;
 
-/** Codes of errors that say that too many files are open, in this process or in the system. */
+/** Error codes for too many open files, in this process or in the system. */
 const tooMany: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE"]);
 
 /**
- * A part of the program that is imported when it is first asked for. Node.js remembers for ever that a file could not be opened, so none
- * is asked for while there is no room for it; what has failed is tried again.
+ * Imports a module on first use. Node.js caches a failed import for the life of the process, so the import is not
+ * attempted while file descriptors are exhausted. A failed import is retried on the next use.
  *
- * @param load imports it
- * @returns gives it, or rejects with A2AError UNAVAILABLE while too many files are open
+ * @param load imports the module
+ * @returns a function that returns the module, or rejects with A2AError UNAVAILABLE while too many files are open
  */
 export function latePart<T>(load: () => Promise<T>): () => Promise<T> {
   let part: Promise<T> | undefined;
@@ -30,7 +30,10 @@ export function latePart<T>(load: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Nothing is awaited behind it: connections would take the room. */
+/**
+ * Rejects the import if its files could not be opened. The import must start synchronously after it, before connections
+ * take the free descriptors.
+ */
 function checkRoom(): void {
   const files = globalThis.process?.getBuiltinModule?.("fs");
   if (files === undefined) return;

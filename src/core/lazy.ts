@@ -1,4 +1,7 @@
-/** What `make` makes, when it is first asked for. Errors that stand ready load the Fetch API of Node.js, for their headers. */
+/**
+ * Returns a function that creates the value on first use. Errors are created lazily, because their headers load the
+ * Fetch API of Node.js.
+ */
 export function lazy<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => {

@@ -224,12 +224,12 @@ export interface Limits {
 }
 
 /**
- * The most that `maxTaskBytes` can be. The JSON of a task is one text, the longest text of V8 has 512 MiB, and the
- * end of a task, and an answer around it, have to fit as well.
+ * Upper bound of `maxTaskBytes`. The JSON of a task is one string, V8's longest string has 512 MiB, and the end of the
+ * task and the answer around it have to fit as well.
  */
 export const MAX_TASK_BYTES: number = 448 * 1024 * 1024;
 
-/** The parts of the heap that the defaults of these limits never exceed: a quarter, an eighth and so on. */
+/** Divisors of the heap size that cap the defaults of these limits: 4 means a quarter of the heap. */
 const heapParts = {
   maxArrivingBytes: 4,
   maxOpenRequestBytes: 4,
@@ -240,7 +240,7 @@ const heapParts = {
   maxOutgoingPushBytes: 8,
 } satisfies Partial<Record<keyof Limits, number>>;
 
-/** The defaults in a process whose heap may have so many bytes. */
+/** Returns the defaults for a process with the given maximum heap size. */
 export function defaultLimitsOf(heapBytes: number): Limits {
   const names = Object.keys(heapParts) as (keyof typeof heapParts)[];
   const parts = names.map((name) => [name, Math.min(defaultLimits[name], Math.floor(heapBytes / heapParts[name]))]);

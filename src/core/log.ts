@@ -2,15 +2,17 @@ import { notPromised } from "./async.js";
 
 /** A logger with the methods of pino: facts first, then the message. Any pino logger fits. */
 export interface Logger {
-  /** What only somebody who looks for a fault wants to know. */
+  /** Logs details for debugging. */
   debug(facts: object, message: string): void;
-  /** What happens in the ordinary run of things. */
+  /** Logs a normal event. */
   info(facts: object, message: string): void;
-  /** What is out of order, and goes on all the same. */
+  /** Logs an abnormal event after which the server continues. */
   warn(facts: object, message: string): void;
-  /** What failed and needs somebody to look at it. */
+  /** Logs a failure that needs an operator's attention. */
   error(facts: object, message: string): void;
-  /** Makes a logger whose lines have these facts as well. Where there is one, the audit log has a logger of its own. */
+  /**
+   * Creates a logger that adds these facts to each line. The audit log uses it for a logger of its own, if it exists.
+   */
   child?(facts: object): Logger;
 }
 
@@ -21,7 +23,7 @@ const ignore = (): void => {};
 /** A logger that discards everything, the default of the library. */
 export const silentLogger: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** The logger, except that it never throws: facts may hold anything, also what throws when it is looked at. */
+/** Wraps a logger so that it never throws. Facts may hold values that throw when the logger reads them. */
 export function guardedLogger(logger: Logger): Logger {
   const guarded = (level: Level) => (facts: object, message: string) => {
     try {
@@ -33,18 +35,18 @@ export function guardedLogger(logger: Logger): Logger {
   return { debug: guarded("debug"), info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
 }
 
-/** Of an error that a logger breaks over so much is logged, in characters. */
+/** Maximum number of characters logged of a value that the logger could not log. */
 const MAX_TEXT = 10_000;
 
 function tell(logger: Logger, level: Level, facts: object, message: string): void {
   try {
     logger[level](plain(facts), `${message} (some facts could be logged as texts only)`);
   } catch {
-    // A logger that cannot log must not end what goes on.
+    // A failing logger must not end the work that logs.
   }
 }
 
-/** The facts with a text for each object: the id by which a client reports a failure is among them. */
+/** Returns the facts with each object converted to text. Other facts, such as the request id, stay as they are. */
 function plain(facts: object): object {
   const isObject = (value: unknown): boolean => typeof value === "object" || typeof value === "function";
   return Object.fromEntries(

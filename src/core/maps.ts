@@ -1,11 +1,11 @@
 /**
- * Collections for what comes and goes with calls. A Set or Map of JavaScript makes itself a new table whenever the old one
- * is full of what was deleted, and V8 lets the old table refer to the new one, for iterators. Once one table has become
- * old enough for V8 to look at it only in full collections, every table after it is kept until then, with all that
- * was in it at its end: half of all calls, copied twice. In a server under load that was a fifth of its time.
+ * Collections for short-lived members, such as calls. A Set or Map of JavaScript creates a new table whenever deleted
+ * members have filled the old one, and V8 keeps a reference from the old table to the new one, for iterators. Once a
+ * table is in V8's old generation, all later tables and their last members stay until the next full collection. In a
+ * server under load these were half of all calls, copied twice, and took a fifth of its time.
  */
 
-/** Smallest number of chains, a power of two. */
+/** Minimum number of chains, a power of two. */
 const MIN_CHAINS = 64;
 
 interface Entry<V> {
@@ -14,7 +14,7 @@ interface Entry<V> {
   next: Entry<V> | undefined;
 }
 
-/** A map by ids whose ends are random, as those of `newId` are: their last characters are the hash. */
+/** A map whose keys are ids with random ends, such as those of `newId`. The hash uses their last characters. */
 export class TransientMap<V> {
   #chains: (Entry<V> | undefined)[] = chains(MIN_CHAINS);
   #size = 0;
@@ -58,19 +58,19 @@ export class TransientMap<V> {
     if (entry === undefined) return false;
     if (before === undefined) this.#chains[at] = entry.next;
     else before.next = entry.next;
-    // What is gone refers to nothing that is here.
+    // A deleted entry must not keep entries of the map alive.
     entry.next = undefined;
     this.#size--;
     if (this.#size < this.#chains.length / 8 && this.#chains.length > MIN_CHAINS) this.#resize(this.#chains.length / 2);
     return true;
   }
 
-  /** The values of this moment, in no order. */
+  /** A snapshot of the values, in any order. */
   values(): V[] {
     return this.#entries().map(({ value }) => value);
   }
 
-  /** The keys of this moment, in no order. */
+  /** A snapshot of the keys, in any order. */
   keys(): string[] {
     return this.#entries().map(({ key }) => key);
   }
@@ -96,19 +96,19 @@ export class TransientMap<V> {
   #chainOf(key: string): number {
     let hash = 0;
     for (let at = Math.max(0, key.length - HASHED); at < key.length; at++) hash = (hash * 31 + key.charCodeAt(at)) | 0;
-    // The upper bits have a say, too.
+    // Mixes the upper bits into the index.
     return (hash ^ (hash >>> 15)) & (this.#chains.length - 1);
   }
 }
 
-/** So many characters of a key are hashed: of a UUID, 32 random bits. */
+/** Number of characters of a key that are hashed. Of a UUID these are 32 random bits. */
 const HASHED = 8;
 
 function chains<V>(count: number): (Entry<V> | undefined)[] {
   return new Array<Entry<V> | undefined>(count).fill(undefined);
 }
 
-/** A set of objects, each of which notes its place in it: to add and to delete makes nothing. */
+/** A set of objects. Each object stores its index in the set, so that adding and deleting allocate nothing. */
 export class TransientSet<T extends object> {
   readonly #place = Symbol("place");
   readonly #members: T[] = [];
@@ -117,7 +117,7 @@ export class TransientSet<T extends object> {
     return this.#members.length;
   }
 
-  /** Adds an object; one that is in the set stays where it is. */
+  /** Adds an object. An object that is in the set keeps its index. */
   add(member: T): void {
     if (this.has(member)) return;
     this.#put(member, this.#members.length);
@@ -136,7 +136,7 @@ export class TransientSet<T extends object> {
     return true;
   }
 
-  /** The members of this moment, in no order. */
+  /** A snapshot of the members, in any order. */
   values(): T[] {
     return [...this.#members];
   }
@@ -152,16 +152,16 @@ interface Placed {
 }
 
 /**
- * Where each map has its oldest entry. Asking a map for its first key anew passes over all that was removed in front of it, since it was
- * last made smaller: with 100,000 entries that was half a millisecond each time.
+ * Iterators over the keys of each map, for its oldest entry. A new iterator passes over all entries deleted from the
+ * front since the map was last rehashed; with 100,000 entries that took half a millisecond each time.
  */
 const walks = new WeakMap<Map<unknown, unknown>, Iterator<unknown>>();
 
-/** Makes room for one more entry: where a map has `most` of them, it forgets the one that was set first. */
+/** Makes room for one more entry: deletes the oldest entry of a map that has `most` of them. */
 export function makeRoom<K>(map: Map<K, unknown>, most: number): void {
   if (map.size < most) return;
   let oldest = walks.get(map)?.next();
-  // A walk that has come to an end stays there, whatever is set afterwards.
+  // An exhausted iterator never returns entries that are added later.
   if (oldest === undefined || oldest.done === true) {
     const walk = map.keys();
     walks.set(map, walk);

@@ -1,6 +1,6 @@
 /**
- * What counts as one client: an IPv4 address, also where it is written as IPv6, or an IPv6 network of 64 bits, which is
- * the smallest that a site is given (RFC 6177).
+ * Returns the network that counts as one client: an IPv4 address, including one mapped to IPv6, or an IPv6 network of
+ * 64 bits, the smallest that a site is assigned (RFC 6177).
  */
 export function sourceOf(address: string): string {
   if (!address.includes(":")) return address;
@@ -8,7 +8,10 @@ export function sourceOf(address: string): string {
   return `${groupsOf(address).slice(0, 4).join(":")}::/64`;
 }
 
-/** The IPv6 network of 48 bits that an address is in, the largest that a site is usually given; undefined for IPv4. */
+/**
+ * Returns the IPv6 network of 48 bits that contains an address, the largest that a site is usually assigned. Undefined
+ * for IPv4.
+ */
 export function siteOf(address: string): string | undefined {
   return address.includes(":") && !isMapped(address) ? `${groupsOf(address).slice(0, 3).join(":")}::/48` : undefined;
 }
@@ -22,7 +25,7 @@ function groupsOf(address: string): string[] {
   return tail === undefined ? groups : [...groups, ...Array(8 - groups.length - last.length).fill("0"), ...last];
 }
 
-/** What belongs to one connection, frames a body or says how it is written: only the transport knows that of an answer. */
+/** Headers of a connection, of framing or of encoding. Only the transport can set them for a response. */
 const names: ReadonlySet<string> = new Set([
   "connection",
   "content-encoding",
@@ -36,13 +39,15 @@ const names: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Whether a header is one that the transport sets, in requests as well as in answers. */
+/** Returns true for a header that the transport sets, in requests or in responses. */
 export function isTransportHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return names.has(lower) || lower === "host" || lower === "expect" || lower.startsWith("grpc-");
 }
 
-/** Removes the headers of an answer that are the transport's, as when an interceptor hands on those of another answer. */
+/**
+ * Removes the transport's headers from those of a response, as when an interceptor forwards another response's headers.
+ */
 export function dropTransportHeaders(headers: { keys(): Iterable<string>; delete(name: string): unknown }): void {
   for (const name of [...headers.keys()]) {
     if (names.has(name.toLowerCase()) || /^grpc-/i.test(name)) headers.delete(name);

@@ -1,24 +1,24 @@
-/** How often something may happen for one key. */
+/** Rate allowed for one key. */
 export interface Rate {
-  /** Milliseconds between two, in the long run. */
+  /** Average interval between two events, in milliseconds. */
   readonly intervalMs: number;
-  /** How many may come at once after a pause. */
+  /** Number of events allowed at once after a pause. */
   readonly burst: number;
-  /** How many keys are remembered; of more, those that were charged longest ago are forgotten. At least 2. */
+  /** Number of keys remembered, at least 2. Beyond it, the keys charged longest ago are forgotten. */
   readonly maxKeys: number;
 }
 
 /**
- * Limits how often something happens for each of many keys, such as addresses: a bucket of `burst`, to which one comes back each
- * `intervalMs` (the generic cell rate algorithm). A key costs one number, there are no timers, and the memory is bounded: keys are in
- * two generations, of which the older one is dropped when the younger one is full. Nothing is ever deleted from a table, which would
- * make V8 keep old ones (core/maps.ts). By a monotonic clock.
+ * Limits the rate of events for each of many keys, such as addresses. A bucket holds `burst` tokens and regains one
+ * each `intervalMs` (the generic cell rate algorithm, on a monotonic clock). A key costs one number and no timer.
+ * Memory is bounded: keys are in two generations, and the older one is dropped when the younger one is full. Keys are
+ * never deleted singly, because V8 would keep old tables (core/maps.ts).
  */
 export class RateLimiter {
   readonly #intervalMs: number;
   readonly #mostMs: number;
   readonly #generation: number;
-  /** When the bucket of a key is full again, on the clock of `performance.now()`. */
+  /** Time at which the bucket of each key is full again, on the clock of `performance.now()`. */
   #young = new Map<string, number>();
   #old = new Map<string, number>();
 
@@ -28,29 +28,29 @@ export class RateLimiter {
     this.#generation = Math.max(1, Math.floor(maxKeys / 2));
   }
 
-  /** Whether no key is remembered. */
+  /** True if no key is remembered. */
   get isEmpty(): boolean {
     return this.#young.size === 0;
   }
 
-  /** How many keys are remembered. */
+  /** Number of keys remembered. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
 
-  /** In how many milliseconds one more may happen; 0 where it may now. */
+  /** Milliseconds until the next event is allowed; 0 if it is allowed now. */
   waitMs(key: string): number {
     const now = performance.now();
     return Math.max(0, this.#fullAt(key, now) - now - this.#mostMs + this.#intervalMs);
   }
 
-  /** Counts one that happens, whether it may or not. */
+  /** Counts an event, even if it exceeds the rate. */
   charge(key: string): void {
     const now = performance.now();
     this.#set(key, Math.min(this.#fullAt(key, now) + this.#intervalMs, now + this.#mostMs));
   }
 
-  /** Counts one that may happen now, and gives 0; otherwise in how many milliseconds it may. */
+  /** Counts an event that is allowed now and returns 0. Otherwise returns the milliseconds until one is allowed. */
   take(key: string): number {
     const now = performance.now();
     const fullAt = this.#fullAt(key, now) + this.#intervalMs;

@@ -1,11 +1,11 @@
-// `socket-failure.ts` where there are no sockets: fetch does not tell why it failed.
+// `socket-failure.ts` for runtimes without sockets. Their fetch does not report the cause of a failure.
 
-/** Why a request failed. */
+/** Describes a failed request. */
 export function socketFailure(_: unknown): string {
   return "the request failed";
 }
 
-/** Never known. */
+/** Always false, because it cannot be determined. */
 export function isUnconnected(_: unknown): boolean {
   return false;
 }

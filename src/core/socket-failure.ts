@@ -1,4 +1,4 @@
-/** What codes of Node.js, OpenSSL and undici mean. Their own messages have addresses in them. */
+/** Descriptions of error codes of Node.js, OpenSSL and undici, whose own messages contain addresses. */
 const sentences: Readonly<Record<string, string>> = {
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was closed before the answer was complete",
@@ -10,7 +10,7 @@ const sentences: Readonly<Record<string, string>> = {
   ENETUNREACH: "the host cannot be reached",
   EADDRNOTAVAIL: "the host cannot be reached",
   REFUSED_STREAM: "it did not take the request",
-  ENOTFOUND: "there is no host of this name",
+  ENOTFOUND: "the host name does not exist",
   EAI_AGAIN: "the name of the host cannot be looked up",
   UND_ERR_HEADERS_OVERFLOW: "the headers of the answer are too large",
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the answer is not as long as it says",
@@ -28,7 +28,10 @@ const sentences: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the certificate of the host is not trusted",
 };
 
-/** Why a request failed, in a sentence without addresses and secrets, by the code and name of the error that a library gave. */
+/**
+ * Describes the failure of a request in a sentence without addresses and secrets, from the code and name of a library's
+ * error.
+ */
 export function socketFailure(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   if (name === "HTTPParserError") return "the answer is not HTTP/1.1";
@@ -39,12 +42,18 @@ export function socketFailure(error: unknown): string {
   return /^[A-Z0-9_]{1,60}$/.test(code) ? `the request failed (${code})` : "the request failed";
 }
 
-/** Failures before there was a connection, at which nothing of a request has left, and of HTTP/2 before a request was begun. */
+/**
+ * Failures before a connection exists, so that nothing of the request was sent, and HTTP/2 requests that the server
+ * refused to start.
+ */
 const unconnected =
   /^(?:REFUSED_STREAM|ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+|E(?:HOST|NET)UNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/;
 const untrusted = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/;
 
-/** Whether an error, or one that it has as its cause, says that nobody has begun with the request: there never was a connection, say. */
+/**
+ * Returns true if an error or one of its causes shows that the server has not started the request, such as a failed
+ * connect.
+ */
 export function isUnconnected(error: unknown): boolean {
   for (let each = error, depth = 0; typeof each === "object" && each !== null && depth < 8; depth++) {
     const { code, syscall, cause } = each as { code?: unknown; syscall?: unknown; cause?: unknown };

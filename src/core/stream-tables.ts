@@ -1,32 +1,35 @@
-/** The tables of a session are renewed after this many new streams, or after eight times as many as are open if that is more. */
+/**
+ * Number of new streams after which the tables of a session are replaced, or eight times the open streams if that is
+ * more.
+ */
 const RENEW_AFTER = 64;
 
-/** Where Node keeps the open streams of a session, and those that have no id yet. */
+/** Node's tables of the open streams of a session, and of those that have no id yet. */
 interface State {
   streams: Map<unknown, unknown>;
   pendingStreams: Set<unknown>;
 }
 
 /**
- * Lets the ended streams of a session of `node:http2` be garbage-collected early. Node keeps the open ones in a Map and a Set, whose
- * inner tables are replaced often as streams come and go, and each table refers to the next one (`transient.ts` says why).
- * A full collection makes the table of that moment old; from then on all later tables, with every other stream of the
- * connection, stay until the next full collection, which again leaves an old table behind. This was about a seventh of a
- * call's CPU time for bare grpc-js, and more for a client. No old table refers to a new Map and Set, so they are replaced from time
- * to time.
+ * Lets the ended streams of a session of `node:http2` be garbage-collected early. Node keeps the open ones in a Map and
+ * a Set. Their inner tables are replaced often as streams come and go, and each table refers to the next one (`maps.ts`
+ * explains why). A full collection moves the current table to the old generation. From then on all later tables stay,
+ * with every other stream of the connection, until the next full collection, which again leaves an old table behind.
+ * This took about a seventh of a call's CPU time for bare grpc-js, and more for a client. No old table refers to a new
+ * Map and Set, so this class replaces both from time to time.
  *
- * Where another version of Node keeps its streams elsewhere, nothing happens.
+ * If another version of Node keeps its streams elsewhere, nothing happens.
  */
 export class StreamTables {
   readonly #state: State | undefined;
   #left = RENEW_AFTER;
 
-  /** @param session of `node:http2`, of either side */
+  /** @param session a session of `node:http2`, of a client or server */
   constructor(session: object) {
     this.#state = stateOf(session);
   }
 
-  /** There is one stream more. */
+  /** Counts a new stream. */
   began(): void {
     if (--this.#left > 0) return;
     const state = this.#state;
@@ -46,7 +49,7 @@ function stateOf(session: object): State | undefined {
   return undefined;
 }
 
-/** Also of one whose prototype is cut off from ours, as those of Node's own are. */
+/** Like `instanceof`, but works for Node's internal classes, whose prototypes are separate from the global ones. */
 function isOf(kind: typeof Map | typeof Set, value: unknown): boolean {
   try {
     Reflect.get(kind.prototype, "size", value);
@@ -56,7 +59,7 @@ function isOf(kind: typeof Map | typeof Set, value: unknown): boolean {
   }
 }
 
-/** A copy of the same class: one of Node's own, which programs cannot change. */
+/** A copy of the same class, which may be one of Node's internal classes. */
 function copyOf<T extends Map<unknown, unknown> | Set<unknown>>(from: T): T {
   const copy = Reflect.construct(from.constructor, []) as T;
   from.forEach((value: unknown, key: unknown) => {

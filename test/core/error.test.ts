@@ -45,7 +45,7 @@ describe("A2AError", () => {
 
   it("has one of the reasons", () => {
     for (const reason of ["FORBIDDEN", "", "toString", undefined]) {
-      expect(() => new A2AError(reason as never, "x")).toThrow(/is no reason of an A2AError/);
+      expect(() => new A2AError(reason as never, "x")).toThrow(/is not a reason of A2AError/);
     }
   });
 
