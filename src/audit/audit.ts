@@ -4,14 +4,17 @@ import type { Logger } from "../core/log.js";
 import { sourceOf } from "../core/net.js";
 import { type AuditEvent, type AuditOutcome, auditEvents } from "./events.js";
 
-/** What happened, as the part that knows it says. Never credentials, never the content of messages, never a whole URL. */
+/**
+ * Facts of one event, as the part that reports it knows them. They never include credentials, message content or a
+ * whole URL.
+ */
 export interface AuditFacts {
   readonly event: AuditEvent;
-  /** Where it is not that of the event's table. */
+  /** Default: the event's outcome in `auditEvents`. */
   readonly outcome?: AuditOutcome | undefined;
-  /** Owner of what the caller creates: the principal, where one is known. */
+  /** Owner of the tasks that the caller creates, if the caller is known. */
   readonly owner?: string | undefined;
-  /** The name that the authentication gave the caller, where the server made another owner of it; of a command, the system's user. */
+  /** The caller's authenticated name, if it differs from the owner. For a command: the operating system's user. */
   readonly subject?: string | undefined;
   /** Address of the client. */
   readonly address?: string | undefined;
@@ -19,11 +22,11 @@ export interface AuditFacts {
   /** Name of the method. */
   readonly method?: string | undefined;
   readonly binding?: string | undefined;
-  /** Id that the client got with the refusal; it leads to the entries of the log. */
+  /** Request id that the client received with the refusal; log entries of the call have the same id. */
   readonly requestId?: string | undefined;
-  /** Task, or task and configuration, of the caller's own; or the protocol, host and port of a receiver. */
+  /** The caller's task, or task and push configuration; or the protocol, host and port of a receiver. */
   readonly target?: string | undefined;
-  /** A word of a fixed list: the reason of an error, or what the event's part has. Never a text of the client's. */
+  /** A word of a fixed list: an error's reason, or one that the event defines. Never text from the client. */
   readonly reason?: string | undefined;
   /** Name of the security scheme in the card. */
   readonly scheme?: string | undefined;
@@ -31,30 +34,30 @@ export interface AuditFacts {
   readonly limit?: string | undefined;
   /** Id of the key; never the key. */
   readonly key?: string | undefined;
-  /** What the key is for: `card`, `push`, `push-secrets`. */
+  /** Purpose of the key: `card`, `push` or `push-secrets`. */
   readonly use?: string | undefined;
-  /** How many things of the kind one record stands for. */
+  /** Number of events or items that the record covers. */
   readonly count?: number | undefined;
 }
 
 /** A record of the audit log. */
 export interface AuditRecord extends Omit<AuditFacts, "outcome"> {
-  /** When, in UTC to the millisecond (RFC 3339); of joined events, the first. */
+  /** Time of the event, or of the first joined event, in UTC to the millisecond (RFC 3339). */
   readonly at: string;
   readonly outcome: AuditOutcome;
-  /** Where several events are joined: when the last of them happened. `count` says how many. */
+  /** Time of the last event, if the record joins several; `count` is their number. */
   readonly until?: string;
 }
 
 /** Receiver of audit records. */
 export interface AuditLog {
-  /** Keeps one record. What it throws is caught: the call goes on. */
+  /** Stores one record. The server catches exceptions and continues the call. */
   write(record: AuditRecord): void;
 }
 
-/** Where the parts of a server report what an auditor wants to know. */
+/** Receives the facts that the parts of a server report. */
 export interface Audit {
-  /** Never throws, and waits for nothing. */
+  /** Neither throws nor waits. */
   record(facts: AuditFacts): void;
 }
 
@@ -62,8 +65,8 @@ export interface Audit {
 export const silentAudit: Audit = { record: () => {} };
 
 /**
- * Records of a logger's own channel, at info: the event is the message, the other facts are fields. Any pino logger fits. What level is
- * written is the logger's business.
+ * Returns an audit log that writes to a logger, at level info, with `channel: "audit"`. The event is the message, the
+ * other facts are fields. Any pino logger fits. The logger's own level may drop the records.
  */
 export function auditChannel(logger: Logger): AuditLog {
   const own = logger.child?.({ channel: CHANNEL });
@@ -73,37 +76,40 @@ export function auditChannel(logger: Logger): AuditLog {
 
 const CHANNEL = "audit";
 
-/** Bounds of the audit log, so that a flood of one kind of event does not fill the disk. */
+/** Bounds of the audit log: a flood of one kind of event must not fill the disk. */
 export const auditBounds = {
-  /** Time for which events are counted before those that were not written follow together, in milliseconds. */
+  /**
+   * Length of a window, in milliseconds. At its end, the events that were only counted are written as joined records.
+   */
   windowMs: 10_000,
-  /** Records in a window, without those of the server's own acts. */
+  /** Records per window, not counting the server's own acts. */
   records: 500,
-  /** Records in a window of one kind (event, reason and limit) from one address and owner. */
+  /** Records per window of one kind (event, reason and limit) from one address and owner. */
   recordsPerSource: 10,
 } as const;
 
-/** Events that are counted and not written, with the first of them. */
+/** Events that were counted but not written, with the first of them. */
 interface Joined {
   first: AuditRecord;
   until: string;
   count: number;
 }
 
-/** What happened within one window of time. */
+/** Counts and joined events of one window. */
 interface Window {
   readonly timer: NodeJS.Timeout;
-  /** Records that were written, in total and by their kind and source. */
+  /** Number of records written, in total and by kind and source. */
   written: number;
   readonly bySource: Map<string, number>;
-  /** What was not, by kind and source, or by kind alone where there were too many. */
+  /** Events not written, by kind and source, or by kind alone after `auditBounds.records`. */
   readonly joined: Map<string, Joined>;
 }
 
 /**
- * Writes what is recorded, and joins what comes too often: an attacker must not fill the disk. In each window of `auditBounds.windowMs` some
- * records of one kind from one source (`recordsPerSource`), and some in total (`records`), are written at once; the
- * others are counted, and follow as one record of each kind with `count`. Acts of the server's own are always written.
+ * Writes audit records and joins frequent ones, so that an attacker cannot fill the disk. In each window of
+ * `auditBounds.windowMs` it writes up to `recordsPerSource` records of one kind from one source, and up to `records` in
+ * total. It counts the others and writes one record of each kind with `count` at the end of the window. It always
+ * writes the server's own acts.
  */
 export class AuditRecorder implements Audit {
   readonly #log: AuditLog;
@@ -130,7 +136,7 @@ export class AuditRecorder implements Audit {
     this.#write(record);
   }
 
-  /** Writes what is joined, as at the end. */
+  /** Ends the window and writes the joined records. */
   flush(): void {
     const window = this.#window;
     if (window === undefined) return;
@@ -151,15 +157,18 @@ export class AuditRecorder implements Audit {
 
   #write(record: AuditRecord): void {
     try {
-      // A promise that it breaks would end the process.
+      // A rejected promise would end the process.
       notPromised(this.#log.write(record));
     } catch {
-      // What cannot be recorded must not end what goes on.
+      // A record that cannot be written must not fail the call.
     }
   }
 }
 
-/** Joined events say what all of them share: of many sources neither who nor where. */
+/**
+ * Adds an event to a joined record. The record has only the facts that all its events share: from several sources, no
+ * address or owner.
+ */
 function join(window: Window, key: string, record: AuditRecord, isOneSource: boolean): void {
   const count = record.count ?? 1;
   const known = window.joined.get(key);
@@ -182,7 +191,7 @@ function join(window: Window, key: string, record: AuditRecord, isOneSource: boo
   window.joined.set(key, { first: shared, until: at, count });
 }
 
-/** The most characters of one fact. Clients choose some of them. */
+/** Maximum length of one fact in characters. Clients choose some facts. */
 const MAX_FACT = 256;
 
 function recordOf(facts: AuditFacts, at: string): AuditRecord {
@@ -199,12 +208,12 @@ function cut(text: string): string {
   return text.length <= MAX_FACT ? text : `${text.slice(0, MAX_FACT)}…`;
 }
 
-/** What the audit log says of a refusal, and the client is not told. */
+/** Audit facts of a refusal that the client does not receive. */
 export type AuditNote = Pick<AuditFacts, "event" | "reason" | "scheme" | "limit" | "owner" | "target">;
 
 const notes = new WeakMap<A2AError, Partial<AuditNote>>();
 
-/** Says of an error what the audit log is to have of it, and gives it back. */
+/** Attaches audit facts to an error and returns the error. */
 export function forAudit<E extends A2AError>(error: E, note: Partial<AuditNote>): E {
   notes.set(error, { ...notes.get(error), ...note });
   return error;
@@ -221,12 +230,12 @@ const events: Partial<Record<A2AError["reason"] | StatusName, AuditEvent>> = {
   RESOURCE_EXHAUSTED: "limit.hit",
 };
 
-/** The event of a refusal for a reason; undefined where it is nothing to an auditor. */
+/** Returns the audit event of a refusal for a reason, or undefined if the refusal is not audited. */
 export function auditEventOf(reason: A2AError["reason"] | StatusName): AuditEvent | undefined {
   return events[reason];
 }
 
-/** What the audit log has of a refusal: undefined where it is nothing to an auditor. */
+/** Returns the audit facts of a refusal, or undefined if the refusal is not audited. */
 export function auditOf(error: A2AError): AuditNote | undefined {
   const note = notes.get(error);
   const event = note?.event ?? events[error.reason];

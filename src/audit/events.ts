@@ -6,14 +6,14 @@ export interface AuditEventRow {
   readonly outcome: AuditOutcome;
   /** One sentence for the documentation. */
   readonly meaning: string;
-  /** True: an act of whoever runs the server, or of the server itself. Its records are never joined. */
+  /** True for acts of the operator or of the server itself. Their records are never joined. */
   readonly isOwn?: boolean;
 }
 
 const row = (outcome: AuditOutcome, meaning: string): AuditEventRow => ({ outcome, meaning });
 const own = (outcome: AuditOutcome, meaning: string): AuditEventRow => ({ outcome, meaning, isOwn: true });
 
-/** Name of an event in the audit log. Names are never used again for something else. */
+/** Name of an event in the audit log. A name keeps its meaning in later versions. */
 export type AuditEvent =
   | "authentication.failed"
   | "authentication.expired"
