@@ -18,7 +18,7 @@ export interface ApiKeyOptions {
   readonly name: string;
   /** The keys that are known. */
   readonly keys?: readonly ApiKey[];
-  /** Finds the caller of a key; undefined refuses it. Compare in constant time, or look up a digest of the key. */
+  /** Returns the caller of a key; undefined refuses it. Compare in constant time, or look up a digest of the key. */
   readonly check?: (key: string, call: Call) => CallerInput | undefined | Promise<CallerInput | undefined>;
   /** For people to read, in the card. */
   readonly description?: string;

@@ -14,7 +14,7 @@ const MAX_IDLE = 4_096;
 /** Checks in progress of one address. */
 interface Share {
   checks: number;
-  /** Calls that wait for their turn, in their order. */
+  /** Calls that wait for a slot, oldest first. */
   readonly waiting: Set<() => void>;
 }
 
@@ -56,11 +56,11 @@ export class ChecksUnderWay {
   }
 
   /**
-   * Begins a check of an address that is full when it has its turn.
+   * Waits for a slot of the address, then begins the check.
    *
-   * @param cancellation of the call that it is for; left out where others may wait for the same check
-   * @throws A2AError TOO_MANY_REQUESTS where too many wait, or too many before it have failed; CANCELLED where the client leaves;
-   * UNAVAILABLE where its turn does not come
+   * @param cancellation of the call; left out if other calls may share the check
+   * @throws A2AError TOO_MANY_REQUESTS if too many checks wait or too many have failed, CANCELLED if the client leaves,
+   * UNAVAILABLE if no slot becomes free within `authentication.timeoutMs`
    */
   async inTurn<T>(
     address: string,
@@ -83,7 +83,7 @@ export class ChecksUnderWay {
     return share.checks >= this.#limits.maxUnverifiedPerAddress;
   }
 
-  /** Waits for a place, which is the call's when this resolves. */
+  /** Waits for a slot. When it resolves, the caller holds the slot. */
   #turn(share: Share, cancellation: Cancellation): Promise<void> {
     const { maxUnverifiedPerAddress } = this.#limits;
     if (share.waiting.size >= WAITING * maxUnverifiedPerAddress) {

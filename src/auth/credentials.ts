@@ -22,7 +22,7 @@ export function httpCredentials(call: Call, name: "bearer" | "basic"): string | 
   return scheme.exec(header)?.[1]?.toLowerCase() === name ? "" : undefined;
 }
 
-/** The key of a call, or undefined. An empty one counts as none. */
+/** Returns the key of a call; undefined if it is missing or empty. */
 export function keyOf(call: Call, { in: location, name }: KeyPlace): string | undefined {
   const found =
     location === "header"
@@ -33,7 +33,7 @@ export function keyOf(call: Call, { in: location, name }: KeyPlace): string | un
   return found === "" ? undefined : found;
 }
 
-/** A cookie by its name (RFC 6265, 4.2.1). Neither commas nor semicolons can stand in one. */
+/** Returns the value of a cookie (RFC 6265, 4.2.1). Cookie values contain neither commas nor semicolons. */
 function cookieOf(header: string | undefined, name: string): string | undefined {
   if (header === undefined) return undefined;
   for (const pair of header.split(/[;,]/)) {
@@ -47,7 +47,7 @@ function cookieOf(header: string | undefined, name: string): string | undefined 
   return undefined;
 }
 
-/** Name and password of Basic credentials (RFC 7617, 2), or undefined where they are none. */
+/** Decodes Basic credentials (RFC 7617, 2). Returns undefined if they are malformed. */
 export function nameAndPassword(credentials: string): { name: string; password: string } | undefined {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(credentials, "base64"));

@@ -30,7 +30,7 @@ export function custom({ card, challenge, authenticate }: CustomOptions): Securi
   };
 }
 
-/** Promises of other libraries are waited for as well. */
+/** Converts a promise of another library to a native one. */
 export function promised<T>(found: T | Promise<T>): T | Promise<T> {
   return isPromiseLike(found) ? Promise.resolve(found) : found;
 }

@@ -26,14 +26,17 @@ interface Shared {
   readonly throttle: Throttle;
   readonly underWay: ChecksUnderWay;
   readonly audit: Audit;
-  /** Calls whose wrong credentials are counted: the guard of a skill sees the same ones again. */
+  /** Calls whose wrong credentials were counted, so that the guard of a skill does not count them again. */
   readonly counted: WeakSet<Call>;
 }
 
 /** URL of the metadata of the guarded agent, as the call's client can reach it (RFC 9728). */
 export type ResourceMetadata = (call: Call) => string;
 
-/** Makes the guards of one server: schemes that several agents have are opened once, and failed attempts counted together. */
+/**
+ * Makes the guards of one server. They share failed attempts, and each scheme is opened once even if several agents use
+ * it.
+ */
 export class Guards {
   readonly #parts: SchemeParts;
   readonly #shared: Shared;
@@ -105,7 +108,7 @@ export class Guard {
   readonly #named: readonly NamedCheck[];
   /** True if callers without credentials are admitted. */
   readonly #isOpen: boolean;
-  /** The usual case, which needs no waiting. */
+  /** The scheme of the usual declaration: one requirement with one scheme. */
   readonly #only: Part | undefined;
 
   /** @param purpose of the credentials, after "are required", if not the agent. */
@@ -128,9 +131,9 @@ export class Guard {
   }
 
   /**
-   * The caller of a call; at once where that can be.
+   * Returns the caller of a call, synchronously unless a check is asynchronous.
    *
-   * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED, TOO_MANY_REQUESTS, or what a scheme throws.
+   * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED or TOO_MANY_REQUESTS, or the error of a scheme.
    */
   admit(call: Call): Caller | Promise<Caller> {
     const retryAfterMs = this.#throttle.isCalm ? undefined : this.#throttle.retryAfterMs(call.peer.address);
@@ -174,7 +177,7 @@ export class Guard {
     return this.#judge(call, findings);
   }
 
-  /** Callers of recently verified credentials, without a check that an attacker could use for guessing. */
+  /** Finds callers of recently verified credentials, without a check that an attacker could use for guessing. */
   #recalled(call: Call): Map<NamedCheck, Finding> {
     return new Map(this.#named.map((named) => [named, named.check.recall?.(call)]));
   }
@@ -202,7 +205,9 @@ export class Guard {
     throw denied(lacking, findings, (named) => this.#metadata(call, named));
   }
 
-  /** Counts wrong credentials as one failed attempt a call. Returns their scheme where they were not counted before. */
+  /**
+   * Counts wrong credentials as one failed attempt per call. Returns their scheme if this call was not counted before.
+   */
   #countWrong(call: Call, findings: ReadonlyMap<NamedCheck, Finding>): NamedCheck | undefined {
     const wrong = wrongIn(findings);
     const { counted } = this.#shared;
@@ -212,7 +217,10 @@ export class Guard {
     return wrong;
   }
 
-  /** Audits wrong credentials of a call that is not refused for them: the record of a refusal has them otherwise. */
+  /**
+   * Audits wrong credentials of a call that is not refused as UNAUTHENTICATED; for refused calls, the record of the
+   * refusal has them.
+   */
   #recordWrong({ peer, binding, requestId }: Call, { name }: NamedCheck): void {
     const { address } = peer;
     this.#shared.audit.record({
@@ -279,7 +287,7 @@ function challenge(
   });
 }
 
-/** The first scheme whose credentials were shown and not accepted. */
+/** Returns the first scheme whose credentials were sent but rejected. */
 function wrongIn(findings: ReadonlyMap<NamedCheck, Finding>): NamedCheck | undefined {
   for (const [named, finding] of findings) if (finding !== undefined && !isCaller(finding)) return named;
   return undefined;
@@ -293,7 +301,7 @@ function isCaller(found: unknown): found is CallerInput {
 }
 
 function hasScopes({ scopes: granted = [] }: CallerInput, scopes: readonly string[]): boolean {
-  // A text has includes() as well, and parts of it are no scopes.
+  // A string has includes() too, but a substring is not a scope.
   if (!Array.isArray(granted)) throw new TypeError("the scopes of a caller are a list");
   return scopes.length === 0 || scopes.every((scope) => granted.includes(scope));
 }
@@ -311,12 +319,15 @@ function callerOf(found: CallerInput): Caller {
     : { owner, authenticated, scopes, claims, ...(expiresAt !== undefined && { expiresAt }) };
 }
 
-/** The first one, with the scopes and claims of all; of a claim that several have, the first one's. */
+/**
+ * Merges the callers of several schemes: the first one's owner, and the scopes and claims of all. The first value of a
+ * claim wins.
+ */
 function merged(found: readonly CallerInput[]): Caller {
   const [first, ...others] = found as [CallerInput, ...CallerInput[]];
   if (others.length === 0) return callerOf(first);
   const scopes = [...new Set(found.flatMap((each) => each.scopes ?? []))];
-  // Not assigned, which would make a claim of the name __proto__ the prototype of all.
+  // Object.assign would make a claim with the name __proto__ the prototype.
   const claims = Object.fromEntries(found.flatMap((each) => Object.entries(each.claims ?? {})).reverse());
   const expiresAt = Math.min(...found.map((each) => each.expiresAt ?? Number.POSITIVE_INFINITY));
   return {
@@ -329,7 +340,7 @@ function merged(found: readonly CallerInput[]): Caller {
   };
 }
 
-/** Only scopes are missing: they are named, since the caller is known (RFC 6750, 3.1; specification 3.3.2). */
+/** The error for a known caller that lacks scopes. It names them (RFC 6750, 3.1; specification 3.3.2). */
 function denied(
   parts: readonly Part[],
   findings: ReadonlyMap<NamedCheck, Finding>,

@@ -23,7 +23,7 @@ export interface Introspected {
 /** Statuses that concern the request alone: bad, too large, not processable. */
 const ofToken: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
-/** Asks the authorization server for each token that is not remembered, while it answers. */
+/** Introspects each token at the authorization server, unless `IssuerRest` pauses it after failures. */
 export function createIntrospector(
   { issuer, audience, introspection }: Introspected,
   parts: SchemeParts,
@@ -39,7 +39,7 @@ export function createIntrospector(
       if (typeof answer?.active !== "boolean")
         throw new Error(`${introspection.url} does not say whether it is active`);
     } catch (error) {
-      // It takes offence at this very token, which anybody may send: those of others are asked about all the same.
+      // The issuer rejects this token, which any client can send: the tokens of other clients are still introspected.
       if (error instanceof IssuerStatus && ofToken.has(error.status)) return new Refusal("The token is not active.");
       if (rest.isOver) parts.logger.warn({ err: error }, "an issuer of tokens does not answer as it should");
       rest.failed(token, source, error);
@@ -69,7 +69,7 @@ function judge(
   const { active, exp, nbf, iss, aud } = answer;
   const now = Date.now() / 1000;
   if (active !== true) return new Refusal("The token is not active.");
-  // RFC 7662, 2.2: numbers. A time that cannot be judged would count as none.
+  // RFC 7662, 2.2: numbers. A time of another type would count as absent.
   if (!isTime(exp) || !isTime(nbf)) return new Refusal("The token has a time that is no number.");
   if (typeof exp === "number" && exp <= now) return new Refusal("The token has expired.");
   if (typeof nbf === "number" && nbf > now + 5) return new Refusal("The token is not valid yet.");

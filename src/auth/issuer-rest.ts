@@ -12,10 +12,10 @@ const SOURCES = 4;
 /** Attempts per cool-down at an issuer that is down: for known addresses, and for all others. */
 const TRIES = 10;
 
-/** Tokens without an answer that are remembered. */
+/** Maximum number of paused tokens that are remembered. */
 const MAX_TOKENS = 1_000;
 
-/** Connections that did not come about, which no token can bring about. */
+/** Error codes of failed connections. No token can cause one. */
 const unreachable: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -40,12 +40,12 @@ interface Source {
  * others cannot use up; the first answer ends it.
  */
 export class IssuerRest {
-  /** Until when a token is not asked about, by its fingerprint. */
+  /** End of each token's pause, by the token's fingerprint. */
   readonly #tokens = new Map<string, number>();
   readonly #sources = new Map<string, Source>();
   /** Addresses that had an active token, the latest last. */
   readonly #known = new Map<string, true>();
-  /** Addresses without an answer since the last answer, not more than are counted. */
+  /** Addresses whose requests failed since the last answer, at most `SOURCES`. */
   readonly #failing = new Set<string>();
   #unreachableUntil = Number.NEGATIVE_INFINITY;
   #nextTry = { known: 0, other: 0 };
@@ -56,9 +56,10 @@ export class IssuerRest {
   }
 
   /**
-   * In how many milliseconds a token may be asked about; undefined where it may now, and then it has to be.
+   * Returns the delay before the issuer may be asked about a token, in milliseconds; undefined if it may be asked now.
+   * The caller has to ask then, because an attempt was taken from the quota.
    *
-   * @param source what counts as one address
+   * @param source the client's address, as `sourceOf` groups addresses
    */
   waitMs(token: string, source: string): number | undefined {
     const now = performance.now();
@@ -82,7 +83,7 @@ export class IssuerRest {
     this.#known.set(source, true);
   }
 
-  /** The issuer did not. */
+  /** Records a request that failed. */
   failed(token: string, source: string, error: unknown): void {
     const until = performance.now() + issuerBounds.cooldownMs;
     if (isUnreachable(error)) {

@@ -28,8 +28,8 @@ export interface JwtOptions extends VerifierOptions {
 /**
  * Security scheme: JSON Web Tokens in `Authorization: Bearer` (RFC 6750, RFC 7519, RFC 8725; specification 4.5.3).
  * Signature, issuer, audience and time are checked; a token without an end (`exp`) is refused. A verified token is
- * remembered for `limits.credentialMemoryMs`, never beyond its end. Keys that rotate are found without a restart. While
- * the issuer's keys cannot be had, calls are answered with UNAVAILABLE.
+ * remembered for `limits.credentialMemoryMs`, never beyond its end. Rotated keys are found without a restart. While
+ * the issuer's keys cannot be fetched, calls fail with UNAVAILABLE.
  */
 export function jwt(options: JwtOptions): SecurityScheme {
   const { issuer, realm, description, owner } = options;
@@ -51,14 +51,14 @@ export function jwt(options: JwtOptions): SecurityScheme {
 /** Verifies a token of an address: returns its claims, or a refusal. */
 type Verify = (token: string, source: string) => Promise<Verified | Refusal>;
 
-/** Checks bearer tokens that have claims, and remembers the ones that are good. */
+/** Checks bearer tokens that have claims, and remembers valid ones. */
 export function tokenCheck(
   { limits, underWay }: SchemeParts,
   verify: Verify,
   { owner = ownerOf, scopes = scopesOf }: Pick<JwtOptions, "owner" | "scopes">,
 ): SchemeCheck {
   const memory = new TokenMemory(limits);
-  // Calls that bring a token while it is verified wait for the same answer.
+  // Calls with the same token share one verification.
   const pending = new TransientMap<Promise<CallerInput | Refusal>>();
   const verifiedOnce = (token: string, address: string): Promise<CallerInput | Refusal> => {
     const running = pending.get(token);
@@ -67,7 +67,7 @@ export function tokenCheck(
     pending.set(token, caller);
     return caller;
   };
-  /** Of the calls that wait for the same answer only the first one counts. */
+  /** Counts one check for all calls that share a verification. */
   const inTurn = (address: string, look: () => Promise<CallerInput | Refusal>): Promise<CallerInput | Refusal> => {
     if (underWay === undefined) return look();
     return underWay.isFull(address) ? underWay.inTurn(address, look) : underWay.count(address, look());
@@ -105,13 +105,13 @@ export function tokenCheck(
   };
 }
 
-/** A text is a list of its letters to JavaScript. */
+/** Requires an array: spreading a string would give its characters. */
 function listed(scopes: unknown): string[] {
   if (!Array.isArray(scopes)) throw new TypeError("scopes() of a token gives a list");
   return [...scopes];
 }
 
-/** The header as nearly everybody writes it: a remembered one is found without taking it apart. */
+/** The header in its usual form, so that a remembered token is found without parsing the header. */
 function headerOf(token: string): string {
   return `Bearer ${token}`;
 }
@@ -138,7 +138,7 @@ function frozen<T>(value: T): T {
   return value;
 }
 
-/** Faults of the options, as far as visible without a request. */
+/** Returns the faults of the options that can be found without a request. */
 export function jwtFaults({ jwks, issuer, audience, algorithms, clockTolerance, owner, scopes }: JwtOptions): string[] {
   const faults: string[] = [];
   if (typeof issuer !== "string" || issuer === "") faults.push("issuer is missing");
@@ -165,7 +165,7 @@ export function jwtFaults({ jwks, issuer, audience, algorithms, clockTolerance, 
   return faults;
 }
 
-/** Length of the suffix by which credentials are found: of a signature, more than can be guessed. */
+/** Length of the suffix by which credentials are found, in characters: part of the signature, too long to guess. */
 const TAIL = 64;
 
 /** Verified tokens that are remembered for each scheme; the oldest are evicted first. */
@@ -176,17 +176,17 @@ interface Remembered {
   readonly caller: CallerInput;
   /** Monotonic time. */
   readonly forgetAt: number;
-  /** The token's own end, in milliseconds of the day's clock. */
+  /** The token's own end, in milliseconds since 1970. */
   readonly endsAt: number;
 }
 
 /**
- * Callers of credentials that were verified, for a bounded time and a bounded number of them, by the text that was sent. Nothing is
- * remembered beyond a token's own end.
+ * Callers of verified credentials, by the credentials' text. Their number and their time are bounded, and no caller is
+ * remembered after the token's own end.
  *
- * They are found by the text itself, by its end, since a digest would take longer than everything else that such a call needs. The time of
- * a look-up tells nothing that helps to guess one: only texts with the same end are compared, and who knows the last 64 characters
- * of a signature has it. The texts are in memory alone, as those of the requests that bring them, in a field that nothing prints.
+ * The key is the text's suffix, because a digest would take longer than the rest of such a call. Look-up times do not
+ * help to guess a token: only texts with the same suffix are compared, and an attacker with the last 64 characters of a
+ * signature already has the token. The texts exist only in memory, in a private field that no logger prints.
  */
 export class TokenMemory {
   readonly #limits: Limits;

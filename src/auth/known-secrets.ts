@@ -37,13 +37,13 @@ function callerOf({ owner, authenticated, scopes, claims }: KnownSecret): Caller
   };
 }
 
-/** The names that a list of such entries gives. */
+/** Returns the owners of a list of known secrets. */
 export function namesOf(known: readonly KnownSecret[] | undefined): Pick<SecurityScheme, "names"> {
   if (!Array.isArray(known)) return {};
   return { names: { listed: known.flatMap((entry) => entry?.owner ?? []) } };
 }
 
-/** Faults of such entries, without the secrets. */
+/** Returns the faults of a list of known secrets. They never contain a secret. */
 export function secretFaults(place: string, known: unknown, field: string): string[] {
   if (!Array.isArray(known)) return [`${place} is no list`];
   return known.flatMap((entry: Record<string, unknown> | null, i) => {

@@ -9,7 +9,7 @@ import { tokenVerifier } from "./verifier.js";
 export interface OAuth2Options extends Omit<JwtOptions, "jwks"> {
   /** How clients get a token, for the card: exactly one flow. Specification 4.5.7. */
   readonly flows: OAuth2SecurityScheme["flows"];
-  /** The keys, where the issuer's metadata do not say (RFC 8414). */
+  /** The issuer's keys. Default: those that its metadata name (RFC 8414). */
   readonly jwks?: JwtOptions["jwks"];
   /** Required header `typ`. Default `at+jwt` of RFC 9068; `*` for any, if the issuer does not set it. */
   readonly typ?: string;
@@ -94,8 +94,8 @@ function metadataUrl(issuer: string, kind: MetadataKind): string {
 }
 
 /**
- * Finds the URL of an issuer's keys in its metadata, which have to name the very issuer (RFC 8414, 3.3): another one's would
- * make its keys good here.
+ * Finds the URL of an issuer's keys in its metadata. The metadata have to name the same issuer (RFC 8414, 3.3);
+ * otherwise the keys of another issuer would be accepted.
  */
 export function discoveredKeys(issuer: string, url: string, parts: SchemeParts): () => Promise<string> {
   const metadata = new IssuerDocument(

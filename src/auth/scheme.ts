@@ -16,23 +16,23 @@ export interface SecurityScheme {
   readonly card: SecuritySchemeInput;
   /** The challenge in `WWW-Authenticate`; its realm defaults to the scheme's name in the declaration. */
   readonly challenge: Challenge;
-  /** The source of its callers' names. Left out where a function of the author's makes them. */
+  /** The source of its callers' names. Left out if a function of the author makes them. */
   readonly names?: CallerNames;
   /** Issuer of its tokens, for the metadata of the protected resource (RFC 9728). */
   readonly authorizationServer?: string;
   /** Faults of its options, as sentences without a full stop. */
   readonly faults: readonly string[];
-  /** Makes its check for one server. It begins nothing that would have to be ended. */
+  /** Makes its check for one server. It opens no resource that would have to be closed. */
   open(parts: SchemeParts): SchemeCheck;
 }
 
 /** The source of a scheme's names. Two sources may give two callers one name. */
 export interface CallerNames {
-  /** The issuer that gives them, where that is not the author. */
+  /** The issuer that gives the names, unless the author does. */
   readonly issuer?: string;
-  /** Tells if the issuer may give this name. Default: any. */
+  /** Returns true if the issuer may give this name. Default: any name. */
   readonly mayGive?: (name: string) => boolean;
-  /** All of them, where the author lists them. */
+  /** All names, if the author lists them. */
   readonly listed?: readonly string[];
 }
 

@@ -13,8 +13,8 @@ export interface AgentSecurity {
   /** Ways to authenticate, by the names that cards and requirements use. */
   readonly schemes: Readonly<Record<string, SecurityScheme>>;
   /**
-   * A call has to meet one of these. Where one has several schemes, the caller is that of the first, with the scopes and claims of
-   * all. Default: any one of the schemes.
+   * Requirements, of which a call has to meet one. If it has several schemes, the caller is that of the first scheme,
+   * with the scopes and claims of all. Default: any one of the schemes.
    */
   readonly require?: readonly RequirementInput[];
   /**
@@ -32,11 +32,11 @@ export interface AgentSecurity {
 
 /** Security requirements of a skill. */
 export interface SkillSecurity {
-  /** A message has to meet one of these, besides what the agent requires. */
+  /** Requirements, of which a message has to meet one, in addition to one of the agent's. */
   readonly require: readonly RequirementInput[];
 }
 
-/** The scopes that each scheme of a requirement has to give. */
+/** Required scopes by scheme. */
 export type Requirement = Readonly<Record<string, readonly string[]>>;
 
 /** The requirements of an agent, in full. */
@@ -96,7 +96,7 @@ export function securityFaults(security: unknown): string[] {
   return faults.length > 0 ? faults : sharedNameFaults(namingSchemes({ schemes, ...(require && { require }) }));
 }
 
-/** The schemes that name callers: of several in one requirement the first. */
+/** Returns the schemes that name callers: the first one of each requirement. */
 export function namingSchemes(security: AgentSecurity): AgentSecurity["schemes"] {
   const first = new Set(requirementsOf(security).map((requirement) => Object.keys(requirement)[0]));
   return Object.fromEntries(Object.entries(security.schemes).filter(([name]) => first.has(name)));
@@ -111,7 +111,7 @@ function schemeFaults(place: string, scheme: SecurityScheme | undefined): string
 
 function requirementFaults(place: string, given: unknown, schemes: AgentSecurity["schemes"]): string[] {
   if (!Array.isArray(given)) return [`${place} is no list`];
-  // An empty list would say that nothing is required: too much for a slip.
+  // An empty list would admit all callers, which must not happen by mistake.
   if (given.length === 0) return [`${place} is empty: leave it out for any one of the schemes, or give [{}] for none`];
   return given.flatMap((input: unknown, i) => {
     const requirement = typeof input === "string" ? { [input]: [] } : input;

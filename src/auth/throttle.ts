@@ -11,13 +11,17 @@ export const failedAttempts = {
   maxAddresses: 10_000,
 } as const;
 
-/** How many times the attempts of one address a whole IPv6 network of 48 bits has, which has 65,536 networks of 64 bits. */
+/**
+ * Attempts of an IPv6 network of 48 bits, as a multiple of those of one address. It contains 65,536 networks of 64
+ * bits.
+ */
 const SITE_FACTOR = 16;
 
 /**
- * Slows down guessing: each address (of IPv6: each network of 64 bits) has some failed attempts, and gets one more each
- * `failedAttempts.intervalMs`. A network of 48 bits has 16 times as many, so a site cannot guess from each of its networks, nor make the
- * throttle forget others. The number of addresses is bounded; the ones that failed longest ago are forgotten first.
+ * Slows down guessing. Each address (IPv6: each network of 64 bits) has a quota of failed attempts, which grows by one
+ * every `failedAttempts.intervalMs`. An IPv6 network of 48 bits has 16 times that quota, so that a site can neither
+ * guess from each of its networks nor make the throttle evict other addresses. The number of addresses is bounded; the
+ * ones whose last failure is oldest are evicted first.
  */
 export class Throttle {
   readonly #failures: RateLimiter;

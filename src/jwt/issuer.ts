@@ -7,7 +7,7 @@ export const issuerBounds = {
   timeoutMs: 5_000,
   /** Size of an answer in bytes: 256 KiB. */
   bytes: 262_144,
-  /** Time for which the issuer is not asked again after a failure, or for a key that it did not have, in milliseconds. */
+  /** Minimum time between requests after a failure or for an unknown key, in milliseconds. */
   cooldownMs: 10_000,
   /** Age at which a document is fetched again, in milliseconds. It is used for at most twice as long if that fails. */
   documentMs: 600_000,
@@ -23,7 +23,7 @@ export class IssuerStatus extends Error {
   }
 }
 
-/** Asks an issuer of tokens for JSON, within the limits of time and size. Redirects are not followed. */
+/** Requests JSON from a token issuer, within `issuerBounds`. Redirects are not followed. */
 export async function issuerJson(url: string, init: RequestInit = {}): Promise<unknown> {
   const signal = AbortSignal.timeout(issuerBounds.timeoutMs);
   const headers = { accept: "application/json", ...init.headers };
@@ -57,7 +57,7 @@ export function issuerUnavailable(cause: unknown, retryAfterMs: number = issuerB
   return new A2AError("UNAVAILABLE", "The credentials cannot be checked at the moment.", { retryAfterMs, cause });
 }
 
-/** Faults of an issuer's URL: it has to be https, except on this machine. */
+/** Returns the faults of an issuer's URL, which has to be https, except on this machine. */
 export function issuerUrlFaults(name: string, url: unknown): string[] {
   if (typeof url !== "string" || !URL.canParse(url)) return [`${name} is no absolute URL`];
   const { protocol, hostname, username, password } = new URL(url);
@@ -72,9 +72,9 @@ export interface IssuerParts {
 }
 
 /**
- * A document of an issuer that changes now and then: its keys, or its metadata. It is fetched when first needed and again when
- * it is old, in the background as long as it may still be used; at most one request is under way, and none for a while
- * after one that failed.
+ * A cached document of an issuer: its keys or its metadata. It is fetched on first use and again after
+ * `issuerBounds.documentMs`, in the background as long as the old one may be used. At most one request runs at a time,
+ * and requests are at least `issuerBounds.cooldownMs` apart.
  */
 export class IssuerDocument<T> {
   readonly #url: () => string | Promise<string>;
@@ -92,16 +92,16 @@ export class IssuerDocument<T> {
   }
 
   /**
-   * The document, at most `2 * issuerBounds.documentMs` old.
+   * Returns the document, at most `2 * issuerBounds.documentMs` old.
    *
-   * @throws A2AError UNAVAILABLE where there is none to be had.
+   * @throws A2AError UNAVAILABLE if it cannot be fetched.
    */
   async get(): Promise<T> {
     const { documentMs } = issuerBounds;
     const age = this.#current === undefined ? Number.POSITIVE_INFINITY : performance.now() - this.#current.at;
     if (age >= documentMs) {
       const fetched = this.#fetch();
-      // Old ones do for a while: calls do not wait for an issuer that is slow or down.
+      // The old document is still usable, so calls do not wait for a slow issuer.
       if (age < 2 * documentMs) void fetched;
       else await fetched;
     }
@@ -112,7 +112,7 @@ export class IssuerDocument<T> {
     return value;
   }
 
-  /** A newer document, for something that it does not have; the same one where the last request was a moment ago. */
+  /** Fetches the document again, because a key is missing in it. Returns the same one during the cool-down. */
   async renewed(): Promise<T> {
     await this.#fetch();
     return this.get();

@@ -8,7 +8,7 @@ export interface JsonWebKeySet {
 
 /** Options of verification. */
 export interface VerifierOptions {
-  /** The issuer's keys; a function tells where they are. */
+  /** The issuer's keys: their URL, the set, or a function that returns the URL. */
   readonly jwks: string | URL | JsonWebKeySet | (() => Promise<string>);
   /** The exact value of the claim `iss`. */
   readonly issuer: string;
@@ -20,7 +20,7 @@ export interface VerifierOptions {
   readonly clockTolerance?: number;
   /** Required header `typ`, such as `at+jwt` (RFC 9068). Default: any. */
   readonly typ?: string;
-  /** Oldest token by its claim `iat`, in seconds. Default: any that has not ended. */
+  /** Maximum age of a token by its claim `iat`, in seconds. Default: until its end. */
   readonly maxTokenAge?: number;
 }
 
@@ -41,12 +41,12 @@ export type TokenFaultKind =
   | "algorithm"
   /** No key of the issuer has its id. */
   | "unknown-key"
-  /** It was changed, or another key made it. */
+  /** It was changed or signed with another key. */
   | "signature"
   /** It is not a token. */
   | "malformed";
 
-/** A token that is not accepted. */
+/** A rejected token. */
 export class TokenFault {
   readonly kind: TokenFaultKind;
   /** The fault for the sender, without the token. */
@@ -61,7 +61,7 @@ export class TokenFault {
   }
 }
 
-/** Signatures with public keys alone: a shared secret would make the public key a password (RFC 8725, 2.1). */
+/** Algorithms with a public key. With a shared secret, the public key would be the password (RFC 8725, 2.1). */
 export const publicKeyAlgorithms: readonly string[] = [
   "RS256",
   "RS384",
@@ -76,7 +76,7 @@ export const publicKeyAlgorithms: readonly string[] = [
   "Ed25519",
 ];
 
-/** Keys of a set that fit a token without a key id, of which each is tried. */
+/** Maximum number of keys that are tried for a token without a key id. */
 const MAX_TRIED = 8;
 
 type Keys = ReturnType<typeof Jose.createLocalJWKSet>;
@@ -105,7 +105,7 @@ export function createVerifier(
       try {
         return await judge(current);
       } catch (error) {
-        // The issuer may have a new key since.
+        // The issuer may have rotated its keys.
         if (!(error instanceof jose.errors.JWKSNoMatchingKey)) throw error;
         const renewed = await keys.renewed();
         if (renewed === current) throw error;
@@ -136,7 +136,10 @@ function keySource(library: Promise<typeof Jose>, jwks: VerifierOptions["jwks"],
   return { get, renewed: get };
 }
 
-/** Header parameters that bring a key along (`jwk`, `jku`, `x5u`, `x5c`) are not looked at: keys come from the set alone. */
+/**
+ * Verifies with the keys of the set only. Header parameters that contain or name a key (`jwk`, `jku`, `x5u`, `x5c`) are
+ * ignored.
+ */
 async function verifyWith(
   jose: typeof Jose,
   token: string,
