@@ -28,11 +28,11 @@ export interface AgentRegistration {
 
 /** The agents of one endpoint. */
 export interface AgentDirectory {
-  /** The agent that a tenant value of a request leads to, or undefined when none does. */
+  /** Returns the agent for the tenant of a request, or undefined. */
   resolve(tenant: string): AgentRegistration | undefined;
   /** True if requests may name any tenant. */
   readonly anyTenant: boolean;
-  /** All of them; the first is the one whose card the well-known path shows. */
+  /** All agents. The well-known path shows the card of the first. */
   readonly all: readonly AgentRegistration[];
 }
 
@@ -40,7 +40,7 @@ export interface AgentDirectory {
 export type AgentsInput = AgentsGiven &
   ({ readonly agent: Agent } | { readonly agents: Readonly<Record<string, Agent>> });
 
-/** `AgentsInput` before the check that `agent` or `agents` is there. */
+/** `AgentsInput` before the check that it has `agent` or `agents`. */
 export interface AgentsGiven {
   /** The agent that the server serves. */
   readonly agent?: Agent;
@@ -53,7 +53,7 @@ export interface AgentsGiven {
   readonly tenants?: readonly string[];
 }
 
-/** Capabilities that depend on the server alone; whether there is an extended card each agent says itself. */
+/** Capabilities that depend on the server alone; the extended card depends on the agent. */
 type ServerWired = Omit<ServerCapabilities, "extendedAgentCard">;
 
 /**
@@ -107,7 +107,7 @@ function serve(
   if (typeof agent.card !== "object" || agent.card === null) return { faults: ["the agent has no card"] };
   const typos = agentFaults(agent);
   if (typos.length > 0) return { faults: typos };
-  // There is nothing to notify of where there are no tasks.
+  // An agent without tasks has no events to send.
   const pushNotifications = wired.pushNotifications && agent.responds !== "message";
   const all: ServerCapabilities = { ...wired, pushNotifications, extendedAgentCard: agent.extendedCard !== undefined };
   const { extendedCard, security } = agent;
@@ -129,7 +129,7 @@ function serve(
     return { agent: { tenant, agent, card, extendedCard: forCaller }, faults };
   }
   const extended = checkCard(withSecurity(extend(card, extendedCard), security), all);
-  // One fault of the public card is enough: the extended one repeats it unless it says otherwise.
+  // The extended card inherits faults of the public one, so they are reported once.
   const more = extended.faults.filter((fault) => !cardFaults.includes(fault)).map(within("extendedCard"));
   const served: AgentRegistration = { tenant, agent, card, extendedCard: () => clone(AgentCardSchema, extended.card) };
   return { agent: served, faults: [...faults, ...more] };
@@ -152,7 +152,7 @@ export const agentFields: readonly string[] = [
   "execute",
 ];
 
-/** An agent may be an object with more in it, but hardly with something that is called nearly like a field that it lacks. */
+/** Faults of an agent's fields. Unknown fields are allowed, unless their name is close to that of a missing field. */
 function agentFaults(agent: Agent): string[] {
   const faults: string[] = [];
   const missing = agentFields.filter((field) => !(field in agent));
@@ -183,14 +183,17 @@ function securityFaultsOf({ card, extendedCard, security }: Agent): string[] {
   if (Object.keys(securitySchemes).length > 0 || securityRequirements.length > 0) {
     faults.push("card.securitySchemes and card.securityRequirements come from security: leave them out");
   }
-  // Skills of an extended card that a function makes are known when somebody asks.
+  // A function makes the extended card per caller, so its skills are unknown here.
   if (typeof extendedCard === "function") return faults;
   const ids = [...skills, ...(extendedCard?.skills ?? [])].map(({ id }) => id);
   const unknown = Object.keys(security?.skills ?? {}).filter((id) => !ids.includes(id));
   return [...faults, ...unknown.map((id) => `security.skills.${id} is no skill of the card`)];
 }
 
-/** The public card with the fields of the extended one. A message replaces it, as it has no absent fields. */
+/**
+ * Adds the fields of the extended card to the public one. A protobuf message replaces it, as none of its fields is
+ * absent.
+ */
 function extend(card: AgentCard, extended: AgentCardInput): AgentCardInput {
   if (isMessage(extended)) return extended;
   const { $typeName: _name, $unknown: _unknown, ...fields } = card;
@@ -198,9 +201,9 @@ function extend(card: AgentCard, extended: AgentCardInput): AgentCardInput {
 }
 
 /**
- * One agent takes requests without a tenant, as its interfaces declare none, and those with any tenant or with one of
- * the listed. Several take exactly their own: to guess one for a request that names none would be wrong as often as
- * right (specification 8.3.2).
+ * Returns the function that finds an agent by tenant. A single agent takes requests without a tenant, and those with
+ * any tenant or one of `tenants`. Several agents take only requests with their own tenant: a request without one is not
+ * given to an arbitrary agent (specification 8.3.2).
  */
 function resolver({ agents, tenants }: AgentsGiven, all: readonly AgentRegistration[]): AgentDirectory["resolve"] {
   const only = all.length === 1 ? all[0] : undefined;
@@ -221,7 +224,7 @@ function withSecurity(card: AgentCardInput, security: AgentSecurity | undefined)
   return { ...plain(card), ...declared, skills } as AgentCardInput;
 }
 
-/** A message as the fields that it has; others are as they are. */
+/** Returns the set fields of a message as a plain object; other inputs unchanged. */
 function plain<T extends object>(input: T): Omit<T, "$typeName" | "$unknown"> {
   if (!isMessage(input)) return input;
   const { $typeName: _name, $unknown: _unknown, ...fields } = input;

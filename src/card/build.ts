@@ -30,7 +30,7 @@ export interface ServerCapabilities {
   readonly extensions: readonly MessageInitShape<typeof AgentExtensionSchema>[];
 }
 
-/** A card with everything that is wrong with it. */
+/** A card with its faults. */
 interface CheckedCard {
   readonly card: AgentCard;
   /** Empty when the card may be served. */
@@ -60,7 +60,7 @@ export function checkCard(input: AgentCardInput, wired: ServerCapabilities): Che
     card = clone(AgentCardSchema, create(AgentCardSchema, read));
     toBinary(AgentCardSchema, card);
   } catch (error) {
-    // Only an author without a type checker comes here, with a number for a name or a text for a list.
+    // Only possible without a type checker, such as a number as a name or a string as a list.
     const why = error instanceof Error ? error.message : String(error);
     return { card: create(AgentCardSchema), faults: [`the card has not the form of an AgentCard (${why})`] };
   }
@@ -84,8 +84,8 @@ function claimFaults(claimed: AgentCapabilities, wired: ServerCapabilities): str
     : [];
 }
 
-// The extended card alone may be declared without being there: the specification has an error for it (3.3.4), and a
-// server may get it later.
+// An author may declare only the extended card without providing it: the specification has an error for that case
+// (3.3.4), and a server may provide it later.
 function fill(capabilities: AgentCapabilities, wired: ServerCapabilities): void {
   capabilities.streaming ??= true;
   capabilities.pushNotifications ??= wired.pushNotifications;
@@ -103,7 +103,7 @@ function fill(capabilities: AgentCapabilities, wired: ServerCapabilities): void 
  */
 function readInput(desc: DescMessage, input: unknown, faults: string[], place = ""): unknown {
   if (typeof input !== "object" || input === null || Array.isArray(input) || isMessage(input)) return input;
-  // Values of the author's own, such as the parameters of an extension.
+  // Free values of the author, such as the parameters of an extension.
   if (desc.typeName.startsWith("google.protobuf.")) return input;
   const read: Record<string, unknown> = {};
   const unknown: string[] = [];

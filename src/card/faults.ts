@@ -1,6 +1,6 @@
 /**
- * An error in the configuration of a server: options, tenants, a card, an address. It names every fault at once, each
- * with its place, so that they need not be mended one start at a time.
+ * An error in the configuration of a server: options, tenants, a card, an address. It names all faults at once, each
+ * with its place.
  */
 export class ConfigurationError extends Error {
   override name = "ConfigurationError";

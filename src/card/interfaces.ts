@@ -27,9 +27,9 @@ export interface Endpoints {
 }
 
 /**
- * Returns the interfaces of an agent in order of preference (specification 4.4.6, 5.2, 8.3.1). gRPC that is named by a
- * URL comes last of its version: most libraries of gRPC cannot use one, and clients that take the first interface that
- * they know would fail.
+ * Returns the interfaces of an agent in order of preference (specification 4.4.6, 5.2, 8.3.1). gRPC with a URL comes
+ * last in its version: most gRPC libraries cannot use a URL, and clients that use the first interface they know would
+ * fail.
  */
 export function interfacesOf(endpoints: Endpoints, versions: Versions = servedVersions): AgentInterface[] {
   return [
@@ -38,7 +38,7 @@ export function interfacesOf(endpoints: Endpoints, versions: Versions = servedVe
   ];
 }
 
-/** Those of the service's own version alone, for clients that ask for that one. Every binding speaks it. */
+/** Returns the interfaces of the service's own version, for clients that ask for that version. */
 export function nativeInterfacesOf(endpoints: Endpoints, { native }: Versions = servedVersions): AgentInterface[] {
   const interfaces = [...httpBindings.map(([, binding]) => binding), "grpc" as const];
   return interfacesIn({ name: native.name, interfaces }, endpoints);
@@ -52,7 +52,7 @@ interface Declared {
 }
 
 function interfacesIn(version: Declared, endpoints: Endpoints): AgentInterface[] {
-  // Tenants came with the header: messages of versions before it name none.
+  // Messages of versions before the `A2A-Version` header have no tenant.
   if (endpoints.tenant !== "" && version.isUnnamed === true) return interfacesByPath(version, endpoints);
   const { name, interfaces } = version;
   const { url, grpc, tenant } = endpoints;

@@ -3,8 +3,8 @@ import type { ReflectMessage } from "@bufbuild/protobuf/reflect";
 import { isRequired } from "../wire/field-rules.js";
 
 /**
- * REQUIRED lists that an author may leave empty: the server fills the interfaces, and an agent without skills is
- * legitimate (specification 8.4.1 shows one).
+ * REQUIRED lists that an author may leave empty: the server fills the interfaces, and an agent may have no skills
+ * (specification 8.4.1 shows one).
  */
 const mayBeEmpty: ReadonlySet<string> = new Set([
   "lf.a2a.v1.AgentCard.supported_interfaces",
@@ -12,8 +12,8 @@ const mayBeEmpty: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Every REQUIRED field that is not set, at any depth, and every one-of without a member, as sentences that begin with
- * the place. Derived from the descriptor (specification 5.7), so a new REQUIRED field needs no change here.
+ * Returns every unset REQUIRED field and every one-of without a member, at any depth, as sentences that begin with the
+ * place. The rules come from the descriptor (specification 5.7), so a new REQUIRED field needs no change here.
  */
 export function missingFields(message: ReflectMessage, path = ""): string[] {
   const found: string[] = [];

@@ -50,7 +50,7 @@ function linkFaults(card: AgentCard): string[] {
   );
 }
 
-// `uri` is not marked REQUIRED in the contract, yet an extension without one says nothing (specification 4.4.4).
+// The contract does not mark `uri` as REQUIRED, but an extension without one is meaningless (specification 4.4.4).
 function extensionFaults(card: AgentCard): string[] {
   const uris = (card.capabilities?.extensions ?? []).map((extension) => extension.uri);
   return [

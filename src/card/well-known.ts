@@ -6,7 +6,7 @@ import { jsonWriter } from "../wire/json-writer.js";
 
 /** Caching of a document by its readers (specification 8.6). */
 export interface Caching {
-  /** For how many seconds a reader need not ask again. */
+  /** Time for which a reader may use its copy, in seconds. */
   readonly maxAgeSeconds: number;
   /** Creation time of the content: cards and keys do not change while a server runs. */
   readonly since: Date;
@@ -28,7 +28,7 @@ export interface DocumentAnswer {
   readonly body: Uint8Array | undefined;
 }
 
-/** Renders of a document that are kept: of a card one for each address that it was asked for under. */
+/** Maximum number of rendered documents in memory. A card has one for each address at which it was requested. */
 const MAX_KEPT = 256;
 
 interface Rendered {
@@ -36,7 +36,7 @@ interface Rendered {
   readonly etag: string;
 }
 
-/** Answers requests for documents. A key names one, which is made only when it is not among those that are kept. */
+/** Answers requests for documents. Each has a key and is created only if it is not in memory. */
 export interface Documents {
   now(key: string, make: () => string, conditions: Conditions): DocumentAnswer;
   /**
@@ -78,7 +78,7 @@ export function createDocuments(type: string, caching: Caching): Documents {
   };
 }
 
-/** A tag for a card among those of one place; weak, as each binding writes it in its own form. */
+/** Returns the entity tag of a card. It is weak, because each binding writes the card in its own form. */
 export function cardTag(card: AgentCard): string {
   return `W/"${createHash("sha256").update(cardText(card)).digest("base64url")}"`;
 }

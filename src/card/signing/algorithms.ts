@@ -16,8 +16,8 @@ const rsa: KeyForm = { kty: "RSA" };
 const ed25519: KeyForm = { kty: "OKP", crv: "Ed25519" };
 
 /**
- * Algorithms that are accepted in signatures: with a key pair, all of them, so that no public key is ever taken for a secret.
- * `none` and HMAC are not among them.
+ * Algorithms that are accepted in signatures. All of them use a key pair, so that a public key is never used as a
+ * shared secret: neither `none` nor HMAC is accepted.
  */
 const verifiable: Readonly<Record<string, KeyForm>> = {
   ES256: { kty: "EC", crv: "P-256" },

@@ -8,9 +8,9 @@ import { CardFormError, type CardInput, jsonOfCard } from "./card-json.js";
 
 type Json = Record<string, unknown>;
 
-/** The members of a card that a signature covers, and those that it may leave out. */
+/** The members of a card that a signature covers, and those that it may omit. */
 export interface CardMembers {
-  /** Those of the contract, by the rules of presence of specification 8.4.1, without `signatures`. */
+  /** Members of the contract, by the presence rules of specification 8.4.1, without `signatures`. */
   readonly known: Json;
   /** The same including unknown members. */
   readonly whole: Json;
@@ -20,9 +20,8 @@ export interface CardMembers {
 
 /**
  * Returns the canonical form of a card that a signature covers: the members that are present by specification 8.4.1,
- * without `signatures`, in the form of RFC 8785. However the same card was written (order of members, white space,
- * names in the contract's own spelling, defaults given or left out), the result is the same text. Members that the
- * contract does not know are left out.
+ * without `signatures`, in the form of RFC 8785. The order of members, white space, the contract's spelling of names
+ * and explicit defaults do not change the result. Members that the contract does not know are omitted.
  *
  * @throws CardFormError if the input is not a card.
  */
@@ -30,7 +29,7 @@ export async function canonicalCard(card: CardInput): Promise<string> {
   return canonicalText(membersOfCard(card).known);
 }
 
-/** RFC 8785. @throws CardFormError for texts that are not Unicode. */
+/** Returns JSON in the form of RFC 8785. @throws CardFormError for texts that are not Unicode. */
 export async function canonicalText(json: unknown): Promise<string> {
   const { default: canonicalize } = await import("canonicalize");
   try {
@@ -90,7 +89,10 @@ const inside = (at: At, name: string): At => ({
 
 const wrong = (at: At, what: string): CardFormError => new CardFormError(`${at.path || "The card"} ${what}.`);
 
-/** A message by the table of presence: set `optional` fields and messages stay, other fields only unless they are at their default. */
+/**
+ * Reads a message by the presence rules: keeps set `optional` fields and messages, drops other fields with default
+ * values.
+ */
 function readMessage(desc: DescMessage, json: unknown, at: At): Json {
   if (!isJsonObject(json)) throw wrong(at, "is no object");
   if (at.depth > WRITTEN_JSON_LEVELS) throw wrong(at, "is nested too deep");
@@ -111,7 +113,7 @@ function readMessage(desc: DescMessage, json: unknown, at: At): Json {
     const read = readField(field, value, here);
     if (!hasImplicitPresence(field) || !isDefault(read)) present[field.jsonName] = read;
   }
-  // REQUIRED fields are there, whether they were written or not.
+  // REQUIRED fields are present even if they were not written.
   for (const field of desc.fields) {
     if (isRequired(field) && hasImplicitPresence(field)) present[field.jsonName] ??= defaultOf(field);
   }
@@ -149,7 +151,7 @@ const typeNames: ReadonlyMap<unknown, "string" | "boolean"> = new Map([
   [ScalarType.BOOL, "boolean"],
 ]);
 
-/** Any JSON, as it is: nothing is left out within an extension's parameters. */
+/** Copies any JSON completely, such as the parameters of an extension. */
 function readJson(json: unknown, at: At): unknown {
   if (at.depth > WRITTEN_JSON_LEVELS) throw wrong(at, "is nested too deep");
   if (Array.isArray(json)) return json.map((item, i) => readJson(item, inside(at, String(i))));

@@ -3,7 +3,7 @@ import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.j
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 
-/** A text or value that is not an agent card, or that readers may understand differently. It never quotes the text. */
+/** The input is not an agent card, or readers may interpret it differently. The message never quotes the input. */
 export class CardFormError extends Error {
   override name = "CardFormError";
 }
@@ -24,10 +24,10 @@ export function jsonOfCard(card: CardInput): Record<string, unknown> {
 }
 
 /**
- * JSON whose objects have no member twice: some readers take the first of two, others the last, so that a signature over one
- * of them would say nothing about the other (RFC 8785, 3.1).
+ * Parses JSON and rejects repeated members. Some readers take the first one and others the last, so a signature over
+ * one would not cover the other (RFC 8785, 3.1).
  *
- * @throws CardFormError without a word of the text, which may be a key.
+ * @throws CardFormError that does not quote the text, which may be a key.
  */
 export function parseJson(given: string | Uint8Array): unknown {
   const text = typeof given === "string" ? given : textOf(given);
@@ -50,7 +50,7 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** Without recursion: JSON.parse reads any depth. */
+/** Counts members without recursion, because JSON.parse accepts any depth. */
 function membersIn(json: unknown): number {
   let count = 0;
   const waiting = [json];

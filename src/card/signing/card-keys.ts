@@ -9,8 +9,8 @@ import { isPem, jwkOfPem, privatePemFault } from "./pem.js";
 /** A private key that signs cards, or notifications. */
 export interface CardKey {
   /**
-   * PKCS #8 in PEM (`-----BEGIN PRIVATE KEY-----`), or a private JWK as object or as JSON. Of the kinds that `CardAlgorithm`
-   * has. It never appears in a log, an error or an answer.
+   * PKCS #8 in PEM (`-----BEGIN PRIVATE KEY-----`), or a private JWK as object or JSON text, for one of the algorithms
+   * of `CardAlgorithm`. It never appears in a log, an error or an answer.
    */
   readonly key: string | Uint8Array | object;
   /** Names the key in signatures and in the JWKS. Default: the `kid` of the JWK, otherwise its thumbprint (RFC 7638). */
@@ -45,7 +45,7 @@ export function cardKeyFaults(place: string, keys: unknown): string[] {
   return [...faults, ...new Set(repeated.map((kid) => `${place} has the kid ${JSON.stringify(kid)} twice`))];
 }
 
-/** Keys that sign one card. Each adds a signature; a rotation needs two. */
+/** Maximum number of keys that sign one card. Each adds a signature; a rotation needs two. */
 const MAX_KEYS = 8;
 
 const knownFields = ["key", "kid", "alg"];
@@ -96,9 +96,9 @@ export async function importCardKeys(place: string, keys: readonly CardKey[]): P
 }
 
 /**
- * Makes keys ready for whatever signs with them.
+ * Imports keys with a given function.
  *
- * @param ready imports one key, and throws when it is damaged.
+ * @param ready imports one key, and throws if it is damaged.
  * @throws ConfigurationError that names every unusable key, without its contents.
  */
 export async function importKeysWith<T extends { readonly kid: string }>(

@@ -2,7 +2,7 @@ import type { JWK } from "jose";
 import { Gathered } from "../../core/bytes.js";
 import { CardKeyError, readKeySet } from "./trusted-keys.js";
 
-/** Which JWKS may be fetched, and how. */
+/** JWKS that may be fetched, and the limits of a fetch. */
 interface KeySetTrust {
   readonly jku?: readonly string[];
   readonly timeoutMs?: number;
@@ -26,7 +26,10 @@ export class KeySets {
     this.#options = { timeoutMs, maxBytes, fetch: ask };
   }
 
-  /** The keys at a URL; undefined when it is not allowed, and why, as half a sentence, when they cannot be had. */
+  /**
+   * Returns the keys at a URL, undefined if the URL is not allowed, or half a sentence with the reason of a failed
+   * fetch.
+   */
   async get(url: string): Promise<readonly JWK[] | string | undefined> {
     const href = URL.canParse(url) ? new URL(url).href : undefined;
     if (href === undefined || !this.#allowed.has(href)) return undefined;
@@ -57,16 +60,16 @@ export function jkuFault(url: unknown): string | undefined {
   return protocol === "https:" || (protocol === "http:" && local) ? undefined : "is not an https URL";
 }
 
-/** Something that could not be fetched; the message says why in a sentence. */
+/** A failed fetch. The message is a sentence with the reason. */
 export class FetchTextError extends Error {
   override name = "FetchTextError";
 }
 
 /** Options of a fetch. */
 interface FetchTextOptions {
-  /** The longest that all of it may take, in milliseconds. */
+  /** Timeout of the whole fetch, in milliseconds. */
   readonly timeoutMs: number;
-  /** The most that it may have, in bytes. */
+  /** Maximum size of the text, in bytes. */
   readonly maxBytes: number;
   readonly fetch?: typeof fetch | undefined;
 }

@@ -27,7 +27,7 @@ export function publicPemFault(text: string): string | undefined {
 /** Algorithms to try for PEM: jose needs one before it reads a key. */
 const kinds = ["ES256", "RS256", "EdDSA", "ES384", "ES512"];
 
-/** The key in a PEM, private or public, as JWK; undefined when it is none that signs cards. */
+/** Returns the private or public key of a PEM as JWK; undefined if no supported algorithm can use it. */
 export async function jwkOfPem(pem: string): Promise<JWK | undefined> {
   const { importPKCS8, importSPKI, exportJWK } = await import("jose");
   const read = pem.includes("-----BEGIN PRIVATE KEY-----") ? importPKCS8 : importSPKI;
@@ -35,7 +35,7 @@ export async function jwkOfPem(pem: string): Promise<JWK | undefined> {
     try {
       return await exportJWK(await read(pem, alg, { extractable: true }));
     } catch {
-      // It is of another kind.
+      // The key is for another algorithm.
     }
   }
   return undefined;

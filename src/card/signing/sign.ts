@@ -11,16 +11,16 @@ export interface SignOptions {
   /** URL of the JWKS with the public keys, for the protected header (RFC 7515, 4.1.2). Default: none is named. */
   readonly jku?: string | undefined;
   /**
-   * Adds a second signature for each key where the card has empty values, over the card without them: several libraries leave
-   * them out before they verify, against section 8.4.1, and would find no signature that fits. Such a signature says nothing
-   * about which empty values there were, such as a security requirement without scopes. Default false.
+   * Adds a second signature for each key if the card has empty values, over the card without them: several libraries
+   * omit them before they verify, against section 8.4.1, and would find no matching signature. That signature does not
+   * protect empty values, such as a security requirement without scopes. Default false.
    */
   readonly alsoWithoutEmpty?: boolean | undefined;
 }
 
 /**
- * Signs a card with each key, in their order (specification 8.4.2). The card is not changed, and signatures that it has are not
- * looked at.
+ * Signs a card with each key, in their order (specification 8.4.2). Neither changes the card nor reads its existing
+ * signatures.
  *
  * @throws CardFormError if the input is not a card.
  */
@@ -32,7 +32,7 @@ export function signaturesFor(
   return signaturesOver([membersOfCard(card).known], keys, options);
 }
 
-/** Signs documents as they are: each text with each key, equal texts once. */
+/** Signs unchanged documents: each distinct text with each key. */
 export async function signaturesOver(
   documents: readonly Readonly<Record<string, unknown>>[],
   keys: readonly SigningKey[],

@@ -10,24 +10,24 @@ import { hasEmptyValues, signaturesOver } from "./sign.js";
 /** Options for signing the cards of all agents of a server (specification 8.4). */
 export interface CardSigning {
   /**
-   * Private keys, each of which adds a signature; at most 8. To change a key, serve with the new and the old one until every
-   * reader knows the new one, then with the new one alone.
+   * Private keys, each of which adds a signature; at most 8. To rotate a key, serve with the old and the new one until
+   * every reader knows the new one, then with the new one alone.
    */
   readonly keys: readonly CardKey[];
   /**
-   * URL of the JWKS with the public keys, which signatures name. Default: that of this server, `/.well-known/jwks.json`, where its
-   * URL is `https`. False: none is named.
+   * URL of the JWKS with the public keys, which signatures name. Default: this server's `/.well-known/jwks.json`, if
+   * its URL is `https`. False: signatures name no URL.
    */
   readonly jku?: string | false;
   /**
-   * Serves the public keys at `/.well-known/jwks.json`, those of all agents of this server. Default true; false where that path
-   * is another's.
+   * Serves the public keys of all agents of this server at `/.well-known/jwks.json`. Default true. Use false if another
+   * application has that path.
    */
   readonly jwks?: boolean;
   /**
-   * Adds a second signature for each key where a card has empty values, such as a security requirement without scopes: several
-   * libraries leave these out before they verify, against section 8.4.1, and would find no signature that fits. It does not say
-   * which empty values there were. Default false.
+   * Adds a second signature for each key if a card has empty values, such as a security requirement without scopes:
+   * several libraries omit these before they verify, against section 8.4.1, and would find no matching signature. The
+   * second signature does not protect the empty values. Default false.
    */
   readonly alsoWithoutEmpty?: boolean;
 }
@@ -35,11 +35,11 @@ export interface CardSigning {
 /** Parameters of a signer. */
 export interface SignerOptions {
   readonly signing: CardSigning;
-  /** URL of the server's JWKS, as far as it is known when a card is signed. */
+  /** Returns the URL of the server's JWKS, or undefined if it is not known when a card is signed. */
   readonly ownJku: () => string | undefined;
   /** Records each signature. */
   readonly audit?: Audit | undefined;
-  /** Signed forms of cards that are kept. */
+  /** Maximum number of signed cards in memory. */
   readonly maxKept: number;
 }
 
@@ -65,13 +65,13 @@ export class CardSigner {
     return this.#keys;
   }
 
-  /** The card with its signatures. The card itself is not changed. @throws ConfigurationError for keys that cannot be used. */
+  /** Returns a signed copy of the card. @throws ConfigurationError for keys that cannot be used. */
   async sign(card: AgentCard): Promise<AgentCard> {
     return withSignatures(card, await this.#signatures(jsonWriter(AgentCardSchema)(card), card));
   }
 
   /**
-   * The text of a card in the shape of another version, with its signatures over these documents, each as it is.
+   * Returns the text of a card in the shape of another version, with signatures over these unchanged documents.
    *
    * @throws ConfigurationError for keys that cannot be used.
    */
@@ -117,9 +117,9 @@ export class CardSigner {
   }
 
   /**
-   * Signs public cards before anybody asks for them, so that `signedNow` has them.
+   * Signs public cards before the first request, for `signedNow`.
    *
-   * @returns names of those whose signature some libraries cannot verify, because of their empty values.
+   * @returns names of the cards whose signature some libraries cannot verify, because of their empty values.
    * @throws ConfigurationError for keys that cannot be used.
    */
   async prepare(cards: readonly AgentCard[]): Promise<readonly string[]> {
@@ -132,7 +132,7 @@ export class CardSigner {
     return doubtful;
   }
 
-  /** The card with its signatures where `prepare` has made them, otherwise as it is. */
+  /** Returns the card with the signatures that `prepare` made, or the card itself without them. */
   signedNow(card: AgentCard): AgentCard {
     const signatures = this.#ready.get(jsonWriter(AgentCardSchema)(card));
     return signatures === undefined ? card : withSignatures(card, signatures);

@@ -7,12 +7,12 @@ import { isPem, jwkOfPem, publicPemFault } from "./pem.js";
 /** A trusted public key: PEM (`-----BEGIN PUBLIC KEY-----`), or a JWK as object or JSON text. */
 export type PublicCardKey = string | object;
 
-/** A public key that cannot be used; the error names it and the fault. */
+/** A public key cannot be used. The message names the key and the fault. */
 export class CardKeyError extends Error {
   override name = "CardKeyError";
 }
 
-/** Keys of one JWKS that are looked at; more are none that a person keeps. */
+/** Maximum number of keys in one JWKS. */
 const MAX_KEYS = 100;
 
 /** @throws CardKeyError if the key is not a public key. */
@@ -27,7 +27,7 @@ export async function readPublicKey(key: PublicCardKey): Promise<JWK> {
 }
 
 /**
- * The keys of a JWKS, as text or object. Those of kinds that sign no cards stay unused, as a JWKS may have keys for other things.
+ * Reads the keys of a JWKS, as text or object. A JWKS may contain keys of other kinds; they stay unused.
  *
  * @throws CardKeyError for an invalid JWKS.
  */
@@ -55,7 +55,7 @@ function checked(jwk: unknown): JWK {
   return jwk as JWK;
 }
 
-/** The keys that a signature may have been made by: of its id, or of none, and of the kind that its algorithm takes. */
+/** Returns the keys that may have made a signature: with its key id or without one, and suitable for its algorithm. */
 export function candidates(keys: readonly JWK[], { kid, alg }: { kid: string; alg: string }): JWK[] {
   return keys.filter((key) => (key.kid === undefined || key.kid === kid) && takes(alg, key));
 }
@@ -71,7 +71,7 @@ export function keyIsOver(jwk: JWK, now: number): string | undefined {
   return typeof nbf === "number" && nbf * 1000 > now ? "is not valid yet" : undefined;
 }
 
-/** A key for one algorithm: private members are not even imported, so that a JWKS with a mistake in it reveals nothing here. */
+/** Imports a public key for one algorithm. It ignores private members, which a JWKS may contain by mistake. */
 export async function verifyingKey({ kty, crv, x, y, n, e }: JWK, alg: string): Promise<CryptoKey> {
   const { importJWK } = await import("jose");
   const parts = Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined);

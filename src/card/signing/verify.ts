@@ -18,9 +18,9 @@ import {
   verifyingKey,
 } from "./trusted-keys.js";
 
-/** Keys that the receiver of a card trusts. Nothing is trusted that is not named here. */
+/** Keys that the receiver of a card trusts. No other key is trusted. */
 export interface CardTrust {
-  /** Public keys. One without a `kid` is tried for every signature of its kind. */
+  /** Public keys. A key without a `kid` is tried for every signature of a suitable algorithm. */
   readonly keys?: readonly PublicCardKey[];
   /** A set of public keys (RFC 7517, 5), as object or as JSON. */
   readonly jwks?: string | { readonly keys: readonly object[] };
@@ -29,15 +29,15 @@ export interface CardTrust {
    * a card must not choose the hosts that its reader contacts. `https`, or `http` to this machine. Default: none.
    */
   readonly jku?: readonly string[];
-  /** The longest that fetching one JWKS may take, in milliseconds. Default 10,000. */
+  /** Timeout of fetching one JWKS, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
-  /** The largest JWKS, in bytes. Default 1 MiB. */
+  /** Maximum size of one JWKS, in bytes. Default 1 MiB. */
   readonly maxBytes?: number;
   /** Fetches a JWKS. Default: that of the runtime. */
   readonly fetch?: typeof fetch;
   /**
-   * Accepts signatures over the card without its empty values, as several libraries make them against section 8.4.1. They do
-   * not say which empty values there were. Default false.
+   * Accepts signatures over the card without its empty values, as several libraries make them against section 8.4.1.
+   * Such a signature does not protect the empty values. Default false.
    */
   readonly acceptWithoutEmpty?: boolean;
 }
@@ -46,34 +46,34 @@ export interface CardTrust {
 export type SignatureFault =
   /** It is not of the form of section 8.4.2. */
   | "malformed"
-  /** Its algorithm is `none`, works with shared secrets, or is not known. */
+  /** Its algorithm is `none`, unknown, or uses a shared secret. */
   | "algorithm"
   /** Its header has a forbidden member: an embedded key or certificate, or a critical extension. */
   | "header"
-  /** No key that is trusted has its id and is of the kind of its algorithm. */
+  /** No trusted key has its id and suits its algorithm. */
   | "no-key"
   /** The trusted `jku` could not be fetched, or is not a JWKS. */
   | "jku"
   /** Its key has expired, was revoked, or is not valid yet. */
   | "key-over"
-  /** It fits the card without its empty values alone (`acceptWithoutEmpty`). */
+  /** It matches only the card without its empty values (`acceptWithoutEmpty`). */
   | "without-empty"
-  /** It does not fit the card: the card was changed, or another key made it. */
+  /** It does not match the card: the card was changed, or another key signed it. */
   | "mismatch";
 
 /** Result of verifying one signature. */
 export interface SignatureResult {
-  /** Its place among the signatures of the card, from 0. */
+  /** Its index in the card's list of signatures, from 0. */
   readonly index: number;
-  /** Id of its key, as it says itself; undefined where that cannot be read. */
+  /** Key id in its header; undefined if the header is unreadable. */
   readonly kid: string | undefined;
   readonly alg: string | undefined;
   readonly valid: boolean;
   /** Source of the matching key: `keys`, `jwks`, or the URL of the `jku`. Undefined if the signature is not valid. */
   readonly trustedBy: string | undefined;
-  /** Undefined when it is valid. */
+  /** Undefined if it is valid. */
   readonly fault: SignatureFault | undefined;
-  /** Half a sentence for people: why it is not valid. Empty when it is. May quote the signature's header. */
+  /** Reason for people, as half a sentence; empty if it is valid. It may quote the signature's header. */
   readonly why: string;
 }
 
@@ -89,9 +89,9 @@ export interface CardVerification {
   readonly uncovered: readonly string[];
 }
 
-/** Signatures of one card that are looked at. */
+/** Maximum number of signatures of one card that are verified. */
 const MAX_SIGNATURES = 32;
-/** Keys that are tried for one signature: those without an id. */
+/** Maximum number of keys that are tried for one signature. */
 const MAX_TRIED = 16;
 
 /**
@@ -145,8 +145,8 @@ interface Form {
 type Base = readonly [signed: Readonly<Record<string, unknown>>, uncovered: readonly string[]];
 
 /**
- * Unknown members may be signed or not: some signers drop them, some servers add them afterwards. Others sign the
- * served text as it is.
+ * Returns the candidates for the signed content. Some signers drop unknown members, some servers add them after
+ * signing, and others sign the served text unchanged.
  */
 function basesOf({ known, whole, unknown }: CardMembers, json: Readonly<Record<string, unknown>>): Base[] {
   return unknown.length === 0
@@ -169,12 +169,12 @@ async function formsOf(bases: readonly Base[], acceptWithoutEmpty: boolean): Pro
   return forms;
 }
 
-/** True for a card of 1.0: earlier ones use other names for interfaces, and are signed as they are. */
+/** True for a card of 1.0. Earlier cards have other names for interfaces and are signed unchanged. */
 function hasInterfaces(json: Readonly<Record<string, unknown>>): boolean {
   return json.supportedInterfaces !== undefined || json.supported_interfaces !== undefined;
 }
 
-/** Keys that are trusted, with where they are from. */
+/** Trusted keys by their source. */
 interface Sources {
   readonly own: readonly { readonly name: string; readonly keys: readonly JWK[] }[];
   readonly sets: KeySets;
@@ -229,7 +229,7 @@ interface FoundKeys {
   readonly problem?: readonly [SignatureFault, string];
 }
 
-/** Own keys first; a URL is asked only where it is trusted and nothing here has the key. */
+/** Finds the keys for a header: the caller's own first. A trusted URL is fetched only if none of them matches. */
 async function keysFor(header: ProtectedHeader, { own, sets }: Sources): Promise<FoundKeys> {
   const found = own.flatMap(({ name, keys }) => candidates(keys, header).map((key) => ({ key, from: name })));
   if (found.length > 0) return { found };
@@ -261,12 +261,12 @@ async function formThatFits(header: ProtectedHeader, jwk: JWK, forms: readonly F
       if (fits) return form;
     }
   } catch {
-    // A key that cannot be imported fits nothing.
+    // A key that cannot be imported matches no signature.
   }
   return undefined;
 }
 
-/** The protected header of a signature, as far as it counts, with the texts that were signed and made. */
+/** The relevant members of a signature's protected header, with the encoded header and signature. */
 interface ProtectedHeader {
   readonly kid: string;
   readonly alg: string;
@@ -277,7 +277,7 @@ interface ProtectedHeader {
   readonly signature: string;
 }
 
-/** A header that is not followed. */
+/** A rejected header. */
 interface RefusedHeader {
   readonly kid: string | undefined;
   readonly alg: string | undefined;
