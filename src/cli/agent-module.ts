@@ -19,10 +19,10 @@ interface AgentModule {
 }
 
 /**
- * Loads a module and reads what a server needs: an agent as `default` or `agent`, or several by tenant as `agents`; options
- * of `createServer` as exports with their names, or together as `options`.
+ * Loads a module and reads its agents and options: an agent as `default` or `agent`, or several by tenant as `agents`;
+ * options of `createServer` as exports with their names, or together as `options`.
  *
- * @throws UsageError when the file does not exist, cannot be loaded, or has no agent.
+ * @throws UsageError if the file does not exist, cannot be loaded, or exports no agent.
  */
 export async function loadAgentModule(path: string): Promise<AgentModule> {
   const file = resolve(path);
@@ -64,7 +64,11 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
   }
 }
 
-/** Options that were left out without a word could be an authenticator. @throws UsageError where they are no object */
+/**
+ * Rejects an export `options` that is not an object: ignoring it could drop an authenticator.
+ *
+ * @throws UsageError
+ */
 function checkOptions(path: string, options: unknown): void {
   if (options === undefined || (isObject(options) && !("then" in options))) return;
   const what = isObject(options) ? "a promise: await it" : `a ${typeof options} and not an object`;
@@ -108,7 +112,7 @@ function refuseUnprotected(path: string, exports: Record<string, unknown>, optio
   }
 }
 
-/** A module may export anything, but a name that is nearly an option's is probably a mistake. */
+/** Warns of exports whose name is close to that of an option. */
 function warningsIn(path: string, exports: Record<string, unknown>): string[] {
   const known = ["options", ...Object.keys(optionTable)];
   return Object.keys(exports).flatMap((name) => {
@@ -118,10 +122,10 @@ function warningsIn(path: string, exports: Record<string, unknown>): string[] {
 }
 
 /**
- * Makes it possible to import a module in TypeScript with `tsx`, if the module's project or the current directory has it. Without it
- * Node.js 22.18 and later import TypeScript by themselves, but not `./other.ts` as `./other.js`.
+ * Registers `tsx` as the loader of TypeScript modules, if the module's project or the current directory has it. Without
+ * tsx, Node.js 22.18 and later import TypeScript, but do not find `./other.ts` as `./other.js`.
  *
- * @throws UsageError that says what to do, where neither works.
+ * @throws UsageError with instructions, if neither can load TypeScript.
  */
 async function prepareTypeScript(path: string, file: string): Promise<void> {
   // A loader that was given to Node.js can load TypeScript too.

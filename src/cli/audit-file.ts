@@ -4,7 +4,7 @@ import { auditEvents } from "../audit/events.js";
 import type { Logger } from "../core/log.js";
 import { UsageError } from "./usage-error.js";
 
-/** Between two lines of the log about records that cannot be written, in milliseconds. */
+/** Minimum time between log lines about records that cannot be written, in milliseconds. */
 const TELL_EVERY_MS = 60_000;
 
 /**
@@ -17,12 +17,12 @@ export class AuditFile implements AuditLog {
   #file: number;
   #toldAt = Number.NEGATIVE_INFINITY;
   #lost: { count: number; readonly at: string; until: string } | undefined;
-  /** True if the last line was written in part: the next record begins with a newline. */
+  /** True if the last line was written only in part, so that the next record has to begin with a newline. */
   #isCut: boolean;
 
   /**
-   * @param path of the file, which only its owner may read where it is new; `stderr` for the process's own.
-   * @throws UsageError for a file that cannot be opened.
+   * @param path of the file, or `stderr`. Only the owner may read a new file.
+   * @throws UsageError if the file cannot be opened.
    */
   constructor(path: string, logger: Logger) {
     this.#path = path;
@@ -48,7 +48,7 @@ export class AuditFile implements AuditLog {
     }
   }
 
-  /** Opens the file again, as after a rotation has renamed it. */
+  /** Opens the file again, after a rotation has renamed it. */
   reopen(): void {
     if (this.#file === STDERR) return;
     try {
@@ -95,7 +95,9 @@ const STDERR = 2;
 
 const { O_APPEND, O_CREAT, O_NONBLOCK = 0, O_WRONLY } = constants;
 
-/** Without waiting for the reader of a pipe, now and at each write: the server would stand still for as long. */
+/**
+ * Opens the file in non-blocking mode: neither opening nor writing a pipe may wait for its reader and block the server.
+ */
 function open(path: string): number {
   try {
     return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
@@ -108,7 +110,7 @@ function open(path: string): number {
 /** True if a file ends within a line, as after a full disk. An unreadable file counts as complete. */
 function isCut(path: string, file: number): boolean {
   const stats = fstatSync(file);
-  // To open a pipe would be to read it.
+  // Opening a pipe here would read from it.
   if (!stats.isFile() || stats.size === 0) return false;
   try {
     const read = openSync(path, constants.O_RDONLY);

@@ -12,7 +12,7 @@ export interface Opened {
   readonly card: AgentCard;
   /** The names of several agents. */
   readonly agents?: readonly string[];
-  /** The version that its calls have to name; undefined: none. */
+  /** The version that calls have to name; undefined if they need not name one. */
   readonly version?: string | undefined;
   /** The same over HTTP+JSON. */
   readonly restVersion?: string | undefined;
@@ -21,7 +21,7 @@ export interface Opened {
 /** Maximum number of cards listed. */
 const MOST_CARDS = 10;
 
-/** The greeting: where the server listens, and first commands to call it. */
+/** Returns the greeting: the server's addresses, and commands for first calls. */
 export function greeting(opened: Opened): string {
   const { url, grpcAddress, store, card, restVersion, agents = [] } = opened;
   const grpc = grpcAddress ?? "none";
@@ -80,7 +80,7 @@ function shown(card: AgentCard): string {
     .join("");
 }
 
-/** Over gRPC where it has a port, otherwise over Connect. */
+/** Returns a first call, over gRPC if the server has a gRPC port, otherwise over Connect. */
 function firstCall({ url, grpcAddress, card, version }: Opened): string {
   const method = `${A2AService.typeName}/SendMessage`;
   const tenant = card.supportedInterfaces[0]?.tenant ?? "";
@@ -102,7 +102,7 @@ function quoteUrl(url: string, card: AgentCard, operation: string): string {
   return tenant === "" ? `${url}/${operation}` : `${url}/${encodeURIComponent(tenant)}/${operation}`;
 }
 
-/** A request, quoted for a shell, with an example of a skill that has the tag, otherwise of the first skill. */
+/** Returns a request, quoted for a shell, with an example of a skill that has the tag, otherwise of the first skill. */
 function request(card: AgentCard, tag = "", tenant = ""): string {
   const skill = card.skills.find(({ tags }) => tags.includes(tag)) ?? card.skills[0];
   const text = skill?.examples[0] ?? "hello";

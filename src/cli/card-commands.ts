@@ -16,7 +16,7 @@ import { readKeyFile } from "./card-key-files.js";
 import { printable } from "./printable.js";
 import { UsageError } from "./usage-error.js";
 
-/** The largest card or JWKS, in bytes, and the longest that one may take, in milliseconds. */
+/** Limits of fetching a card or JWKS: size in bytes, timeout in milliseconds. */
 const LIMITS = { maxBytes: 1024 * 1024, timeoutMs: 10_000 };
 
 /** `parley card sign`: prints the card with its signatures. */
@@ -38,7 +38,7 @@ export async function signCommand(file: string, flags: SignFlags): Promise<void>
   process.stdout.write(`${JSON.stringify({ ...json, signatures }, null, 2)}\n`);
 }
 
-/** @throws UsageError for members that other readers would drop before they verify, so that no signature fitted. */
+/** @throws UsageError for unknown members: other readers drop them before they verify, so no signature would match. */
 function checkForm(json: Record<string, unknown>): void {
   const { known, unknown } = membersOfCard(json);
   if (unknown.length > 0) {
@@ -56,11 +56,11 @@ function asCard(known: object): ReturnType<typeof fromJson<typeof AgentCardSchem
   }
 }
 
-/** `parley card verify`: prints a line for each signature; the exit code says whether one of them is valid. */
+/** `parley card verify`: prints a line for each signature. The exit code is 0 if one of them is valid. */
 export async function verifyCommand(from: string, flags: VerifyFlags): Promise<void> {
   const { key, jwks, jku, acceptWithoutEmpty } = flags;
   if (key.length + jwks.length + jku.length === 0) {
-    throw new UsageError("there is nobody to trust: give --key, --jwks or --jku");
+    throw new UsageError("no key is trusted: give --key, --jwks or --jku");
   }
   for (const url of [...jku, ...jwks.filter(isUrl)]) {
     const fault = jkuFault(url);

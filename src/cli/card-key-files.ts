@@ -3,20 +3,20 @@ import type { CardSigning } from "../card/signing/signer.js";
 import type { CommandOptions } from "./command-options.js";
 import { UsageError } from "./usage-error.js";
 
-/** The largest file of a key, in bytes. */
+/** Maximum size of a key file, in bytes. */
 const MAX_KEY_BYTES = 64 * 1024;
 
 /**
- * The text of a file with a private key.
+ * Reads a file with a private key.
  *
- * @param warn gets a sentence when others may read the file.
- * @throws UsageError if it cannot be read, without its contents.
+ * @param warn receives a sentence if other users can read the file.
+ * @throws UsageError if the file cannot be read. The error does not contain its contents.
  */
 export function readKeyFile(path: string, warn: (sentence: string) => void): string {
   try {
     const { mode, size } = statSync(path);
     if (size > MAX_KEY_BYTES) throw new Error(`it has more than ${MAX_KEY_BYTES} bytes`);
-    // On Windows these bits say nothing.
+    // On Windows these bits have no meaning.
     if (process.platform !== "win32" && (mode & 0o077) !== 0) {
       warn(`other users of this machine can read the private key ${path}: chmod 600 ${path}`);
     }

@@ -76,7 +76,7 @@ export const defaultCommandOptions: Pick<CommandOptions, "store" | "shared" | "l
 };
 
 const file: OptionKind<string> = text("<file>", () => []);
-/** Texts, separated by commas; what they mean is checked where it is known. */
+/** Comma-separated texts. The code that uses them checks their values. */
 const strings = (placeholder: string): OptionKind<readonly string[]> => list(placeholder, () => []);
 
 export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<CommandOptions[K]> } = {

@@ -47,8 +47,8 @@ export function die(signal: NodeJS.Signals): never {
 }
 
 /**
- * From here on an unexpected exit is reported as a failure: an agent may call `process.exit(0)`, which interrupts its
- * tasks like a crash.
+ * Reports an unexpected exit as a failure from now on: an agent may call `process.exit(0)`, which interrupts its tasks
+ * like a crash.
  */
 export function noteUnexpectedEnd(open: TaskStore): void {
   store = open;
@@ -61,7 +61,7 @@ export function noteUnexpectedEnd(open: TaskStore): void {
 }
 
 /**
- * Until the returned function is called, an exit is reported as a failure of the module being loaded: it may call
+ * Reports an exit as a failure of the module being loaded until the returned function is called: the module may call
  * `process.exit(0)`, or await a promise that never settles.
  */
 export function noteEndWhileLoading(path: string): () => void {

@@ -13,9 +13,9 @@ export interface Flag {
   readonly of: "server" | "limits" | "command";
   /** Its name in code. */
   readonly name: string;
-  /** Such as `--grpc-port`. */
+  /** Its flag, such as `--grpc-port`. */
   readonly flag: string;
-  /** Such as `PARLEY_GRPC_PORT`. */
+  /** Its environment variable, such as `PARLEY_GRPC_PORT`. */
   readonly variable: string;
   readonly row: OptionRow;
   /** The default, as a person reads it. */
@@ -29,7 +29,7 @@ export interface Given {
   readonly command: Partial<CommandOptions>;
 }
 
-/** Every option of the server, its limits and the command that a text can set. */
+/** Every option of the server, its limits and the command that can be given as text. */
 export const flags: readonly Flag[] = [
   ...flagsOf("server", optionTable, defaultOptions).filter(({ row }) => row.needsPorts === true),
   ...flagsOf("command", commandTable, defaultCommandOptions),

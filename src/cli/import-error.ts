@@ -37,7 +37,7 @@ function typeScriptHint(name: string): string {
   return `: import ${shown(source)} by that name, or install tsx beside it (npm install --save-dev tsx)`;
 }
 
-/** The line of a file that imports a package, or the file at a path; undefined where none says so in one text. */
+/** Returns the line of a file that imports a package or path; undefined if no line contains the whole import. */
 function importOf(name: string, importer: string): number | undefined {
   const isMeant = (text: string): boolean =>
     text === name || text.startsWith(`${name}/`) || resolve(dirname(importer), text) === name;
@@ -54,7 +54,7 @@ function importOf(name: string, importer: string): number | undefined {
   }
 }
 
-/** The first place outside Node.js and installed packages that a stack names, in its head or in its frames. */
+/** Returns the first place in a stack trace outside Node.js and installed packages. */
 function placeIn(stack: string): string | undefined {
   const lines = stack.split("\n");
   const head = /^((?:file:\/\/|\/|[A-Z]:\\).*):(\d+)$/.exec(lines[0] ?? "");
@@ -68,8 +68,8 @@ function placeIn(stack: string): string | undefined {
 }
 
 /**
- * Node.js prints the place of a syntax error only when the error is not caught, so a second process imports the module. No code
- * of the module runs there, because modules are parsed and linked before the first one is executed.
+ * Finds the place of a syntax error. Node.js prints it only for an uncaught error, so a second process imports the
+ * module. No code of the module runs there, because Node.js parses and links all modules before it executes the first.
  */
 function placeFromNode(file: string): string | undefined {
   const script = `await import(${JSON.stringify(pathToFileURL(file).href)})`;
@@ -78,7 +78,7 @@ function placeFromNode(file: string): string | undefined {
   return stderr ? placeIn(stderr.trimStart()) : undefined;
 }
 
-/** A path relative to the current directory, where it is inside. */
+/** Returns a path inside the current directory as a relative one. */
 function shown(at: string): string {
   const path = at.startsWith("file:") ? fileURLToPath(at.split("?", 1)[0] ?? at) : at;
   const here = relative(process.cwd(), path);

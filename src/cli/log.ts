@@ -19,7 +19,7 @@ export function isPretty(format: LogFormat, stream: LogStream): boolean {
 /** A log on stderr with entries of at least this level, for people or as one JSON object per line. */
 export async function createLog(level: LogLevel, format: LogFormat): Promise<Logger> {
   if (isPretty(format, process.stderr)) return prettyLog(level, process.stderr);
-  // Only loaded where it is used.
+  // Loaded only if used.
   const { jsonLog } = await import("./json-log.js");
   return jsonLog(level);
 }

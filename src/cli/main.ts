@@ -6,9 +6,9 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`parley: Node.js 20.19 or later is needed, and this is ${process.versions.node}.\n`);
   process.exitCode = 2;
 } else {
-  // V8 doubles the room for young objects each time that many of them survive, and keeps it. Nearly all that a start makes survives,
-  // so the room would be 8 MB, where 2 are used. `serve` lets it grow again before it runs anybody's code. V8 prints a line for a
-  // flag that it does not know.
+  // V8 doubles the young generation whenever many objects survive a collection, and never shrinks it. Almost all
+  // objects of the start survive, so it would grow to 8 MB although 2 MB are used. `serve` lets it grow again before it
+  // loads the agent's module. V8 prints a line for unknown flags, hence the version check.
   if (major <= 26) process.getBuiltinModule("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
   import("./command.js").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EMFILE" && error.code !== "ENFILE") throw error;

@@ -21,11 +21,11 @@ export function listCommand({ store, tenant, owner, limit, json }: PushListFlags
   }
 }
 
-/** `parley push redrive`: prints how many. */
+/** `parley push redrive`: prints the number of configurations. */
 export async function redriveCommand({ store, task, config, all, audit }: PushRedriveFlags): Promise<void> {
   if (all === (task !== undefined)) throw new UsageError("give --task, or --all for all of them");
   if (config !== undefined && task === undefined) throw new UsageError("--config needs the --task that it belongs to");
-  // Nothing is done that could not be recorded.
+  // The log is opened first: a redrive that cannot be audited must not happen.
   const log = audit === "off" ? undefined : new AuditFile(audit, { ...silentLogger, error: cannotRecord });
   const file = openPushMaintenance(store);
   try {
@@ -74,7 +74,7 @@ function* deadIn(
 function keysOf(file: PushMaintenance, taskId: string, configId: string | undefined): PushConfigKey[] {
   if (configId !== undefined) return [{ taskId, configId }];
   const keys: PushConfigKey[] = [];
-  // No id of a configuration comes before the empty one.
+  // The empty id sorts before every id of a configuration.
   for (let after: PushConfigKey = { taskId, configId: "" }; ; ) {
     const page = file.listDead({ after, limit: PAGE });
     for (const dead of page) if (dead.taskId === taskId) keys.push({ taskId, configId: dead.configId });
@@ -89,7 +89,7 @@ function lineOf({ at, taskId, configId, target, position, headPosition, failure 
   return printable([time, taskId, configId, target, `${headPosition - position}`, failure].join("  "));
 }
 
-/** Without the configuration itself, which has secrets. */
+/** Returns the JSON of a row without the configuration itself, which contains secrets. */
 function jsonOf({ bytes, at, failingSince, ...rest }: DeadDelivery): string {
   const since = failingSince === undefined ? undefined : new Date(failingSince).toISOString();
   return JSON.stringify({ ...rest, failingSince: since, givenUpAt: new Date(at).toISOString() });

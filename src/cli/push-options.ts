@@ -67,7 +67,7 @@ function tlsOf(module: PushOptions, given: Given, warn: Warn): { tls?: TargetTls
   };
 }
 
-/** Secrets in files, or in variables of the environment as `env:NAME`: on a command line every user of the machine sees them. */
+/** Reads secrets from files or, as `env:NAME`, from environment variables: other users can see a command line. */
 function secretsOf(option: string, places: readonly string[], warn: Warn): string[] {
   return places.map((place) => {
     const variable = /^env:(.+)$/.exec(place)?.[1];

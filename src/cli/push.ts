@@ -2,17 +2,17 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { PushListFlags, PushRedriveFlags } from "./push-commands.js";
 
 const listHelp = `
-One line each: when it was given up, the task, the configuration, the receiver, how many entries of the task's log it has not got, and why.
-Secrets and paths of URLs are not shown. A server may have the file open.
+Prints one line for each: when it was given up, the task, the configuration, the receiver, the number of undelivered
+entries of the task's log, and the reason. Secrets and URL paths are not shown. A server may have the file open.
 `;
 
 const redriveHelp = `
-Prints of how many configurations. They begin where they were given up, without the failures before. A server that has the file
-open finds them within 30 seconds; without one they wait for the next. Exit code 2: the file is not there, or of another version of
-Parley.
+Prints the number of configurations. Delivery resumes after the last delivered entry, with the failure count reset. A server
+that has the file open finds them within 30 seconds; otherwise the next server does. Exit code 2: the file does not exist, or
+has the format of another version of Parley.
 `;
 
-/** Adds the commands for push notifications that were given up. What they need is loaded when one of them is run. */
+/** Adds the commands for push notifications that were given up. Their dependencies are loaded on use. */
 export function addPush(program: Command): void {
   const push = program.command("push").description("look at push notifications that were given up, and try them again");
   push
@@ -41,7 +41,7 @@ export function addPush(program: Command): void {
     .action(async (flags: PushRedriveFlags) => (await import("./push-commands.js")).redriveCommand(flags));
 }
 
-/** The file, by the name that `parley serve` has for it, and by that of before. */
+/** The option of the file: `--store` as in `parley serve`, and the older `--db`. */
 function storeOption(): Option {
   return new Option("--db, --store <file>", "the SQLite file with the tasks").env("PARLEY_STORE").default("parley.db");
 }

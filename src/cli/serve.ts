@@ -55,7 +55,7 @@ async function serve(path: string, given: Given): Promise<void> {
     logger.error({ err: error }, "an uncaught error ends the process");
     void exitProcess(1);
   });
-  // As V8 has it by itself: see main.ts.
+  // V8's default, which main.ts lowered for the start.
   setFlagsFromString("--semi-space-growth-factor=2");
   const module = await loadAgentModule(path);
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
@@ -75,11 +75,11 @@ async function serve(path: string, given: Given): Promise<void> {
   const store = openStore();
   noteUnexpectedEnd(store);
   let server: Server | undefined;
-  // Only after the store is open: opening blocks this thread, on a hanging disk for ever, and until then the default action
-  // of a signal ends the process.
+  // Installed only after the store is open. Opening it blocks this thread, without end on a hanging disk; until then
+  // the default action of a signal ends the process.
   endOnSignals(latestEnd(options), async (signal) => {
     logger.info({ signal, ...(server && { running: server.running }) }, `asked to end${waitsFor(server, signal)}`);
-    // A server that is stopped while it starts leaves its tasks as a crash does; the next start recovers them.
+    // If the server is still starting, tasks are left as after a crash; the next start recovers them.
     return server === undefined ? exitProcess(0, signal) : close(server, logger, { code: 0, signal });
   });
   try {
@@ -110,7 +110,7 @@ function auditFileOf(path: string | undefined, logger: Logger): AuditFile | unde
   return path === undefined || path === "off" ? undefined : new AuditFile(path, logger);
 }
 
-/** The server has reported their faults. */
+/** Reloads the TLS files. The server logs faults of the files itself. */
 function reload(server: Server, logger: Logger): void {
   try {
     server.reloadTls();
@@ -119,7 +119,7 @@ function reload(server: Server, logger: Logger): void {
   }
 }
 
-/** For the log: how many tasks an orderly end waits for, and how to end at once. */
+/** Returns text for the log: the number of tasks that an orderly shutdown waits for, and how to end at once. */
 function waitsFor(server: Server | undefined, signal: NodeJS.Signals): string {
   const running = server?.running ?? 0;
   const key = signal === "SIGINT" ? "Ctrl-C" : "the signal";
@@ -127,7 +127,7 @@ function waitsFor(server: Server | undefined, signal: NodeJS.Signals): string {
   return running === 0 ? "" : `: ${tasks} running; ${key} again ends it now`;
 }
 
-/** How long a server may take beyond the grace period, in milliseconds; by itself it gives up earlier. */
+/** Time that a shutdown may take beyond its own limits, in milliseconds. */
 const END_MS = 5_000;
 
 function latestEnd({ limits = {} }: Partial<UncheckedOptions>): number {
@@ -166,7 +166,7 @@ function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger)
   return memoryStore;
 }
 
-/** The module's options; the command line and the environment win over them. */
+/** Returns the options of the module, overridden by those of the command line and the environment. */
 function optionsOf(module: Partial<UncheckedOptions>, given: Given, logger: Logger): Partial<UncheckedOptions> {
   const { tlsCert, tlsKey, tlsCa } = given.command;
   if ((tlsCert === undefined) !== (tlsKey === undefined) || (tlsCa !== undefined && tlsCert === undefined)) {
@@ -180,7 +180,7 @@ function optionsOf(module: Partial<UncheckedOptions>, given: Given, logger: Logg
   const warn = (warning: string): void => logger.warn({}, warning);
   const cardSigning = cardSigningOf(module.cardSigning, given.command, warn);
   if (cardSigning !== undefined) options.cardSigning = cardSigning;
-  // `--push` does not take back what the module says about how.
+  // `--push` keeps the module's push options.
   const push = pushOf(given.server.push === true ? module.push || true : options.push, given.command, warn);
   if (push !== undefined) options.push = push;
   if (Object.keys(given.limits).length > 0) options.limits = { ...module.limits, ...given.limits };

@@ -167,7 +167,7 @@ describe("parley card sign and verify", () => {
       ["verify", "card.json", "--key", "one.pem"],
       "the key one.pem: The key is a private key",
     ],
-    ["no key to trust", ["verify", "card.json"], "there is nobody to trust"],
+    ["no key to trust", ["verify", "card.json"], "no key is trusted"],
     ["no card", ["verify", "one.pub", "--key", "one.pub"], "the card one.pub: It is no JSON"],
     ["a card that is not there", ["verify", "none.json", "--key", "one.pub"], "the card none.json: cannot be read"],
     [
