@@ -1,41 +1,41 @@
 import { allocate, copyOf, utf8LengthOf, writeUtf8 } from "../core/bytes.js";
 
-/** It begins with this many bytes, and goes back to them after a message that took many more. */
+/** Initial size of the buffer, and the size beyond which it is reset after a message, in bytes. */
 const startBytes = 64 * 1024;
 const keptBytes = 1024 * 1024;
 
-/** Bytes before a message of gRPC: a flag for compression, and its length (PROTOCOL-HTTP2, "Length-Prefixed-Message"). */
+/** Bytes before a gRPC message: a compression flag and the length (PROTOCOL-HTTP2, "Length-Prefixed-Message"). */
 export const PREFIX_BYTES = 5;
 
-/** Most bytes of a varint. */
+/** Maximum bytes of a varint. */
 const varintBytes = 10;
 
-/** Texts up to this length are copied by hand, which costs less than a call into Node while they are ASCII. */
+/** Maximum length of texts that are encoded here. While they are ASCII, this costs less than a call into Node. */
 const shortText = 64;
 
-/** The format is little-endian, as every machine is that runs Node.js. */
+/** The format is little-endian, like every machine that runs Node.js. */
 const float = new Float64Array(1);
 const floatBytes = new Uint8Array(float.buffer);
 
-/** Bytes of the binary format that grow at the end (https://protobuf.dev/programming-guides/encoding). */
+/** A growing buffer in the protobuf binary format (https://protobuf.dev/programming-guides/encoding). */
 export class BinaryOutput {
   #buffer = allocate(startBytes);
   #at = 0;
 
-  /** A copy of what was written, and an empty output. A short one shares memory that Node keeps ready. */
+  /** Returns a copy of the written bytes and clears the output. A short copy shares memory of Node's pool. */
   take(): Uint8Array {
     const bytes = copyOf(this.#buffer, this.#at);
     this.clear();
     return bytes;
   }
 
-  /** Leaves room for what stands before a message of gRPC; `takeEnveloped` fills it in. */
+  /** Reserves the prefix of a gRPC message, which `takeEnveloped` fills in. */
   beginEnvelope(): void {
     this.#reserve(PREFIX_BYTES);
     this.#at += PREFIX_BYTES;
   }
 
-  /** What was written since `beginEnvelope`, which came first, behind its flag and length; see `take`. */
+  /** Returns the bytes since `beginEnvelope`, with flag and length before them. See `take`. */
   takeEnveloped(): Uint8Array {
     const size = this.#at - PREFIX_BYTES;
     const buffer = this.#buffer;
@@ -52,19 +52,19 @@ export class BinaryOutput {
     if (this.#buffer.length > keptBytes) this.#buffer = allocate(startBytes);
   }
 
-  /** A whole number of 32 bits without a sign. */
+  /** Writes an unsigned 32-bit integer. */
   uint32(value: number): void {
     this.#reserve(varintBytes);
     this.#varint(value);
   }
 
-  /** A whole number of 32 bits; a negative one takes ten bytes. */
+  /** Writes a 32-bit integer; a negative one takes ten bytes. */
   int32(value: number): void {
     if (value < 0) this.int64(BigInt(value));
     else this.uint32(value);
   }
 
-  /** A whole number of 64 bits. */
+  /** Writes a 64-bit integer. */
   int64(value: bigint): void {
     this.#reserve(varintBytes);
     let low = Number(BigInt.asUintN(32, value));
@@ -77,13 +77,13 @@ export class BinaryOutput {
     this.#varint(low);
   }
 
-  /** A number of 64 bits with a fraction. */
+  /** Writes a 64-bit floating-point number. */
   double(value: number): void {
     float[0] = value;
     this.raw(floatBytes);
   }
 
-  /** Bytes behind their length. */
+  /** Writes bytes after their length. */
   bytes(value: Uint8Array): void {
     this.#reserve(varintBytes + value.length);
     this.#varint(value.length);
@@ -91,14 +91,14 @@ export class BinaryOutput {
     this.#at += value.length;
   }
 
-  /** Bytes as they are. */
+  /** Writes bytes without a length. */
   raw(value: Uint8Array): void {
     this.#reserve(value.length);
     this.#buffer.set(value, this.#at);
     this.#at += value.length;
   }
 
-  /** A text in UTF-8 behind its length; half a surrogate pair becomes the replacement character. */
+  /** Writes a text in UTF-8 after its length. A lone surrogate becomes the replacement character. */
   text(value: string): void {
     if (value.length <= shortText && this.#ascii(value)) return;
     const size = utf8LengthOf(value);
@@ -107,7 +107,7 @@ export class BinaryOutput {
     this.#at += writeUtf8(value, this.#buffer, this.#at);
   }
 
-  /** What is written from here on gets its length before it; `end` takes what this returns. */
+  /** Starts a block whose length precedes it. `end` takes the returned position and writes the length. */
   begin(): number {
     this.#reserve(1);
     return this.#at++;
@@ -118,7 +118,7 @@ export class BinaryOutput {
     let longer = 0;
     for (let rest = size >>> 7; rest > 0; rest >>>= 7) longer++;
     if (longer > 0) {
-      // One byte was left for the length; most messages need no more.
+      // `begin` reserved one byte for the length, which suffices for most messages.
       this.#reserve(longer);
       this.#buffer.copyWithin(start + 1 + longer, start + 1, this.#at);
     }

@@ -3,13 +3,14 @@ import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import type { BinaryOutput } from "./binary-output.js";
 
 /**
- * Binary forms of `google.protobuf.Struct`, `Value` and `ListValue`: the bytes of `toBinary()` in a fraction of its time, which counts for
- * data parts of tens of thousands of members. `Struct` has a map and `Value` a double, which no other message of the contract has.
+ * Writers of `google.protobuf.Struct`, `Value` and `ListValue`. They write the bytes of `toBinary()` in a fraction of
+ * its time, which matters for data parts of tens of thousands of members. They are written by hand, because no other
+ * message of the contract has a map (`Struct`) or a double (`Value`).
  */
 
 const tag = (number: number, wireType: WireType): number => (number << 3) | wireType;
 
-/** Struct.fields, and ListValue.values. */
+/** Tag of Struct.fields and of ListValue.values. */
 const ITEM = tag(1, WireType.LengthDelimited);
 const KEY = tag(1, WireType.LengthDelimited);
 const MEMBER = tag(2, WireType.LengthDelimited);
@@ -46,7 +47,7 @@ export function writeValue({ kind }: Value, out: BinaryOutput): void {
   }
 }
 
-/** Writes a JSON object as the fields of the Struct that stands for it. @throws for a value that is not JSON */
+/** Writes a JSON object as the fields of a Struct. @throws for a value that is not JSON */
 export function writeJsonObject(json: object, out: BinaryOutput): void {
   writeMembers(json as Record<string, unknown>, out, writeJson);
 }

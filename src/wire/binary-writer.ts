@@ -12,40 +12,40 @@ import { BinaryOutput } from "./binary-output.js";
 import { writeJsonObject, writeListValue, writeStruct, writeValue } from "./binary-value.js";
 import { hasImplicitPresence, holdsJsonObject, zeroTest } from "./field-rules.js";
 
-/** A message as its writer sees it: by property name. */
+/** The fields of a message by property name. */
 type Fields = Record<string, unknown>;
 
 /** Writes one value, or the fields of one message. */
 type Write = (value: unknown, out: BinaryOutput) => void;
 
-/** How one value is written: with which wire type, and by what. */
+/** The wire type and the writer of one value. */
 interface Form {
   readonly wireType: WireType;
   readonly write: Write;
 }
 
-/** By type; these three are written by hand. */
+/** Writers by type. These three are written by hand. */
 const writers = new WeakMap<DescMessage, Write>([
   [StructSchema, writeStruct as Write],
   [ValueSchema, writeValue as Write],
   [ListValueSchema, writeListValue as Write],
 ]);
 
-/** One for all: a message is written in one go, without anybody else's code in between. */
+/** Shared by all writers, because a message is written synchronously. */
 const output = new BinaryOutput();
 
 /**
- * The writer of a message type in the binary format, compiled once from its descriptor and kept: the same bytes as
- * `toBinary()` of protobuf-es in a fraction of the time. Types with fields that the contract has no use for, such as
- * groups and fixed-size numbers, are left to `toBinary()`.
+ * Returns the binary writer of a message type, compiled once from its descriptor. It writes the same bytes as
+ * `toBinary()` of protobuf-es in a fraction of the time. Types with fields that the contract does not use, such as
+ * groups and fixed-size numbers, are written by `toBinary()`.
  *
- * @throws when a value is not of its field's type.
+ * @throws if a value is not of its field's type
  */
 export function binaryWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Uint8Array {
   return taking(writerOf(desc));
 }
 
-/** As `binaryWriter()`, with the flag and the length that gRPC has before a message. */
+/** Returns a writer like that of `binaryWriter()`, with gRPC's flag and length before the message. */
 export function envelopeWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Uint8Array {
   const write = writerOf(desc);
   return (message) => {
@@ -60,7 +60,7 @@ export function envelopeWriter<Desc extends DescMessage>(desc: Desc): (message: 
   };
 }
 
-/** Gives what is written as bytes, and leaves nothing behind of what cannot be written. */
+/** Returns the written bytes, and clears the output if writing fails. */
 function taking<M extends Message>(write: (message: M, output: BinaryOutput) => void): (message: M) => Uint8Array {
   return (message) => {
     try {
@@ -73,13 +73,16 @@ function taking<M extends Message>(write: (message: M, output: BinaryOutput) => 
   };
 }
 
-/** One field of a type: how it is written with its tag, if it is there. */
+/** One field of a type and its writer, which includes the tag and writes nothing for an absent field. */
 export interface BinaryField {
   readonly field: DescField;
   readonly write: (message: Message) => Uint8Array;
 }
 
-/** The fields of a type by their numbers, for whoever writes a message in parts; undefined where the library writes it. */
+/**
+ * Returns the fields of a type in the order of their numbers, for writing a message in parts. Undefined if the library
+ * writes the type.
+ */
 export function binaryFields(desc: DescMessage): readonly BinaryField[] | undefined {
   if (compile(desc) === undefined) return undefined;
   return byNumber(desc).map((field) => {
@@ -95,7 +98,7 @@ function writerOf(desc: DescMessage): Write {
   const known = writers.get(desc);
   if (known !== undefined) return known;
   const library: Write = (message, out) => out.raw(toBinary(desc, message as Message));
-  // Known before its fields are compiled, so that a message may contain its own kind.
+  // Registered before its fields are compiled, because a message may contain its own type.
   let inner = library;
   writers.set(desc, (message, out) => inner(message, out));
   inner = compile(desc) ?? library;
@@ -103,7 +106,7 @@ function writerOf(desc: DescMessage): Write {
   return inner;
 }
 
-/** The writer of a type; undefined where it has a field that is left to the library. */
+/** Compiles the writer of a type. Undefined if a field of it is left to the library. */
 function compile(desc: DescMessage): Write | undefined {
   if (desc.file.edition !== Edition.EDITION_PROTO3) return undefined;
   const fields: Write[] = [];
@@ -157,7 +160,7 @@ function fieldWriter(field: DescField): Write | undefined {
   };
 }
 
-/** Form of a singular field or of an item of a list; undefined for what is left to the library. */
+/** Form of a singular field or of a list's item. Undefined if it is left to the library. */
 function formOf(field: DescField): Form | undefined {
   if (field.fieldKind === "map") return undefined;
   if (field.fieldKind === "list" && field.packed) return undefined;
@@ -198,7 +201,7 @@ function messageWriter(desc: DescMessage): Write {
   };
 }
 
-/** A Struct that is held as a plain object. */
+/** Writes a Struct that is held as a plain object. */
 function writeStructOfJson(json: unknown, out: BinaryOutput): void {
   const start = out.begin();
   writeJsonObject(json as object, out);

@@ -2,13 +2,13 @@ import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { MESSAGE_LEVELS, UNCHECKED_JSON_LEVELS } from "../core/nesting.js";
 
-/** Requests of fewer bytes cannot hold enough values to be a burden. */
+/** Size below which a request cannot hold enough values to matter, in bytes. */
 const harmless = 64 * 1024;
 
 /**
- * Whether the bytes of a JSON text hold more than `max` values, or nest deeper than anything reads (UNCHECKED_JSON_LEVELS), without
- * parsing them: a few bytes of input become hundreds in memory, and take a parser the longer the deeper they nest, so this is known
- * before. Counts what separates values outside of strings.
+ * Detects JSON text with more than `max` values, or with deeper nesting than any reader accepts
+ * (UNCHECKED_JSON_LEVELS). It runs before parsing, because a few bytes of input can become hundreds in memory, and deep
+ * nesting slows a parser. It counts the separators of values outside strings.
  */
 export function excessOfJson(bytes: Uint8Array, max: number): "values" | "levels" | undefined {
   if (bytes.length < harmless) return undefined;
@@ -26,7 +26,7 @@ export function excessOfJson(bytes: Uint8Array, max: number): "values" | "levels
   return undefined;
 }
 
-/** Index of the quote that ends a string, or the end of what there is. */
+/** Index of the quote that ends a string, or the length of the input. */
 function stringEnd(bytes: Uint8Array, start: number): number {
   for (let at = start; at < bytes.length; at++) {
     if (bytes[at] === 0x5c) at++;
@@ -36,9 +36,10 @@ function stringEnd(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * Tells if the bytes of a message hold more than `max` fields, at every depth, without making any object of them. The members and
- * elements of free JSON count as they do in a text of JSON, once each.
- * @throws when the bytes are not a message of this type
+ * Returns true if the bytes of a message hold more than `max` fields at any depth, without creating objects. Members
+ * and elements of free JSON count once each, as they do in JSON text.
+ *
+ * @throws if the bytes are not a message of this type
  */
 export function exceedsBinary(desc: DescMessage, bytes: Uint8Array, max: number): boolean {
   if (bytes.length < harmless) return false;
@@ -51,9 +52,9 @@ interface Budget {
   readonly max: number;
 }
 
-/** What of a message's type tells where its fields are messages themselves. */
+/** The fields of a message type that are messages themselves. */
 interface Shape {
-  /** Fields that are not counted, since they belong to the value that the message stands for. */
+  /** Number of fields that are not counted, because they are parts of one JSON value or map entry. */
   readonly free: number;
   /** The shapes of the fields that are messages, by number. */
   readonly inner: ReadonlyMap<number, () => Shape>;
@@ -68,14 +69,14 @@ function shapeOf(desc: DescMessage): Shape {
       const of = innerOf(field);
       return of === undefined ? [] : [[field.number, of] as const];
     });
-    // A Value is its one field; JSON counts them as one as well.
+    // A Value has exactly one field, and counts as one value like in JSON.
     shape = { free: desc.typeName === "google.protobuf.Value" ? 1 : 0, inner: new Map(inner) };
     shapes.set(desc, shape);
   }
   return shape;
 }
 
-/** An entry of a map is a message with the key as field 1 and the value as field 2; no descriptor shows it. */
+/** An entry of a map is a message with the key as field 1 and the value as field 2. No descriptor describes it. */
 function innerOf({ fieldKind, message }: DescField): (() => Shape) | undefined {
   if (fieldKind !== "map") return message && (() => shapeOf(message));
   const entry = { free: 2, inner: new Map(message && [[2, () => shapeOf(message)]]) };

@@ -2,14 +2,14 @@ import { create, type DescMessage, type JsonObject, type Message, toJson } from 
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
 import { type A2AError, StatusCode, type StatusName } from "../core/error.js";
 
-/** One detail of an error, as every wire packs it in its own way. */
+/** One detail of an error. Each binding encodes it in its own way. */
 export interface ErrorDetail {
   readonly desc: DescMessage;
   readonly value: Message;
 }
 
 /**
- * What goes with an error: ErrorInfo first, BadRequest and RetryInfo behind it where there are any (specification 9.5,
+ * Returns the details of an error: ErrorInfo first, then BadRequest and RetryInfo if they apply (specification 9.5,
  * 10.6, 11.6).
  */
 export function detailsOf({ reason, row, metadata, violations, retryAfterMs }: A2AError): ErrorDetail[] {
@@ -27,23 +27,26 @@ export function detailsOf({ reason, row, metadata, violations, retryAfterMs }: A
   return details;
 }
 
-/** The details of an error as JSON, each with its `@type` as ProtoJSON has it for google.protobuf.Any. */
+/** Returns the details of an error as JSON, each with its `@type` as in ProtoJSON's google.protobuf.Any. */
 export function errorDetails(error: A2AError): JsonObject[] {
   return detailsOf(error).map(({ desc, value }) => ({
     "@type": `type.googleapis.com/${desc.typeName}`,
-    // What is not a google.protobuf.Value is an object.
+    // The JSON of any message type but google.protobuf.Value is an object.
     ...(toJson(desc, value) as JsonObject),
   }));
 }
 
 const names = new Map(Object.entries(StatusCode).map(([name, code]) => [code, name as StatusName]));
 
-/** The name that goes with a status of HTTP: a path that is not served is not found, as its status says. */
+/** Returns the status name for the HTTP status: NOT_FOUND for 404, also for a path that is not served. */
 function restStatusName({ row, code }: A2AError): StatusName {
   return row.http === 404 ? "NOT_FOUND" : (names.get(code) ?? "UNKNOWN");
 }
 
-/** An error as the body of a REST answer: `google.rpc.Status` in JSON under `error`, with the HTTP status (11.6). */
+/**
+ * Returns an error as the body of a REST answer: `google.rpc.Status` in JSON under `error`, with the HTTP status
+ * (11.6).
+ */
 export function restError(error: A2AError): string {
   const { row, message } = error;
   return JSON.stringify({

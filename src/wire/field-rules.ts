@@ -15,47 +15,55 @@ import {
 import { http } from "../../gen/google/api/annotations_pb.js";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
 
-/** Whether the contract marks the field as REQUIRED (`google.api.field_behavior`, specification 5.7). */
+/** Returns true if the contract marks the field as REQUIRED (`google.api.field_behavior`, specification 5.7). */
 export function isRequired(field: DescField): boolean {
   return getOption(field, field_behavior).includes(FieldBehavior.REQUIRED);
 }
 
 /**
- * Tells if JSON has the field at its default too: REQUIRED fields (specification 5.7), and the list in the answer of a list, which many
- * clients read without checking.
+ * Returns true for a field that JSON contains even at its default: REQUIRED fields (specification 5.7), and the list of
+ * a list method's answer, which many clients read without checking.
  */
 export function isAlwaysWritten(field: DescField): boolean {
   return isRequired(field) || (field.fieldKind === "list" && /^List\w+Response$/.test(field.parent.name));
 }
 
-/** Whether a field is absent exactly when it is at its default: lists, maps, and scalars without `optional`. */
+/**
+ * Returns true for a field that is absent exactly when it has its default: lists, maps, and scalars without `optional`.
+ */
 export function hasImplicitPresence(field: DescField): boolean {
   return field.presence === FeatureSet_FieldPresence.IMPLICIT;
 }
 
-/** Whether a message field is held as a plain object: google.protobuf.Struct everywhere but in google.protobuf.Value. */
+/**
+ * Returns true for a message field held as a plain object: google.protobuf.Struct everywhere except in
+ * google.protobuf.Value.
+ */
 export function holdsJsonObject(field: DescField): boolean {
   return field.message?.typeName === "google.protobuf.Struct" && field.parent?.typeName !== "google.protobuf.Value";
 }
 
-/** Types with a JSON form of their own that the contract does not use, or uses in errors alone. */
+/** Types with a special JSON form that the contract does not use, or uses only in errors. */
 const rare = new Set(["Any", "Duration", "FieldMask"].map((name) => `google.protobuf.${name}`));
 
 /**
- * Whether the JSON of a message is left to protobuf-es: the rare types, and what is not proto3, where the prototype of
- * a message takes part in telling which fields are set.
+ * Returns true if protobuf-es handles the JSON of a message: for the rare types, and for types other than proto3, whose
+ * set fields depend on the message's prototype.
  */
 export function isLeftToLibrary(desc: DescMessage): boolean {
   return rare.has(desc.typeName) || isWrapperDesc(desc) || desc.file.edition !== Edition.EDITION_PROTO3;
 }
 
-/** The scalar that stands in a message for google.protobuf.StringValue and its like: not in lists, maps and one-ofs. */
+/**
+ * Returns the scalar that represents google.protobuf.StringValue and similar types in a message. Undefined in lists,
+ * maps and one-ofs.
+ */
 export function unwrapped(field: DescField): ScalarType | undefined {
   const isBare = field.fieldKind === "message" && field.oneof === undefined && isWrapperDesc(field.message);
   return isBare ? field.message.fields[0]?.scalar : undefined;
 }
 
-/** What tells a value from its default, for a field without presence. */
+/** Returns the test for the default value of a field without presence. */
 export function zeroTest(field: DescField): (value: unknown) => boolean {
   if (field.fieldKind === "list") return (value) => (value as unknown[]).length === 0;
   if (field.fieldKind === "map") return isEmptyObject;
@@ -83,9 +91,12 @@ function isEmptyObject(value: unknown): boolean {
   return true;
 }
 
-/** Gets and sets one field of any message of its type. */
+/** Getter and setter of one field for messages of its type. */
 export interface FieldAccess {
-  /** The value of a field that is set, else undefined. A field without presence is set when it is not at its default. */
+  /**
+   * Returns the value of the field, or undefined if it is not set. A field without presence is set if it differs from
+   * its default.
+   */
   readonly get: (message: Message) => unknown;
   readonly set: (message: Message, value: unknown) => void;
 }
@@ -93,7 +104,7 @@ export interface FieldAccess {
 type Fields = Record<string, unknown>;
 const fieldsOf = (message: Message): Fields => message as unknown as Fields;
 
-/** Access to a field, one-of members included. */
+/** Returns the getter and setter of a field, including a field of a one-of. */
 export function accessTo(field: DescField): FieldAccess {
   const { localName: name, oneof } = field;
   if (oneof !== undefined) {
@@ -119,7 +130,7 @@ export function accessTo(field: DescField): FieldAccess {
   };
 }
 
-/** Whether the contract says that a method only reads: by its idempotency level, or by an HTTP rule that is a GET. */
+/** Returns true if the contract declares a method read-only, by its idempotency level or by an HTTP rule with GET. */
 export function isSideEffectFree(method: DescMethod): boolean {
   if (method.methodKind !== "unary") return false;
   if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return true;
@@ -129,9 +140,9 @@ export function isSideEffectFree(method: DescMethod): boolean {
 const same = (message: Message): Message => message;
 
 /**
- * What becomes of a request that came as protobuf: a `page_size` of 0 counts as not set (AIP-158), as clients whose
- * language has no absence for numbers send it whether they mean it or not. In JSON and in queries a 0 is there only
- * because somebody wrote it, and is out of range like every other number beside 1 to 100 (specification 3.1.4, 6.5).
+ * Adjusts a request that arrived as protobuf: a `page_size` of 0 counts as not set (AIP-158), because clients in
+ * languages without absent numbers always send it. In JSON and in queries the client wrote the 0, so it is out of range
+ * like every other number outside 1 to 100 (specification 3.1.4, 6.5).
  */
 export function protobufRequest(desc: DescMessage): (message: Message) => Message {
   const field = desc.fields.find(({ name }) => name === "page_size");

@@ -17,45 +17,45 @@ import type {
 import { isJsonObject } from "./json-struct.js";
 import type { Violations } from "./violations.js";
 
-/** Reads one JSON value into what a message holds; undefined when it noted a violation. */
+/** Reads one JSON value into a field's value. Undefined if it added a violation. */
 export type Read = (json: unknown, at: Violations) => unknown;
 
-/** Puts the value of one member of a JSON object into its field. */
+/** Stores the value of one member of a JSON object in its field. */
 export type PutMember = (message: Fields, json: unknown, at: Violations, object: JsonObject) => void;
 
-/** What a form takes from the reader of ProtoJSON. */
+/** Functions of the ProtoJSON reader that a form uses. */
 export interface ReaderTools {
-  /** Reads the value of a field, with the form for what it holds. */
+  /** Returns the reader of a field's value, which applies the form to nested messages. */
   readonly value: (field: DescField) => Read;
-  /** Reads a list of what this reads. */
+  /** Returns the reader of a list from that of its items. */
   readonly list: (read: Read) => Read;
-  /** Reads a member into its field, under a name, and refuses a second choice of a one-of, which are called so. */
+  /** Returns the reader of a named member, which rejects a second choice of the same one-of. */
   readonly member: (field: DescField, as: MemberName, read: Read) => PutMember;
-  /** Makes empty messages. */
+  /** Returns a function that creates empty messages. */
   readonly blank: (desc: DescMessage) => () => Fields;
   readonly takesSnakeCase?: boolean | undefined;
 }
 
-/** How a member is called, and what else the same one-of may be. */
+/** Name of a member, and the names of all choices of its one-of. */
 export interface MemberName {
   readonly name: string;
   readonly choices: readonly string[];
 }
 
-/** Members by name, and what has to be looked at when all of them have been read. */
+/** Members by name, and the checks that run after all of them are read. */
 interface Members {
   readonly byName: ReadonlyMap<string, PutMember>;
   readonly checks: readonly Settle[];
 }
 
-/** Where the members of an object belong: to a type of message, and to the names of its one-of. */
+/** The message type that the members of an object belong to, and the forms of its members. */
 interface Scope {
   readonly desc: DescMessage;
   readonly forms: readonly MemberForm[];
   readonly settle: Settle | undefined;
 }
 
-/** The reader of a type as a form has it. */
+/** Compiles the reader of a type in a form. */
 export function formReader(desc: DescMessage, type: TypeForm, tools: ReaderTools): Read {
   if ("bare" in type) return bareReader(desc, type, tools);
   if ("oneof" in type) return variantsReader(desc, type, tools);
@@ -96,7 +96,7 @@ function variantsReader(desc: DescMessage, form: VariantsForm, tools: ReaderTool
     if (!isJsonObject(json)) return at.add("must be an object");
     if (at.depth >= at.levels) return at.add("is nested too deep");
     const members = variants.get(wordOf(json));
-    // A kind of a later version is as good as one without content, as it is in ProtoJSON.
+    // An unknown kind, from a later version, counts as one without content, as in ProtoJSON.
     if (members === undefined) return at.isTolerant ? blank() : at.add(expectation, by);
     const message = blank();
     at.depth++;
@@ -150,7 +150,7 @@ function membersOf({ desc, forms, settle }: Scope, tools: ReaderTools): Members 
 
 interface Named {
   readonly names: readonly string[];
-  /** Makes what reads it under one of its names. */
+  /** Creates the reader of the member under one of its names. */
   readonly put?: ((name: string) => PutMember) | undefined;
 }
 
@@ -190,7 +190,7 @@ function valueReader(field: DescField, { read, as }: FieldForm, tools: ReaderToo
   return field.fieldKind === "list" ? tools.list(item) : item;
 }
 
-/** Names of the members that set the same one-of, for the violation that two of them are. */
+/** Names of the members that set the same one-of, for the violation that two of them were given. */
 function choicesOf(desc: DescMessage, { oneof }: DescField, siblings: readonly MemberForm[]): string[] {
   if (oneof === undefined) return [];
   return siblings.flatMap((each) => {
@@ -216,7 +216,7 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A member under another name: they are the same member, which may come only once. */
+/** Rejects a member that was already given under another of its names. */
 function unlessTwice(name: string, others: readonly string[], put: PutMember): PutMember {
   return (message, json, at, object) => {
     const other = others.find((each) => object[each] !== undefined && object[each] !== null);
@@ -267,7 +267,7 @@ function computedMember(name: string, read: NonNullable<ComputedForm["read"]>): 
   };
 }
 
-/** Members of a message that this one holds. It is made when the first of them comes. */
+/** Adds the members of a nested message to the object around it. The first member read creates the nested message. */
 function addFlat(
   desc: DescMessage,
   { flat, members }: FlatForm,

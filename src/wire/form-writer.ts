@@ -16,23 +16,23 @@ import type {
 import { keyOf, type Write } from "./json-leaf-writer.js";
 import { unwritable } from "./json-text.js";
 
-/** Appends one member to an object begun with `{`, or nothing when its field is left out. */
+/** Appends one member to an object that begins with `{`, or nothing if its field is left out. */
 export type Member = (message: Fields, out: string) => string;
 
-/** One member of a type's JSON, for whoever writes a message in parts. */
+/** One member of a type's JSON, for writing a message in parts. */
 export interface JsonMember {
   readonly write: Member;
-  /** The fields that it may stand for, of which one is set. */
+  /** The fields that the member may represent, of which at most one is set. */
   readonly fields: readonly JsonField[];
-  /** The object that it is, where it has members of the same message. */
+  /** The nested object that the member writes, if it groups other members of the same message. */
   readonly group?: JsonGroup;
 }
 
-/** A field with what stands in front of its value: `"name":`. */
+/** A field with the text before its value: `"name":`. */
 export interface JsonField {
   readonly of: DescField;
   readonly key: string;
-  /** Members of the message around it that stand in the object that it is. */
+  /** Members of the outer message that are written inside this field's object. */
   readonly inside?: readonly JsonMember[];
 }
 
@@ -41,27 +41,30 @@ export interface JsonGroup {
   readonly members: readonly JsonMember[];
 }
 
-/** How a message is put together: an object that begins so, or the value of a field in its place. */
+/**
+ * Structure of a message's JSON: an object with its beginning and members, or the value of one field in place of the
+ * message.
+ */
 export type JsonLayout =
   | { readonly open: string; readonly members: readonly JsonMember[] }
   | { readonly bare: DescField };
 
-/** What writes a type in a form. */
+/** The writer of a type in a form. */
 export interface FormWriter {
   readonly write: Write;
-  /** Undefined for what cannot be written in parts. */
+  /** Returns the structure of a message, or undefined if it cannot be written in parts. */
   readonly layout: (message: Fields) => JsonLayout | undefined;
 }
 
-/** What a form takes from the writer of ProtoJSON. */
+/** Functions of the ProtoJSON writer that a form uses. */
 export interface WriterTools {
-  /** Writes the value of a field, with the form for what it holds. */
+  /** Returns the writer of a field's value, which applies the form to nested messages. */
   readonly value: (field: DescField) => Write;
-  /** The same of a list of messages, or of one, that have a writer of their own. */
+  /** Returns the writer of a message field, singular or a list, whose messages have their own writer. */
   readonly items: (field: DescField, write: Write) => Write;
 }
 
-/** A type as a form has it, compiled. */
+/** Compiles the writer of a type in a form. */
 export function formWriter(desc: DescMessage, type: TypeForm, tools: WriterTools): FormWriter {
   if ("bare" in type) return bareWriter(desc, type, tools);
   if ("oneof" in type) return variantsWriter(desc, type, tools);
@@ -79,7 +82,7 @@ function layoutOf(desc: DescMessage, forms: readonly MemberForm[], tools: Writer
   return { open, members: rest.map((form) => memberOf(desc, form, tools)) };
 }
 
-/** Constants that stand first are part of how the object begins. */
+/** Joins leading constants to the beginning of the object. */
 function beginning(start: string, forms: readonly MemberForm[]): [open: string, rest: readonly MemberForm[]] {
   let open = start;
   let count = 0;
@@ -175,7 +178,7 @@ function fieldMember(desc: DescMessage, form: FieldForm, tools: WriterTools): Js
   return { write: within, fields: isWhole ? [] : [{ of, key: first, inside }] };
 }
 
-/** The JSON of a field's value, undefined where it is left out. */
+/** Returns the JSON of a field's value, or undefined if the field is left out. */
 function textOf(field: DescField, form: FieldForm, tools: WriterTools): (message: Fields) => string | undefined {
   const get = getterOf(field);
   const isAlways = form.isAlways ?? isAlwaysWritten(field);
@@ -204,7 +207,7 @@ function isUndefined(value: unknown): boolean {
   return value === undefined;
 }
 
-/** Reads a field, also one of a one-of. */
+/** Returns the getter of a field, including a field of a one-of. */
 function getterOf({ localName, oneof }: DescField): (message: Fields) => unknown {
   if (oneof === undefined) return (message) => message[localName];
   const choice = oneof.localName;
@@ -252,7 +255,7 @@ function computedMember({ name, write }: ComputedForm): Member {
   };
 }
 
-/** @throws TypeError for a name that no field has. */
+/** @throws TypeError if the type has no field with that name */
 export function fieldOf(desc: DescMessage, jsonName: string): DescField {
   const field = desc.fields.find((each) => each.jsonName === jsonName);
   if (field === undefined) throw new TypeError(`${desc.typeName} has no field ${jsonName}`);

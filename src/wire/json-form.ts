@@ -1,64 +1,67 @@
 import type { Violations } from "./violations.js";
 
 /**
- * Another JSON form of the same messages than ProtoJSON, as other versions of the protocol have it: tables by the name of
- * a type (`makeForm` in make-form.ts compiles them). Types and enums that are not in them are written and read as ProtoJSON has
- * them, with the form for what they hold.
+ * An alternative to ProtoJSON for the same messages, as other versions of the protocol use it. The tables are keyed by
+ * type name, and `makeForm` (make-form.ts) compiles them. Types and enums without a table are read and written as
+ * ProtoJSON, and the form applies to the messages inside them.
  */
 export interface FormTables {
   readonly name: string;
   readonly types: Readonly<Record<string, TypeForm>>;
   readonly enums?: Readonly<Record<string, EnumForm>>;
-  /** Whether the names of members are read in snake_case too, as ProtoJSON has it. */
+  /** True if member names are also read in snake_case, as in ProtoJSON. */
   readonly takesSnakeCase?: boolean;
 }
 
-/** Words that stand for the values of an enum. */
+/** Words for the values of an enum. */
 export interface EnumForm {
-  /** What each number is written as, and read from. Several may share a word: the first one is read. */
+  /** The word of each number, for writing and reading. If several numbers share a word, it is read as the first one. */
   readonly words: Readonly<Record<number, string>>;
-  /** Other words that are read. */
+  /** Additional words that are accepted when reading. */
   readonly also?: Readonly<Record<string, number>>;
-  /** What a number is written as that is not in the table. Left out: as the number. */
+  /** The word for a number without an entry. Default: the number itself. */
   readonly otherwise?: string;
-  /** Whether numbers are read. */
+  /** True if numbers are read. */
   readonly takesNumbers?: boolean;
 }
 
-/** How messages of a type look: an object with members, one of several, what stands in the place of the message, or as functions have it. */
+/**
+ * The JSON of a type: an object with members, one of several kinds of object, the value of one field, or custom
+ * functions.
+ */
 export type TypeForm = ObjectForm | VariantsForm | BareForm | WholeForm;
 
-/** A message by the local names of its fields, as forms see it. */
+/** The fields of a message by local name. */
 export type Fields = Record<string, unknown>;
 
 /** A JSON object that is being read. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** An object. Fields that no member names are neither written nor read, and other members are ignored. */
+/** An object. Fields without a member are neither written nor read, and unknown members are ignored. */
 export interface ObjectForm {
-  /** In the order in which they are written. A text is a field that keeps its name. */
+  /** Members in the order in which they are written. A string is a field that keeps its name. */
   readonly members: readonly MemberForm[];
-  /** Called when the members have been read: for what belongs to several of them, or has to be checked. */
+  /** Runs after the members are read, for values that depend on several members, and for checks. */
   readonly settle?: Settle;
-  /** Puts JSON right that is not the object it should be, before it is read. */
+  /** Converts malformed JSON before it is read. */
   readonly prepare?: (json: unknown) => unknown;
 }
 
 export type Settle = (message: Fields, json: JsonObject, at: Violations) => void;
 
-/** An object whose members depend on which field of a one-of is set, as `kind` says it. */
+/** An object whose members depend on the field of a one-of that is set, as a discriminator such as `kind` names it. */
 export interface VariantsForm {
   /** Local name of the one-of. */
   readonly oneof: string;
-  /** Name of the member that says which one it is, and stands first. */
+  /** Name of the discriminator, which is written first. */
   readonly by: string;
-  /** Whether that member is written. */
+  /** True if the discriminator is not written. */
   readonly isSilent?: boolean;
-  /** What it says, or would say, about an object. Undefined refuses the object. Left out: the member's value. */
+  /** Returns the discriminator of an object; undefined rejects the object. Default: the member's value. */
   readonly wordOf?: (json: JsonObject) => string | undefined;
-  /** What it has to be, for the violation. Left out: one of the words. */
+  /** Description of valid discriminators, for the violation. Default: one of the words. */
   readonly expectation?: string;
-  /** By word. The fields of the one-of that an object of this kind has (jsonName), and its members. */
+  /** The kinds of object by discriminator: their fields of the one-of (jsonName) and their members. */
   readonly variants: Readonly<Record<string, Variant>>;
 }
 
@@ -66,21 +69,21 @@ export interface Variant extends ObjectForm {
   readonly cases: readonly string[];
 }
 
-/** A message that is written as the value of one of its fields, without an object around it. */
+/** A message written as the value of one of its fields, without an object around it. */
 export interface BareForm {
-  /** Local name of a one-of, or of a field that is no part of one. */
+  /** Local name of a one-of, or of a field outside one-ofs. */
   readonly bare: string;
-  /** Which field of the one-of (jsonName) a value belongs to. */
+  /** Returns the field of the one-of (jsonName) that a value belongs to. */
   readonly caseOf?: (json: unknown) => string | undefined;
-  /** What a value without one has to be, for the violation: `must be a task or a message`. */
+  /** Description of valid values, for the violation: `must be a task or a message`. */
   readonly expectation?: string;
 }
 
-/** A message as functions write and read it. */
+/** A message that custom functions write and read. */
 export interface WholeForm {
-  /** JSON on one line. */
+  /** Returns JSON on one line. */
   readonly write: (message: Fields) => string;
-  /** The message, or undefined when it noted a violation. */
+  /** Returns the message, or undefined if it added a violation. */
   readonly read: (json: unknown, at: Violations) => unknown;
 }
 
@@ -88,35 +91,44 @@ export type MemberForm = string | FieldForm | ConstantForm | GroupForm | FlatFor
 
 /** A field. */
 export interface FieldForm {
-  /** Its jsonName. */
+  /** jsonName of the field. */
   readonly field: string;
-  /** Left out: its jsonName. */
+  /** Name of the member. Default: the jsonName. */
   readonly name?: string;
-  /** Other names that are read. */
+  /** Additional names that are accepted when reading. */
   readonly also?: readonly string[];
-  /** Whether it is written although it is at its default. Left out: as the contract has it REQUIRED. A message needs `absent` for it. */
+  /**
+   * True if the member is written even at its default. Default: if the contract marks the field as REQUIRED. A message
+   * field then needs `absent`.
+   */
   readonly isAlways?: boolean;
-  /** JSON that is written where the field would be left out. */
+  /** JSON to write in place of leaving the field out. */
   readonly absent?: string;
-  /** Whether requests without it are refused, or with an empty text, unless it is one of a one-of. Answers are not. */
+  /**
+   * True if requests without a non-empty value are rejected; a member of a one-of may be empty. Answers are never
+   * rejected.
+   */
   readonly isRequired?: boolean;
-  /** The form of the message that it holds (or of the items of the list), where it differs from that of others of its type. */
+  /** Form of the field's message (or of the list's items), if it differs from that of the type. */
   readonly as?: TypeForm;
-  /** Members of this message that stand in the object of the message that the field holds. */
+  /** Members of the outer message that are written inside the object of this field's message. */
   readonly inside?: readonly MemberForm[];
-  /** JSON of a value on one line. Undefined leaves the member out. With `isAlways` it is called for no value as well. */
+  /**
+   * Returns a value as JSON on one line; undefined leaves the member out. With `isAlways` it is also called for an
+   * absent value.
+   */
   readonly write?: (value: unknown, message: Fields) => string | undefined;
-  /** The value of the field; undefined for none, or when it noted a violation. */
+  /** Returns the value of the field; undefined if absent, or if it added a violation. */
   readonly read?: (json: unknown, at: Violations) => unknown;
 }
 
-/** A member that is always the same, and is not read. */
+/** A member with a constant value, which is not read. */
 export interface ConstantForm {
   readonly constant: string;
   readonly value: string | boolean;
 }
 
-/** Members of this message that stand in an object of their own. It is left out while it is empty. */
+/** Members of this message that are written in an object of their own, which is left out if empty. */
 export interface GroupForm {
   readonly group: string;
   readonly also?: readonly string[];
@@ -125,18 +137,18 @@ export interface GroupForm {
   readonly settle?: Settle;
 }
 
-/** Members of a message that this one holds (in a field that is no part of a one-of), which stand in the object of this one. */
+/** Members of a nested message (in a field outside one-ofs) that are written in the object of the outer message. */
 export interface FlatForm {
   /** jsonName of the field. */
   readonly flat: string;
   readonly members: readonly MemberForm[];
 }
 
-/** A member that no field stands for. */
+/** A member without a field. */
 export interface ComputedForm {
   readonly name: string;
-  /** JSON on one line; undefined leaves it out. */
+  /** Returns JSON on one line; undefined leaves the member out. */
   readonly write?: (message: Fields) => string | undefined;
-  /** Left out: it is ignored. */
+  /** Reads the member. Default: the member is ignored. */
   readonly read?: (message: Fields, json: unknown, at: Violations) => void;
 }

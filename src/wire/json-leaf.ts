@@ -6,15 +6,17 @@ import { parseTimestamp } from "./json-text.js";
 
 /** Reads values that are one JSON string, number or boolean. */
 export interface Leaf {
-  /** The value as a message holds it, or undefined when the JSON value does not fit. */
+  /** Returns the field's value, or undefined if the JSON value does not fit. */
   readonly read: (json: unknown) => unknown;
-  /** What would have fitted, for the violation: `must be a string`. */
+  /** Description of valid values, for the violation: `must be a string`. */
   readonly expectation: string;
-  /** What a tolerant reader takes a string for that does not fit. Left out: it refuses it as well. */
+  /** Converts a string that does not fit, for a tolerant reader. Default: the tolerant reader rejects it too. */
   readonly tolerate?: (text: string) => unknown;
 }
 
-/** The leaf of a field (or of its items, when it is a list or a map); undefined when the field holds more than that. */
+/**
+ * Returns the leaf of a field (or of the items of a list or map). Undefined if the field holds messages with members.
+ */
 export function leafOf(field: DescField): Leaf | undefined {
   if (field.enum !== undefined) return enumLeaf(field.enum);
   if (field.message === undefined) return scalarLeaf(field.scalar, field.fieldKind !== "map" && field.longAsString);
@@ -23,7 +25,10 @@ export function leafOf(field: DescField): Leaf | undefined {
   return scalar === undefined ? undefined : scalarLeaf(scalar);
 }
 
-/** The same with the words of a form for its enums, and with timestamps as earlier versions wrote them: without a zone they are UTC. */
+/**
+ * Returns the leaf of a field with a form's words for its enums. Timestamps may lack a zone, as earlier versions wrote
+ * them, and are then UTC.
+ */
 export function formLeafOf(field: DescField, enums: Readonly<Record<string, EnumForm>>): Leaf | undefined {
   const form = field.enum === undefined ? undefined : enums[field.enum.typeName];
   if (form !== undefined) return wordLeaf(form);
@@ -35,7 +40,7 @@ export function formLeafOf(field: DescField, enums: Readonly<Record<string, Enum
 export const timestampLeaf: Leaf = {
   read: (json) => (typeof json === "string" ? parseTimestamp(json) : undefined),
   expectation: "must be an ISO 8601 timestamp such as 2025-10-28T10:30:00.000Z",
-  // One without a zone is meant to be UTC; what is no timestamp at all is as good as none.
+  // A timestamp without a zone is read as UTC; any other invalid text counts as absent.
   tolerate: (text) => parseTimestamp(`${text}Z`),
 };
 
@@ -47,7 +52,7 @@ const zonelessLeaf: Leaf = {
 const text: Leaf = {
   read: (json) => (typeof json === "string" && isUnicode(json) ? json : undefined),
   expectation: "must be a string of Unicode characters",
-  // Half a surrogate pair: the other half is in the next piece of the text.
+  // A lone surrogate, whose other half is in the next chunk of the text.
   tolerate: (half) => half,
 };
 
@@ -89,14 +94,14 @@ export function scalarLeaf(type: ScalarType, longAsString = false): Leaf {
   }
 }
 
-/** An enum by name or by number; a number that the contract does not know is kept, a name is refused. */
+/** An enum by name or number. Unknown numbers are kept; unknown names are rejected. */
 function enumLeaf(desc: DescEnum): Leaf {
   const numbers = new Map<unknown, number>(desc.values.map((value) => [value.name, value.number]));
   if (desc.typeName === "google.protobuf.NullValue") numbers.set(null, 0);
   return {
     read: (json) => numbers.get(json) ?? (typeof json === "number" ? int32.read(json) : undefined),
     expectation: `must be one of ${namesOf(desc).join(", ")}`,
-    // A name of a later contract: not specified, as far as this one goes.
+    // A name from a later contract counts as "unspecified".
     tolerate: () => 0,
   };
 }
@@ -112,14 +117,14 @@ function wordLeaf({ words, also, takesNumbers }: EnumForm): Leaf {
   };
 }
 
-/** What a client may choose from: not the value that stands for none. */
+/** Names that a client may choose, without the unspecified value. */
 function namesOf({ values }: DescEnum): string[] {
   return values.map(({ name }) => name).filter((name) => !name.endsWith("_UNSPECIFIED"));
 }
 
 const decimal = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** JSON numbers, and strings that hold one, which ProtoJSON accepts everywhere. */
+/** Reads JSON numbers, and strings that hold a number, which ProtoJSON accepts everywhere. */
 function readNumber(json: unknown): number | undefined {
   if (typeof json === "number") return json;
   return typeof json === "string" && decimal.test(json) ? Number(json) : undefined;
@@ -129,7 +134,7 @@ function integer(min: number, max: number): Leaf {
   return {
     read: (json) => {
       const value = readNumber(json);
-      // Adding zero makes 0 of -0.
+      // Adding zero turns -0 into 0.
       return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
         ? (value as number) + 0
         : undefined;
@@ -165,7 +170,7 @@ function toBigInt(json: unknown): bigint | undefined {
 
 const base64 = /^[A-Za-z0-9+/_-]*(={0,2})$/;
 
-/** Base64 of either alphabet, padded or not (ProtoJSON). */
+/** Reads base64 of either alphabet, padded or not (ProtoJSON). */
 function readBytes(json: unknown): Uint8Array | undefined {
   if (typeof json !== "string") return undefined;
   const padding = base64.exec(json)?.[1];
@@ -174,7 +179,7 @@ function readBytes(json: unknown): Uint8Array | undefined {
   return fromBase64(json);
 }
 
-/** False for a string with half a surrogate pair, which has no UTF-8 form and would not survive the log. */
+/** Returns false for a string with a lone surrogate, which UTF-8 and therefore the log cannot represent. */
 export function isUnicode(value: string): boolean {
   return (value as string & { isWellFormed(): boolean }).isWellFormed();
 }

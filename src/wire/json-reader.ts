@@ -20,12 +20,13 @@ const readers = new WeakMap<DescMessage, Read>();
 const formReaders = new WeakMap<JsonForm, WeakMap<DescMessage, Read>>();
 
 /**
- * The ProtoJSON reader of a message type, compiled once from its descriptor and kept. It takes what JSON.parse made,
- * of which the message may keep parts: the caller gives it away. Unknown members are ignored (specification 5.7),
- * names may be lowerCamelCase or as in the proto, `null` is absence except for a google.protobuf.Value.
+ * Returns the ProtoJSON reader of a message type, compiled once from its descriptor. It takes the result of JSON.parse,
+ * of which the message may keep parts, so the caller must not use it afterwards. Unknown members are ignored
+ * (specification 5.7). Names may be lowerCamelCase or as in the proto. `null` means absent except for a
+ * google.protobuf.Value.
  *
- * @param form another form of JSON than ProtoJSON; violations name members as it does
- * @throws A2AError with reason INVALID_PARAMS that names every violation, up to 100, with its path.
+ * @param form an alternative to ProtoJSON; violations use its member names
+ * @throws A2AError with reason INVALID_PARAMS that names every violation, up to 100, with its path
  */
 export function jsonReader<Desc extends DescMessage>(
   desc: Desc,
@@ -41,10 +42,11 @@ export function jsonReader<Desc extends DescMessage>(
 }
 
 /**
- * The same reader for what another program answers, which may be newer than this contract, or less careful: names of enums that are
- * not known stand for "not specified", halves of surrogate pairs are kept, and of a field that comes twice the one in lowerCamelCase counts.
+ * Returns a tolerant reader for answers of another program, which may use a newer contract or be less careful. Unknown
+ * enum names become the unspecified value, and lone surrogates are kept. If a field is given under both names, the
+ * lowerCamelCase one counts.
  *
- * @throws A2AError with reason INVALID_AGENT_RESPONSE that names every violation, up to 100, with its path.
+ * @throws A2AError with reason INVALID_AGENT_RESPONSE that names every violation, up to 100, with its path
  */
 export function answerReader<Desc extends DescMessage>(
   desc: Desc,
@@ -60,8 +62,8 @@ export function answerReader<Desc extends DescMessage>(
 }
 
 /**
- * The same reader for input that has other parts as well: it adds its violations to those that are collected already.
- * A message that is returned although there are some lacks the fields that they name.
+ * Returns a reader that adds its violations to those collected from other parts of the input. With violations, the
+ * returned message lacks the fields that they name.
  */
 export function collectingReader<Desc extends DescMessage>(
   desc: Desc,
@@ -90,7 +92,7 @@ function readerOf(desc: DescMessage, form: JsonForm | undefined): Read {
     at.depth--;
     return message;
   };
-  // Known before its fields are compiled, so that a message may contain its own kind.
+  // Registered before its fields are compiled, because a message may contain its own type.
   kept.set(desc, read);
   for (const field of desc.fields) {
     const choices = field.oneof === undefined ? [] : field.oneof.fields.map((each) => each.jsonName);
@@ -110,7 +112,10 @@ function readersOf(form: JsonForm): WeakMap<DescMessage, Read> {
   return kept;
 }
 
-/** The reader of a type that a form has a table for. It is known while it is compiled, since a message may contain its own kind. */
+/**
+ * Returns the reader of a type with a table in the form. It is registered before it is compiled, because a message may
+ * contain its own type.
+ */
 function formReaderOf(
   desc: DescMessage,
   form: JsonForm | undefined,
@@ -131,8 +136,8 @@ function formReaderOf(
 }
 
 /**
- * Makes empty messages, as create() would. They are put together member by member: V8 gives a copy of a finished one
- * no room for the fields that are added to it, and those then cost ten times as much.
+ * Returns a function that creates empty messages like create(). It adds member by member: V8 reserves no space in a
+ * copied object for fields added later, which then cost ten times as much.
  */
 function blankOf(desc: DescMessage): () => Fields {
   const makers = new Map(desc.members.map((member) => [member.localName, freshValue(member)]));
@@ -144,14 +149,14 @@ function blankOf(desc: DescMessage): () => Fields {
   };
 }
 
-/** What messages must not share and each gets anew: an empty list, map or one-of. */
+/** Returns the factory of a value that messages must not share: an empty list, map or one-of. */
 function freshValue(member: DescField | DescOneof): (() => unknown) | undefined {
   if (member.kind === "oneof") return () => ({ case: undefined });
   if (member.fieldKind === "list") return () => [];
   return member.fieldKind === "map" ? () => ({}) : undefined;
 }
 
-/** The member under its name in the proto. The two names of a field are the same member, which may come only once. */
+/** Reads a member by its name in the proto. Both names are the same member, which may be given only once. */
 function unlessTwice(field: DescField, member: PutMember): PutMember {
   return (message, json, at, object) => {
     if (!Object.hasOwn(object, field.jsonName)) member(message, json, at, object);
@@ -176,7 +181,7 @@ function memberOf(field: DescField, { name, choices }: MemberName, read: Read): 
   return (message, json, at) => {
     if (json === null && !takesNull) return;
     const isFirst = (message[choice] as { case?: string }).case === undefined;
-    // Writers that list all fields have null for those that are not set.
+    // Writers that list all fields write null for the unset ones.
     if (!isFirst && json === null && at.isTolerant) return;
     at.enter(name);
     const value = read(json, at);
@@ -186,7 +191,7 @@ function memberOf(field: DescField, { name, choices }: MemberName, read: Read): 
   };
 }
 
-/** Whether `null` is a value of the field and not its absence. */
+/** Returns true if `null` is a value of the field instead of its absence. */
 function isNullable(field: DescField): boolean {
   if (field.fieldKind === "message") return field.message.typeName === "google.protobuf.Value";
   return field.fieldKind === "enum" && field.enum.typeName === "google.protobuf.NullValue";
@@ -198,7 +203,7 @@ function fieldReader(field: DescField, form: JsonForm | undefined): Read {
   return field.fieldKind === "map" ? mapReader(field.mapKey, read) : read;
 }
 
-/** Reader of a singular field, of an item of a list or of a value of a map. */
+/** Returns the reader of a singular field, of an item of a list or of a value of a map. */
 function itemReader(field: DescField, form: JsonForm | undefined): Read {
   const leaf = form === undefined ? leafOf(field) : formLeafOf(field, form.enums);
   if (leaf !== undefined) return leafReader(leaf);
@@ -245,7 +250,7 @@ function mapReader(keyType: ScalarType, read: Read): Read {
   };
 }
 
-/** A key as maps hold it: a property name, also for numbers and booleans. */
+/** Returns the reader of a map's keys, which are property names even for numbers and booleans. */
 function keyReader(type: ScalarType): (name: string) => string | undefined {
   if (type === ScalarType.BOOL) return (name) => (name === "true" || name === "false" ? name : undefined);
   const leaf = scalarLeaf(type);
@@ -255,7 +260,7 @@ function keyReader(type: ScalarType): (name: string) => string | undefined {
   };
 }
 
-/** Readers of the types with a JSON form of their own, or undefined. */
+/** Returns the reader of a type with a special JSON form, or undefined. */
 function wellKnown(desc: DescMessage): Read | undefined {
   switch (desc.typeName) {
     case "google.protobuf.Timestamp":

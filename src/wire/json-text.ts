@@ -3,36 +3,43 @@ import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { A2AError } from "../core/error.js";
 import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
 
-// Texts that may stand in a JSON string as they are (RFC 8259, section 7), and where nobody sees a line's end. Surrogates
-// are left out, so that JSON.stringify, which escapes a lone one, decides about every text that has any. Matching the
-// whole text is twice as fast as looking for a character that needs an escape.
+// Texts that a JSON string may contain unescaped (RFC 8259, section 7) and that no reader splits into lines. Surrogates
+// are excluded, so that JSON.stringify, which escapes a lone one, handles every text with surrogates. Matching the
+// whole text is twice as fast as searching for a character that needs an escape.
 const plain = /^[ !#-[\]-\u0084\u0086-\u2027\u202a-\ud7ff\ue000-\uffff]*$/;
 
-/** Where some readers break lines, as Python's `str.splitlines()` does; JSON may have them as they are in its strings. */
+/**
+ * Characters that some readers treat as line breaks, such as Python's `str.splitlines()`. JSON strings may contain them
+ * unescaped.
+ */
 const breaks = /[\u0085\u2028\u2029]/g;
 
 const escapes: Readonly<Record<string, string>> = { "\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029" };
 
-/** The same JSON without a character that any reader could take for the end of a line. */
+/** Escapes the characters that a reader could take for a line break. */
 export function onOneLine(json: string): string {
   return json.replace(breaks, (character) => escapes[character] ?? "");
 }
 
 /**
- * A JSON string, on one line for every reader: that is judged here, where each text is looked at anyhow, and not once more
- * for each event of a stream. Most texts need no escape and are only put in quotes, which is cheaper than JSON.stringify.
+ * Returns a JSON string on one line for every reader. Line breaks are escaped here, where each text is scanned anyway,
+ * and not again for each event of a stream. Most texts need no escape and are only quoted, which is cheaper than
+ * JSON.stringify.
  */
 export function quote(text: string): string {
   return plain.test(text) ? `"${text}"` : onOneLine(JSON.stringify(text));
 }
 
-/** The error for a message that ProtoJSON cannot express: a fault of the program that made it, not of its reader. */
+/**
+ * The error for a message that ProtoJSON cannot express. The program that created the message is at fault, not its
+ * reader.
+ */
 export function unwritable(what: string): A2AError {
   return new A2AError("INTERNAL", "Internal error.", { cause: new TypeError(`no JSON form: ${what}`) });
 }
 
 /**
- * A JSON number. NaN and the infinities have none (specification of ProtoJSON, google.protobuf.Value).
+ * Returns a JSON number. NaN and the infinities have no JSON form (specification of ProtoJSON, google.protobuf.Value).
  */
 export function finite(value: number): string {
   if (!Number.isFinite(value)) throw unwritable(`the number ${value}`);
@@ -40,8 +47,8 @@ export function finite(value: number): string {
 }
 
 /**
- * Any JSON value, for fields of type google.protobuf.Struct, which a message holds as a plain object. Stricter than
- * JSON.stringify, which turns what it cannot express into `null` or leaves it out: this throws.
+ * Writes any JSON value, for fields of type google.protobuf.Struct, which a message holds as a plain object.
+ * JSON.stringify would write `null` for a value without a JSON form, or omit it; this function throws.
  */
 export function writeJsonValue(value: unknown, depth = 0): string {
   switch (typeof value) {
@@ -79,7 +86,7 @@ function writeObject(members: Record<string, unknown>, depth: number): string {
   return `{${out}}`;
 }
 
-/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z in seconds: what google.protobuf.Timestamp allows. */
+/** The range of google.protobuf.Timestamp in seconds: 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z. */
 const MIN_SECONDS = -62_135_596_800;
 const MAX_SECONDS = 253_402_300_799;
 
@@ -93,10 +100,10 @@ let lastDay = Number.NaN;
 let lastDate = "";
 
 /**
- * A timestamp as JSON text, `"YYYY-MM-DDTHH:mm:ss.sssZ"` with always three fraction digits (specification 5.6.1); finer
- * parts are cut off. The date of the last one is kept, for most timestamps are of the same day.
+ * Returns a timestamp as JSON text, `"YYYY-MM-DDTHH:mm:ss.sssZ"`, always with three fraction digits (specification
+ * 5.6.1). Further digits are cut off. The last date is cached, because most timestamps are of the same day.
  *
- * @throws A2AError with reason INTERNAL outside the range of google.protobuf.Timestamp.
+ * @throws A2AError with reason INTERNAL outside the range of google.protobuf.Timestamp
  */
 export function formatTimestamp({ seconds: long, nanos }: Timestamp): string {
   const seconds = Number(long);
@@ -114,8 +121,8 @@ export function formatTimestamp({ seconds: long, nanos }: Timestamp): string {
 }
 
 /**
- * Reads an ISO 8601 timestamp with zero to nine fraction digits. `Z` is what the specification asks for (5.6.1);
- * an offset is tolerated. Undefined when it is no such text or not a date of the calendar.
+ * Reads an ISO 8601 timestamp with zero to nine fraction digits. The specification requires `Z` (5.6.1); an offset is
+ * tolerated. Undefined for invalid text or a date that does not exist.
  */
 export function parseTimestamp(text: string): Timestamp | undefined {
   if (!pattern.test(text)) return undefined;
@@ -127,7 +134,7 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   return create(TimestampSchema, { seconds: BigInt(seconds), nanos: Number(fraction.padEnd(9, "0")) });
 }
 
-/** Date.parse takes the 30th of February for the 2nd of March. */
+/** Detects dates that do not exist: Date.parse reads the 30th of February as the 2nd of March. */
 function isDay(local: string): boolean {
   const day = Number(local.slice(8, 10));
   return day <= 28 || new Date(`${local}Z`).getUTCDate() === day;

@@ -10,29 +10,30 @@ import {
 } from "@bufbuild/protobuf/wkt";
 
 /**
- * JSON and the `google.protobuf.Value` that stands for it. The library's `create()`, `fromJson()` and `toJson()` look each field up in
- * its descriptor and take several times as long, which blocks the event loop for values of tens of thousands of members.
+ * Conversions between JSON and `google.protobuf.Value`. The library's `create()`, `fromJson()` and `toJson()` look up
+ * each field in its descriptor. They take several times as long, which blocks the event loop for values of tens of
+ * thousands of members.
  */
 
-/** Sets an own property whatever its name is: assigning to `__proto__` would set the prototype instead. */
+/** Sets an own property of any name. Assigning to `__proto__` would set the prototype. */
 export function setOwn(target: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== "__proto__") target[name] = value;
   else Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** The value for JSON that is known to be sound. */
+/** Converts validated JSON to a Value. */
 export function toValue(json: unknown): Value {
   return valueMessage(toKind(json));
 }
 
-/** The struct for a JSON object that is known to be sound. */
+/** Converts a validated JSON object to a Struct. */
 export function toStruct(json: Record<string, unknown>): Struct {
   const fields: Struct["fields"] = {};
   for (const name of Object.keys(json)) setOwn(fields, name, toValue(json[name]));
   return structMessage(fields);
 }
 
-/** The list for a JSON array that is known to be sound. */
+/** Converts a validated JSON array to a ListValue. */
 export function toListValue(json: readonly unknown[]): ListValue {
   return listMessage(json.map(toValue));
 }
@@ -64,7 +65,7 @@ function toKind(json: unknown): Value["kind"] {
   }
 }
 
-/** The JSON that a value stands for; null for one without a kind. */
+/** Returns the JSON of a Value; null for one without a kind. */
 export function jsonOf({ kind }: Value): JsonValue {
   switch (kind.case) {
     case "structValue": {

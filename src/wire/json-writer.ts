@@ -14,13 +14,13 @@ import { quote } from "./json-text.js";
 import type { JsonForm } from "./make-form.js";
 import { sharedFormItem, sharedItem } from "./serialization-cache.js";
 
-/** Longer ids are not kept, in characters. */
+/** Maximum length of an id whose text is cached, in characters. */
 const MAX_KEPT_ID = 80;
 
 const writers = new WeakMap<DescMessage, Write>();
 const layouts = new WeakMap<DescMessage, JsonLayout>();
 
-/** What is compiled of a form. */
+/** The compiled parts of a form. */
 interface Compiled {
   readonly writers: WeakMap<DescMessage, Write>;
   readonly layouts: WeakMap<DescMessage, JsonLayout>;
@@ -30,7 +30,7 @@ interface Compiled {
 
 const compiledForms = new WeakMap<JsonForm, Compiled>();
 
-/** How a message is put together, for whoever writes it in parts; undefined for what is written in one go. */
+/** Returns the structure of a message for writing it in parts. Undefined if it is written at once. */
 export function jsonLayout(desc: DescMessage, message: Message, form?: JsonForm): JsonLayout | undefined {
   const own = form === undefined ? undefined : formWriterOf(desc, form);
   if (own !== undefined) return own.layout(message as unknown as Fields);
@@ -54,14 +54,14 @@ function memberOf(member: DescField | DescOneof, form: JsonForm | undefined): Me
 }
 
 /**
- * The ProtoJSON writer of a message type, compiled once from its descriptor and kept. It makes the text itself,
- * without an object in between. REQUIRED fields are written even at their default, other fields without presence are
- * left out then (specification 5.7); names are lowerCamelCase (5.5), timestamps have three fraction digits (5.6.1).
- * It is one line for every reader (`quote`), as events of a stream have to be.
+ * Returns the ProtoJSON writer of a message type, compiled once from its descriptor. It writes text directly, without
+ * an object in between. REQUIRED fields are written even at their default; other fields without presence are then left
+ * out (specification 5.7). Names are lowerCamelCase (5.5), timestamps have three fraction digits (5.6.1). The text is
+ * one line for every reader (`quote`), as stream events require.
  *
- * @param form another form of JSON than ProtoJSON, for which there are writers of its own
- * @throws A2AError with reason INTERNAL for what has no JSON form: NaN or an infinity in a Value, a Timestamp out
- * of range, a value of the wrong type, nesting beyond 100, and what a form has no words for.
+ * @param form an alternative to ProtoJSON, with its own writers
+ * @throws A2AError with reason INTERNAL for a value without a JSON form: NaN or an infinity in a Value, a Timestamp out
+ * of range, a value of the wrong type, nesting beyond 100, and a value that the form has no word for
  */
 export function jsonWriter<Desc extends DescMessage>(
   desc: Desc,
@@ -85,13 +85,13 @@ function writerOf(desc: DescMessage, form: JsonForm | undefined): Write {
     for (let i = 0; i < members.length; i++) out = (members[i] as Member)(message as Fields, out);
     return `${out}}`;
   };
-  // Known before its fields are compiled, so that a message may contain its own kind.
+  // Registered before its fields are compiled, because a message may contain its own type.
   kept.set(desc, write);
   for (const member of desc.members) members.push(memberOf(member, form));
   return write;
 }
 
-/** The writer of a type that a form has a table for. */
+/** Returns the writer of a type with a table in the form. */
 function formWriterOf(desc: DescMessage, form: JsonForm): FormWriter | undefined {
   const { types, tools } = compiled(form);
   if (!types.has(desc)) types.set(desc, form.writer(desc, tools));
@@ -143,12 +143,12 @@ function fieldMember(field: DescField, form: JsonForm | undefined): Member {
   };
 }
 
-/** Whether a field names something, so that the same value comes again in one message after the other. */
+/** Returns true for an id, whose value often repeats from one message to the next. */
 function isId(field: DescField): boolean {
   return field.fieldKind === "scalar" && field.scalar === ScalarType.STRING && /(^|_)id$/.test(field.name);
 }
 
-/** Keeps the text of the last short id: all events of a stream carry the same ones. */
+/** Caches the text of the last short id, because all events of a stream carry the same ids. */
 function idWriter(): Write {
   let last: unknown = "";
   let text = '""';
@@ -171,14 +171,14 @@ function valueWriter(field: DescField, form: JsonForm | undefined): Write {
   return listWriter((item) => sharedItem(item as Message, write));
 }
 
-/** Writer of a singular field, of an item of a list or of a value of a map. */
+/** Returns the writer of a singular field, of an item of a list or of a value of a map. */
 function itemWriter(field: DescField, form: JsonForm | undefined): Write {
   if (field.enum !== undefined) return enumWriter(field.enum, form?.enums[field.enum.typeName]);
   if (field.message === undefined) return scalarWriter(field.scalar);
   if (holdsJsonObject(field)) return structWriter;
   const scalar = unwrapped(field);
   if (scalar !== undefined) return scalarWriter(scalar);
-  // Asked for when it is needed: the type may be the one whose fields are being compiled.
+  // Looked up on first use, because the type may be the one that is being compiled.
   const desc = field.message;
   let write: Write | undefined;
   return (value) => {

@@ -2,21 +2,21 @@ import type { A2AError } from "../core/error.js";
 import { errorDetails } from "./error-details.js";
 import { isJsonObject } from "./json-struct.js";
 
-/** Identifies a request; the answer repeats it with its type. */
+/** Identifies a request. The answer repeats it with its type. */
 export type RequestId = string | number | null;
 
-/** A request object. Without an id it is a notification, which nobody answers. */
+/** A request object. Without an id it is a notification, which gets no answer. */
 export interface RpcRequest {
   readonly id: RequestId | undefined;
   readonly method: string;
   readonly params: unknown;
 }
 
-/** Something else in the place of a request object. Its id is null when it has none that could be read. */
+/** A value that is not a request object. Its id is null if it has no readable one. */
 export interface RpcFault {
   readonly id: RequestId;
   readonly fault: string;
-  /** What it is but for its version of JSON-RPC, where it names none. */
+  /** The request, if only its version of JSON-RPC is missing. */
   readonly unversioned?: RpcRequest;
 }
 
@@ -35,18 +35,18 @@ export function parseRequest(json: unknown): RpcRequest | RpcFault {
   return { id, method, params };
 }
 
-/** Numbers that JSON.parse has rounded could not be repeated as they were, so they are none. */
+/** Rejects numbers that JSON.parse may have rounded, because the answer could not repeat them exactly. */
 function isRequestId(id: unknown): id is RequestId | undefined {
   if (typeof id === "number") return Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id));
   return id === undefined || id === null || typeof id === "string";
 }
 
-/** What stands before a result; `}` follows it. The same for every frame of a stream. */
+/** Returns the text before a result, which `}` completes. It is the same for every frame of a stream. */
 export function resultPrefix(id: RequestId): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
 }
 
-/** The response object of a call that failed, with the code of its reason. */
+/** Returns the response object of a failed call, with the code of its reason. */
 export function errorEnvelope(id: RequestId, error: A2AError): string {
   const data = errorDetails(error);
   return JSON.stringify({ jsonrpc: "2.0", id, error: { code: error.row.jsonrpc, message: error.message, data } });

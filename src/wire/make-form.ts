@@ -4,21 +4,23 @@ import { type FormWriter, formWriter, type WriterTools } from "./form-writer.js"
 import type { EnumForm, FormTables } from "./json-form.js";
 
 /**
- * Another JSON form of the same messages than ProtoJSON. What is compiled of it is kept by its identity: make it once. The codecs
- * know it by this interface alone, so that a program without older versions has nothing of what compiles them.
+ * An alternative to ProtoJSON for the same messages. Compiled codecs are cached by its identity, so each form must be
+ * created once. The codecs depend on this interface only, so that a bundle without older versions excludes the compiler
+ * of forms.
  */
 export interface JsonForm {
   readonly name: string;
   readonly enums: Readonly<Record<string, EnumForm>>;
-  /** What writes a type that the form has a table for. */
+  /** Compiles the writer of a type with a table in the form. */
   readonly writer: (desc: DescMessage, tools: WriterTools) => FormWriter | undefined;
-  /** What reads it. */
+  /** Compiles the reader of a type with a table in the form. */
   readonly reader: (desc: DescMessage, tools: ReaderTools) => Read | undefined;
 }
 
 /**
- * A form of its tables, to be given to `jsonWriter`, `jsonReader` and `jsonPieces`. A type is compiled when it is first used.
- * @throws TypeError then, for a table that names a field which the type does not have.
+ * Creates a form from its tables, for `jsonWriter`, `jsonReader` and `jsonPieces`. A type is compiled on first use.
+ *
+ * @throws TypeError on that first use, if a table names a field that the type does not have
  */
 export function makeForm(tables: FormTables): JsonForm {
   const { name, types, enums = {} } = tables;

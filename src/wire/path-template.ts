@@ -1,12 +1,12 @@
 import { A2AError, invalid } from "../core/error.js";
 
-/** A segment of a path: a text that stands there, or a variable that is named after a field as in the proto. */
+/** A segment of a path: a literal text, or a variable named after a field of the proto. */
 export type Segment = { readonly literal: string } | { readonly variable: string };
 
 /** A path of `google.api.http`: `/{tenant}/tasks/{id=*}:cancel`. */
 export interface PathTemplate {
   readonly segments: readonly Segment[];
-  /** What follows the colon at the end, or empty. */
+  /** The text after the final colon, or empty. */
   readonly customVerb: string;
 }
 
@@ -14,9 +14,9 @@ const segmentPattern = /^(?:\{(?<variable>[a-z][a-z0-9_]*)(?:=\*)?\}|(?<literal>
 const customVerbPattern = /^(.*[^:]):([A-Za-z0-9._~-]+)$/;
 
 /**
- * Takes a template apart. Variables cover one segment (`{id}` and `{id=*}`), which is all that the contract uses.
+ * Parses a template. Variables cover one segment (`{id}` and `{id=*}`); the contract uses no others.
  *
- * @throws A2AError with reason INTERNAL for any other template: the descriptor asks for what is not built.
+ * @throws A2AError with reason INTERNAL for any other template, which this parser does not support
  */
 export function parsePathTemplate(text: string): PathTemplate {
   const [, path = text, customVerb = ""] = customVerbPattern.exec(text) ?? [];
@@ -36,10 +36,10 @@ function unsupported(text: string): A2AError {
 }
 
 /**
- * The path for given values, by the names of the variables. A colon in a value is percent-encoded, so that it is never
- * taken for the beginning of a custom verb.
+ * Returns the path for given values, by the names of the variables. A colon in a value is percent-encoded, so that it
+ * never starts a custom verb.
  *
- * @throws A2AError with reason INVALID_PARAMS for a value that is missing, empty, or has no UTF-8 form.
+ * @throws A2AError with reason INVALID_PARAMS for a value that is missing, empty, or not well-formed Unicode
  */
 export function expandPath(template: PathTemplate, values: Readonly<Record<string, string>>): string {
   let path = "";
@@ -58,7 +58,7 @@ function encode(variable: string, values: Readonly<Record<string, string>>): str
   }
 }
 
-/** A segment as it arrived, decoded; undefined when it is not percent-encoded UTF-8 (RFC 3986, section 2.1). */
+/** Decodes a segment of a URL. Undefined if it is not percent-encoded UTF-8 (RFC 3986, section 2.1). */
 export function decodeSegment(raw: string): string | undefined {
   if (!raw.includes("%")) return raw;
   try {

@@ -6,10 +6,10 @@ import { type Leaf, leafOf } from "./json-leaf.js";
 import { formatTimestamp } from "./json-text.js";
 import type { Violations } from "./violations.js";
 
-/** Puts the fields that a query string names into a message, and notes what is wrong with it. */
+/** Stores the fields of a query string in a message, and adds violations for invalid ones. */
 export type QueryReader = (query: string, message: Message, at: Violations) => void;
 
-/** The query string with the fields of a message, without those that the path carries. */
+/** Returns the query string for the fields of a message, except those in the path. */
 export type QueryWriter<Desc extends DescMessage> = (
   message: MessageShape<Desc>,
   inPath: readonly DescField[],
@@ -21,9 +21,9 @@ const booleans = new Map<unknown, boolean>([
 ]);
 
 /**
- * Reads values of a field (or of its items) from text, as queries and paths carry them (specification 11.5): strings as
- * they are, `true` and `false`, decimal numbers, enums by name or number, timestamps in ISO 8601. Undefined for fields of
- * other message types, which have no such form.
+ * Returns the reader of a field's value (or items) from text in queries and paths (specification 11.5): strings, `true`
+ * and `false`, decimal numbers, enums by name or number, timestamps in ISO 8601. Undefined for fields of other message
+ * types, which have no such form.
  */
 export function textLeafOf(field: DescField): Leaf | undefined {
   const leaf = leafOf(field);
@@ -34,9 +34,10 @@ export function textLeafOf(field: DescField): Leaf | undefined {
 }
 
 /**
- * The reader of a request's query parameters. Names are lowerCamelCase or as in the proto; unknown ones are ignored,
- * among them service parameters. Lists come by repetition, by commas, or both; anything else comes once. Values are
- * percent-encoded UTF-8, and a plus sign is a space, as HTML forms and URLSearchParams write it: a plus is `%2B`.
+ * Returns the reader of a request's query parameters. Names are lowerCamelCase or as in the proto; unknown ones are
+ * ignored, among them service parameters. Lists are given by repetition, by commas, or both; any other field only once.
+ * Values are percent-encoded UTF-8. A plus sign is a space, as HTML forms and URLSearchParams write it; a plus is
+ * `%2B`.
  */
 export function queryReader(desc: DescMessage): QueryReader {
   const fields = new Map<string, DescField>();
@@ -62,7 +63,7 @@ export function queryReader(desc: DescMessage): QueryReader {
   };
 }
 
-/** Puts what was given for a field into a message; the texts are still encoded. */
+/** Stores the given values of a field in a message. The texts are still percent-encoded. */
 type Put = (message: Message, given: readonly string[], at: Violations) => void;
 
 function putter(field: DescField): Put {
@@ -98,7 +99,7 @@ function decode(encoded: string): string | undefined {
   }
 }
 
-/** The writer that `queryReader` reads back. Fields of message types other than Timestamp are left out. */
+/** Returns the writer of queries for `queryReader`. Fields of message types other than Timestamp are left out. */
 export function queryWriter<Desc extends DescMessage>(desc: Desc): QueryWriter<Desc> {
   const writable = desc.fields
     .filter((field) => field.fieldKind !== "map" && textLeafOf(field) !== undefined)

@@ -1,35 +1,35 @@
 import type { Route } from "./routes.js";
 
-/** What a verb and a path lead to: a route, verbs that would lead to one, or (undefined) nothing. */
+/** Result of a match: a route, or the verbs that the path allows. */
 export type RouteMatch<R extends Route> =
   | { readonly route: R; readonly values: readonly string[] }
   | { readonly allow: readonly string[] };
 
-/** A place in the tree of paths. */
+/** A node of the tree of paths. */
 interface Node<R> {
   readonly literals: Map<string, Node<R>>;
   variable: Node<R> | undefined;
-  /** Routes that end here, by custom verb (empty: none) and HTTP verb. */
+  /** Routes that end at this node, by custom verb (empty if the route has none) and HTTP verb. */
   readonly ends: Map<string, Map<string, R>>;
 }
 
-/** What is looked for, and what was found on the way. */
+/** The request being matched, and the results so far. */
 interface Search {
   readonly verb: string;
   readonly customVerb: string;
   readonly segments: readonly string[];
-  /** Segments that stand for variables on the way down, percent-encoded as they arrived. */
+  /** Segments matched by variables, still percent-encoded. */
   readonly values: string[];
-  /** Verbs of routes that fit but for the verb. */
+  /** Verbs of routes that match except for the verb. */
   readonly allow: Set<string>;
 }
 
 const newNode = <R>(): Node<R> => ({ literals: new Map(), variable: undefined, ends: new Map() });
 
-/** Finds the route of a request in a tree, in a time that does not depend on the number of routes. */
+/** Finds the route of a request in a tree. The time does not depend on the number of routes. */
 export class Router<R extends Route> {
   readonly #root = newNode<R>();
-  /** What paths without variables lead to, by path and verb: most calls ask for one of those. */
+  /** Results for paths without variables, by path and verb. Most calls use one of these paths. */
   readonly #literal = new Map<string, Map<string, RouteMatch<R>>>();
 
   constructor(routes: readonly R[]) {
@@ -62,9 +62,9 @@ export class Router<R extends Route> {
   }
 
   /**
-   * The route for a path as it arrived. Literal segments go before variables, so `/tasks/tasks` is a task and not the
-   * tasks of a tenant. A custom verb is what follows the last colon, split off before anything is decoded; when no
-   * route has that verb, the colon is part of the segment. Values are returned as they arrived.
+   * Returns the route for a path, which is still percent-encoded. Literal segments take precedence over variables, so
+   * `/tasks/tasks` is a task and not the tasks of a tenant. The text after the last colon is the custom verb, split off
+   * before decoding. If no route has that verb, the colon is part of the segment. Values are returned as they arrived.
    */
   match(verb: string, path: string): RouteMatch<R> | undefined {
     return this.#literal.get(path)?.get(verb) ?? this.#descend(verb, path);
@@ -92,7 +92,7 @@ export class Router<R extends Route> {
   }
 }
 
-/** Goes down from a node that stands for the first `depth` segments, literals first, and back where that leads nowhere. */
+/** Descends from the node of the first `depth` segments, literals first, and backtracks if that finds no route. */
 function descend<R>(node: Node<R>, depth: number, search: Search): R | undefined {
   const segment = search.segments[depth];
   if (segment === undefined) return routeAt(node, search);

@@ -10,19 +10,19 @@ export interface Route {
   /** HTTP verb in upper case. */
   readonly verb: string;
   readonly template: PathTemplate;
-  /** Fields that the template's variables fill, in their order. */
+  /** Fields of the template's variables, in order. */
   readonly fields: readonly DescField[];
-  /** Whether the other fields come from the body; else they come from the query. */
+  /** True if the other fields come from the body, false if they come from the query. */
   readonly hasBody: boolean;
 }
 
 /**
- * Routes beyond those of the contract. The text of the specification lets clients open a stream on a resource with POST
- * (sections 5.3, 11.3.2) where the contract says GET; both are served, with the same template.
+ * Routes beyond those of the contract. The specification lets clients open a stream on a resource with POST (sections
+ * 5.3, 11.3.2), but the contract says GET. Both are served, with the same template.
  */
 const aliases = [{ of: "GET", verb: "POST", hasBody: true, onlyStreams: true, onlyCustomVerbs: true }] as const;
 
-/** All routes of a service, from the `google.api.http` rules of its methods, and their aliases behind them. */
+/** Returns all routes of a service, from the `google.api.http` rules of its methods, followed by the aliases. */
 export function routesOf(service: DescService): Route[] {
   const routes = service.methods.flatMap((method) =>
     hasOption(method, http) ? rulesOf(getOption(method, http)).map((rule) => routeOf(method, rule)) : [],

@@ -6,33 +6,34 @@ const bytesKey: unique symbol = Symbol("bytes");
 const formsKey: unique symbol = Symbol("forms");
 const likeKey: unique symbol = Symbol("like");
 
-/** A message that many readers share, with the forms that it was written in already. */
+/** A message that many readers share, with its cached serializations. */
 interface Shared {
   [textKey]?: string;
   [bytesKey]?: Uint8Array;
-  /** Its texts in other forms than ProtoJSON. */
+  /** Texts in forms other than ProtoJSON. */
   [formsKey]?: Map<JsonForm, string>;
-  /** The same in the contract of another version; or what such a message was made of, which it keeps. */
+  /** The same message in another version's contract; or, for that message, its original. */
   [likeKey]?: Message;
 }
 
 /**
- * Marks a message that several readers are about to write and nobody changes any more: each form of it is then made
- * once and kept with it.
+ * Marks a message that several readers will serialize and that no longer changes. Each serialization is then created
+ * once and cached with it.
  */
 export function cacheForms<M extends Message>(message: M): M {
   (message as Shared)[textKey] = "";
   return message;
 }
 
-/** Whether a message was marked so. */
+/** Returns true if `cacheForms` marked the message. */
 export function cachesForms(message: Message): boolean {
   return (message as Shared)[textKey] !== undefined;
 }
 
 /**
- * The JSON of a message, which is the same for every reader that uses the same type's writer.
- * @param form the one that the writer writes, where it is not ProtoJSON: each has a text of its own
+ * Returns the JSON of a message, which is the same for every reader that uses the same type's writer.
+ *
+ * @param form the form of the writer if it is not ProtoJSON; each form has its own text
  */
 export function cachedText(message: Message, write: (message: Message) => string, form?: JsonForm): string {
   if (form !== undefined) return sharedFormItem(message, write, form);
@@ -45,19 +46,19 @@ export function cachedText(message: Message, write: (message: Message) => string
   return text;
 }
 
-/** The JSON of a message as an item of a list: in one piece, since it is put together with the others each time. */
+/** Returns the JSON of a message as an item of a list. The text is flat, because it is joined to others repeatedly. */
 export function sharedItem(message: Message, write: (message: Message) => string): string {
   const known = (message as Shared)[textKey];
   if (known === undefined) return write(message);
   if (known !== "") return known;
   const text = write(message);
-  // V8 keeps what was joined as its parts until somebody looks at a character.
+  // V8 keeps a concatenated string as its parts until a character is read.
   text.charCodeAt(0);
   (message as Shared)[textKey] = text;
   return text;
 }
 
-/** The same in a form, of which each has a text of its own: a history is shared by readers of several versions. */
+/** Like `sharedItem`, for a form. Each form has its own text, because readers of several versions share a history. */
 export function sharedFormItem(message: Message, write: (message: Message) => string, form: JsonForm): string {
   const shared = message as Shared;
   if (shared[textKey] === undefined) return write(message);
@@ -70,7 +71,9 @@ export function sharedFormItem(message: Message, write: (message: Message) => st
   return text;
 }
 
-/** A copy with other fields: shared if the message is, but the forms that this one was written in are not its own. */
+/**
+ * Returns a copy with other fields. It is shared if the message is, but without the message's cached serializations.
+ */
 export function sharedCopy<M extends Message>(message: M, fields: Partial<M>): M {
   const copy: Shared & M = { ...message, ...fields };
   if (copy[textKey] !== undefined) copy[textKey] = "";
@@ -81,10 +84,11 @@ export function sharedCopy<M extends Message>(message: M, fields: Partial<M>): M
 }
 
 /**
- * A message in the contract of another version. Of one that is shared it is made once, and is shared by the readers of that version:
- * so are its bytes. Each keeps the other, since readers hold one of them, and the next reader looks for it by the other.
+ * Returns a message in the contract of another version. For a shared message it is created once and shared by that
+ * version's readers, together with its bytes. Each of the two refers to the other: readers hold one of them, and the
+ * next reader finds it through the other.
  *
- * @param make makes it; of one type always by the same contract
+ * @param make creates it; the same contract for all messages of a type
  */
 export function cachedLike(message: Message, make: (message: Message) => Message): Message {
   const shared = message as Shared;
@@ -96,7 +100,7 @@ export function cachedLike(message: Message, make: (message: Message) => Message
   return like;
 }
 
-/** The bytes of a message as gRPC has them: behind their envelope (`envelopeWriter`), so that no reader needs a copy. */
+/** Returns the bytes of a message with gRPC's prefix (`envelopeWriter`), so that no reader needs a copy. */
 export function cachedEnvelope(message: Message, write: (message: Message) => Uint8Array): Uint8Array {
   const shared = message as Shared;
   if (shared[textKey] === undefined) return write(message);

@@ -1,34 +1,37 @@
 import { A2AError, invalid, type Violation } from "../core/error.js";
 import { MESSAGE_LEVELS, REQUEST_LEVELS } from "../core/nesting.js";
 
-/** Violations that one error names at most; a request made of nothing else would otherwise get an endless answer. */
+/** Maximum number of violations in one error, so that an invalid request cannot cause an arbitrarily large answer. */
 const MAX_VIOLATIONS = 100;
 
-/** Characters that a violation repeats of a name which the client chose. */
+/** Maximum number of characters of a client's name that a violation repeats. */
 const MAX_NAME = 64;
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
-/** Where a reader is in its input, and everything that it found wrong so far. */
+/** The current path of a reader in its input, and the violations found so far. */
 export class Violations {
-  /** Messages around the place being read, as protobuf counts them. */
+  /** Number of messages around the current position, as protobuf counts them. */
   depth = 0;
-  /** Violations noted, also those beyond what the error lists. */
+  /** Number of violations, including those beyond the limit of the error. */
   count = 0;
   /** Levels of messages at which reading stops. */
   readonly levels: number;
-  /** Whether what a newer or careless writer may have sent is passed over: names of enums, halves of surrogate pairs, fields given twice. */
+  /**
+   * True if the reader tolerates input of a newer or careless writer: unknown enum names, lone surrogates, duplicate
+   * fields.
+   */
   readonly isTolerant: boolean;
   readonly #path: (string | number)[] = [];
   readonly #found: Violation[] = [];
 
-  /** Of a request, or of an answer, which is read with tolerance and may nest as deep as protobuf's readers allow. */
+  /** @param of `answer` for an answer, which is read tolerantly and may nest as deep as protobuf's readers allow */
   constructor(of: "request" | "answer" = "request") {
     this.isTolerant = of === "answer";
     this.levels = this.isTolerant ? MESSAGE_LEVELS : REQUEST_LEVELS;
   }
 
-  /** Goes to a member (by name) or an item (by index) of the current place. Each call is paired with `leave`. */
+  /** Enters a member (by name) or an item (by index) of the current position. Each call is paired with `leave`. */
   enter(step: string | number): void {
     this.#path.push(step);
   }
@@ -37,7 +40,10 @@ export class Violations {
     this.#path.pop();
   }
 
-  /** Notes what is wrong at the current place, or at the steps below it. Returns what readers give for no value. */
+  /**
+   * Adds a violation at the current position, or at a path below it. Returns undefined, the result of readers without a
+   * value.
+   */
   add(description: string, ...below: (string | number)[]): undefined {
     this.count++;
     if (this.#found.length >= MAX_VIOLATIONS) return undefined;
@@ -45,12 +51,12 @@ export class Violations {
     return undefined;
   }
 
-  /** @throws A2AError with reason INVALID_PARAMS that names every violation, when there is one. */
+  /** @throws A2AError with reason INVALID_PARAMS that names every violation, if there are any */
   throwIfAny(): void {
     if (this.count > 0) throw invalid(this.#found);
   }
 
-  /** @throws A2AError with reason INVALID_AGENT_RESPONSE that names every violation, when there is one. */
+  /** @throws A2AError with reason INVALID_AGENT_RESPONSE that names every violation, if there are any */
   throwIfNoAnswer(): void {
     if (this.count === 0) return;
     const found = this.#found.map(({ field, description }) => (field === "" ? description : `${field} ${description}`));
@@ -60,7 +66,7 @@ export class Violations {
   }
 }
 
-/** A path as people write it: `message.parts[0].text`, `schemes["a.b"]`. */
+/** Formats a path: `message.parts[0].text`, `schemes["a.b"]`. */
 function pathText(steps: readonly (string | number)[]): string {
   let text = "";
   for (const step of steps) {

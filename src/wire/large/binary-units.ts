@@ -6,21 +6,21 @@ import { type BinaryField, binaryFields, binaryWriter } from "../binary-writer.j
 import type { PieceList, UnitOrList } from "./piece-list.js";
 import { cuts, isSpine, type Part, partOf } from "./spine.js";
 
-/** The units of a message with the number of their bytes, which are made again when their piece is. */
+/** The units of a message and their size in bytes. Units are recreated together with their piece. */
 export interface Row {
   readonly units: UnitOrList[];
   size: number;
 }
 
-/** The list of a message that others share, or undefined for one that is written here. */
+/** Returns the list of a shared message, or undefined for a message that is written inline. */
 export type SharedLists = (desc: DescMessage, message: Message) => Promise<PieceList> | undefined;
 
-/** Units that are measured in one go. */
+/** Bytes that are measured in one round of the event loop. */
 const MEASURED_BYTES = 256 * 1024;
 
 /**
- * A message in the binary format, the same bytes as `binaryWriter` makes. The length of each part stands before it, so
- * all of them are measured first; the event loop has its turns meanwhile.
+ * Returns the units of a message in the binary format, the same bytes as `binaryWriter` writes. The length of each part
+ * precedes it, so all parts are measured first, with pauses for the event loop.
  */
 export async function binaryUnits(desc: DescMessage, message: Message, shared: SharedLists): Promise<Row> {
   const row: Row = { units: [], size: 0 };
@@ -44,7 +44,7 @@ interface To {
   readonly shared: SharedLists;
 }
 
-/** Stops after everything that may have taken its time, and for a list that stands in its place when it is known. */
+/** Yields after each step that may take long, and yields a shared list whose length is needed. */
 type Steps = Generator<{ readonly at: number; readonly list: Promise<PieceList> } | undefined, void, undefined>;
 
 const fieldLists = new WeakMap<DescMessage, readonly BinaryField[] | null>();
@@ -96,7 +96,7 @@ function* measurePart(field: DescField, part: Part, to: To): Steps {
   }
 }
 
-/** Bytes are cut as they are; a piece holds them once more. */
+/** Size of the slices of a bytes field. A piece holds a copy of its slice. */
 const BYTES = 32 * 1024;
 
 function* measureMessage(field: DescField, desc: DescMessage, message: Message, to: To): Steps {
@@ -117,7 +117,7 @@ function put(row: Row, bytes: Uint8Array): void {
   row.size += bytes.length;
 }
 
-/** Tag and length of what is delimited by its length. */
+/** Returns the tag and length before a length-delimited value. */
 function headOf(field: DescField, length: number): Uint8Array {
   const bytes: number[] = [];
   for (const value of [(field.number << 3) | WireType.LengthDelimited, length]) {

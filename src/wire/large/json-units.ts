@@ -8,16 +8,16 @@ import type { JsonForm } from "../make-form.js";
 import type { UnitOrList } from "./piece-list.js";
 import { CUT_AT, cuts, isSpine, type Part, partOf } from "./spine.js";
 
-/** How parts are written: in which form, and which of them others share. */
+/** The form of a message's parts, and the parts that are shared. */
 export interface JsonWay {
   readonly form: JsonForm | undefined;
-  /** The list of a message that others share, or undefined for one that is written here. */
+  /** Returns the list of a shared message, or undefined for a message that is written inline. */
   readonly shared: (desc: DescMessage, message: Message) => UnitOrList | undefined;
 }
 
 type Units = Generator<UnitOrList, void, undefined>;
 
-/** A message as JSON, the same as `jsonWriter` makes but for escapes of surrogates. */
+/** Yields a message as JSON, the same text as `jsonWriter` writes except for escapes of surrogates. */
 export function* jsonUnits(desc: DescMessage, message: Message, way: JsonWay): Units {
   const layout = isSpine(desc, message) ? jsonLayout(desc, message, way.form) : undefined;
   const part = layout !== undefined && "bare" in layout ? partOf(layout.bare, message) : undefined;
@@ -30,13 +30,15 @@ export function* jsonUnits(desc: DescMessage, message: Message, way: JsonWay): U
   }
 }
 
-/** A place in an object that is being written: whose members come next, and what stands in front of the first of them. */
+/**
+ * A position in an object being written: the message of the next members, and the separator before the first of them.
+ */
 interface Place {
   readonly message: Message;
   readonly comma: string;
 }
 
-/** Members of an object; returns what stands in front of what comes behind them. */
+/** Yields the members of an object. Returns the separator before the next member. */
 function* memberUnits(
   members: readonly JsonMember[],
   { message, comma: first }: Place,
@@ -63,7 +65,7 @@ function* memberUnits(
   return comma;
 }
 
-/** Whether a member is written in one go. */
+/** Returns true if a member is written at once. */
 function isWhole(member: JsonMember, message: Message): boolean {
   if (member.group !== undefined) return member.group.members.every((each) => isWhole(each, message));
   return setField(member, message) === undefined;
@@ -72,13 +74,16 @@ function isWhole(member: JsonMember, message: Message): boolean {
 function setField({ fields }: JsonMember, message: Message): [JsonField, Part] | undefined {
   for (const field of fields) {
     const part = partOf(field.of, message);
-    // A list without items is written, or left out, as its field wants it.
+    // The member's own writer handles an empty list.
     if (part !== undefined && (part.kind !== "messages" || part.items.length > 0)) return [field, part];
   }
   return undefined;
 }
 
-/** A message, and in its object members of the one around it: not shared, since its end is not its own. */
+/**
+ * Yields a nested message whose object also contains members of the outer message. It is not shared, because its end
+ * depends on the outer message.
+ */
 function* withInside(
   part: Part,
   { field, message }: { readonly field: JsonField; readonly message: Message },
@@ -87,7 +92,7 @@ function* withInside(
   if (part.kind !== "message") throw new TypeError(`${field.of.name} is no message`);
   const held: UnitOrList[] = [...jsonUnits(part.desc, part.message, way)];
   const end = held.pop();
-  // What is written in one go is opened again; else the last unit is the end of its object.
+  // The last unit is "}" or the text of an object that was written at once, which is reopened.
   const text = end === "}" ? undefined : (end as () => string)();
   yield* held;
   if (text !== undefined) yield text.slice(0, -1);
@@ -122,7 +127,7 @@ function* sharedOr(desc: DescMessage, message: Message, way: JsonWay): Units {
   else yield list;
 }
 
-/** A multiple of three, so that no piece but the last one is padded. */
+/** A multiple of three, so that only the last piece is padded. */
 const BASE64_BYTES = CUT_AT - (CUT_AT % 3);
 
 function* base64Units(bytes: Uint8Array): Units {

@@ -5,10 +5,10 @@ import { binaryUnits } from "./binary-units.js";
 import { type JsonWay, jsonUnits } from "./json-units.js";
 import { lengthOf, PieceList, piecesOf, type Unit, unitsOf } from "./piece-list.js";
 
-/** What is written of a large message, piece by piece. */
+/** The bytes of a large message, piece by piece. */
 export type Pieces = Iterable<Uint8Array>;
 
-/** Pieces with the number of bytes in all of them, for wires that say it first. */
+/** Pieces with their total length in bytes, for bindings that send the length first. */
 export interface MeasuredPieces {
   readonly length: number;
   readonly pieces: Pieces;
@@ -21,15 +21,16 @@ const formLists = new WeakMap<JsonForm, JsonLists>();
 const binaryLists = new WeakMap<Message, Promise<PieceList>>();
 
 /**
- * The JSON of a large message on one line. What readers share in it is made once for all of them.
- * @param form another form of JSON than ProtoJSON; its readers share among themselves
+ * Returns the JSON of a large message on one line. Shared parts are created once for all readers.
+ *
+ * @param form an alternative to ProtoJSON; its readers share among themselves
  */
 export function jsonPieces(desc: DescMessage, message: Message, form?: JsonForm): Pieces {
   const list = sharedJson(desc, message, form);
   return list === undefined ? piecesOf(jsonUnits(desc, message, wayOf(form))) : unitsOf(list);
 }
 
-/** The same with its length, which takes as long as to write it once. */
+/** Like `jsonPieces`, with the length. Measuring takes as long as writing the message once. */
 export async function measuredJson(desc: DescMessage, message: Message, form?: JsonForm): Promise<MeasuredPieces> {
   const list = sharedJson(desc, message, form);
   if (list !== undefined) return { length: await list.length(), pieces: unitsOf(list) };
@@ -39,7 +40,7 @@ export async function measuredJson(desc: DescMessage, message: Message, form?: J
   return { length, pieces: piecesOf(units) };
 }
 
-/** A large message in the binary format. */
+/** Returns a large message in the binary format. */
 export async function binaryPieces(desc: DescMessage, message: Message): Promise<MeasuredPieces> {
   const list = await sharedBinary(desc, message);
   if (list !== undefined) return { length: await list.length(), pieces: unitsOf(list) };
@@ -58,7 +59,7 @@ function sharedJson(desc: DescMessage, message: Message, form: JsonForm | undefi
   const lists = form === undefined ? protoJsonLists : listsOf(form);
   let list = lists.get(message);
   if (list === undefined) {
-    // Nothing in it is shared by others, so that these are units and no lists.
+    // Nothing inside a shared message is shared separately, so these are units and not lists.
     list = new PieceList(jsonUnits(desc, message, { form, shared: alone }) as Iterable<Unit>);
     lists.set(message, list);
   }

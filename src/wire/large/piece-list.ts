@@ -1,22 +1,22 @@
 import { concat, utf8Of } from "../../core/bytes.js";
 import { nextRound } from "../../core/event-loop.js";
 
-/** A bit of a large message: as it is, or what makes it, always the same. */
+/** A fragment of a large message: bytes or text, or a function that always creates the same. */
 export type Unit = Uint8Array | string | (() => Uint8Array | string);
 
-/** A unit, or a part of the message that others share and that is in pieces of its own. */
+/** A unit, or a shared part of the message, which has its own pieces. */
 export type UnitOrList = Unit | PieceList;
 
-/** A piece ends with the first unit that brings it to so many bytes or characters. */
+/** Size at which a piece ends, in bytes or characters. The unit that reaches it is the last one of its piece. */
 const PIECE_BYTES = 32 * 1024;
 
-/** Pieces that are measured in one turn of the event loop. */
+/** Pieces that are measured in one round of the event loop. */
 const PIECES_A_TURN = 8;
 
-/** Bytes of pieces that are kept for the next readers, over all messages. */
+/** Bytes of pieces cached for the next readers, over all messages. */
 const KEPT_BYTES = 16 * 1024 * 1024;
 
-/** Where the bytes of a piece are while they are kept. It knows nothing of its message, which may be gone. */
+/** Holder of a piece's cached bytes. It has no reference to the message, which may be garbage-collected. */
 interface Slot {
   bytes: Uint8Array | undefined;
 }
@@ -26,14 +26,13 @@ interface Piece {
   readonly slot: Slot;
 }
 
-/** What is kept, the least recently made first. */
+/** The cached pieces, least recently created first. */
 const kept = new Set<Slot>();
 let keptBytes = 0;
 
 /**
- * A large message as a row of pieces that all its readers share. A piece is made when the first of them comes to it. It
- * is kept for the others while there is room, and made again where there was none: readers who stand still hold
- * nothing but the message.
+ * A large message as a sequence of pieces that all its readers share. The first reader that reaches a piece creates it.
+ * The cache keeps it for the others, and it is recreated after eviction, so that stalled readers hold only the message.
  */
 export class PieceList {
   readonly #units: Iterator<Unit>;
@@ -42,15 +41,17 @@ export class PieceList {
   #length: number | undefined;
   #measuring: Promise<number> | undefined;
 
-  /** @param length bytes of all pieces together, where that is known */
+  /** @param length total bytes of all pieces, if known */
   constructor(units: Iterable<Unit>, length?: number) {
     this.#units = units[Symbol.iterator]();
     this.#length = length;
   }
 
   /**
-   * A piece by its number, from 0 and one after the other; undefined behind the last one.
-   * @throws A2AError with reason INTERNAL for what has no form on this wire, for every reader alike.
+   * Returns a piece by its index, or undefined after the last one. Each reader calls it with consecutive indexes from
+   * 0.
+   *
+   * @throws A2AError with reason INTERNAL, for every reader, if the message has no form on this wire
    */
   at(index: number): Uint8Array | undefined {
     const piece = this.#pieces[index] ?? this.#next();
@@ -58,7 +59,10 @@ export class PieceList {
     return piece.slot.bytes ?? keep(piece.slot, joined(piece.units.map(make)));
   }
 
-  /** Bytes of all pieces together, for what has to say so first. The event loop has its turns meanwhile. */
+  /**
+   * Returns the total bytes of all pieces, for bindings that send the length first. Measuring pauses for the event
+   * loop.
+   */
   length(): Promise<number> {
     if (this.#length !== undefined) return Promise.resolve(this.#length);
     this.#measuring ??= this.#measure();
@@ -70,7 +74,7 @@ export class PieceList {
     return this.#length;
   }
 
-  /** Cuts the next piece off. */
+  /** Creates the next piece from the units. */
   #next(): Piece | undefined {
     if (this.#broken !== undefined) throw this.#broken;
     try {
@@ -101,7 +105,7 @@ export class PieceList {
   }
 }
 
-/** Bytes of pieces together. The event loop has its turns meanwhile. */
+/** Returns the total bytes of pieces. Measuring pauses for the event loop. */
 export async function lengthOf(pieces: Iterable<Uint8Array>): Promise<number> {
   let sum = 0;
   let count = 0;
@@ -112,7 +116,7 @@ export async function lengthOf(pieces: Iterable<Uint8Array>): Promise<number> {
   return sum;
 }
 
-/** The pieces of a message, in which parts may be shared. */
+/** Yields the pieces of a message, some of which may be shared. */
 export function* piecesOf(units: Iterable<UnitOrList>): Generator<Uint8Array, void, undefined> {
   let made: (Uint8Array | string)[] = [];
   let size = 0;
@@ -131,7 +135,7 @@ export function* piecesOf(units: Iterable<UnitOrList>): Generator<Uint8Array, vo
   if (size > 0) yield joined(made);
 }
 
-/** All pieces of a list, each made when it is asked for. */
+/** Yields all pieces of a list, each created on demand. */
 export function* unitsOf(list: PieceList): Generator<Uint8Array, void, undefined> {
   for (let i = 0; ; i++) {
     const piece = list.at(i);

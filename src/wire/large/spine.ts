@@ -1,17 +1,17 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { isLeftToLibrary } from "../field-rules.js";
 
-/** Texts and bytes of more than so many characters or bytes are cut. */
+/** Length above which texts and bytes are cut, in characters or bytes. */
 export const CUT_AT: number = 64 * 1024;
 
-/** What has to be written in parts, because it may be large itself. */
+/** A value that is written in parts, because it may be large itself. */
 export type Part =
   | { readonly kind: "messages"; readonly desc: DescMessage; readonly items: readonly Message[] }
   | { readonly kind: "message"; readonly desc: DescMessage; readonly message: Message }
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array };
 
-/** What a field holds of a message, where it may be large; undefined for what is written in one go. */
+/** Returns the value of a field that may be large. Undefined if it is written at once. */
 export function partOf(field: DescField, message: Message): Part | undefined {
   const value = fieldValue(field, message);
   if (value === undefined || field.fieldKind === "map") return undefined;
@@ -34,14 +34,17 @@ function fieldValue(field: DescField, message: Message): unknown {
   return chosen.case === field.localName ? chosen.value : undefined;
 }
 
-/** Types with a form of their own are written in one go. */
+/** Types with a special JSON form are written at once. */
 function isWhole(desc: DescMessage): boolean {
   return desc.typeName.startsWith("google.protobuf.") || isLeftToLibrary(desc);
 }
 
 const spines = new WeakMap<DescMessage, boolean>();
 
-/** Whether a message of this type is written in parts: it has lists of messages, or messages that have, or is long. */
+/**
+ * Returns true if a message is written in parts: its type contains lists of messages at any depth, or one of its fields
+ * is large.
+ */
 export function isSpine(desc: DescMessage, message: Message): boolean {
   return hasLists(desc) || desc.fields.some((field) => field.message === undefined && partOf(field, message));
 }
@@ -49,7 +52,7 @@ export function isSpine(desc: DescMessage, message: Message): boolean {
 function hasLists(desc: DescMessage): boolean {
   let known = spines.get(desc);
   if (known === undefined) {
-    // A type that contains itself is asked about while it is being looked at.
+    // A recursive type reaches itself before the result is known.
     spines.set(desc, false);
     known = desc.fields.some(({ fieldKind, message }) => {
       if (message === undefined || fieldKind === "map" || isWhole(message)) return false;
@@ -60,7 +63,7 @@ function hasLists(desc: DescMessage): boolean {
   return known;
 }
 
-/** Where a text is cut, so that no surrogate pair is: [from, to) in turns. */
+/** Yields the ranges [from, to) of a text's parts. No surrogate pair is split. */
 export function* cuts(text: string): Generator<readonly [from: number, to: number], void, undefined> {
   for (let from = 0; from < text.length; ) {
     let to = Math.min(text.length, from + CUT_AT);
