@@ -1,3 +1,4 @@
+import { isLoopback } from "../core/net.js";
 import { IssuerDocument, issuerUrlFaults } from "../jwt/issuer.js";
 import { createIntrospector, type Introspection, introspectionFaults } from "./introspection.js";
 import { type JwtOptions, jwtFaults, tokenCheck } from "./jwt.js";
@@ -123,6 +124,5 @@ function keysIn(json: unknown, issuer: string, metadata: string): string {
  */
 function leadsInside(keys: string, metadata: string): boolean {
   const [{ hostname }, { hostname: own }] = [new URL(keys), new URL(metadata)];
-  const isHere = /^(?:(?:.+\.)?localhost\.?|127\.[\d.]+|\[::1\])$/;
-  return (/^\[|^[\d.]+$/.test(hostname) || isHere.test(hostname)) && hostname !== own && !isHere.test(own);
+  return (/^\[|^[\d.]+$/.test(hostname) || isLoopback(keys)) && hostname !== own && !isLoopback(metadata);
 }

@@ -1,26 +1,14 @@
-/** The name of the loopback interface and names below it (RFC 6761, 6.3), and its addresses, in the form that `URL` gives them. */
-const loopback = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
+import { hostnameOf } from "../core/net.js";
 
 /** The names and addresses of one interface: a card often has one of them, and its caller another. */
 const localhost: ReadonlySet<string> = new Set(["127.0.0.1", "[::1]"]);
-
-/** Returns the host of a URL in lower case, without the dot of a fully qualified name; undefined for a text that is not a URL. */
-function nameOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : undefined;
-}
-
-/** True if the host of a URL is this machine. */
-export function isLoopback(url: string): boolean {
-  const name = nameOf(url);
-  return name !== undefined && loopback.test(name);
-}
 
 /**
  * Returns the host of a URL for comparison, without the port, since an agent's bindings often have different ones.
  * `localhost`, `127.0.0.1` and `[::1]` are the same host; any other address or name is a separate host.
  */
 export function hostOf(url: string): string | undefined {
-  const name = nameOf(url);
+  const name = hostnameOf(url);
   return name !== undefined && localhost.has(name) ? "localhost" : name;
 }
 

@@ -25,6 +25,25 @@ function groupsOf(address: string): string[] {
   return tail === undefined ? groups : [...groups, ...Array(8 - groups.length - last.length).fill("0"), ...last];
 }
 
+/** The name of the loopback interface and names below it (RFC 6761, 6.3), and its addresses, in the form that `URL` gives them. */
+const loopback = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
+
+/** Returns the host of a URL in lower case, without the dot of a fully qualified name; undefined for a text that is not a URL. */
+export function hostnameOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : undefined;
+}
+
+/** True if the host of a URL is this machine. */
+export function isLoopback(url: string): boolean {
+  const name = hostnameOf(url);
+  return name !== undefined && loopback.test(name);
+}
+
+/** True if a host name or an address, in any spelling, is this machine. */
+export function isLoopbackHost(host: string): boolean {
+  return isLoopback(`http://${host.includes(":") ? `[${host}]` : host}`);
+}
+
 /** Headers of a connection, of framing or of encoding. Only the transport can set them for a response. */
 const names: ReadonlySet<string> = new Set([
   "connection",

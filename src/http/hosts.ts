@@ -82,8 +82,3 @@ function matcher(allowed: readonly string[]): (name: string) => boolean {
     names.has(name) ||
     below.some((suffix) => name.endsWith(suffix));
 }
-
-/** Whether a server that listens on this host can be reached from this machine only. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host.endsWith(".localhost") || host === "::1" || /^127\./.test(host);
-}

@@ -1,6 +1,6 @@
 import { namingSchemes, sharedNameWarnings } from "../auth/security.js";
 import type { AgentRegistration } from "../card/agents.js";
-import { isLoopback } from "../http/hosts.js";
+import { isLoopback, isLoopbackHost } from "../core/net.js";
 import type { Settings } from "./options.js";
 import { takenTenants } from "./public-tenants.js";
 import { tlsWarnings } from "./tls.js";
@@ -8,7 +8,7 @@ import { tlsWarnings } from "./tls.js";
 /** What is allowed, but probably a mistake. */
 export function warningsOf(settings: Settings, listens: boolean): string[] {
   const { agents, service, host, publicUrl, trust, tls, push } = settings;
-  const isPublic = listens && !isLoopback(host);
+  const isPublic = listens && !isLoopbackHost(host);
   const isWildcard = ["0.0.0.0", "::"].includes(host);
   const warnings = [
     ...(tls === undefined ? [] : tlsWarnings(tls)),
@@ -53,10 +53,9 @@ export function warningsOf(settings: Settings, listens: boolean): string[] {
 /** What lets in whoever comes, or shows their credentials to whoever listens: these are said even where there is no logger. */
 export function risksOf(settings: Settings, listens: boolean): string[] {
   const { host, publicUrl, trust, tls, push } = settings;
-  const isPublic = listens && !isLoopback(host);
+  const isPublic = listens && !isLoopbackHost(host);
   // An embedded handler is where its URL says; without one it may be anywhere.
-  const isOutside =
-    isPublic || (publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname.replace(/^\[|\]$/g, "")));
+  const isOutside = isPublic || (publicUrl !== undefined && !isLoopback(publicUrl));
   const risks: string[] = [];
   const isOpen = settings.service.authenticator === undefined && undeclaredOf(settings).length > 0;
   if (isOutside && isOpen) {

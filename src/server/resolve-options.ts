@@ -5,8 +5,9 @@ import { ConfigurationError } from "../card/faults.js";
 import { unknownNames } from "../core/describe.js";
 import { defaultLimitsOf, type Limits } from "../core/limits.js";
 import { guardedLogger, silentLogger } from "../core/log.js";
+import { isLoopbackHost } from "../core/net.js";
 import type { Trust } from "../http/forwarded.js";
-import { type HostRules, isLoopback } from "../http/hosts.js";
+import type { HostRules } from "../http/hosts.js";
 import type { PushOptions } from "../push/options.js";
 import { idempotencyExtension } from "../service/idempotency.js";
 import { resumeExtension } from "../service/resume.js";
@@ -189,7 +190,7 @@ function trustOf(proxies: boolean | string | readonly string[]): Trust | undefin
 }
 
 function hostsOf({ allowedHosts, host, publicUrl }: WithDefaults, listens: boolean): HostRules["allowed"] {
-  if (allowedHosts === undefined && !(listens && isLoopback(host))) return true;
+  if (allowedHosts === undefined && !(listens && isLoopbackHost(host))) return true;
   const hosts = allowedHosts ?? [];
   if (hosts === true || hosts.includes("*")) return true;
   return publicUrl === undefined ? hosts : [...hosts, new URL(publicUrl).hostname];

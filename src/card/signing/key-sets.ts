@@ -1,5 +1,6 @@
 import type { JWK } from "jose";
 import { Gathered } from "../../core/bytes.js";
+import { isLoopback } from "../../core/net.js";
 import { CardKeyError, readKeySet } from "./trusted-keys.js";
 
 /** JWKS that may be fetched, and the limits of a fetch. */
@@ -53,11 +54,10 @@ export class KeySets {
 /** Returns the reason to reject the URL of a JWKS, as half a sentence, or undefined (RFC 7515, 4.1.2, requires TLS). */
 export function jkuFault(url: unknown): string | undefined {
   if (typeof url !== "string" || !URL.canParse(url)) return "is no absolute URL";
-  const { protocol, hostname, username, password, hash } = new URL(url);
+  const { protocol, username, password, hash } = new URL(url);
   if (username !== "" || password !== "") return "has credentials in it";
   if (hash !== "") return "has a fragment";
-  const local = hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-  return protocol === "https:" || (protocol === "http:" && local) ? undefined : "is not an https URL";
+  return protocol === "https:" || (protocol === "http:" && isLoopback(url)) ? undefined : "is not an https URL";
 }
 
 /** A failed fetch. The message is a sentence with the reason. */

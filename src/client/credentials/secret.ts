@@ -1,5 +1,5 @@
 import { A2AError } from "../../core/error.js";
-import { isLoopback } from "../hosts.js";
+import { isLoopback } from "../../core/net.js";
 import type { CredentialContext } from "./credential.js";
 
 /** A secret, or a function that returns the current one. It is called for each call, so cache slow results. */

@@ -1,10 +1,10 @@
 import type { AgentCard, AgentInterface } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
+import { isLoopback } from "../../core/net.js";
 import { type OlderVersion, olderVersions, otherGuess } from "../../version/callable.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { CONNECT_BINDING } from "../../wire/card-names.js";
 import { parseVersion } from "../../wire/service-params.js";
-import { isLoopback } from "../hosts.js";
 import { versionNotSupported } from "./card-reader.js";
 
 /** Name of a binding. The first three are the names in cards; gRPC-Web is served beside Connect, under the same URL. */

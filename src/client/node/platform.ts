@@ -2,7 +2,7 @@ import { isIP, type Socket, connect as tcp } from "node:net";
 import { TLSSocket, connect as tls } from "node:tls";
 import buildConnector from "undici/lib/core/connect.js";
 import { A2AError } from "../../core/error.js";
-import { isLoopback } from "../hosts.js";
+import { isLoopback } from "../../core/net.js";
 import { defaultClientLimits } from "../limits.js";
 import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
 import { connectTransport } from "../transport/connect.js";

@@ -1,6 +1,6 @@
 import type { SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
-import { isLoopback } from "../hosts.js";
+import { isLoopback } from "../../core/net.js";
 import type { OAuthOptions } from "./options.js";
 
 /** The source of an issuer's metadata. */

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { jkuFault } from "../../src/card/signing/key-sets.js";
+import { checkEncrypted } from "../../src/client/credentials/secret.js";
+import { grpcUrl } from "../../src/client/node/platform.js";
+import { checkUrl } from "../../src/client/oauth/issuer-place.js";
+import { isLoopback, isLoopbackHost } from "../../src/core/net.js";
+import { issuerUrlFaults } from "../../src/jwt/issuer.js";
+import { resolveOptions } from "../../src/server/resolve-options.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { obedient } from "../conformance/agents.js";
+
+const here = [
+  "localhost",
+  "LOCALHOST",
+  "localhost.",
+  "agent.localhost",
+  "agent.localhost.",
+  "127.0.0.1",
+  "127.255.0.9",
+  "127.1",
+  "0x7f.0.0.1",
+  "2130706433",
+  "[::1]",
+  "[0:0:0:0:0:0:0:1]",
+  "[::ffff:127.0.0.1]",
+  "[::ffff:7f00:1]",
+];
+const elsewhere = [
+  "a.example",
+  "localhost.example",
+  "alocalhost",
+  "127.0.0.1.example",
+  "127.evil.example",
+  "128.0.0.1",
+  "0.0.0.0",
+  "[::2]",
+  "[::]",
+  "[::ffff:128.0.0.1]",
+];
+
+/** Whether a call was refused. */
+function refuses(check: () => void): boolean {
+  try {
+    check();
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+describe("isLoopback()", () => {
+  it.each([...here.map((host) => [host, true] as const), ...elsewhere.map((host) => [host, false] as const)])(
+    "says of %s %s, and so do all that depend on it",
+    (host, isHere) => {
+      expect(isLoopback(`https://${host}:8443/x`)).toBe(isHere);
+      // No secret is sent unencrypted to another machine.
+      expect(refuses(() => checkEncrypted(`http://${host}/`))).toBe(!isHere);
+      // An agent's card does not choose an issuer on this machine.
+      if (isHere) expect(refuses(() => checkUrl("it", `https://${host}/token`, { clientId: "c" }))).toBe(true);
+      expect(refuses(() => checkUrl("it", `http://${host}/`, { clientId: "c", allowLocalIssuer: true }))).toBe(!isHere);
+      expect(grpcUrl(`${host}:50051`)).toMatch(isHere ? /^http:/ : /^https:/);
+      // Keys of issuers and of cards come unencrypted from this machine alone.
+      expect(issuerUrlFaults("it", `http://${host}/`).length > 0).toBe(!isHere);
+      expect(jkuFault(`http://${host}/`) !== undefined).toBe(!isHere);
+      // Only a server that other machines reach answers to every host.
+      const bare = host.replace(/^\[|\]$/g, "");
+      expect(isLoopbackHost(bare)).toBe(isHere);
+      const settings = resolveOptions({ agent: obedient("it"), store: memoryStore(), host: bare }, true);
+      expect(settings.allowedHosts).toEqual(isHere ? [] : true);
+    },
+  );
+
+  it("says false of a text that is not a URL", () => {
+    expect(isLoopback("localhost")).toBe(false);
+    expect(isLoopback("http://localhost:65536/")).toBe(false);
+    expect(isLoopback("http://[fe80::1%25eth0]/")).toBe(false);
+  });
+});
