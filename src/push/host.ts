@@ -1,3 +1,4 @@
+import { backoffMs } from "../core/backoff.js";
 import type { Limits } from "../core/limits.js";
 import { pushRetry } from "./timing.js";
 
@@ -61,7 +62,6 @@ export class Host<T> {
   #working = 0;
   #failures = 0;
   #failingSince: number | undefined;
-  #restMs = 0;
   #restsUntil = 0;
   #nextSend = 0;
   #reservedUntil = 0;
@@ -172,7 +172,6 @@ export class Host<T> {
     if (this.#failures === 0) return;
     this.#failures = 0;
     this.#failingSince = undefined;
-    this.#restMs = 0;
     this.#restsUntil = 0;
     this.#reservedUntil = 0;
   }
@@ -185,8 +184,8 @@ export class Host<T> {
     this.#failingSince ??= now;
     this.#failures++;
     if (this.#failures < hostRest.failures) return false;
-    this.#restMs = Math.min(hostRest.maxMs, this.#restMs === 0 ? pushRetry.firstMs : this.#restMs * 2);
-    this.#restsUntil = now + this.#restMs;
+    const rests = this.#failures - hostRest.failures + 1;
+    this.#restsUntil = now + backoffMs(rests, { firstMs: pushRetry.firstMs, maxMs: hostRest.maxMs, jitter: 0 });
     return this.#failures === hostRest.failures;
   }
 

@@ -1,7 +1,7 @@
 import type { Limits } from "../core/limits.js";
 import type { ClaimedDelivery, DeliveryOutcome } from "../store/task-store.js";
 import type { Delivery, Ending } from "./delivery.js";
-import { backoffMs } from "./timing.js";
+import { retryDelayMs } from "./timing.js";
 
 /** Delay before retrying a configuration whose key is missing, in milliseconds. */
 export const UNREADABLE_MS = 300_000;
@@ -35,7 +35,7 @@ export function failed(
 ): DeliveryOutcome {
   const since = begun(failingSince, now);
   if (gone || (now - since >= limits.maxPushAgeMs && isSteady())) return { kind: "dead", at: now, failure };
-  const at = Math.ceil(now + backoffMs(attempts, limits, retryAfterMs));
+  const at = Math.ceil(now + retryDelayMs(attempts, limits, retryAfterMs));
   return { kind: "retry", at, failure, failingSince: since };
 }
 

@@ -1,3 +1,4 @@
+import { backoffMs } from "../core/backoff.js";
 import type { Limits } from "../core/limits.js";
 
 /**
@@ -6,22 +7,18 @@ import type { Limits } from "../core/limits.js";
  */
 export const pushRetry = { firstMs: 1_000 } as const;
 
-/** Enough doublings to reach every limit. */
-const MAX_DOUBLINGS = 30;
-
 /**
- * Delay after a failure, in milliseconds: exponential backoff with full jitter, so that deliveries that failed together
- * do not retry together. A longer delay requested by the receiver applies, up to the same limit.
+ * Delay after a failure, in milliseconds. A longer delay requested by the receiver applies, up to the same limit.
  *
  * @param attempts failures in a row before this one
  */
-export function backoffMs(
+export function retryDelayMs(
   attempts: number,
   { maxPushRetryMs }: Pick<Limits, "maxPushRetryMs">,
   retryAfterMs = 0,
 ): number {
-  const ceiling = Math.min(maxPushRetryMs, pushRetry.firstMs * 2 ** Math.min(attempts, MAX_DOUBLINGS));
-  return Math.min(maxPushRetryMs, Math.max(Math.random() * ceiling, retryAfterMs));
+  const ms = backoffMs(attempts + 1, { firstMs: pushRetry.firstMs, maxMs: maxPushRetryMs });
+  return Math.min(maxPushRetryMs, Math.max(ms, retryAfterMs));
 }
 
 /** Delays that can all be ended at once. */

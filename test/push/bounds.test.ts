@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { backoffMs } from "../../src/push/timing.js";
+import { retryDelayMs } from "../../src/push/timing.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { type Answer, accept, Receiver, refuse } from "./receiver.js";
 import { chunk, Log, Rig } from "./rig.js";
@@ -18,7 +18,7 @@ describe("the time until the next try", () => {
   const limits = { maxPushRetryMs: 60_000 };
   const drawn = (share: number, attempts: number, retryAfterMs?: number): number => {
     vi.spyOn(Math, "random").mockReturnValue(share);
-    return backoffMs(attempts, limits, retryAfterMs);
+    return retryDelayMs(attempts, limits, retryAfterMs);
   };
 
   it("is drawn from all of a time that doubles with each failure, up to the limit", () => {
@@ -30,7 +30,7 @@ describe("the time until the next try", () => {
   });
 
   it("is never the same for many that failed together", () => {
-    const all = Array.from({ length: 1_000 }, () => backoffMs(6, limits));
+    const all = Array.from({ length: 1_000 }, () => retryDelayMs(6, limits));
     expect(new Set(all).size).toBeGreaterThan(990);
     // Full jitter: a quarter of them in each quarter, or nearly so.
     for (const quarter of [0, 1, 2, 3]) {

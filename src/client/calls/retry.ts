@@ -1,25 +1,21 @@
 import { pause as wait } from "../../core/async.js";
+import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
 import type { ClientLimits } from "../limits.js";
-
-/** Maximum number of doublings; every limit is reached by then. */
-const MAX_DOUBLINGS = 30;
 
 /** Limits of retries. */
 export type RetryLimits = Pick<ClientLimits, "maxAttempts" | "retryMs" | "maxRetryMs" | "maxRetryAfterMs">;
 
 /**
- * Returns the delay before the next attempt, in milliseconds: exponential backoff with full jitter, so that clients
- * which failed together do not retry together, and at least the delay that the server requests. Undefined if that
- * exceeds `maxRetryAfterMs`.
+ * Returns the delay before the next attempt, in milliseconds: the backoff after the delay that the server requests.
+ * Undefined if that exceeds `maxRetryAfterMs`.
  *
  * @param failures number of failures so far, 1 or more
  */
 export function waitMs(failures: number, error: A2AError, limits: RetryLimits): number | undefined {
   const { retryAfterMs = 0 } = error;
   if (retryAfterMs > limits.maxRetryAfterMs) return undefined;
-  const ceiling = Math.min(limits.maxRetryMs, limits.retryMs * 2 ** Math.min(failures - 1, MAX_DOUBLINGS));
-  return retryAfterMs + Math.random() * ceiling;
+  return retryAfterMs + backoffMs(failures, { firstMs: limits.retryMs, maxMs: limits.maxRetryMs });
 }
 
 /** True if an error is transient: the server is unavailable or busy, and the error does not depend on the request. */

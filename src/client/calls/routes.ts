@@ -7,6 +7,7 @@ import type {
 } from "@bufbuild/protobuf";
 import type { ContextValues, StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { SendMessageRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import { isSideEffectFree } from "../../wire/field-rules.js";
@@ -49,9 +50,9 @@ class Route {
   }
 
   failed(restMs: number): void {
-    const factor = Math.min(MAX_REST_FACTOR, 2 ** this.#failures);
     this.#failures += 1;
-    this.#restsUntil = performance.now() + restMs * factor;
+    const bounds = { firstMs: restMs, maxMs: MAX_REST_FACTOR * restMs, jitter: 0 };
+    this.#restsUntil = performance.now() + backoffMs(this.#failures, bounds);
   }
 }
 

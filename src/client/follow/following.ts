@@ -8,6 +8,7 @@ import {
   type Task,
   TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { backoffMs } from "../../core/backoff.js";
 import { A2AError, type Reason, toA2AError } from "../../core/error.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import {
@@ -300,17 +301,17 @@ export class Following {
   async *#poll(): AsyncGenerator<Update, void, undefined> {
     const { firstMs, maxMs, maxElapsedMs } = this.#core.backoff;
     const since = performance.now();
-    for (let wait = firstMs; ; wait = Math.min(maxMs, wait * 2)) {
+    for (let unchanged = 1; ; unchanged++) {
       const update = this.#fold.takeTask(await this.#read());
       if (update !== undefined) {
         if (update.kind === "snapshot") this.#hasMoved = true;
         yield update;
-        wait = firstMs;
+        unchanged = 1;
       }
       if (this.#isOver) return;
       // The task is taken to have asked the same question again.
       if (this.#hasQuestion && performance.now() - since > maxElapsedMs) return;
-      await this.#life.pause(wait);
+      await this.#life.pause(backoffMs(unchanged, { firstMs, maxMs, jitter: 0 }));
       this.#life.check();
     }
   }

@@ -1,3 +1,4 @@
+import { backoffMs } from "../../core/backoff.js";
 import { over } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
 import type { Backoff } from "../calls/core.js";
@@ -40,11 +41,10 @@ export class Retries {
     if (this.#connectedAt !== undefined && now - this.#connectedAt > maxMs) this.#failures = 0;
     this.#connectedAt = undefined;
     if (this.#failures === 0) this.#firstAt = now;
-    const most = Math.min(maxMs, firstMs * 2 ** Math.min(this.#failures, 30));
     this.#failures++;
     const { retryAfterMs = 0 } = failure;
     if (retryAfterMs > maxRetryAfterMs) throw failure;
-    const delay = Math.max(most * (0.5 + Math.random() / 2), retryAfterMs);
+    const delay = Math.max(backoffMs(this.#failures, { firstMs, maxMs, jitter: 0.5 }), retryAfterMs);
     if (this.#failures > FAULTS && !isPassing(failure)) throw failure;
     if (now - this.#firstAt + delay > maxElapsedMs) throw failure;
     await this.#life.pause(delay);
