@@ -21,7 +21,7 @@ import type { ServiceOptions } from "./options.js";
 import { OutgoingBudget } from "./outgoing-budget.js";
 import { Subscriptions } from "./subscriptions.js";
 
-/** The service behind every binding, with the interceptors around it. */
+/** Creates the service behind every binding, with its interceptors. */
 export function createInvoke(options: ServiceOptions): Invoke {
   const { agents, draining, limits, strictVersion = false, versions } = options;
   const methods = createMethods(options);
@@ -42,7 +42,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     extensions(limits, versions),
     validate(limits),
   ];
-  // Returns the promise of a method as it is, like the interceptors: `admission` catches what is thrown synchronously.
+  // Not async, like the interceptors: `admission` catches synchronous exceptions.
   return chain(interceptors, ({ method, request, call, served }): Promise<Answer> => {
     const run = methods[method.localName as keyof ServiceMethods] as
       | ((request: Message, context: Context) => Answer | Promise<Answer>)
@@ -56,14 +56,14 @@ export function createInvoke(options: ServiceOptions): Invoke {
   });
 }
 
-/** The author's interceptors, which may wait for what never comes. */
+/** Returns the author's interceptors with a time limit, because an author's code may never return. */
 function boundedInterceptors({ interceptors = [] }: ServiceOptions): readonly Interceptor[] {
   if (interceptors.length === 0) return [];
   const { outer, inner } = boundInterceptors();
   return [outer, ...interceptors, inner];
 }
 
-/** What finds the caller out. Servers without authentication have nothing of it in their chain. */
+/** Returns the interceptors that identify the caller, or none for a server without authentication. */
 function authenticationOf(options: ServiceOptions): { first: readonly Interceptor[]; last: readonly Interceptor[] } {
   const { agents, authenticator, ownerOf, limits, logger, audit, resourceMetadata, ignoresSecurity = false } = options;
   if (!ignoresSecurity && agents.all.some(({ agent }) => agent.security !== undefined)) {

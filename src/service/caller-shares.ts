@@ -1,31 +1,31 @@
 import type { Call } from "../core/call.js";
 import { sourceOf } from "../core/net.js";
 
-/** What one caller has open. */
+/** Number of open calls and streams of one caller. */
 class CallerShare {
   calls = 0;
   streams = 0;
 }
 
-/** So many shares of callers with nothing open are kept, before they are looked through. */
+/** Number of shares beyond which idle ones are evicted. */
 const MAX_IDLE = 4_096;
 
 /**
- * The shares of all callers: of owners where they are authenticated, otherwise of addresses. A share stays when its caller has nothing
- * open: to take it out of the table for each call, and to put it in again, would be most of what it costs (core/maps.ts).
+ * The shares of all callers, by owner if authenticated, otherwise by address. A share is kept when its caller has
+ * nothing open, because removing and adding it for each call would be most of its cost (core/maps.ts).
  */
 export class CallerShares {
   #owners = new Map<string, CallerShare>();
   #addresses = new Map<string, CallerShare>();
-  /** How many there may be before those with nothing open are dropped. */
+  /** Number of shares at which idle ones are evicted next. */
   #most = MAX_IDLE;
 
-  /** How many shares are kept. */
+  /** Number of shares in memory. */
   get size(): number {
     return this.#owners.size + this.#addresses.size;
   }
 
-  /** The share of a call's caller; undefined where neither owner nor address are known. */
+  /** Returns the share of a call's caller; undefined if neither owner nor address is known. */
   of({ caller, peer }: Call): CallerShare | undefined {
     if (caller.authenticated) return this.#owners.get(caller.owner) ?? this.#add(this.#owners, caller.owner);
     if (peer.address === "") return undefined;
@@ -45,14 +45,14 @@ export class CallerShares {
   }
 }
 
-/** Those with something open, and the one that is new, in a table of their own. */
+/** Returns a new table with the shares in use and the added one. */
 function withOpen(shares: ReadonlyMap<string, CallerShare>, added: CallerShare): Map<string, CallerShare> {
   return new Map([...shares].filter(([, share]) => share === added || share.calls > 0 || share.streams > 0));
 }
 
 /**
- * Whom a call counts for: the owner where the caller is authenticated, otherwise the address (of IPv6 the network of 64 bits).
- * Undefined where neither is known, so that callers cannot be told apart.
+ * Returns the key that a call is counted under: the owner of an authenticated caller, otherwise the address (of IPv6
+ * the network of 64 bits). Undefined if neither is known, so that callers cannot be distinguished.
  */
 export function callerKeyOf({ caller, peer }: Call): string | undefined {
   if (caller.authenticated) return `owner ${caller.owner}`;

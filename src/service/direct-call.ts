@@ -8,11 +8,12 @@ import type { DirectCall, DirectCalls } from "../engine/shutdown.js";
 const ignore = (): void => {};
 
 /**
- * A send that its agent answers, decides or accepts before there is a task. Its caller gets an error as soon as he goes away,
- * or when the server ends: an agent that ignores its signal would otherwise keep the call open for no one. A task that is
- * created all the same continues.
+ * A send whose agent answers, decides or accepts before a task exists. It fails as soon as its caller leaves or the
+ * server ends, because an agent that ignores its signal would otherwise keep the call open. A task that is created
+ * later continues.
  *
- * It listens from the next event-loop turn on: most agents that answer directly have answered by then.
+ * It starts to listen in the next round of the event loop, because most agents that answer directly have answered by
+ * then.
  */
 export class DirectSend implements Client, DirectCall, Deferred {
   readonly #caller: Client & { readonly cancellation: Cancellation };
@@ -33,7 +34,7 @@ export class DirectSend implements Client, DirectCall, Deferred {
     return this.#caller.deadline ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Fires when the caller goes away, and when the server ends. */
+  /** Fires when the caller leaves, and when the server ends. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       const controller = new AbortController();
@@ -47,8 +48,8 @@ export class DirectSend implements Client, DirectCall, Deferred {
   }
 
   /**
-   * @throws A2AError with reason CANCELLED when the client has gone away, UNAVAILABLE when the server ends; what the send
-   * throws.
+   * @throws A2AError with reason CANCELLED if the client has left, or UNAVAILABLE if the server ends; and the errors of
+   * the send
    */
   result(sending: Promise<SendResult>): Promise<SendResult> {
     return new Promise((resolve, reject) => {
@@ -91,7 +92,7 @@ export class DirectSend implements Client, DirectCall, Deferred {
 
   #end(): void {
     this.#isOver = true;
-    // It did not begin where its agent answered at once.
+    // Undefined if the agent answered before the call started to listen.
     if (this.#removeListener === undefined) return;
     this.#removeListener();
     this.#open.end(this);

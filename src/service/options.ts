@@ -12,40 +12,49 @@ import type { MismatchLog } from "../version/mismatch-log.js";
 import type { Versions } from "../version/versions.js";
 import type { Interceptor } from "./invoke.js";
 
-/** What the service and its interceptors need. */
+/** Options of the service and its interceptors. */
 export interface ServiceOptions {
   readonly agents: AgentDirectory;
   readonly engine: Engine;
   readonly limits: Limits;
   readonly logger: Logger;
-  /** Undefined: nobody reads it. */
+  /** Undefined without an audit log. */
   readonly audit?: Audit | undefined;
-  /** For agents that declare no `security`. Without one their callers are anonymous, and each sees the tasks of all anonymous callers. */
+  /**
+   * For agents that declare no `security`. Without an authenticator their callers are anonymous, and each sees the
+   * tasks of all anonymous callers.
+   */
   readonly authenticator?: Authenticator;
-  /** Whose is what a caller creates. Default: the name that the authentication gave it. */
+  /** Returns the owner of a caller's tasks. Default: the name that the authentication gave the caller. */
   readonly ownerOf?: OwnerOf;
-  /** Lets the authenticator alone say who calls, whatever agents declare: for tests, which choose their callers. */
+  /**
+   * Ignores the declarations of agents, so that only the authenticator identifies callers. For tests, which choose
+   * their callers.
+   */
   readonly ignoresSecurity?: boolean;
-  /** Run around every call, after authentication and before anything else looks at the call; the first is outermost. */
+  /** Run around every call, after authentication and before everything else. The first is outermost. */
   readonly interceptors?: readonly Interceptor[];
-  /** Refuses calls that name no version, instead of using the one that package, method or path imply. Default false. */
+  /** Rejects calls that name no version, instead of using the one that package, method or path imply. Default false. */
   readonly strictVersion?: boolean;
   /** Versions of the protocol that calls may name. */
   readonly versions: Versions;
-  /** Told of calls whose version does not fit; undefined: no one asks. */
+  /** Logs calls with an unsupported or wrong version. Undefined to log none. */
   readonly mismatches?: Pick<MismatchLog, "note"> | undefined;
-  /** Treats a message's id as its idempotency key when no key is sent. Default false. */
+  /** Treats a message's id as its idempotency key if no key is sent. Default false. */
   readonly idempotentMessageIds?: boolean;
-  /** The interfaces of an agent's card, with the addresses that this caller can reach, for the extended card. */
+  /** Returns the interfaces of an agent's card for the extended card, with the addresses that this caller can reach. */
   readonly interfaces: (tenant: string, call: Call) => AgentInterface[];
-  /** URL of the metadata of an agent as a protected resource, as this caller can reach it (RFC 9728). */
+  /** Returns the URL of an agent's metadata as a protected resource, as this caller can reach it (RFC 9728). */
   readonly resourceMetadata: (tenant: string, call: Call) => string;
-  /** Adds the signatures to a card. Undefined where cards are not signed. */
+  /** Adds the signatures to a card. Undefined if cards are not signed. */
   readonly signCard?: ((card: AgentCard) => Promise<AgentCard>) | undefined;
-  /** Makes and reads push notification configurations. Undefined where none are sent. */
+  /** Creates and reads push notification configurations. Undefined if push notifications are disabled. */
   readonly push?: PushConfigurations | undefined;
-  /** Keeps the bearer token of an authenticated caller with its message, in memory, for agents that call others on its behalf. */
+  /**
+   * Keeps the bearer token of an authenticated caller with its message, in memory, for agents that call other agents on
+   * its behalf.
+   */
   readonly keepsBearer?: boolean | undefined;
-  /** True from the moment the server drains: new calls are refused as unavailable. */
+  /** True once the server drains; new calls then fail with UNAVAILABLE. */
   readonly draining: () => boolean;
 }

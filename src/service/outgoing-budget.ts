@@ -5,19 +5,19 @@ import type { Limits } from "../core/limits.js";
 import { type Weight, weightOf } from "../wire/marks.js";
 import { callerKeyOf } from "./caller-shares.js";
 
-/** Releases what was acquired. Calling it again does nothing. */
+/** Releases the acquired bytes. Further calls do nothing. */
 export type Release = () => void;
 
-/** Time for which a large answer waits for room among the others before it is refused, in milliseconds. */
+/** Time for which a large answer waits for quota before it is rejected, in milliseconds. */
 export const outgoingWait = { timeoutMs: 10_000 } as const;
 
-/** Share of `maxOutgoingBytesPerCaller` for one connection of a client, or of a proxy that is not trusted. */
+/** Share of `maxOutgoingBytesPerCaller` for one connection of a client, or of an untrusted proxy. */
 const CONNECTION_SHARE = 0.5;
 
-/** When an answer that was refused may come again. */
+/** Delay after which a rejected answer may be requested again, in milliseconds. */
 const retryAfterMs = 1_000;
 
-/** Bytes that are held, and how many answers hold each message. */
+/** Number of bytes held, and number of answers that hold each message. */
 class HeldBytes {
   bytes = 0;
   readonly #holders = new Map<object, number>();
@@ -26,7 +26,7 @@ class HeldBytes {
     return this.#holders.size === 0;
   }
 
-  /** Whether there is room. A message that is larger than the maximum fits where nothing else is held. */
+  /** Returns true if the message fits. A message larger than the maximum fits if nothing else is held. */
   fits({ bytes, source }: Weight, max: number): boolean {
     return this.isEmpty || this.#holders.has(source) || this.bytes + bytes <= max;
   }
@@ -48,21 +48,21 @@ class HeldBytes {
   }
 }
 
-/** A task that a stream keeps open, and its state. */
+/** A task that a stream keeps open, and its current state. */
 interface OpenedTask {
   readonly handle: { release(): void };
   readonly now: { readonly task: Message };
 }
 
-/** Whom the bytes of an answer count for. */
+/** The caller and connection that the bytes of an answer are counted for. */
 interface Reader {
-  /** The owner of an authenticated call, otherwise the address that it came from. */
+  /** The owner of an authenticated call, otherwise its address. */
   readonly caller: string;
-  /** Undefined where connections are not told apart. */
+  /** Undefined if connections cannot be distinguished. */
   readonly connection: string | undefined;
 }
 
-/** A call that waits for room. */
+/** A call that waits for quota. */
 interface Waiter {
   readonly reader: Reader;
   readonly weight: Weight;
@@ -70,8 +70,8 @@ interface Waiter {
 }
 
 /**
- * Limits the memory that large tasks and events take until their readers have received them: in total, for each caller,
- * and for each connection. Small answers are not counted.
+ * Limits the memory of large tasks and events until their readers have received them: in total, for each caller, and
+ * for each connection. Small answers are not counted.
  */
 export class OutgoingBudget {
   readonly #limits: Limits;
@@ -84,25 +84,25 @@ export class OutgoingBudget {
     this.#limits = limits;
   }
 
-  /** Counts a large answer for its caller; undefined where there is no room. */
+  /** Counts a large answer for its caller. Undefined if it does not fit. */
   tryAcquire(call: Call, weight: Weight): Release | undefined {
     const reader = readerOf(call);
     return this.#fits(reader, weight) ? this.#add(reader, weight) : undefined;
   }
 
   /**
-   * Counts a large answer, and waits for room if there is none.
+   * Counts a large answer, and waits until it fits.
    *
-   * @throws A2AError with reason TOO_MANY_REQUESTS or UNAVAILABLE after `outgoingWait.timeoutMs`; CANCELLED when the client goes
-   * away.
+   * @throws A2AError with reason TOO_MANY_REQUESTS or UNAVAILABLE after `outgoingWait.timeoutMs`; CANCELLED if the
+   * client leaves
    */
   async acquire(call: Call, weight: Weight): Promise<Release> {
     return this.tryAcquire(call, weight) ?? (await this.#waitForRoom(call, weight));
   }
 
   /**
-   * Counts a large answer that has been made already, and waits for room if there is none. The binding releases it when it
-   * is written (`Call.written`).
+   * Counts a large answer that already exists, and waits until it fits. The binding releases it after writing it
+   * (`Call.written`).
    */
   async hold(call: Call, weight: Weight): Promise<void> {
     dropAnswer(call);
@@ -110,8 +110,8 @@ export class OutgoingBudget {
   }
 
   /**
-   * Gives a large answer as soon as there is room for it. While it waits, the answer is dropped from memory; `read` reads
-   * it again. The binding releases it when it is written (`Call.written`).
+   * Returns a large answer as soon as it fits. While it waits, the answer is dropped from memory; `read` then reads it
+   * again. The binding releases it after writing it (`Call.written`).
    */
   admitAnswer<M extends Message>(call: Call, answer: M, read: () => Promise<M>): M | Promise<M> {
     const weight = weightOf(answer);
@@ -133,7 +133,7 @@ export class OutgoingBudget {
     }
   }
 
-  /** A large message of a stream. It is released when the reader asks for the next one, or stops reading. */
+  /** Yields a large message of a stream, and releases it when the reader requests the next one or stops reading. */
   async *admitEvent<M extends Message>(call: Call, message: M): AsyncGenerator<M, void, undefined> {
     const weight = weightOf(message);
     const release = weight && (await this.acquire(call, weight));
@@ -144,7 +144,7 @@ export class OutgoingBudget {
     }
   }
 
-  /** Opens the task that a stream begins with. While a large one waits for room, nothing of it is held. */
+  /** Opens the task that a stream begins with. While a large task waits for quota, none of it is held in memory. */
   async admitOpened<O extends OpenedTask>(
     call: Call,
     open: () => Promise<O>,
@@ -154,7 +154,7 @@ export class OutgoingBudget {
     if (weight === undefined) return first;
     const release = this.tryAcquire(call, weight);
     if (release !== undefined) return { ...first, release };
-    // A call that waits holds nothing: not even this stack frame, which ends here.
+    // A waiting call must hold nothing. Even this stack frame, which refers to the task, ends here.
     first.handle.release();
     return this.#openLater(call, weight.bytes, open);
   }
@@ -207,7 +207,7 @@ export class OutgoingBudget {
     return this.#all.fits(weight, this.#limits.maxOutgoingBytes) && this.#fitsShare(reader, weight);
   }
 
-  /** Whether the shares of the reader's caller and connection have room for it. */
+  /** Returns true if the answer fits into the shares of the reader's caller and connection. */
   #fitsShare({ caller, connection = "" }: Reader, weight: Weight): boolean {
     const { maxOutgoingBytesPerCaller } = this.#limits;
     const fits = (held: HeldBytes | undefined, max: number): boolean => held === undefined || held.fits(weight, max);
@@ -232,7 +232,7 @@ export class OutgoingBudget {
     };
   }
 
-  /** Lets waiting calls go on in the order in which they came; one whose reader has used up its share is passed over. */
+  /** Continues waiting calls in the order of their arrival. Skips readers that have used up their share. */
   #serveWaiters(): void {
     for (const { reader, weight, proceed } of this.#waiters) {
       if (!this.#all.fits(weight, this.#limits.maxOutgoingBytes)) return;
@@ -242,7 +242,9 @@ export class OutgoingBudget {
 
   #refusal(reader: Reader, { bytes }: Weight): A2AError {
     if (this.#fitsShare(reader, { bytes, source: {} })) {
-      return new A2AError("UNAVAILABLE", "There is no room for a large answer at the moment.", { retryAfterMs });
+      return new A2AError("UNAVAILABLE", "The server has no memory for a large answer at the moment.", {
+        retryAfterMs,
+      });
     }
     const message = "Earlier large answers to this caller have not been read yet; read those first.";
     return limitReached("maxOutgoingBytesPerCaller", message);
@@ -250,8 +252,8 @@ export class OutgoingBudget {
 }
 
 /**
- * Releases the large answer of a call that will not be written: an interceptor asked for another one, put something else in
- * its place, or threw after it.
+ * Releases the large answer of a call that will not be written: an interceptor requested another one, replaced it, or
+ * threw after it.
  */
 export function dropAnswer(call: Call): void {
   call.written?.();

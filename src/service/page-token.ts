@@ -3,21 +3,24 @@ import { type A2AError, invalid } from "../core/error.js";
 import type { Scope } from "../engine/engine.js";
 import type { ListRequest } from "../store/task-store.js";
 
-/** The last task of a page. */
+/** Position of the last task of a page. */
 type ListPosition = NonNullable<ListRequest["after"]>;
 
-/** What a token is bound to: it works only for the same caller and the same filters (specification 3.1.4). */
+/**
+ * The scope and filters that a token is bound to. It is valid only for the same caller and filters (specification
+ * 3.1.4).
+ */
 export type Filters = Omit<ListRequest, "after" | "limit">;
 
-/** An opaque token for the page after a position. */
+/** Returns an opaque token for the page after a position. */
 export function pageToken(position: ListPosition, filters: Filters): string {
   return Buffer.from(JSON.stringify([position.statusTime, position.taskId, digest(filters)])).toString("base64url");
 }
 
 /**
- * The position that a token stands for.
+ * Returns the position in a token.
  *
- * @throws A2AError INVALID_PARAMS when the token was not made by this server for the same filters
+ * @throws A2AError INVALID_PARAMS if this server did not create the token for the same filters
  */
 export function positionOf(token: string, filters: Filters): ListPosition {
   try {
@@ -26,7 +29,7 @@ export function positionOf(token: string, filters: Filters): ListPosition {
       return { statusTime, taskId };
     }
   } catch {
-    // It is not one of our tokens: refused below.
+    // Malformed; rejected below.
   }
   throw notOurs();
 }
@@ -35,7 +38,9 @@ function notOurs(): A2AError {
   return invalid([{ field: "pageToken", description: "is not a token of a previous page of this list" }]);
 }
 
-/** A token grants nothing by itself, since scope and filters apply to every page: the digest only detects mistakes. */
+/**
+ * Computes a digest that only detects mistakes. A token grants nothing, because scope and filters apply to every page.
+ */
 function digest({ tenant, owner, contextId, state, statusFrom }: Filters): string {
   return digestOf([tenant, owner, contextId ?? "", state ?? 0, statusFrom ?? 0]);
 }
@@ -44,25 +49,25 @@ function digestOf(bound: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(bound)).digest("base64url").slice(0, 16);
 }
 
-/** Whose configurations, of which task. */
+/** The scope and task of push notification configurations. */
 type ConfigsOf = Scope & { readonly taskId: string };
 
-/** An opaque token for the page of push notification configurations after one. */
+/** Returns an opaque token for the page after a push notification configuration. */
 export function configPageToken(configId: string, of: ConfigsOf): string {
   return Buffer.from(JSON.stringify([configId, configsDigest(of)])).toString("base64url");
 }
 
 /**
- * The id of the configuration that a token stands for.
+ * Returns the configuration's id in a token.
  *
- * @throws A2AError INVALID_PARAMS when the token was not made by this server for the same caller and task
+ * @throws A2AError INVALID_PARAMS if this server did not create the token for the same caller and task
  */
 export function configAfter(token: string, of: ConfigsOf): string {
   try {
     const [configId, bound] = JSON.parse(Buffer.from(token, "base64url").toString()) as unknown[];
     if (typeof configId === "string" && bound === configsDigest(of)) return configId;
   } catch {
-    // As above.
+    // Malformed; rejected below.
   }
   throw notOurs();
 }

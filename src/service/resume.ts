@@ -20,39 +20,39 @@ export interface ResumePoint {
   readonly field: string;
 }
 
-/** The generation that a new subscription continues after; undefined for one that begins with the present state. */
+/** Returns the generation that a new subscription continues after. Undefined if it begins with the current state. */
 export function resumeAfter(call: Call): ResumePoint | undefined {
   const named = parameter(call, parameters.after);
   if (named !== undefined) return { after: named, field: parameters.after };
-  // Browsers resume event streams with this header by themselves; it needs no extension.
+  // Browsers send this header automatically when they resume event streams, so it needs no extension.
   const last = call.header("last-event-id")?.trim();
   const field = "Last-Event-ID";
   return last === undefined || last === "" ? undefined : { after: wholeNumber(field, last), field };
 }
 
-/** A read that waits until the task has passed a generation, for at most `waitMs` milliseconds. */
+/** A read that waits until the task has passed a generation, at most `waitMs` milliseconds. */
 export interface LongPoll {
   readonly after: number;
   readonly waitMs: number;
 }
 
-/** The longest that a long poll waits, in milliseconds. Many proxies end a request on which nothing is sent for longer. */
+/** Maximum duration of a long poll, in milliseconds. Many proxies close requests that are silent for longer. */
 export const poll = { maxMs: 60_000 } as const;
 
-/** The long poll that a read asks for, or undefined. */
+/** Returns the long poll that a read requests, or undefined. */
 export function longPoll(call: Call): LongPoll | undefined {
   const after = inField(call.generations?.known) ?? parameter(call, parameters.after);
   const seconds = parameter(call, parameters.wait);
   if (after === undefined) {
     if (seconds === undefined) return undefined;
     throw invalid([
-      { field: parameters.wait, description: `goes with ${parameters.after}, which says what to wait for` },
+      { field: parameters.wait, description: `requires ${parameters.after}, the generation to wait for` },
     ]);
   }
   return { after, waitMs: Math.min(poll.maxMs, seconds === undefined ? poll.maxMs : seconds * 1_000) };
 }
 
-/** The generation at which a send expects its task, or undefined. */
+/** Returns the generation that a send expects its task to have, or undefined. */
 export function expectedGeneration(call: Call): number | undefined {
   return inField(call.generations?.expected) ?? parameter(call, parameters.expected);
 }
@@ -65,7 +65,7 @@ function parameter(call: Call, name: string): number | undefined {
   const value = call.header(name)?.trim();
   if (value === undefined) return undefined;
   if (call.extensions.has(RESUME_EXTENSION)) return wholeNumber(name, value);
-  // Ignoring the parameter would answer a different question from the one that the client asked.
+  // Ignoring the parameter would return an answer that the client did not ask for.
   throw invalid([{ field: name, description: `needs the extension ${RESUME_EXTENSION} in A2A-Extensions` }]);
 }
 
@@ -74,23 +74,26 @@ function wholeNumber(field: string, value: string): number {
   throw invalid([{ field, description: "must be a whole number" }]);
 }
 
-/** The task with its generation in the metadata, where the call activated the extension, and on it, where the call's version has a field. */
+/**
+ * Returns the task with its generation: in the metadata if the call activated the extension, and as a mark if the
+ * call's version has a field for it.
+ */
 export function withGeneration(call: Call, task: Task, generation: number): Task {
-  // Whoever shares the task sees it at the same generation.
+  // All readers that share the task see the same generation of it.
   if (call.generations !== undefined) mark(task, { generation });
   if (!call.extensions.has(RESUME_EXTENSION)) return task;
   const known = notedTasks.get(task);
   if (known !== undefined) return known;
   const copy = sharedCopy(task, { metadata: noted(task.metadata, generation) });
-  // All readers of the same large task share one copy, as they share the task.
+  // All readers of the same large task share one copy.
   if (weightOf(task) !== undefined) notedTasks.set(task, copy);
   return copy;
 }
 
-/** Copies of large tasks that have their generation in the metadata. */
+/** Copies of large tasks with their generation in the metadata. */
 const notedTasks = new WeakMap<Task, Task>();
 
-/** The event of a stream with its generation in the metadata, where the call activated the extension. */
+/** Returns the event of a stream, with its generation in the metadata if the call activated the extension. */
 export function eventWithGeneration(call: Call, response: StreamResponse): StreamResponse {
   const generation = generationOf(response);
   const { payload } = response;

@@ -21,19 +21,27 @@ import type { Limits } from "../core/limits.js";
 import { REQUEST_JSON_LEVELS } from "../core/nesting.js";
 import { MAX_PUSH_URL_LENGTH } from "../push/options.js";
 
-/** Called for every violation; the field is a path that begins in the message that is checked. */
+/** Reports a violation. The field is a path relative to the checked message. */
 type Report = (field: string, description: string) => void;
 
-/** Reports what is wrong with the values of one message, beyond missing fields. A valid message costs no allocation. */
+/**
+ * Reports the invalid values of one message; missing fields are checked elsewhere. A valid message costs no allocation.
+ */
 export type Rule = (message: AnyMessage, report: Report) => void;
 
-/** Smallest and largest page of a task list (specification 3.1.4 and the contract's comments). */
+/** Minimum, maximum and default size of a page of tasks (specification 3.1.4 and the contract's comments). */
 export const pageSizes = { min: 1, max: 100, default: 50 } as const;
 
-/** Pages of a list of push notification configurations, whose size is up to the server (specification 3.1.9). */
+/**
+ * Maximum and default size of a page of push notification configurations, which the server chooses (specification
+ * 3.1.9).
+ */
 export const pushPageSizes = { max: 100, default: 50 } as const;
 
-/** Characters of the token, and of the credentials, of a push notification configuration: room for a large JWT. */
+/**
+ * Maximum length of the token, and of the credentials, of a push notification configuration, in characters: room for a
+ * large JWT.
+ */
 const MAX_PUSH_SECRET_LENGTH = 4_096;
 
 /** The value rules of all requests, by type name. */
@@ -129,14 +137,20 @@ function rule<D extends DescMessage>(
   return [desc.typeName, check as Rule];
 }
 
-/** It becomes a part of paths: what URLs treat specially there (`.` and `..`), and what logs and headers may not have, is none. */
+/**
+ * Checks a configuration's id, which becomes a segment of paths. Rejects `.` and `..`, which URLs treat specially, and
+ * characters that are not allowed in logs and headers.
+ */
 function pushConfigId(value: string, maxLength: number, report: Report): void {
   if (value.length > maxLength) report("id", `is longer than ${maxLength} characters`);
   else if (!/^[!-~]+$/.test(value)) report("id", "may have printable characters of ASCII alone, and no spaces");
   else if (/^\.\.?$/.test(value)) report("id", "must not be . or ..");
 }
 
-/** It is sent in a header. What could end one, or begin another, is refused; so is what only some servers read (RFC 9110, 5.5). */
+/**
+ * Checks a value that is sent in a header. Rejects characters that could end the header or begin another one, and those
+ * that only some servers accept (RFC 9110, 5.5).
+ */
 function headerValue(field: string, value: string, maxLength: number, report: Report): void {
   if (value.length > maxLength) report(field, `is longer than ${maxLength} characters`);
   else if (value !== "" && !/^[!-~](?:[ -~]*[!-~])?$/.test(value)) {
@@ -144,10 +158,10 @@ function headerValue(field: string, value: string, maxLength: number, report: Re
   }
 }
 
-/** Longest name of a scheme; those that are registered have at most 15 characters. */
+/** Maximum length of a scheme's name. Registered names have at most 15 characters. */
 const MAX_SCHEME = 64;
 
-/** Whether a text is the name of an authentication scheme (RFC 9110, 11.1). */
+/** Returns true if a text is the name of an authentication scheme (RFC 9110, 11.1). */
 function isScheme(value: string): boolean {
   return value.length <= MAX_SCHEME && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value);
 }
@@ -165,7 +179,10 @@ function notNegative(field: string, value: number | undefined, report: Report): 
   if (value !== undefined && value < 0) report(field, "must not be negative");
 }
 
-/** Clients speak as users (the contract's comments on Role). An absent role is reported as missing. */
+/**
+ * Clients send messages as users (the contract's comments on Role). A missing role is reported by the check of required
+ * fields.
+ */
 function role(value: Role, report: Report): void {
   if (value !== Role.USER && value !== Role.UNSPECIFIED) report("role", "must be ROLE_USER in a message to an agent");
 }
@@ -177,13 +194,13 @@ function pageSize(value: number | undefined, report: Report): void {
 
 /**
  * Binary requests can carry values that JSON cannot express: numbers that are not finite, values without a kind, and
- * nesting deeper than a stored entry allows. Every binding refuses them (specification 5.1).
+ * nesting deeper than a stored entry allows. Every binding rejects them (specification 5.1).
  */
 
 const tooDeep = `is nested more than ${REQUEST_JSON_LEVELS} levels deep`;
 const notFinite = "has a number that is not finite";
 
-/** What is wrong with a `google.protobuf.Value`, or undefined. */
+/** Describes the violation of a `google.protobuf.Value`, or returns undefined. */
 export function valueFault(value: Value, depth = 0): string | undefined {
   const { kind } = value;
   switch (kind.case) {
@@ -216,7 +233,7 @@ function firstFault(values: readonly Value[], depth: number): string | undefined
   return undefined;
 }
 
-/** What is wrong with JSON that came as a `google.protobuf.Struct`, or undefined. */
+/** Describes the violation of JSON that arrived as a `google.protobuf.Struct`, or returns undefined. */
 export function jsonFault(json: JsonValue | undefined, depth = 0): string | undefined {
   if (typeof json === "number") return Number.isFinite(json) ? undefined : notFinite;
   if (typeof json !== "object" || json === null) return undefined;

@@ -4,13 +4,13 @@ import type { Limits } from "../core/limits.js";
 import { TransientMap } from "../core/maps.js";
 import { callerKeyOf } from "./caller-shares.js";
 
-/** The subscriptions of one task. */
+/** Number of subscriptions of one task. */
 class Subscribers {
   count = 0;
   readonly byCaller = new Map<string, number>();
 }
 
-/** Counts the subscriptions of each task in this process. What a send streams of its own task is none. */
+/** Counts the subscriptions of each task in this process. The stream of a send is not a subscription. */
 export class Subscriptions {
   readonly #limits: Limits;
   readonly #tasks = new TransientMap<Subscribers>();
@@ -20,9 +20,9 @@ export class Subscriptions {
   }
 
   /**
-   * Counts a subscription to a task that the caller may see, until `end`.
+   * Counts a subscription to a task until `end`. The caller may see the task.
    *
-   * @throws A2AError with reason TOO_MANY_REQUESTS.
+   * @throws A2AError with reason TOO_MANY_REQUESTS
    */
   begin(call: Call, taskId: string): void {
     const { maxSubscriptionsPerTask, maxSubscriptionsPerTaskPerCaller } = this.#limits;
@@ -40,7 +40,7 @@ export class Subscriptions {
     if (caller !== undefined) task.byCaller.set(caller, own + 1);
   }
 
-  /** Counts down what `begin` has counted up. */
+  /** Removes a subscription that `begin` counted. */
   end(call: Call, taskId: string): void {
     const task = this.#tasks.get(taskId);
     if (task === undefined) return;

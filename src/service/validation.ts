@@ -4,18 +4,18 @@ import type { Limits } from "../core/limits.js";
 import { isRequired } from "../wire/field-rules.js";
 import { type Rule, rulesFor } from "./rules.js";
 
-/** The most violations that one error lists. */
+/** Maximum number of violations in one error. */
 const maxViolations = 100;
 
-/** Adds what is wrong with a message to the list; `path` ends in a dot unless it is empty. */
+/** Adds the violations of a message to the list; `path` ends in a dot unless it is empty. */
 type Check = (message: Message, path: string, violations: Violation[]) => void;
 
-/** All violations of a request, by the descriptor of its type. */
+/** Returns all violations of a request, by the descriptor of its type. */
 export type Validator = (desc: DescMessage, request: Message) => Violation[];
 
 /**
- * A validator derived from `field_behavior = REQUIRED` and the short table of value rules in `rules.ts`. Each type is
- * compiled once. A missing message is reported where it is missing; its fields are not reported.
+ * Creates a validator from `field_behavior = REQUIRED` and the short table of value rules in `rules.ts`. Each type is
+ * compiled once. For a missing message only the message is reported, not its fields.
  */
 export function createValidator(limits: Limits): Validator {
   const compiled = new Map<DescMessage, Check>();
@@ -23,7 +23,7 @@ export function createValidator(limits: Limits): Validator {
   const checkOf = (desc: DescMessage): Check => {
     let check = compiled.get(desc);
     if (check === undefined) {
-      // Set before compilation, for types that contain themselves.
+      // Registered before compilation, for types that contain themselves.
       let inner: Check = () => {};
       compiled.set(desc, (message, path, violations) => inner(message, path, violations));
       inner = compile(desc, rules.get(desc.typeName), checkOf);
@@ -78,7 +78,7 @@ function requiredCheck(field: DescField): Check {
   };
 }
 
-/** Checks nested messages of the contract; Struct and other well-known types have nothing to check. */
+/** Returns the check of nested messages of the contract. Struct and other well-known types need no check. */
 function innerCheck(field: DescField, checkOf: (desc: DescMessage) => Check): Check | undefined {
   const desc = field.fieldKind === "message" || field.fieldKind === "list" ? field.message : undefined;
   if (desc === undefined || desc.typeName.startsWith("google.")) return undefined;

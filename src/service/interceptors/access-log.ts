@@ -14,49 +14,49 @@ interface OfTask {
   readonly payload?: { readonly value?: OfTask };
 }
 
-/** What a log line is made of, collected while its call runs. */
+/** Data of a log line, collected while its call runs. */
 interface Line {
   readonly invocation: Invocation;
   readonly began: number;
   taskId: string | undefined;
   state: TaskState | undefined;
-  /** Messages of a stream that the client has taken. */
+  /** Number of messages of a stream that the client has read. */
   events: number | undefined;
 }
 
-/** A request that was refused before it was a call of a method. */
+/** A request rejected before it became a call of a method. */
 export interface RefusedRequest {
   readonly binding: string;
-  /** Name of the method, when it came that far. */
+  /** Name of the method, if it was read. */
   readonly method?: string | undefined;
-  /** Reason of the error, where it is known. */
+  /** Reason of the error, if known. */
   readonly code?: string | undefined;
-  /** Status of HTTP. */
+  /** HTTP status. */
   readonly status?: number;
   readonly ms?: number;
   readonly path?: string;
   readonly from: RefusedFrom;
 }
 
-/** Where a refused request came from: its connection, and what a proxy may say about it. */
+/** Origin of a rejected request: its connection, and the headers that a proxy may have added. */
 export interface RefusedFrom {
   readonly peer: Peer;
   header(name: string): string | undefined;
 }
 
-/** Logs a request that was refused before it was a call. */
+/** Logs a request that was rejected before it became a call. */
 export type RefusalLog = (refused: RefusedRequest) => void;
 
-/** Characters of a path that are logged. */
+/** Maximum number of characters of a path in a log line. */
 const MAX_PATH = 200;
 
-/** The most characters of an id, a tenant or an owner. */
+/** Maximum number of characters of an id, a tenant or an owner in a log line. */
 const MAX_ID = 256;
 
 /**
- * Makes the lines that the access log has of what never became a call.
+ * Creates the function that writes access-log lines for requests that never became calls.
  *
- * @param addressOf gives the client's address, also where a trusted proxy stands before it
+ * @param addressOf returns the client's address, even if a trusted proxy forwards the request
  */
 export function refusalLog(logger: Logger, addressOf: (from: RefusedFrom) => string): RefusalLog {
   return ({ binding, method = "-", code = "-", path, from, ...facts }) => {
@@ -65,7 +65,7 @@ export function refusalLog(logger: Logger, addressOf: (from: RefusedFrom) => str
   };
 }
 
-/** Logs a line for each call when it is over, for a stream when it ends. The chain has it only where the access log is on. */
+/** Logs a line when a call or stream ends. It is part of the chain only if the access log is enabled. */
 export function accessLog(logger: Logger): Interceptor {
   return (next) => async (invocation) => {
     const taskId = taskOf(invocation.request as OfTask);
@@ -123,13 +123,19 @@ function note(line: Line, message: OfTask): void {
   line.state = value.status?.state ?? line.state;
 }
 
-/** Requests and tasks have the id as `id` or `taskId`, sends in their message; a direct message has none. */
+/**
+ * Returns the task's id, which requests and tasks have as `id` or `taskId`, and sends in their message. Undefined for a
+ * direct message.
+ */
 function taskOf({ id, taskId, message }: OfTask): string | undefined {
   const found = taskId ?? message?.taskId ?? id;
   return typeof found === "string" && found !== "" ? found : undefined;
 }
 
-/** Clients choose these, and are refused only later where they are too long: a line must not be as long as a request may be. */
+/**
+ * Cuts an overlong value. Clients choose these values, and validation rejects long ones only later, so a line could
+ * become as long as a request.
+ */
 function cut(text: string): string {
   return text.length <= MAX_ID ? text : `${text.slice(0, MAX_ID)}…`;
 }

@@ -10,10 +10,10 @@ import { weightOf } from "../../wire/marks.js";
 import { type Interceptor, type Invocation, isStream } from "../invoke.js";
 import { dropAnswer } from "../outgoing-budget.js";
 
-/** When a refused call may be tried again, in milliseconds. */
+/** Delay after which a rejected call may be retried, in milliseconds. */
 const retryAfterMs = 1_000;
 
-/** What admission needs to know. */
+/** Dependencies of admission. */
 interface AdmissionParts {
   readonly limits: Limits;
   readonly draining: () => boolean;
@@ -21,8 +21,8 @@ interface AdmissionParts {
 }
 
 /**
- * Counts the open calls and streams and refuses those above the limits. It also turns every error into an A2AError, so
- * that an unexpected error is an "internal error" in every binding, and tells the audit log of refusals.
+ * Counts the open calls and streams and rejects those above the limits. It also converts every error to an A2AError, so
+ * that an unexpected error is an "internal error" in every binding, and records rejections in the audit log.
  */
 export function admission(parts: AdmissionParts): Interceptor {
   const gate = new Gate(parts);
@@ -50,7 +50,7 @@ export function admission(parts: AdmissionParts): Interceptor {
 
 type Counter = "calls" | "streams";
 
-/** What is open, and what becomes of errors. */
+/** Counts open calls and streams, and converts errors. */
 class Gate {
   readonly limits: Limits;
   readonly #parts: AdmissionParts;
@@ -61,7 +61,7 @@ class Gate {
     this.#parts = parts;
   }
 
-  /** Counts a call. @returns where it is counted */
+  /** Counts a call. @returns the counter that `leave` decrements */
   enter(invocation: Invocation): Counter {
     const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
     const limit = counter === "calls" ? "maxCalls" : "maxStreams";
@@ -75,7 +75,7 @@ class Gate {
     return counter;
   }
 
-  /** Counts down what is open, also for the caller, and releases the memory of the request. */
+  /** Decrements the counters of the server and of the caller, and releases the memory of the request. */
   leave({ share, held }: Call, counter: Counter): void {
     this.#open[counter]--;
     if (share !== undefined) share[counter]--;
@@ -91,8 +91,9 @@ class Gate {
 }
 
 /**
- * A stream that is never read must still be ended with `return()`; every binding does so. What comes behind the first message
- * ends with the caller's credentials: to the operation it looks as if the client had left.
+ * A stream of answers that is counted until it ends. A stream that is never read must still be ended with `return()`,
+ * as every binding does. After its first message the stream ends when the caller's credentials expire; the operation
+ * sees this as the client's departure.
  */
 class GuardedStream implements AsyncIterableIterator<Message> {
   readonly #inner: AsyncIterator<Message>;
@@ -111,7 +112,7 @@ class GuardedStream implements AsyncIterableIterator<Message> {
     return this;
   }
 
-  /** Waits in no function, which would keep half a kilobyte for as long as nothing happens. */
+  /** Not async, because a waiting async function would hold half a kilobyte while the stream is silent. */
   next(): Promise<IteratorResult<Message>> {
     try {
       return Promise.resolve(this.#inner.next()).then(this.#passed, this.#failed);
@@ -146,7 +147,7 @@ class GuardedStream implements AsyncIterableIterator<Message> {
     return this.#gate.failed(this.#expiry?.hasPassed === true ? expired() : error, this.#invocation);
   }
 
-  /** Ends the stream with the credentials of its caller. */
+  /** Ends the stream when the caller's credentials expire. */
   #expire(): void {
     const { call } = this.#invocation;
     if (this.#expiry !== undefined || call.caller.expiresAt === undefined) return;
@@ -162,7 +163,7 @@ class GuardedStream implements AsyncIterableIterator<Message> {
   }
 }
 
-/** Tells of what an auditor wants to know: who was refused what, and why. */
+/** Records a rejection in the audit log: its caller, method and reason. */
 function recordRefusal(audit: Audit, error: A2AError, { call, method, request }: Invocation): void {
   const note = auditOf(error);
   if (note === undefined) return;
@@ -180,25 +181,27 @@ function recordRefusal(audit: Audit, error: A2AError, { call, method, request }:
   });
 }
 
-/** The task goes on, and a caller with new credentials may follow it. */
+/**
+ * The error of a stream whose credentials have expired. The task continues, and the caller may subscribe to it with new
+ * credentials.
+ */
 function expired(): A2AError {
-  const message =
-    "The credentials that the stream began with have ended; subscribe to the task again with new ones to go on.";
+  const message = "The credentials of the stream have expired; subscribe to the task again with new ones to continue.";
   const error = new A2AError("UNAUTHENTICATED", message);
   return forAudit(error, { event: "authentication.expired", reason: "expired" });
 }
 
-/** The client gets the request id with a failure, which leads to the entries of the log. */
+/** Adds the request id to a failed answer, so that the client can report it and operators find the log entries. */
 function wrapError(error: unknown, call: Call): A2AError {
   dropTransportHeaders(call.responseHeaders);
   call.responseHeaders.set("x-request-id", call.requestId);
   return toA2AError(error);
 }
 
-/** The longest time of a timer, in milliseconds. */
+/** Maximum delay of a timer, in milliseconds. */
 const MAX_MS = 2 ** 31 - 1;
 
-/** A cancellation that also comes when a time is up. `end` has to be called. */
+/** A cancellation that also fires after a timeout. The creator must call `end`. */
 class Expiry implements Cancellation {
   readonly #client: Cancellation;
   readonly #callbacks = new Set<() => void>();
@@ -207,11 +210,11 @@ class Expiry implements Cancellation {
 
   constructor(client: Cancellation, ms: number) {
     this.#client = client;
-    // What is so far away ends with its connection.
+    // A stream with a longer timeout ends with its connection.
     if (ms <= MAX_MS) this.#timer = background(setTimeout(() => this.#pass(), Math.max(0, ms)));
   }
 
-  /** Whether the time is up; otherwise it is the client that has left, if it has. */
+  /** True if the timeout has passed. False if the client has left, or neither has happened. */
   get hasPassed(): boolean {
     return this.#hasPassed;
   }

@@ -13,7 +13,7 @@ import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Interceptor, Invocation } from "../invoke.js";
 
-/** Identifies the caller, and refuses a call without valid credentials (specification 7.4). */
+/** Identifies the caller and rejects a call without valid credentials (specification 7.4). */
 export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): Interceptor {
   return (next) => async (invocation) => {
     await identify(authenticator, invocation.call, ownerOf);
@@ -21,7 +21,7 @@ export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): I
   };
 }
 
-/** What an author's function never answers would hold its call for ever. */
+/** Bounds the time of an author's function, which could otherwise hold its call indefinitely. */
 function inTime<T>(work: Promise<T>, call: Call): Promise<T> {
   return bounded(work, call, authentication.timeoutMs, () => {
     const refusal = new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time.", {
@@ -34,15 +34,15 @@ function inTime<T>(work: Promise<T>, call: Call): Promise<T> {
 async function identify(authenticator: Authenticator, call: Call, ownerOf: OwnerOf | undefined): Promise<void> {
   const found: unknown = authenticator.authenticate(call);
   const caller = isPromiseLike(found) ? await inTime(Promise.resolve(found), call) : found;
-  // An authenticator in plain JavaScript may return anything; only a caller with an owner is accepted.
+  // An authenticator in plain JavaScript may return any value. Only a caller with an owner is accepted.
   if (!isCaller(caller)) {
     const headers = { "www-authenticate": authenticator.challenge ?? "Bearer" };
-    // Whether there were any credentials, an authenticator does not say.
+    // An authenticator does not report if the call had any credentials.
     throw forAudit(new A2AError("UNAUTHENTICATED", "Valid credentials are required.", { headers }), {
       reason: "refused",
     });
   }
-  // Absent fields get the values of a caller of whom nothing more is known.
+  // Defaults for the fields that the authenticator leaves out.
   const { owner, authenticated = true, scopes = [], claims = {}, expiresAt } = caller;
   const known = { owner, authenticated, scopes, claims, ...(expiresAt !== undefined && { expiresAt }) };
   call.caller = withOwner(known, ownerOf);
@@ -52,7 +52,7 @@ function isCaller(value: unknown): value is CallerInput {
   return typeof value === "object" && value !== null && "owner" in value && typeof value.owner === "string";
 }
 
-/** What the interceptors of a server are made of whose agents declare who may call. */
+/** Dependencies of the interceptors for agents that declare `security`. */
 export interface SecurityParts {
   readonly agents: AgentDirectory;
   /** For agents without a declaration. */
@@ -61,15 +61,15 @@ export interface SecurityParts {
   readonly ownerOf?: OwnerOf | undefined;
   readonly limits: Limits;
   readonly logger: Logger;
-  /** Gets wrong credentials of calls that good ones of another scheme let in. */
+  /** Records wrong credentials of calls that valid credentials of another scheme admit. */
   readonly audit?: Audit | undefined;
-  /** Whether interceptors of the author's run in between, which may lead a call to another agent. */
+  /** True if the author's interceptors run in between, because they may redirect a call to another agent. */
   readonly mayMove: boolean;
   /** See ServiceOptions. */
   readonly resourceMetadata: (tenant: string, call: Call) => string;
 }
 
-/** What guards each agent, and its skills. */
+/** Guards of one agent and of its skills. */
 interface GuardedAgent {
   readonly guard: Guard;
   readonly skills: ReadonlyMap<string, Guard>;
@@ -77,8 +77,8 @@ interface GuardedAgent {
 }
 
 /**
- * Enforces what each agent declares. `first` runs before everything that could tell a caller something; `last` runs when the
- * agent of the call is known for good, and looks at the skill.
+ * Enforces the declaration of each agent. `first` runs before anything that could reveal information to a caller.
+ * `last` runs once the agent of the call is final, and checks the skill.
  */
 export function enforceSecurity(parts: SecurityParts): { first: Interceptor; last: Interceptor } {
   const { agents, authenticator, ownerOf, limits, logger, mayMove } = parts;
@@ -92,7 +92,7 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
     const [guard, skills] = [guards.ofAgent(security, metadata), guards.ofSkills(security, metadata)];
     guarded.set(served, { guard, skills, skillOf });
   }
-  // A tenant without an agent is answered as if its agent had the first declaration, until the caller is known.
+  // Until the caller is known, a tenant without an agent is treated like one whose agent has the first declaration.
   const standIn = agents.all.find((served) => guarded.has(served));
   const checked = new WeakMap<Call, AgentRegistration | undefined>();
 
@@ -125,7 +125,7 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
       };
       return (invocation) => {
         const { call, served } = invocation;
-        // The other agent may declare something else.
+        // Another agent may have another declaration.
         if (!mayMove || checked.get(call) === served) return onward(invocation);
         const pending = identifyFor(served, call);
         return pending === undefined ? onward(invocation) : pending.then(() => onward(invocation));
@@ -135,8 +135,9 @@ export function enforceSecurity(parts: SecurityParts): { first: Interceptor; las
 }
 
 /**
- * A message for a skill has to meet what the skill requires as well. One that goes on with a task has to meet what the messages before it
- * had to: what it says of itself would not keep a caller out who may not use the skill.
+ * Checks the requirements of a message's skill. A message to an existing task must also meet the requirements of the
+ * task's earlier messages. Otherwise a caller could continue a task of a skill that it may not use, by naming another
+ * skill.
  */
 function admitToSkill(agent: GuardedAgent | undefined, { request, call }: Invocation): Promise<unknown> | undefined {
   if (agent?.skillOf === undefined || agent.skills.size === 0) return undefined;
@@ -158,11 +159,11 @@ async function admitToAll(agent: GuardedAgent, ids: Iterable<string>, call: Call
   for (const id of ids) await agent.skills.get(id)?.admit(call);
 }
 
-/** The skill that a message is for; empty where it is for none. */
+/** Returns the skill of a message; empty if it has none. */
 function skillIdOf({ skillOf }: GuardedAgent, message: Message): string {
   const id: unknown = skillOf?.(message) ?? "";
   if (typeof id === "string") return id;
-  // A promise of an id, or a list, would be the id of no skill, and open what it names.
+  // A promise or a list would match no skill's id, so that no requirement would be checked.
   notPromised(id);
-  throw new TypeError("security.skillOf() gives the id of a skill, or undefined, and no promise of one");
+  throw new TypeError("security.skillOf() must return the id of a skill or undefined, and not a promise");
 }

@@ -3,20 +3,23 @@ import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import type { Answer, Interceptor } from "../invoke.js";
 
-/** Time for all interceptors of the author together, before they pass a call on and again after its return, in milliseconds. */
+/**
+ * Timeout of all the author's interceptors together, before they pass a call on and again after its return, in
+ * milliseconds.
+ */
 export const interceptors = { timeoutMs: 30_000 } as const;
 
-/** What the author's interceptors do of one call. */
+/** Progress of one call through the author's interceptors. */
 interface Watch {
-  /** Whether the call is with the rest of the chain, which has limits of its own. */
+  /** True while the call is in the rest of the chain, which has its own limits. */
   isInside: boolean;
-  /** Called when the rest of the chain is done. */
+  /** Called when the rest of the chain has returned. */
   returned: () => void;
 }
 
 /**
- * Bounds the time that the author's interceptors have before they pass a call on, and after it came back, and lets go of a call
- * whose client has left meanwhile. `outer` goes around them, `inner` is the next one behind them.
+ * Bounds the time that the author's interceptors take before they pass a call on and after it returned, and ends a call
+ * whose client has left meanwhile. `outer` runs before them in the chain, `inner` right after them.
  */
 export function boundInterceptors(): { readonly outer: Interceptor; readonly inner: Interceptor } {
   const watches = new WeakMap<Call, Watch>();
@@ -56,12 +59,12 @@ function watched(work: Promise<Answer>, watch: Watch, { cancellation }: Call): P
     const late = (): void => {
       if (watch.isInside) return;
       end();
-      reject(new A2AError("UNAVAILABLE", "The call could not be judged in time.", { retryAfterMs: 1_000 }));
+      reject(new A2AError("UNAVAILABLE", "The call could not be processed in time.", { retryAfterMs: 1_000 }));
     };
     const begin = (): void => {
       clearTimeout(timer);
       timer = background(setTimeout(late, interceptors.timeoutMs));
-      // Who has left while the call was inside waits for nothing that comes behind it.
+      // The client may have left while the call was in the rest of the chain.
       if (cancellation.canceled) leave();
     };
     watch.returned = begin;

@@ -7,8 +7,8 @@ import { CallerShares, callerKeyOf } from "../caller-shares.js";
 import type { Interceptor } from "../invoke.js";
 
 /**
- * What one caller may have open, and ask in a second; it runs when the caller is known. `admission` counts down what it counts up here
- * (`Call.share`), whatever becomes of the call.
+ * Limits the open calls and streams of each caller. It runs once the caller is known. `admission` decrements the counts
+ * (`Call.share`) when the call ends in any way.
  */
 export function callerLimits(limits: Limits): Interceptor {
   const { maxCallsPerCaller, maxStreamsPerCaller } = limits;
@@ -33,21 +33,27 @@ export function callerLimits(limits: Limits): Interceptor {
   };
 }
 
-/** Rates of requests of addresses and callers. */
+/** Constants of the request rates of addresses and callers. */
 export const requestRates = {
-  /** Part of a rate that may come at once after a pause, as time in milliseconds; at least one call. */
+  /** Burst allowed after a pause, as a duration at the configured rate, in milliseconds; at least one call. */
   burstMs: 1_000,
-  /** Addresses, and callers, whose rates are remembered; those that were silent the longest are evicted first. */
+  /**
+   * Maximum number of addresses, and of callers, whose rates are remembered. The least recently active are evicted
+   * first.
+   */
   maxKeys: 100_000,
 } as const;
 
-/** How often one address may call, before anything is asked about the caller; nothing where there is no such limit. */
+/**
+ * Limits the rate of calls from one address, before the caller is identified. Returns no interceptor without such a
+ * limit.
+ */
 export function addressRate(limits: Limits): readonly Interceptor[] {
   const keyOf = ({ peer }: Call): string | undefined => (peer.address === "" ? undefined : sourceOf(peer.address));
   return rate(limits, "maxRequestsPerSecondPerAddress", keyOf);
 }
 
-/** How often one caller may call; nothing where there is no such limit. */
+/** Limits the rate of calls of one caller. Returns no interceptor without such a limit. */
 export function callerRate(limits: Limits): readonly Interceptor[] {
   return rate(limits, "maxRequestsPerSecondPerCaller", callerKeyOf);
 }

@@ -6,13 +6,14 @@ import type { Versions } from "../../version/versions.js";
 import { EXTENSIONS_PARAMETER, parseExtensions } from "../../wire/service-params.js";
 import type { Interceptor } from "../invoke.js";
 
-/** The longest header that is read, in characters. */
+/** Maximum length of the header, in characters. */
 const maxHeaderLength = 8_192;
 
 /**
- * Activates the extensions that the client asks for and the agent declares, echoes them, and refuses a call that
- * leaves out a required one, in every operation (specification 3.3.4, 4.6.1, 4.6.3). Unknown extensions are ignored; there
- * is no fall-back to another version of an extension. Versions that have another name for the parameter are read and answered by both.
+ * Activates the extensions that the client requests and the agent declares, and returns them in a header. Rejects a
+ * call of any operation that leaves out a required extension (specification 3.3.4, 4.6.1, 4.6.3). Unknown extensions
+ * are ignored, and another version of an extension is never substituted. If the call's version has another name for the
+ * parameter, both names are read and answered.
  */
 export function extensions(limits: Limits, versions: Versions): Interceptor {
   const native = versions.native.name;

@@ -8,15 +8,15 @@ import type { Limits } from "../../core/limits.js";
 import { callerKeyOf } from "../caller-shares.js";
 import type { Interceptor } from "../invoke.js";
 
-/** Requests of less memory are not counted, in bytes. */
+/** Size below which a request is not counted, in bytes of memory. */
 const SMALL_BYTES = 4 * 1024;
 
-/** A request of so much memory, in bytes, continues in the next round of the event loop. */
+/** Size from which a request continues in the next round of the event loop, in bytes of memory. */
 const HEAVY_BYTES = 512 * 1024;
 
 /**
- * Limits the memory of the large requests in progress, in total and for each caller. A request counts until it is answered, and a
- * message until its execution has ended (`Call.held`).
+ * Limits the memory of the large requests in progress, in total and for each caller. A request counts until it is
+ * answered, and a message until its execution has ended (`Call.held`).
  */
 export function requestMemory({ maxOpenRequestBytes }: Limits): Interceptor {
   const budget = new Budget(maxOpenRequestBytes);
@@ -42,7 +42,7 @@ class Budget {
   hold(caller: string | undefined, bytes: number): SharedHold {
     const max = this.#max;
     const own = caller === undefined ? 0 : (this.#callers.get(caller) ?? 0);
-    // A request larger than the share of a caller, or than the whole, is served where nothing else is held.
+    // A request larger than the caller's share, or than the limit, is accepted if nothing else is held.
     const exceedsShare = own > 0 && own + bytes > max / 2;
     if (exceedsShare || (this.#bytes > 0 && this.#bytes + bytes > max)) {
       const whose = exceedsShare ? "The large requests of this caller" : "The large requests";
@@ -61,15 +61,15 @@ class Budget {
   }
 }
 
-/** Memory that a value of JSON takes beside its text, in bytes. */
+/** Memory of a JSON value in addition to its text, in bytes. */
 const VALUE_BYTES = 100;
 
-/** Memory that a part takes beside its content, in bytes. */
+/** Memory of a part in addition to its content, in bytes. */
 const PART_BYTES = 3 * VALUE_BYTES;
 
 /**
- * The memory that a request takes, in bytes, about: its texts and files, and `VALUE_BYTES` for each value. Only requests that carry a
- * message or metadata can be large.
+ * Estimates the memory of a request in bytes: its texts and files, and `VALUE_BYTES` for each value. Only requests with
+ * a message or metadata can be large.
  */
 function requestWeight(request: Message): number {
   const { message, metadata } = request as Partial<SendMessageRequest>;

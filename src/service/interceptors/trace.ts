@@ -1,12 +1,12 @@
 import type { Interceptor } from "../invoke.js";
 
-/** What is safe in a log line and in a header: visible ASCII, at most 128 characters. */
+/** A request id that is safe in log lines and headers: visible ASCII, at most 128 characters. */
 const requestIdForm = /^[\x21-\x7e]{1,128}$/;
 
 /** W3C Trace Context, version 00 and later. */
 const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
 
-/** Takes over the request id that the client sent, if it is a usable one, and the trace that the call belongs to. */
+/** Adopts the client's request id, if it is valid, and the trace of the call. */
 export const trace: Interceptor = (next) => (invocation) => {
   const { call } = invocation;
   const requestId = call.header("x-request-id");

@@ -5,10 +5,10 @@ import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { Interceptor } from "../invoke.js";
 
 /**
- * Checks the protocol version that the client asks for in a header, metadata or a query parameter. An empty value means
- * 0.3, or one before it. Without a value, the version that package, method or path imply is used; with `strict`, an absent value
- * counts as an empty one. Patch numbers are ignored (specification 3.6, 3.6.1, 3.6.2). A call that names one version and is made as
- * another one has it is refused.
+ * Checks the protocol version that the client names in a header, metadata or a query parameter. An empty value means
+ * 0.3 or earlier. Without a value, the version implied by package, method or path is used; with `strict`, an absent
+ * value counts as empty. Patch numbers are ignored (specification 3.6, 3.6.1, 3.6.2). A call that names one version but
+ * uses another one's package, method or path is rejected.
  */
 export function version(strict: boolean, versions: Versions, mismatches?: Pick<MismatchLog, "note">): Interceptor {
   return (next) => (invocation) => {

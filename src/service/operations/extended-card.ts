@@ -7,7 +7,7 @@ import { bounded } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { OperationParts, ServiceMethods } from "./operation.js";
 
-/** Time for an agent's function to make the extended card of a caller, in milliseconds. */
+/** Timeout of an agent's function that creates the extended card of a caller, in milliseconds. */
 export const extendedCard = { timeoutMs: 10_000 } as const;
 
 /** The card for authenticated callers (specification 3.1.11). */
@@ -34,7 +34,7 @@ export function cardOperation({ options }: OperationParts): Pick<ServiceMethods,
       const card = found instanceof Promise ? await bounded(found, call, extendedCard.timeoutMs, tooLate) : found;
       if (card === undefined) throw new A2AError("PERMISSION_DENIED", "The extended card is not for this caller.");
       const complete = withInterfaces(card, options.interfaces(served.tenant, call));
-      // A signature is of the document of one version; other versions have another one.
+      // A signature covers the document of one version, and other versions have other documents.
       const { signCard, versions } = options;
       const isNative = versions.isAsNative(call.version);
       const shown = signCard === undefined || !isNative ? complete : await signCard(complete);
@@ -50,7 +50,7 @@ function tooLate(): A2AError {
   return new A2AError("UNAVAILABLE", "The extended card did not come in time.", { retryAfterMs: 1_000 });
 }
 
-/** Request headers that decide whose card it is: those of credentials. */
+/** Names of the headers with credentials, which determine the caller of the card. */
 function credentialHeaders({ securitySchemes }: AgentCard): readonly string[] {
   const names = new Set(["authorization"]);
   for (const { scheme } of Object.values(securitySchemes)) {

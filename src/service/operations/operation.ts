@@ -14,13 +14,13 @@ import type { OutgoingBudget } from "../outgoing-budget.js";
 import { withGeneration } from "../resume.js";
 import type { Subscriptions } from "../subscriptions.js";
 
-/** What every operation gets besides its request. */
+/** The context of an operation's request. */
 export interface Context {
   readonly call: Call;
   readonly served: AgentRegistration;
 }
 
-/** What operations are made of. */
+/** Dependencies of the operations. */
 export interface OperationParts {
   readonly options: ServiceOptions;
   readonly budget: OutgoingBudget;
@@ -29,7 +29,7 @@ export interface OperationParts {
 
 type MethodsOf = (typeof A2AService)["method"];
 
-/** One function per rpc of the contract, by its local name; streaming ones give an iterable. */
+/** One function per rpc of the contract, by its local name. Those of streaming rpcs return an iterable. */
 export type ServiceMethods = {
   readonly [K in keyof MethodsOf]: (
     request: MessageShape<MethodsOf[K]["input"]>,
@@ -39,12 +39,12 @@ export type ServiceMethods = {
     : AsyncIterable<MessageShape<MethodsOf[K]["output"]>>;
 };
 
-/** The tasks that a call may see: those of its caller under its tenant. */
+/** Returns the scope of tasks that a call may see: those of its caller under its tenant. */
 export function scopeOf(call: Call): Scope {
   return { tenant: call.tenant, owner: call.caller.owner };
 }
 
-/** The first message of a stream: the task as it stands. */
+/** Returns the first message of a stream: the current task. */
 export function taskResponse(call: Call, task: Task, generation: number): StreamResponse {
   const response = create(StreamResponseSchema);
   response.payload = { case: "task", value: withGeneration(call, task, generation) };

@@ -16,8 +16,8 @@ import { pushPageSizes } from "../rules.js";
 import { type Context, type OperationParts, type ServiceMethods, scopeOf } from "./operation.js";
 
 /**
- * Push notification configurations (specification 3.1.7 to 3.1.10). That of somebody else is answered like one that does not exist:
- * as a task that is not found (3.1.8). What they return has neither token nor credentials.
+ * Push notification configurations (specification 3.1.7 to 3.1.10). A configuration of another owner is answered like
+ * one that does not exist, with "task not found" (3.1.8). The answers contain neither token nor credentials.
  */
 export function pushOperations({
   options,
@@ -34,7 +34,7 @@ export function pushOperations({
       const { call } = context;
       const { taskId } = request;
       const push = pushOf(options, context);
-      // Who has no such task learns nothing of URLs either, and has nothing looked up.
+      // Checked first, so that a caller without such a task learns nothing of URLs and causes no name look-up.
       const keptAs = await engine.pushConfigs.find(scopeOf(call), taskId);
       const accepted = await acceptConfig(push, request, {
         field: "url",
@@ -59,7 +59,7 @@ export function pushOperations({
       const scope = { ...scopeOf(call), taskId };
       const limit = Math.min(pageSize || pushPageSizes.default, pushPageSizes.max);
       const after = pageToken === "" ? "" : configAfter(pageToken, scope);
-      // One more tells whether there is another page.
+      // One more than the page shows if another page exists.
       const found = await engine.pushConfigs.list(scope, { taskId, after, limit: limit + 1 });
       const page = found.slice(0, limit);
       const response = create(ListTaskPushNotificationConfigsResponseSchema);
@@ -79,9 +79,10 @@ export function pushOperations({
 }
 
 /**
- * The configuration that comes with a message, accepted (specification 3.2.2).
+ * Accepts the push configuration of a message (specification 3.2.2).
  *
- * @throws A2AError PUSH_NOTIFICATION_NOT_SUPPORTED, which section 3.3.2 names for every use of them; INVALID_PARAMS, UNAVAILABLE.
+ * @throws A2AError PUSH_NOTIFICATION_NOT_SUPPORTED, which section 3.3.2 requires for every use of an unsupported
+ * configuration; INVALID_PARAMS; UNAVAILABLE
  */
 export async function configOfSend(
   options: ServiceOptions,
@@ -100,13 +101,13 @@ export async function configOfSend(
   return acceptConfig(push, config, { field: `${place}url`, version, logger, namedByTask: call.namesConfigByTask });
 }
 
-/** The version of a call, empty for the service's own, and for one whose notifications are the same. */
+/** Returns the version of a call. Empty for the service's own version, and for one with the same notifications. */
 function otherVersion({ versions }: ServiceOptions, { version }: Call): string {
   return versions.isAsNative(version) ? "" : version;
 }
 
 interface ConfigRequest {
-  /** Where the URL stands in the request. */
+  /** Path of the URL in the request. */
   readonly field: string;
   /** See `PushConfigurations.accept`. */
   readonly version: string;
@@ -125,27 +126,27 @@ async function acceptConfig(
     if (!(error instanceof A2AError) || error.reason !== "INVALID_PARAMS") throw error;
     const refused = invalid(error.violations.map(({ description }) => ({ field, description })));
     const target = URL.canParse(config.url) ? new URL(config.url).origin : "";
-    // Which rule it was is not for the client, where it would tell of inner networks.
+    // The client does not learn the violated rule, because it could reveal inner networks.
     const why = error.cause instanceof Error ? error.cause.message : error.message;
     logger.debug({ target, why }, "push notifications must not go there");
     throw forAudit(refused, { event: "push.target-refused", target, reason: "create" });
   }
 }
 
-/** @throws A2AError where the server sends no push notifications, or the agent's card does not declare them. */
+/** @throws A2AError if the server sends no push notifications, or the agent's card does not declare them */
 function pushOf({ push }: ServiceOptions, { served }: Context): PushConfigurations {
   if (push !== undefined && served.card.capabilities?.pushNotifications === true) return push;
   throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "The agent does not support push notifications.");
 }
 
-/** @param taskId as the call names the task, which may be kept under another id */
+/** @param taskId the id in the call; the task may be stored under another id */
 function ofCall(config: TaskPushNotificationConfig, call: Call, taskId: string): TaskPushNotificationConfig {
   config.tenant = call.tenant;
   config.taskId = taskId;
   return config;
 }
 
-/** Tells the audit log of a configuration. */
+/** Records a change of a configuration in the audit log. */
 export function recordConfig(
   { audit }: ServiceOptions,
   { call }: Context,

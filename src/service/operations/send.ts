@@ -24,7 +24,7 @@ import { eventWithGeneration, expectedGeneration, withGeneration } from "../resu
 import { type Context, type OperationParts, type ServiceMethods, taskResponse } from "./operation.js";
 import { configOfSend, recordConfig } from "./push.js";
 
-/** Sending a message, with one answer or as a stream (specification 3.1.1, 3.1.2). */
+/** Sends a message, with one answer or a stream (specification 3.1.1, 3.1.2). */
 export function sendOperations({
   options,
   budget,
@@ -95,10 +95,13 @@ function send(
     : sendWithConfig(options, request, context, { client: context.call, capture, config });
 }
 
-/** What becomes of a message besides what it says. */
+/** The parts of a send command that do not come from the message. */
 type SendParts = Pick<SendCommand, "client" | "capture" | "admit" | "pushConfig">;
 
-/** The configuration is judged before anything is stored, and stored together with the message (specification 3.2.2). */
+/**
+ * Sends a message with a push configuration. The configuration is checked before anything is stored, and stored
+ * together with the message (specification 3.2.2).
+ */
 async function sendWithConfig(
   options: ServiceOptions,
   request: SendMessageRequest,
@@ -109,13 +112,14 @@ async function sendWithConfig(
   let storedFor = "";
   const sent = await accept(options, request, context, {
     ...parts,
-    // A retry of what was accepted before is not judged again, whatever became of the webhook's name, and stores nothing.
+    // Not called for a retry of an accepted message. Such a retry is not checked again, even if the webhook's name has
+    // changed, and stores nothing.
     admit: async () => {
       accepted = await configOfSend(options, config, context, request.message?.taskId ?? "");
     },
     pushConfig: (taskId) => {
       storedFor = taskId;
-      // Nothing is stored of what was not admitted.
+      // `admit` has run, because nothing is stored without it.
       return (accepted as AcceptedConfig).storedFor(taskId);
     },
   });
@@ -128,7 +132,7 @@ async function sendWithConfig(
   return sent;
 }
 
-/** A task exists at once, unless its agent has to accept the message first; a direct answer comes when the agent gives it. */
+/** Creates a task immediately, unless its agent must accept the message first. A direct answer waits for the agent. */
 function accept(
   options: ServiceOptions,
   request: SendMessageRequest,
@@ -173,7 +177,7 @@ function commandOf(
   };
 }
 
-/** The token that the caller has shown, if it was found good. */
+/** Returns the caller's bearer token, if the caller is authenticated. */
 function bearerOf(call: Call): CallerToken | undefined {
   const token = call.caller.authenticated ? httpCredentials(call, "bearer") : undefined;
   return token === undefined ? undefined : new CallerToken(token);
@@ -187,7 +191,8 @@ function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, cal
   }
   const messageId = options.idempotentMessageIds === true ? request.message?.messageId : undefined;
   if (key === undefined && messageId === undefined) return undefined;
-  // How the client wants its answer is not part of what it asks for: a retry may stream what the first try waited for.
+  // The configuration describes the answer and is not part of the fingerprint: a retry may stream an answer that the
+  // first attempt waited for.
   const { configuration: _, ...asked } = request;
   const fingerprint = createHash("sha256").update(toBinary(SendMessageRequestSchema, asked)).digest("base64url");
   return { key: key === undefined ? `message:${messageId}` : `key:${key}`, fingerprint };
@@ -203,7 +208,10 @@ function gaveUp(call: Call, taskId: string): A2AError {
 
 const accepted = new WeakMap<AgentCard, readonly string[]>();
 
-/** Media types that an agent accepts: the card's defaults and those of its skills (specification 4.4.1, 4.4.5). */
+/**
+ * Returns the media types that an agent accepts: the card's defaults and those of its skills (specification 4.4.1,
+ * 4.4.5).
+ */
 function inputModes(card: AgentCard): readonly string[] {
   let modes = accepted.get(card);
   if (modes === undefined) {
@@ -214,8 +222,8 @@ function inputModes(card: AgentCard): readonly string[] {
 }
 
 /**
- * Refuses a message with a part whose media type the agent does not accept (specification 3.1.1). Parts without a
- * media type are passed to the agent.
+ * Rejects a message with a part whose media type the agent does not accept (specification 3.1.1). Parts without a media
+ * type are passed to the agent.
  *
  * @throws A2AError CONTENT_TYPE_NOT_SUPPORTED
  */
@@ -228,7 +236,7 @@ function checkMediaTypes(card: AgentCard, message: Message): void {
   }
 }
 
-/** Type and subtype, without parameters. */
+/** Returns type and subtype, without parameters. */
 function essence(mediaType: string): string {
   return (mediaType.split(";")[0] ?? "").trim().toLowerCase();
 }

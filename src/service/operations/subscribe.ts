@@ -9,7 +9,7 @@ import { weightOf } from "../../wire/marks.js";
 import { eventWithGeneration, type ResumePoint, resumeAfter } from "../resume.js";
 import { type OperationParts, type ServiceMethods, scopeOf, taskResponse } from "./operation.js";
 
-/** Following a task that is not over, from its present state or after a generation (specification 3.1.6). */
+/** Follows a task that has not ended, from its current state or after a generation (specification 3.1.6). */
 export function subscribeOperation({
   options,
   budget,
@@ -17,7 +17,7 @@ export function subscribeOperation({
 }: OperationParts): Pick<ServiceMethods, "subscribeToTask"> {
   const { engine } = options;
 
-  /** The first message of the stream. It ends with that: a generator that goes on would keep the task in memory. */
+  /** Yields the first message of the stream and ends. A generator that continues would keep the task in memory. */
   async function* begin(taskId: string, call: Call): AsyncGenerator<StreamResponse, Followed, undefined> {
     const resume = resumeAfter(call);
     const { handle, now, release } = await budget.admitOpened(call, () =>
@@ -26,12 +26,13 @@ export function subscribeOperation({
     let isCounted = false;
     let followed: Followed | undefined;
     try {
-      // Only now, when the caller is known to see the task: the limit says nothing about tasks of others.
+      // Counted after the caller is known to see the task, so that the limit reveals nothing about tasks of other
+      // owners.
       subscriptions.begin(call, handle.taskId);
       isCounted = true;
       const { position, generation } =
         resume === undefined ? now : { position: resume.after, generation: resume.after };
-      // A client that resumes must find the same place again if this frame is the last one that reaches it.
+      // This frame may be the last one that reaches a resuming client, so it must lead to the same position again.
       yield taskResponse(call, now.task, generation);
       followed = { handle, from: { position, generation } };
       return followed;
@@ -66,7 +67,7 @@ export function subscribeOperation({
   };
 }
 
-/** A task that a stream follows, from a place on. */
+/** A task and the position after which a stream follows it. */
 interface Followed {
   readonly handle: TaskHandle;
   readonly from: LogPosition;
@@ -75,7 +76,7 @@ interface Followed {
 /**
  * Opens a task that a client may subscribe to.
  *
- * @throws A2AError where the task is over, or does not have the generation to resume after.
+ * @throws A2AError if the task has ended, or has not reached the generation to resume after
  */
 async function beginSubscription(
   engine: Engine,

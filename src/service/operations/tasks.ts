@@ -15,7 +15,7 @@ import { longPoll, withGeneration } from "../resume.js";
 import { pageSizes } from "../rules.js";
 import { type OperationParts, type ServiceMethods, scopeOf } from "./operation.js";
 
-/** Reading, listing and canceling tasks (specification 3.1.3, 3.1.4, 3.1.5). */
+/** Reads, lists and cancels tasks (specification 3.1.3, 3.1.4, 3.1.5). */
 export function taskOperations({
   options,
   budget,
@@ -79,7 +79,7 @@ function filtersOf(request: ListTasksRequest, scope: Scope): Filters {
     ...scope,
     ...(contextId === "" ? {} : { contextId }),
     ...(status === TaskState.UNSPECIFIED ? {} : { state: status }),
-    // Status times are whole milliseconds; the filter keeps what is at or after the given instant.
+    // Status times are whole milliseconds. The filter keeps tasks at or after the given instant.
     ...(from === undefined ? {} : { statusFrom: Number(from.seconds) * 1_000 + Math.ceil(from.nanos / 1_000_000) }),
   };
 }
