@@ -6,6 +6,7 @@ export type { GrpcBinding } from "./binding/grpc/embedded/binding.js";
 export { type AgentDirectory, type AgentRegistration, type AgentsInput, registerAgents } from "./card/agents.js";
 export { buildCard, type ServerCapabilities } from "./card/build.js";
 export { type Endpoints, interfacesOf, withInterfaces } from "./card/interfaces.js";
+export type { CallStart } from "./core/call.js";
 export type { HttpRequest, RequestTarget } from "./http/request.js";
 export type { BodySource, BodyWriter, HeaderPairs, HttpResponse } from "./http/response.js";
 export { chain } from "./service/invoke.js";

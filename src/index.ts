@@ -3,7 +3,6 @@
 export * from "./authors.js";
 export type { NextHandler, NodeHandler } from "./http/node/handler.js";
 export type { TlsFiles } from "./http/node/tls.js";
-export type { NodeServerRequest, NodeServerResponse } from "./http/node/types.js";
 export type { DeadLetter, DeadLetterQuery, PushControl } from "./push/control.js";
 export type { PushStatus } from "./push/dispatcher-options.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
@@ -20,6 +19,4 @@ export {
   isStream,
   type Next,
 } from "./service/invoke.js";
-export type { PushConfigKey } from "./store/push-store.js";
-export type { TaskStore } from "./store/task-store.js";
 export { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "./wire/service-params.js";

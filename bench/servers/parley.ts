@@ -5,7 +5,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, reply, working } from "../../src/agent/event.js";
-import { jwt } from "../../src/auth/jwt.js";
+import { jwtScheme } from "../../src/auth/jwt.js";
 import { createServer } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
@@ -41,7 +41,7 @@ async function guarded(): Promise<{ agent: Agent; token: string }> {
     .setIssuedAt()
     .setExpirationTime("12 hours")
     .sign(privateKey);
-  const security = { schemes: { bearer: jwt({ jwks, ...named }) }, require: [{ bearer: ["read"] }] };
+  const security = { schemes: { bearer: jwtScheme({ jwks, ...named }) }, require: [{ bearer: ["read"] }] };
   return { agent: { ...messageAgent, security }, token };
 }
 

@@ -1,4 +1,5 @@
-import { type Agent, artifact, canceled, completed } from "parley-a2a/fetch";
+import { canceled } from "parley-a2a/events";
+import { type Agent, artifact, completed } from "parley-a2a/fetch";
 
 /** The agent that the examples embed. */
 export const greeter: Agent = {

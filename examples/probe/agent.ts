@@ -4,15 +4,13 @@ import {
   AgentError,
   type AgentEvent,
   artifact,
-  authRequired,
   completed,
   inputRequired,
-  type PartInput,
-  rejected,
   reply,
   type Turn,
   working,
 } from "parley-a2a";
+import { authRequired, type PartInput, rejected } from "parley-a2a/events";
 import { TaskState } from "parley-a2a/gen";
 import { card } from "./card.js";
 

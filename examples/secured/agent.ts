@@ -1,4 +1,5 @@
-import { type Agent, apiKey, artifact, completed, jwt } from "parley-a2a";
+import { type Agent, artifact, completed } from "parley-a2a";
+import { apiKeyScheme, jwtScheme } from "parley-a2a/auth";
 
 /** Serves callers with this issuer's token and the scope to read, or with the nightly run's key. */
 export const books = (issuer: string, nightlyKey: string): Agent => ({
@@ -10,13 +11,13 @@ export const books = (issuer: string, nightlyKey: string): Agent => ({
   },
   security: {
     schemes: {
-      bearer: jwt({
+      bearer: jwtScheme({
         jwks: `${issuer}/jwks`,
         issuer,
         audience: "books",
         owner: ({ sub }) => person(sub),
       }),
-      nightly: apiKey({
+      nightly: apiKeyScheme({
         in: "header",
         name: "X-Api-Key",
         keys: [{ owner: "nightly", key: nightlyKey }],

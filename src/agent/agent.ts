@@ -61,7 +61,7 @@ export type AcceptRequest = Omit<Turn, "attempt" | "call" | "caller" | "contextI
 
 /**
  * One message to an agent with its context. Read-only and not shared with other turns. Many properties are computed on
- * access and missing from a spread: use `turnWith` to change a turn for another agent.
+ * access and missing from a spread: use `turnWith` of `parley-a2a/testing` to change a turn for another agent.
  */
 export interface Turn {
   /** The message to answer, with `contextId` and (unless a direct reply is possible) `taskId` filled in. */

@@ -10,8 +10,8 @@ export interface ApiKey extends KnownSecret {
   readonly key?: string;
 }
 
-/** Options of `apiKey`: either `keys` or `check`. */
-export interface ApiKeyOptions {
+/** Options of `apiKeyScheme`: either `keys` or `check`. */
+export interface ApiKeySchemeOptions {
   /** Location of the key. Logs in transit show a query, and gRPC has none: prefer a header. */
   readonly in: KeyPlace["in"];
   /** Name of the header, query parameter or cookie. */
@@ -28,7 +28,7 @@ export interface ApiKeyOptions {
  * Security scheme: a key in a header, the query or a cookie (specification 4.5.2). Known keys are stored and compared
  * as keyed digests. `WWW-Authenticate` names it `ApiKey`, which is not a registered scheme.
  */
-export function apiKey(options: ApiKeyOptions): SecurityScheme {
+export function apiKeyScheme(options: ApiKeySchemeOptions): SecurityScheme {
   const { in: location, name, keys, check, description } = options;
   return {
     card: { apiKeySecurityScheme: { location, name, ...(description !== undefined && { description }) } },
@@ -52,7 +52,7 @@ export function apiKey(options: ApiKeyOptions): SecurityScheme {
 
 const refused = new Refusal("The API key is not accepted.");
 
-function faultsOf({ in: location, name, keys, check }: ApiKeyOptions): string[] {
+function faultsOf({ in: location, name, keys, check }: ApiKeySchemeOptions): string[] {
   const faults: string[] = [];
   if (!["header", "query", "cookie"].includes(location)) faults.push("in is none of header, query, cookie");
   // A header's name and a cookie's are tokens (RFC 9110, 5.1; RFC 6265, 4.1.1).

@@ -4,8 +4,8 @@ import type { Challenge } from "./challenge.js";
 import type { Finding, SecurityScheme } from "./scheme.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
-/** Options of `custom`. */
-export interface CustomOptions {
+/** Options of `customScheme`. */
+export interface CustomSchemeOptions {
   /** The scheme on the card, as in the specification's JSON: `{ httpAuthSecurityScheme: { scheme: "Hawk" } }`. */
   readonly card: SecuritySchemeInput;
   /**
@@ -21,7 +21,7 @@ export interface CustomOptions {
 }
 
 /** Security scheme that one function of yours checks. */
-export function custom({ card, challenge, authenticate }: CustomOptions): SecurityScheme {
+export function customScheme({ card, challenge, authenticate }: CustomSchemeOptions): SecurityScheme {
   return {
     card,
     challenge: challenge ?? { scheme: card?.httpAuthSecurityScheme?.scheme ?? "Custom" },

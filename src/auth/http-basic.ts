@@ -12,8 +12,8 @@ export interface BasicUser extends Omit<KnownSecret, "owner"> {
   readonly owner?: string;
 }
 
-/** Options of `httpBasic`: either `users` or `check`. */
-export interface BasicOptions {
+/** Options of `httpBasicScheme`: either `users` or `check`. */
+export interface HttpBasicSchemeOptions {
   /** The users that are known. */
   readonly users?: readonly BasicUser[];
   /** Finds the caller of a name and a password; undefined refuses them. Compare in constant time. */
@@ -29,7 +29,7 @@ export interface BasicOptions {
 }
 
 /** Security scheme: name and password (RFC 7617, in UTF-8; specification 4.5.3). Use it over TLS alone. */
-export function httpBasic(options: BasicOptions): SecurityScheme {
+export function httpBasicScheme(options: HttpBasicSchemeOptions): SecurityScheme {
   const { check, realm, description } = options;
   return {
     card: { httpAuthSecurityScheme: { scheme: "Basic", ...(description !== undefined && { description }) } },
@@ -52,14 +52,14 @@ export function httpBasic(options: BasicOptions): SecurityScheme {
   };
 }
 
-function named({ users }: BasicOptions): (BasicUser & { readonly owner: string })[] {
+function named({ users }: HttpBasicSchemeOptions): (BasicUser & { readonly owner: string })[] {
   if (!Array.isArray(users)) return [];
   return users.map((user) => ({ ...user, owner: user?.owner ?? user?.name }));
 }
 
 const refused = new Refusal("Name or password is not accepted.");
 
-function faultsOf({ users, check }: BasicOptions): string[] {
+function faultsOf({ users, check }: HttpBasicSchemeOptions): string[] {
   const faults: string[] = [];
   if ((users === undefined) === (check === undefined)) faults.push("it needs either users or check");
   if (check !== undefined && typeof check !== "function") faults.push("check is no function");

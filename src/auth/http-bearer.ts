@@ -9,8 +9,8 @@ export interface BearerToken extends KnownSecret {
   readonly token?: string;
 }
 
-/** Options of `httpBearer`: either `tokens` or `check`. */
-export interface BearerOptions {
+/** Options of `httpBearerScheme`: either `tokens` or `check`. */
+export interface HttpBearerSchemeOptions {
   /** The tokens that are known. */
   readonly tokens?: readonly BearerToken[];
   /** Finds the caller of a token; undefined refuses it. Compare in constant time, or look up a digest of the token. */
@@ -24,9 +24,9 @@ export interface BearerOptions {
 }
 
 /**
- * Security scheme: opaque tokens in `Authorization: Bearer` (RFC 6750, 2.1; specification 4.5.3). For JWT see `jwt`.
+ * Security scheme: opaque tokens in `Authorization: Bearer` (RFC 6750, 2.1; specification 4.5.3). For JWT see `jwtScheme`.
  */
-export function httpBearer(options: BearerOptions): SecurityScheme {
+export function httpBearerScheme(options: HttpBearerSchemeOptions): SecurityScheme {
   const { tokens, check, bearerFormat, realm, description } = options;
   return {
     card: {
@@ -55,7 +55,7 @@ export function httpBearer(options: BearerOptions): SecurityScheme {
 
 const refused = new Refusal("The token is not accepted.");
 
-function faultsOf({ tokens, check }: BearerOptions): string[] {
+function faultsOf({ tokens, check }: HttpBearerSchemeOptions): string[] {
   const faults: string[] = [];
   if ((tokens === undefined) === (check === undefined)) faults.push("it needs either tokens or check");
   if (check !== undefined && typeof check !== "function") faults.push("check is no function");

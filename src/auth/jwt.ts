@@ -11,8 +11,8 @@ import { tokenVerifier } from "./verifier.js";
 
 export type { JsonWebKeySet };
 
-/** Options of `jwt`. */
-export interface JwtOptions extends VerifierOptions {
+/** Options of `jwtScheme`. */
+export interface JwtSchemeOptions extends VerifierOptions {
   /** The issuer's keys: the URL of its JWKS (https, except on this machine), or the set itself. RFC 7517. */
   readonly jwks: string | URL | JsonWebKeySet;
   /** Returns the owner of the caller's tasks from the claims; undefined rejects the token. Default: the claim `sub`. */
@@ -31,7 +31,7 @@ export interface JwtOptions extends VerifierOptions {
  * remembered for `limits.credentialMemoryMs`, never beyond its end. Rotated keys are found without a restart. While
  * the issuer's keys cannot be fetched, calls fail with UNAVAILABLE.
  */
-export function jwt(options: JwtOptions): SecurityScheme {
+export function jwtScheme(options: JwtSchemeOptions): SecurityScheme {
   const { issuer, realm, description, owner } = options;
   return {
     card: {
@@ -55,7 +55,7 @@ type Verify = (token: string, source: string) => Promise<Verified | Refusal>;
 export function tokenCheck(
   { limits, underWay }: SchemeParts,
   verify: Verify,
-  { owner = ownerOf, scopes = scopesOf }: Pick<JwtOptions, "owner" | "scopes">,
+  { owner = ownerOf, scopes = scopesOf }: Pick<JwtSchemeOptions, "owner" | "scopes">,
 ): SchemeCheck {
   const memory = new TokenMemory(limits);
   // Calls with the same token share one verification.
@@ -139,7 +139,15 @@ function frozen<T>(value: T): T {
 }
 
 /** Returns the faults of the options that can be found without a request. */
-export function jwtFaults({ jwks, issuer, audience, algorithms, clockTolerance, owner, scopes }: JwtOptions): string[] {
+export function jwtFaults({
+  jwks,
+  issuer,
+  audience,
+  algorithms,
+  clockTolerance,
+  owner,
+  scopes,
+}: JwtSchemeOptions): string[] {
   const faults: string[] = [];
   if (typeof issuer !== "string" || issuer === "") faults.push("issuer is missing");
   const audiences = typeof audience === "string" ? [audience] : (audience ?? []);

@@ -3,8 +3,8 @@ import type { ClientCertificate } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import { type CallerNames, Refusal, type SecurityScheme } from "./scheme.js";
 
-/** Options of `mutualTls`. */
-export interface MutualTlsOptions {
+/** Options of `mutualTlsScheme`. */
+export interface MutualTlsSchemeOptions {
   /** Returns the owner of the caller's tasks from its certificate; undefined rejects it. Default: the subject. */
   readonly owner?: (certificate: ClientCertificate) => string | undefined;
   /** The caller's scopes. Default: none. */
@@ -24,7 +24,7 @@ const subjects: CallerNames = {
  * 4.5.6). The caller's `claims.certificate` has subject, names and fingerprint. Not available through a trusted proxy,
  * whose certificate is not the client's. A challenge for it is not registered: `WWW-Authenticate` names it `MutualTLS`.
  */
-export function mutualTls({ owner, scopes, description }: MutualTlsOptions = {}): SecurityScheme {
+export function mutualTlsScheme({ owner, scopes, description }: MutualTlsSchemeOptions = {}): SecurityScheme {
   return {
     card: { mtlsSecurityScheme: { ...(description !== undefined && { description }) } },
     challenge: { scheme: "MutualTLS" },

@@ -1,17 +1,17 @@
 import { isLoopback } from "../core/net.js";
 import { IssuerDocument, issuerUrlFaults } from "../jwt/issuer.js";
 import { createIntrospector, type Introspection, introspectionFaults } from "./introspection.js";
-import { type JwtOptions, jwtFaults, tokenCheck } from "./jwt.js";
+import { type JwtSchemeOptions, jwtFaults, tokenCheck } from "./jwt.js";
 import type { SchemeParts, SecurityScheme } from "./scheme.js";
 import type { OAuth2SecurityScheme } from "./scheme-card.js";
 import { tokenVerifier } from "./verifier.js";
 
-/** Options of `oauth2`, which include those of `jwt`. */
-export interface OAuth2Options extends Omit<JwtOptions, "jwks"> {
+/** Options of `oauth2Scheme`, which include those of `jwtScheme`. */
+export interface OAuth2SchemeOptions extends Omit<JwtSchemeOptions, "jwks"> {
   /** How clients get a token, for the card: exactly one flow. Specification 4.5.7. */
   readonly flows: OAuth2SecurityScheme["flows"];
   /** The issuer's keys. Default: those that its metadata name (RFC 8414). */
-  readonly jwks?: JwtOptions["jwks"];
+  readonly jwks?: JwtSchemeOptions["jwks"];
   /** Required header `typ`. Default `at+jwt` of RFC 9068; `*` for any, if the issuer does not set it. */
   readonly typ?: string;
   /** Validates each token at the authorization server (RFC 7662) instead of verifying a JWT. */
@@ -23,7 +23,7 @@ export interface OAuth2Options extends Omit<JwtOptions, "jwks"> {
  * keys of the issuer (RFC 8414), or by introspection (RFC 7662). `WWW-Authenticate` names the metadata of the protected
  * resource, which the server serves (RFC 9728).
  */
-export function oauth2(options: OAuth2Options): SecurityScheme {
+export function oauth2Scheme(options: OAuth2SchemeOptions): SecurityScheme {
   const { issuer, flows, typ = "at+jwt", jwks, introspection, description, realm, owner } = options;
   return {
     card: {
@@ -54,8 +54,8 @@ export function oauth2(options: OAuth2Options): SecurityScheme {
   };
 }
 
-/** Options of `openIdConnect`, which include those of `jwt`. */
-export interface OpenIdConnectOptions extends Omit<JwtOptions, "jwks"> {
+/** Options of `openIdConnectScheme`, which include those of `jwtScheme`. */
+export interface OpenIdConnectSchemeOptions extends Omit<JwtSchemeOptions, "jwks"> {
   /** The issuer; its discovery document is at `/.well-known/openid-configuration` below it. */
   readonly issuer: string;
 }
@@ -64,7 +64,7 @@ export interface OpenIdConnectOptions extends Omit<JwtOptions, "jwks"> {
  * Security scheme: tokens of an OpenID Connect provider (specification 4.5.5), verified with the keys of its discovery
  * document. Give the audience of access tokens for this agent: an ID token is for its client, and is refused for it.
  */
-export function openIdConnect(options: OpenIdConnectOptions): SecurityScheme {
+export function openIdConnectScheme(options: OpenIdConnectSchemeOptions): SecurityScheme {
   const { issuer, description, realm, owner } = options;
   const url = canParse(issuer) ? metadataUrl(issuer, "openid-configuration") : issuer;
   return {

@@ -8,8 +8,8 @@ import type { ChecksUnderWay } from "./checks-under-way.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
 /**
- * A security scheme: its card form and its check. `jwt`, `oauth2`, `openIdConnect`, `mutualTls`, `apiKey`,
- * `httpBearer`, `httpBasic` and `custom` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
+ * A security scheme: its card form and its check. `jwtScheme`, `oauth2Scheme`, `openIdConnectScheme`, `mutualTlsScheme`, `apiKeyScheme`,
+ * `httpBearerScheme`, `httpBasicScheme` and `customScheme` make one. The same value may serve several agents. Specification 4.5.1, 7.4.
  */
 export interface SecurityScheme {
   /** The scheme on cards, as in the specification's JSON. */

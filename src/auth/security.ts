@@ -104,7 +104,7 @@ export function namingSchemes(security: AgentSecurity): AgentSecurity["schemes"]
 
 function schemeFaults(place: string, scheme: SecurityScheme | undefined): string[] {
   if (typeof scheme?.open !== "function" || !Array.isArray(scheme.faults)) {
-    return [`${place} is no scheme: make it with jwt, oauth2, openIdConnect, apiKey, httpBearer, httpBasic or custom`];
+    return [`${place} is no scheme: make it with a function of parley-a2a/auth, such as jwtScheme`];
   }
   return scheme.faults.map((fault: string) => `${place}: ${fault}`);
 }

@@ -10,6 +10,7 @@ export { canonicalCard } from "./signing/canonical.js";
 export { CardFormError, type CardInput } from "./signing/card-json.js";
 export type { CardKey } from "./signing/card-keys.js";
 export type { SignOptions } from "./signing/sign.js";
+export type { CardSigning } from "./signing/signer.js";
 export { CardKeyError, type PublicCardKey } from "./signing/trusted-keys.js";
 export {
   type CardTrust,

@@ -30,7 +30,9 @@ export function warningsOf(settings: Settings, listens: boolean): string[] {
     Object.values(card.securitySchemes).some(({ scheme }) => scheme.case === "mtlsSecurityScheme"),
   );
   if (listens && wantsCertificates && tls?.ca === undefined) {
-    warnings.push("no caller can show a certificate for mutualTls: the server has no authorities for them (tls.ca)");
+    warnings.push(
+      "no caller can show a certificate for mutualTlsScheme: the server has no authorities for them (tls.ca)",
+    );
   }
   const undeclared = undeclaredOf(settings);
   if (service.authenticator !== undefined) {

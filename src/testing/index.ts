@@ -31,6 +31,7 @@ import { isInterrupted, isTerminal } from "../task/state.js";
 import { OtherAgents } from "./other-agents.js";
 import { type CallOptions, SimulatedProcess } from "./process.js";
 
+export { turnWith } from "../agent/agent.js";
 export { textOf } from "./text-of.js";
 
 /** Options of `testAgent`. */

@@ -2,8 +2,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiKeyScheme } from "../../src/auth/index.js";
 import { failedAttempts } from "../../src/auth/throttle.js";
-import { type AuditEvent, type AuditRecord, apiKey, auditEvents, createServer, type Server } from "../../src/index.js";
+import { type AuditEvent, type AuditRecord, auditEvents, createServer, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { hook, toHook } from "../conformance/hook.js";
@@ -27,7 +28,7 @@ beforeAll(async () => {
   const options = {
     agent: {
       ...obedient("audited"),
-      security: { schemes: { key: apiKey({ in: "header", name: "X-Key", keys }) }, require: [{ key: ["read"] }] },
+      security: { schemes: { key: apiKeyScheme({ in: "header", name: "X-Key", keys }) }, require: [{ key: ["read"] }] },
     },
     audit: { write: (record: AuditRecord) => void records.push(record) },
     push: { ...toHook, signing: { keys: [{ key: signing, kid: "push-1" }] } },

@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Guards } from "../../src/auth/guard.js";
-import { httpBasic } from "../../src/auth/http-basic.js";
+import { httpBasicScheme } from "../../src/auth/http-basic.js";
 import { rememberedTokens, TokenMemory } from "../../src/auth/jwt.js";
-import { mutualTls } from "../../src/auth/mutual-tls.js";
+import { mutualTlsScheme } from "../../src/auth/mutual-tls.js";
 import { failedAttempts, Throttle } from "../../src/auth/throttle.js";
 import { Call } from "../../src/core/call.js";
 import { defaultLimits } from "../../src/core/limits.js";
@@ -126,9 +126,9 @@ describe("an address that has failed too often", () => {
 
   it("is let in by its certificate, which nobody can guess, and not by a password", async () => {
     const limits = { ...defaultLimits, maxFailedAttempts: 1 };
-    const basic = httpBasic({ users: [{ name: "a", password: "b" }] });
+    const basic = httpBasicScheme({ users: [{ name: "a", password: "b" }] });
     const guards = new Guards({ limits, logger: silentLogger });
-    const guard = guards.ofAgent({ schemes: { basic, tls: mutualTls() } }, () => "");
+    const guard = guards.ofAgent({ schemes: { basic, tls: mutualTlsScheme() } }, () => "");
     const named = (password: string) => ({ authorization: `Basic ${Buffer.from(`a:${password}`).toString("base64")}` });
     const admit = async (asked: Call): Promise<unknown> => guard.admit(asked);
     await expect(admit(call(named("x")))).rejects.toMatchObject({ reason: "UNAUTHENTICATED" });

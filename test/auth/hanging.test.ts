@@ -1,15 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { authentication } from "../../src/auth/checks-under-way.js";
+import { apiKeyScheme, type CallerInput, customScheme, Refusal } from "../../src/auth/index.js";
 import {
   type A2AOptions,
   type AuditRecord,
-  apiKey,
   type Call,
-  type CallerInput,
   createServer,
-  custom,
   type Interceptor,
-  Refusal,
   type Server,
 } from "../../src/index.js";
 import { interceptors } from "../../src/service/interceptors/bound-interceptors.js";
@@ -41,11 +38,11 @@ const behind: Interceptor = (next) => async (invocation) => {
 };
 
 const agent = obedient("hanging");
-const scheme = custom({
+const scheme = customScheme({
   card: { httpAuthSecurityScheme: { scheme: "X" } },
   authenticate: (call) => (call.header("x-user") === undefined ? new Refusal("No user.") : callerOf(call)),
 });
-const open = apiKey({ in: "header", name: "X-Any", check: () => ({ owner: "any" }) });
+const open = apiKeyScheme({ in: "header", name: "X-Any", check: () => ({ owner: "any" }) });
 
 /** Whose function it is that does not answer. */
 const places: Record<string, Partial<A2AOptions>> = {

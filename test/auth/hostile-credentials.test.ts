@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { apiKey, httpBasic, httpBearer, oauth2, type SecurityScheme } from "../../src/index.js";
+import {
+  apiKeyScheme,
+  httpBasicScheme,
+  httpBearerScheme,
+  oauth2Scheme,
+  type SecurityScheme,
+} from "../../src/auth/index.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
 import { everyBinding, type SecuredWorld, say, securedAgent, titleOf } from "./world.js";
@@ -71,7 +77,7 @@ for (const [name, json] of Object.entries(opaque)) {
 
 const tables: Record<string, Table> = {
   "an API key in a header": {
-    scheme: apiKey({ in: "header", name: "X-Key", keys }),
+    scheme: apiKeyScheme({ in: "header", name: "X-Key", keys }),
     secrets: [key, "not-the-key"],
     rows: [
       ["as it is", header(key), "alice"],
@@ -99,7 +105,7 @@ const tables: Record<string, Table> = {
     ],
   },
   "an API key in a cookie": {
-    scheme: apiKey({ in: "cookie", name: "key", keys }),
+    scheme: apiKeyScheme({ in: "cookie", name: "key", keys }),
     secrets: [key, "not-the-key"],
     rows: [
       ["as it is", cookie(`key=${key}`), "alice"],
@@ -115,7 +121,7 @@ const tables: Record<string, Table> = {
     ],
   },
   "an API key in the query": {
-    scheme: apiKey({ in: "query", name: "key", keys }),
+    scheme: apiKeyScheme({ in: "query", name: "key", keys }),
     secrets: [key, "not-the-key"],
     needsUrl: true,
     rows: [
@@ -130,7 +136,7 @@ const tables: Record<string, Table> = {
     ],
   },
   Basic: {
-    scheme: httpBasic({ users: [{ name: "zoë", password }] }),
+    scheme: httpBasicScheme({ users: [{ name: "zoë", password }] }),
     secrets: [password, base64(`zoë:${password}`), "not-the-password", base64("zoë:not-the-password")],
     rows: [
       ["as it is", basic(`zoë:${password}`), "zoë"],
@@ -159,7 +165,7 @@ const tables: Record<string, Table> = {
     ],
   },
   "a bearer token": {
-    scheme: httpBearer({ tokens: [{ owner: "carol", token }] }),
+    scheme: httpBearerScheme({ tokens: [{ owner: "carol", token }] }),
     secrets: [token, "not-the-token"],
     rows: [
       ["as it is", authorization(`Bearer ${token}`), "carol"],
@@ -188,7 +194,7 @@ const tables: Record<string, Table> = {
     ],
   },
   introspection: {
-    scheme: oauth2({
+    scheme: oauth2Scheme({
       issuer: issuer.url,
       audience: "agents",
       flows: { clientCredentials: { tokenUrl: `${issuer.url}/token`, scopes: {} } },

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { jwt } from "../../src/index.js";
+import { jwtScheme } from "../../src/auth/index.js";
 import type { Driver } from "../support/driver.js";
 import {
   b64,
@@ -206,7 +206,7 @@ const bad: Record<string, () => string> = {
 let world: SecuredWorld;
 beforeAll(async () => {
   await new Promise<void>((resolve) => theirs.listen(0, "127.0.0.1", resolve));
-  const it = jwt({ jwks: keySet, issuer, audience: "agents" });
+  const it = jwtScheme({ jwks: keySet, issuer, audience: "agents" });
   world = await securedAgent({ schemes: { it } });
 });
 afterAll(async () => {

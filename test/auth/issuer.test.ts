@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { jwtScheme } from "../../src/auth/index.js";
 import { failedAttempts } from "../../src/auth/throttle.js";
 import type { Limits } from "../../src/core/limits.js";
-import { jwt } from "../../src/index.js";
 import { issuerBounds } from "../../src/jwt/issuer.js";
 import { setConstants } from "../support/constants.js";
 import type { Driver, Reply } from "../support/driver.js";
@@ -21,7 +21,7 @@ async function start(
 ): Promise<{ issuer: TestIssuer; world: SecuredWorld }> {
   setConstants(issuerBounds, bounds);
   const issuer = await TestIssuer.start();
-  const bearer = jwt({ jwks: issuer.jwks, issuer: issuer.url, audience: "agents" });
+  const bearer = jwtScheme({ jwks: issuer.jwks, issuer: issuer.url, audience: "agents" });
   const world = await securedAgent({ schemes: { bearer } }, { limits });
   open.push(issuer, world);
   return { issuer, world };

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import {
-  apiKey,
-  custom,
-  httpBasic,
-  httpBearer,
-  jwt,
-  oauth2,
-  openIdConnect,
+  apiKeyScheme,
+  customScheme,
+  httpBasicScheme,
+  httpBearerScheme,
+  jwtScheme,
+  oauth2Scheme,
+  openIdConnectScheme,
   Refusal,
   type SecurityScheme,
-} from "../../src/index.js";
+} from "../../src/auth/index.js";
 import { cover } from "../support/cover.js";
 import type { CallOptions, Driver } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
@@ -66,7 +66,7 @@ const invalid = (message: string): End =>
   unauthenticated(message, `Bearer realm="it", scope="read", error="invalid_token", error_description="${message}"`);
 
 const keyTable = (location: "header" | "query" | "cookie", send: (key: string) => CallOptions): Table => ({
-  scheme: () => apiKey({ in: location, name: "X-Key", keys: [{ owner: "alice", key: "key-of-alice-4711" }] }),
+  scheme: () => apiKeyScheme({ in: location, name: "X-Key", keys: [{ owner: "alice", key: "key-of-alice-4711" }] }),
   rows: [
     { name: "right", send: () => send("key-of-alice-4711"), end: right("alice") },
     {
@@ -90,7 +90,7 @@ const tables: Record<string, Table> = {
   "API key in a cookie": keyTable("cookie", (key) => ({ headers: { Cookie: `a=b; X-Key=${key}; c=d` } })),
   "API key in the query": keyTable("query", (key) => ({ query: { "X-Key": key } })),
   Basic: {
-    scheme: () => httpBasic({ users: [{ name: "bob", password: "password-of-bob" }] }),
+    scheme: () => httpBasicScheme({ users: [{ name: "bob", password: "password-of-bob" }] }),
     rows: [
       { name: "right", send: () => basic("bob:password-of-bob"), end: right("bob") },
       {
@@ -119,7 +119,7 @@ const tables: Record<string, Table> = {
   },
   "opaque bearer token": {
     scheme: () =>
-      httpBearer({
+      httpBearerScheme({
         tokens: [{ owner: "carol", token: "token-of-carol", scopes: ["read"] }],
       }),
     scopes: ["read"],
@@ -146,7 +146,7 @@ const tables: Record<string, Table> = {
     ],
   },
   JWT: {
-    scheme: ({ jwks, url }) => jwt({ jwks, issuer: url, audience: "agents" }),
+    scheme: ({ jwks, url }) => jwtScheme({ jwks, issuer: url, audience: "agents" }),
     scopes: ["read"],
     rows: [
       { name: "right", send: async (issuer) => bearer(await issuer.token()), end: right("alice") },
@@ -255,7 +255,7 @@ const tables: Record<string, Table> = {
   },
   "one of the author's own": {
     scheme: () =>
-      custom({
+      customScheme({
         card: { httpAuthSecurityScheme: { scheme: "Hawk" } },
         authenticate: (call) => {
           const header = call.header("authorization");
@@ -278,7 +278,7 @@ const tables: Record<string, Table> = {
 const flows = { clientCredentials: { tokenUrl: "https://issuer.example/token", scopes: { read: "Read." } } };
 const ofJwt = (tables.JWT as Table).rows;
 tables["OAuth 2.0, JWT"] = {
-  scheme: ({ url }) => oauth2({ issuer: url, audience: "agents", flows }),
+  scheme: ({ url }) => oauth2Scheme({ issuer: url, audience: "agents", flows }),
   scopes: ["read"],
   rows: [
     ...ofJwt,
@@ -290,7 +290,7 @@ tables["OAuth 2.0, JWT"] = {
   ],
 };
 tables["OpenID Connect"] = {
-  scheme: ({ url }) => openIdConnect({ issuer: url, audience: "agents" }),
+  scheme: ({ url }) => openIdConnectScheme({ issuer: url, audience: "agents" }),
   scopes: ["read"],
   rows: ofJwt,
 };
@@ -306,7 +306,7 @@ const opaque = (says: (issuer: TestIssuer) => object): Row["send"] => {
 };
 tables["OAuth 2.0, introspection"] = {
   scheme: ({ url }) =>
-    oauth2({
+    oauth2Scheme({
       issuer: url,
       audience: "agents",
       flows,

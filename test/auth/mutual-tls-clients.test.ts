@@ -4,10 +4,11 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { Role, SendMessageRequestSchema, SendMessageResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { mutualTlsScheme } from "../../src/auth/index.js";
 import { bindings } from "../../src/client/discovery/interfaces.js";
 import { connect } from "../../src/client/index.js";
 import { A2AError } from "../../src/core/error.js";
-import { type Agent, createServer, mutualTls, reply, type Server } from "../../src/index.js";
+import { type Agent, createServer, reply, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { Certificates, type Pair } from "../server/certificates.js";
 import { testTls } from "../server/tls.js";
@@ -37,7 +38,7 @@ const shown: Record<string, readonly [Pair | undefined, RegExp]> = {
 const agent: Agent = {
   card: { name: "Certified", description: "Says who calls.", version: "1.0.0" },
   responds: "message",
-  security: { schemes: { client: mutualTls() } },
+  security: { schemes: { client: mutualTlsScheme() } },
   async *execute({ caller }) {
     yield reply(`<${caller.owner}>`);
   },

@@ -3,7 +3,8 @@ import { type Client, ConnectError, createClient, type Transport } from "@connec
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Agent, createServer, mutualTls, reply, type Server } from "../../src/index.js";
+import { mutualTlsScheme } from "../../src/auth/index.js";
+import { type Agent, createServer, reply, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
 import { Certificates, type Pair } from "../server/certificates.js";
@@ -21,7 +22,7 @@ const early = certificates.make("early", { from: "21100101000000Z" });
 const agent: Agent = {
   card: { name: "Certified", description: "Says who calls.", version: "1.0.0" },
   responds: "message",
-  security: { schemes: { client: mutualTls({ scopes: () => ["run"] }) }, require: [{ client: ["run"] }] },
+  security: { schemes: { client: mutualTlsScheme({ scopes: () => ["run"] }) }, require: [{ client: ["run"] }] },
   async *execute({ caller }) {
     yield reply(`${caller.owner} ${(caller.claims.certificate as { fingerprint: string }).fingerprint.length}`);
   },

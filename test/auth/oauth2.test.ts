@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type AgentSecurity, apiKey, createA2A, oauth2, openIdConnect } from "../../src/index.js";
+import { type AgentSecurity, apiKeyScheme, oauth2Scheme, openIdConnectScheme } from "../../src/auth/index.js";
+import { createA2A } from "../../src/index.js";
 import { issuerBounds } from "../../src/jwt/issuer.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
@@ -37,7 +38,7 @@ describe("discovery", () => {
     ["with keys that are fetched without TLS", { jwks_uri: "http://evil.example/jwks" }],
     ["without keys", { jwks_uri: undefined }],
   ])("does not take metadata %s", async (_name, metadata) => {
-    for (const make of [oauth2, openIdConnect] as const) {
+    for (const make of [oauth2Scheme, openIdConnectScheme] as const) {
       const { issuer, world } = await start(({ url }) => ({ it: make({ issuer: url, audience: "agents", flows }) }));
       issuer.metadata = metadata;
       expect((await call(world, await issuer.token())).error?.reason).toBe("UNAVAILABLE");
@@ -46,7 +47,10 @@ describe("discovery", () => {
   });
 
   it("finds keys that rotate", async () => {
-    const { issuer, world } = await start(({ url }) => ({ it: openIdConnect({ issuer: url, audience: "agents" }) }), 1);
+    const { issuer, world } = await start(
+      ({ url }) => ({ it: openIdConnectScheme({ issuer: url, audience: "agents" }) }),
+      1,
+    );
     expect((await call(world, await issuer.token())).error).toBeUndefined();
     await issuer.rotate({ keepOld: false });
     expect((await call(world, await issuer.token())).error).toBeUndefined();
@@ -55,7 +59,7 @@ describe("discovery", () => {
 
 describe("introspection", () => {
   const introspected = ({ url }: TestIssuer): AgentSecurity["schemes"] => ({
-    it: oauth2({
+    it: oauth2Scheme({
       issuer: url,
       audience: "agents",
       flows,
@@ -109,7 +113,7 @@ describe("introspection", () => {
 describe("a token that the authorization server takes offence at", () => {
   it("is refused, and keeps nobody else out", async () => {
     const { issuer, world } = await start(({ url }) => ({
-      it: oauth2({
+      it: oauth2Scheme({
         issuer: url,
         audience: "agents",
         flows,
@@ -125,7 +129,9 @@ describe("a token that the authorization server takes offence at", () => {
 
 describe("metadata of the protected resource (RFC 9728)", () => {
   it("are named in WWW-Authenticate on every binding, and served", async () => {
-    const { issuer, world } = await start(({ url }) => ({ it: oauth2({ issuer: url, audience: "agents", flows }) }));
+    const { issuer, world } = await start(({ url }) => ({
+      it: oauth2Scheme({ issuer: url, audience: "agents", flows }),
+    }));
     for (const driver of world.drivers.values()) {
       const { headers } = await driver.call("ListTasks", {});
       expect(headers["www-authenticate"]).toMatch(
@@ -147,8 +153,8 @@ describe("metadata of the protected resource (RFC 9728)", () => {
 
   it("are each agent's own, with the scopes that it asks for", async () => {
     const issuer = await TestIssuer.start();
-    const it = oauth2({ issuer: issuer.url, audience: "agents", flows, owner: ({ sub }) => `it:${sub}` });
-    const key = apiKey({ in: "header", name: "k", keys: [{ owner: "a", key: "k" }] });
+    const it = oauth2Scheme({ issuer: issuer.url, audience: "agents", flows, owner: ({ sub }) => `it:${sub}` });
+    const key = apiKeyScheme({ in: "header", name: "k", keys: [{ owner: "a", key: "k" }] });
     const world = await secured({
       agents: {
         books: { ...obedient("books"), security: { schemes: { it, key }, require: [{ it: ["read", "list"] }, "key"] } },
@@ -167,7 +173,7 @@ describe("metadata of the protected resource (RFC 9728)", () => {
 
   it("of a resource with a path are in front of the path (RFC 9728, 3.1)", async () => {
     const issuer = await TestIssuer.start();
-    const security = { schemes: { it: oauth2({ issuer: issuer.url, audience: "agents", flows }) } };
+    const security = { schemes: { it: oauth2Scheme({ issuer: issuer.url, audience: "agents", flows }) } };
     const agent = { ...obedient("books"), security };
     const a2a = createA2A({ agent, store: memoryStore(), basePath: "/agents", allowedHosts: true });
     open.push(issuer, a2a);
@@ -186,8 +192,8 @@ describe("metadata of the protected resource (RFC 9728)", () => {
 
   it("stand beside the card's own words for OAuth 2.0 and OpenID Connect", async () => {
     const { issuer, world } = await start(({ url }) => ({
-      oauth: oauth2({ issuer: url, audience: "agents", flows }),
-      oidc: openIdConnect({ issuer: url, audience: "agents" }),
+      oauth: oauth2Scheme({ issuer: url, audience: "agents", flows }),
+      oidc: openIdConnectScheme({ issuer: url, audience: "agents" }),
     }));
     expect(await (await fetch(world.address.url + WELL_KNOWN_PATH)).json()).toMatchObject({
       securitySchemes: {

@@ -1,6 +1,7 @@
 import { type Client, credentials, Client as GrpcClient, type MethodDefinition, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
-import { apiKey, createServer, type Server, type ServerOptions } from "../../src/index.js";
+import { apiKeyScheme } from "../../src/auth/index.js";
+import { createServer, type Server, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
 import { keyPair } from "../card/signing/keys.js";
@@ -15,7 +16,7 @@ afterEach(async () => {
 });
 
 async function serve(more: Partial<ServerOptions> = {}): Promise<Server> {
-  const key = apiKey({ in: "header", name: "X-Key", keys: [{ owner: "alice", key: "key-of-alice-4711" }] });
+  const key = apiKeyScheme({ in: "header", name: "X-Key", keys: [{ owner: "alice", key: "key-of-alice-4711" }] });
   const server = await createServer({
     agent: { ...obedient("closed"), security: { schemes: { key } } },
     store: memoryStore(),

@@ -1,7 +1,7 @@
 import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { httpBearer } from "../../src/index.js";
+import { httpBearerScheme } from "../../src/auth/index.js";
 import { obedient } from "../conformance/agents.js";
 import { hook, toHook } from "../conformance/hook.js";
 import type { CallOptions, Driver } from "../support/driver.js";
@@ -55,7 +55,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
   let driver: Driver;
   beforeAll(async () => {
     const tokens = ["alice", "bob"].map((owner) => ({ owner, token: owner }));
-    const security = { schemes: { bearer: httpBearer({ tokens }) } };
+    const security = { schemes: { bearer: httpBearerScheme({ tokens }) } };
     const extendedCard = { description: "More." };
     const agent = { ...obedient("owned", {}, { extendedCard }), security };
     world = await secured({ agent, tenants: ["north", "south"], push: toHook });

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Caller, createA2A, httpBearer, type Interceptor } from "../../src/index.js";
+import { type Caller, httpBearerScheme } from "../../src/auth/index.js";
+import { createA2A, type Interceptor } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import type { CallOptions, Driver } from "../support/driver.js";
@@ -16,7 +17,7 @@ const tokens = [
   { owner: "cid", token: "cid", claims: { org: "south" } },
   { owner: "dot", token: "dot" },
 ];
-const security = { schemes: { bearer: httpBearer({ tokens }) } };
+const security = { schemes: { bearer: httpBearerScheme({ tokens }) } };
 /** The same, found by the seam below. */
 const authenticator = {
   authenticate: (call: { header(name: string): string | undefined }) =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { apiKey } from "../../src/index.js";
+import { apiKeyScheme } from "../../src/auth/index.js";
 import { connect, grpc, grpcWeb, type Judge } from "../network/answers.js";
 import { http1, http2Client, type RawRequest, type Send } from "../network/raw-http.js";
 import { bytesOf, envelope } from "../network/requests.js";
@@ -78,7 +78,7 @@ const ways: readonly Way[] = [
 
 let world: SecuredWorld;
 beforeAll(async () => {
-  const key = apiKey({ in: "query", name: "key", keys: [{ owner: "alice", key: "key-of-alice-4711" }] });
+  const key = apiKeyScheme({ in: "query", name: "key", keys: [{ owner: "alice", key: "key-of-alice-4711" }] });
   world = await securedAgent({ schemes: { key } });
 });
 afterAll(() => world.close());

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   type AgentSecurity,
-  apiKey,
-  createA2A,
-  custom,
-  httpBasic,
-  httpBearer,
-  type Interceptor,
-  jwt,
-} from "../../src/index.js";
+  apiKeyScheme,
+  customScheme,
+  httpBasicScheme,
+  httpBearerScheme,
+  jwtScheme,
+} from "../../src/auth/index.js";
+import { createA2A, type Interceptor } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { testAgent } from "../../src/testing/index.js";
 import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
@@ -28,19 +27,19 @@ const opened = async (making: Promise<SecuredWorld>): Promise<SecuredWorld> => {
   return world;
 };
 
-const key = apiKey({
+const key = apiKeyScheme({
   in: "header",
   name: "x-key",
   keys: [{ owner: "machine", key: "k1", scopes: ["write"], claims: { site: "north" } }],
 });
-const bearer = httpBearer({
+const bearer = httpBearerScheme({
   tokens: [
     { owner: "alice", token: "t1", scopes: ["read"], claims: { site: "south", age: 7 } },
     { owner: "alice", token: "t3" },
     { owner: "bob", token: "t2" },
   ],
 });
-const basic = httpBasic({ users: [{ name: "carol", password: "p" }] });
+const basic = httpBasicScheme({ users: [{ name: "carol", password: "p" }] });
 const schemes = { key, bearer, basic };
 
 const withKey = { "x-key": "k1" };
@@ -91,7 +90,7 @@ describe("requirements of an agent", () => {
 
   it("let no claim of a token be where others are looked for", async () => {
     const claims = JSON.parse('{"__proto__":{"admin":true},"site":"north"}') as Record<string, unknown>;
-    const odd = custom({
+    const odd = customScheme({
       card: { httpAuthSecurityScheme: { scheme: "X" } },
       authenticate: () => ({ owner: "x", claims }),
     });
@@ -124,13 +123,16 @@ describe("requirements of an agent", () => {
 
   it("take a caller without a name, or what is no caller, for none", async () => {
     for (const found of [{ owner: "" }, {}, true, "me", null, { owner: 7 }]) {
-      const own = custom({ card: { httpAuthSecurityScheme: { scheme: "Own" } }, authenticate: () => found as never });
+      const own = customScheme({
+        card: { httpAuthSecurityScheme: { scheme: "Own" } },
+        authenticate: () => found as never,
+      });
       expect((await ask({ schemes: { own } })).error?.reason).toBe("UNAUTHENTICATED");
     }
   });
 
   it("take what a scheme throws for an internal error, and say nothing of it", async () => {
-    const own = custom({
+    const own = customScheme({
       card: { httpAuthSecurityScheme: { scheme: "Own" } },
       authenticate: () => Promise.reject(new Error("the password is hunter2")),
     });
@@ -284,27 +286,43 @@ describe("a declaration", () => {
     ["skills that nothing tells", { schemes, skills: {}, skillOf: 7 }, "security.skillOf is no function"],
     [
       "a key and its digest",
-      { schemes: { a: apiKey({ in: "header", name: "a", keys: [{ owner: "a", key: "b", sha256: "a".repeat(64) }] }) } },
+      {
+        schemes: {
+          a: apiKeyScheme({ in: "header", name: "a", keys: [{ owner: "a", key: "b", sha256: "a".repeat(64) }] }),
+        },
+      },
       "needs either key or its sha256",
     ],
     [
       "an API key without a check",
-      { schemes: { a: apiKey({ in: "header", name: "a" }) } },
+      { schemes: { a: apiKeyScheme({ in: "header", name: "a" }) } },
       "needs either keys or check",
     ],
-    ["a name that is none", { schemes: { a: apiKey({ in: "header", name: "a b", keys: [] }) } }, "name is no name"],
+    [
+      "a name that is none",
+      { schemes: { a: apiKeyScheme({ in: "header", name: "a b", keys: [] }) } },
+      "name is no name",
+    ],
     [
       "JWKS without TLS",
-      { schemes: { a: jwt({ ...token, jwks: "http://issuer.example/jwks" }) } },
+      { schemes: { a: jwtScheme({ ...token, jwks: "http://issuer.example/jwks" }) } },
       "jwks is not https",
     ],
-    ["no issuer", { schemes: { a: jwt({ ...token, issuer: "" }) } }, "issuer is missing"],
-    ["no audience", { schemes: { a: jwt({ ...token, audience: [] }) } }, "audience is missing"],
-    ["a shared secret", { schemes: { a: jwt({ ...token, algorithms: ["HS256"] }) } }, "no signature with a public key"],
-    ["no signature", { schemes: { a: jwt({ ...token, algorithms: ["none"] }) } }, "no signature with a public key"],
+    ["no issuer", { schemes: { a: jwtScheme({ ...token, issuer: "" }) } }, "issuer is missing"],
+    ["no audience", { schemes: { a: jwtScheme({ ...token, audience: [] }) } }, "audience is missing"],
+    [
+      "a shared secret",
+      { schemes: { a: jwtScheme({ ...token, algorithms: ["HS256"] }) } },
+      "no signature with a public key",
+    ],
+    [
+      "no signature",
+      { schemes: { a: jwtScheme({ ...token, algorithms: ["none"] }) } },
+      "no signature with a public key",
+    ],
     [
       "two issuers who share names",
-      { schemes: { a: jwt(token), b: jwt({ ...token, issuer: "https://other.example" }) } },
+      { schemes: { a: jwtScheme(token), b: jwtScheme({ ...token, issuer: "https://other.example" }) } },
       "names of several issuers",
     ],
   ])("is refused with %s", (_name, security, fault) => {
@@ -318,6 +336,6 @@ describe("a declaration", () => {
 
   it("tells no secret in its faults", () => {
     const keys = [{ owner: "", key: "sesame" }];
-    expect(faultsOf({ schemes: { a: apiKey({ in: "header", name: "a", keys }) } })).not.toContain("sesame");
+    expect(faultsOf({ schemes: { a: apiKeyScheme({ in: "header", name: "a", keys }) } })).not.toContain("sesame");
   });
 });

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest";
 import {
   type AgentSecurity,
-  apiKey,
-  createA2A,
-  custom,
-  httpBasic,
-  httpBearer,
-  jwt,
-  mutualTls,
-  oauth2,
-  openIdConnect,
+  apiKeyScheme,
+  customScheme,
+  httpBasicScheme,
+  httpBearerScheme,
+  jwtScheme,
+  mutualTlsScheme,
+  oauth2Scheme,
+  openIdConnectScheme,
   type SecurityScheme,
-} from "../../src/index.js";
+} from "../../src/auth/index.js";
+import { createA2A } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { Log } from "./world.js";
@@ -28,24 +28,24 @@ const owner = (): string => "ann";
 /** Schemes that give the name, by where they have it from. */
 const kinds: Record<string, Record<string, (name: string) => SecurityScheme>> = {
   issuer: {
-    jwt: () => jwt({ ...token, jwks: { keys: [] } }),
-    oauth2: () => oauth2({ ...token, flows }),
-    introspection: () => oauth2({ ...token, flows, introspection }),
-    openIdConnect: () => openIdConnect(token),
+    jwt: () => jwtScheme({ ...token, jwks: { keys: [] } }),
+    oauth2: () => oauth2Scheme({ ...token, flows }),
+    introspection: () => oauth2Scheme({ ...token, flows, introspection }),
+    openIdConnect: () => openIdConnectScheme(token),
   },
-  "another issuer": { jwt: () => jwt({ ...other, jwks: { keys: [] } }) },
-  authority: { mutualTls: () => mutualTls() },
+  "another issuer": { jwt: () => jwtScheme({ ...other, jwks: { keys: [] } }) },
+  authority: { mutualTls: () => mutualTlsScheme() },
   list: {
-    apiKey: (name) => apiKey({ in: "header", name: "x-key", keys: [{ owner: name, key: "k" }] }),
-    httpBearer: (name) => httpBearer({ tokens: [{ owner: name, token: "t" }] }),
-    httpBasic: (name) => httpBasic({ users: [{ name, password: "p" }] }),
-    "httpBasic with an owner": (name) => httpBasic({ users: [{ name: "b", password: "p", owner: name }] }),
+    apiKey: (name) => apiKeyScheme({ in: "header", name: "x-key", keys: [{ owner: name, key: "k" }] }),
+    httpBearer: (name) => httpBearerScheme({ tokens: [{ owner: name, token: "t" }] }),
+    httpBasic: (name) => httpBasicScheme({ users: [{ name, password: "p" }] }),
+    "httpBasic with an owner": (name) => httpBasicScheme({ users: [{ name: "b", password: "p", owner: name }] }),
   },
   function: {
-    "apiKey with check": () => apiKey({ in: "header", name: "x-key", check: () => ({ owner: "ann" }) }),
-    "jwt with owner": () => jwt({ ...other, jwks: { keys: [] }, owner }),
-    "mutualTls with owner": () => mutualTls({ owner }),
-    custom: () => custom({ card: { mtlsSecurityScheme: {} }, authenticate: () => ({ owner: "ann" }) }),
+    "apiKey with check": () => apiKeyScheme({ in: "header", name: "x-key", check: () => ({ owner: "ann" }) }),
+    "jwt with owner": () => jwtScheme({ ...other, jwks: { keys: [] }, owner }),
+    "mutualTls with owner": () => mutualTlsScheme({ owner }),
+    custom: () => customScheme({ card: { mtlsSecurityScheme: {} }, authenticate: () => ({ owner: "ann" }) }),
   },
 };
 
@@ -114,14 +114,14 @@ describe("names that cannot meet", () => {
   });
 
   it("are taken: a listed one that is no subject, beside certificates", async () => {
-    const key = apiKey({ in: "header", name: "x-key", keys: [{ owner: "ann", key: "k" }] });
-    expect(await said({ key, tls: mutualTls() })).toBe("");
+    const key = apiKeyScheme({ in: "header", name: "x-key", keys: [{ owner: "ann", key: "k" }] });
+    expect(await said({ key, tls: mutualTlsScheme() })).toBe("");
   });
 
   it("are taken: those of a scheme that never names the caller", async () => {
     const schemes = {
-      people: jwt({ ...token, jwks: { keys: [] } }),
-      key: apiKey({ in: "header", name: "x-key", keys: [{ owner: "ann", key: "k" }] }),
+      people: jwtScheme({ ...token, jwks: { keys: [] } }),
+      key: apiKeyScheme({ in: "header", name: "x-key", keys: [{ owner: "ann", key: "k" }] }),
     };
     expect(await said(schemes, [{ people: [], key: [] }])).toBe("");
     expect(await said(schemes, [{ people: [] }, { key: [], people: [] }])).toMatch(words.refused);
@@ -129,14 +129,14 @@ describe("names that cannot meet", () => {
 
   it("are taken: those of keys in one list, as for a key and its successor", async () => {
     const keys = ["k1", "k2"].map((key) => ({ owner: "ann", key }));
-    expect(await said({ key: apiKey({ in: "header", name: "x-key", keys }) })).toBe("");
+    expect(await said({ key: apiKeyScheme({ in: "header", name: "x-key", keys }) })).toBe("");
   });
 });
 
 describe("the refusal", () => {
   it("names the schemes, the issuer and the name, and no secret", async () => {
-    const key = apiKey({ in: "header", name: "x-key", keys: [{ owner: "ann", key: "sesame" }] });
-    const text = await said({ people: jwt({ ...token, jwks: { keys: [] } }), key });
+    const key = apiKeyScheme({ in: "header", name: "x-key", keys: [{ owner: "ann", key: "sesame" }] });
+    const text = await said({ people: jwtScheme({ ...token, jwks: { keys: [] } }), key });
     expect(text).toContain(
       `security.schemes.people: ${issuer} may give a subject the name "ann", which is an owner of key: say by owner of people how they are told apart`,
     );

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type AgentSecurity, type Limits, oauth2 } from "../../src/index.js";
+import { type AgentSecurity, oauth2Scheme } from "../../src/auth/index.js";
+import type { Limits } from "../../src/index.js";
 import { issuerBounds } from "../../src/jwt/issuer.js";
 import { setConstants } from "../support/constants.js";
 import type { Driver } from "../support/driver.js";
@@ -19,7 +20,7 @@ afterEach(async () => {
 const flows = { clientCredentials: { tokenUrl: "https://issuer.example/token", scopes: { read: "Read." } } };
 
 const schemes = (url: string): AgentSecurity["schemes"] => ({
-  it: oauth2({
+  it: oauth2Scheme({
     ...{ issuer: url, audience: "agents", flows },
     introspection: { url: `${url}/introspect`, clientId: "parley", clientSecret: "client secret" },
   }),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type A2AOptions, type AuditRecord, completed, custom, jwt, working } from "../../src/index.js";
+import { customScheme, jwtScheme } from "../../src/auth/index.js";
+import { type A2AOptions, type AuditRecord, completed, working } from "../../src/index.js";
 import { obedient } from "../conformance/agents.js";
 import type { CallOptions } from "../support/driver.js";
 import { TestIssuer } from "./issuer.js";
@@ -16,8 +17,8 @@ const agent = (): A2AOptions["agent"] => ({
   ...obedient("long"),
   security: {
     schemes: {
-      token: jwt({ jwks: issuer.jwks, issuer: issuer.url, audience: "agents" }),
-      own: custom({
+      token: jwtScheme({ jwks: issuer.jwks, issuer: issuer.url, audience: "agents" }),
+      own: customScheme({
         card: { httpAuthSecurityScheme: { scheme: "Own" } },
         authenticate: (call) => {
           const owner = call.header("x-own");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AuditFacts, auditOf } from "../../src/audit/audit.js";
-import { custom } from "../../src/auth/custom.js";
+import { customScheme } from "../../src/auth/custom.js";
 import { type Guard, Guards } from "../../src/auth/guard.js";
 import { Refusal } from "../../src/auth/scheme.js";
 import { failedAttempts } from "../../src/auth/throttle.js";
@@ -40,7 +40,7 @@ function worldOf(require: readonly (readonly Name[])[], slow: readonly Name[]): 
   const guessed = new Set<Name>();
   const audited: AuditFacts[] = [];
   const schemeOf = (name: Name) =>
-    custom({
+    customScheme({
       card: { apiKeySecurityScheme: { location: "header", name } },
       challenge: { scheme: name },
       authenticate: (call) => {

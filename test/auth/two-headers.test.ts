@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { httpBasic, httpBearer } from "../../src/index.js";
+import { httpBasicScheme, httpBearerScheme } from "../../src/auth/index.js";
 import { begun, DATA, END_HEADERS, END_STREAM, fields, frame, HEADERS } from "../network/frames.js";
 import { type SecuredWorld, securedAgent } from "./world.js";
 
@@ -11,8 +11,8 @@ const basic = (text: string): string => `Basic ${Buffer.from(text).toString("bas
 let world: SecuredWorld;
 beforeAll(async () => {
   const schemes = {
-    basic: httpBasic({ users: [{ name: "bob", password: "password-of-bob" }] }),
-    bearer: httpBearer({ tokens: [{ owner: "carol", token: "token-of-carol" }] }),
+    basic: httpBasicScheme({ users: [{ name: "bob", password: "password-of-bob" }] }),
+    bearer: httpBearerScheme({ tokens: [{ owner: "carol", token: "token-of-carol" }] }),
   };
   world = await securedAgent({ schemes });
 });

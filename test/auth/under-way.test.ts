@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { authentication } from "../../src/auth/checks-under-way.js";
 import { Guards } from "../../src/auth/guard.js";
-import { mutualTls } from "../../src/auth/mutual-tls.js";
-import { custom, Refusal } from "../../src/authors.js";
+import { customScheme, Refusal } from "../../src/auth/index.js";
+import { mutualTlsScheme } from "../../src/auth/mutual-tls.js";
 import { Call, type ClientCertificate } from "../../src/core/call.js";
 import type { Limits } from "../../src/core/limits.js";
 import { defaultLimits } from "../../src/core/limits.js";
@@ -20,7 +20,7 @@ afterEach(() => {
 function world(limits: Partial<Limits>) {
   const begun: string[] = [];
   const answers = new Map<string, (found: { owner: string } | Refusal) => void>();
-  const slow = custom({
+  const slow = customScheme({
     card: { httpAuthSecurityScheme: { scheme: "X" } },
     authenticate: (call) => {
       const user = call.header("x-user") ?? "";
@@ -118,13 +118,13 @@ describe("credentials of one address that are being checked", () => {
   });
 
   it("keep out no caller who is known without a check", async () => {
-    const hangs = custom({
+    const hangs = customScheme({
       card: { httpAuthSecurityScheme: { scheme: "X" } },
       authenticate: (call) => (call.header("x-user") === undefined ? undefined : new Promise(() => {})),
     });
     const limits = { ...defaultLimits, maxUnverifiedPerAddress: 1 };
     const guard = new Guards({ limits, logger: silentLogger }).ofAgent(
-      { schemes: { hangs, tls: mutualTls() } },
+      { schemes: { hangs, tls: mutualTlsScheme() } },
       () => "",
     );
     const admit = async (headers: Record<string, string>, certificate?: ClientCertificate) =>

@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import { auditBounds } from "../../src/audit/audit.js";
+import type { AgentSecurity } from "../../src/auth/index.js";
 import type { AgentsInput } from "../../src/extend.js";
-import { type A2AOptions, type AgentSecurity, createA2A, createServer, type Logger } from "../../src/index.js";
+import { type A2AOptions, createA2A, createServer, type Logger } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { setConstantsOfFile } from "../support/constants.js";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Agent, type AuditRecord, apiKey } from "../../src/index.js";
+import { apiKeyScheme } from "../../src/auth/index.js";
+import type { Agent, AuditRecord } from "../../src/index.js";
 import { extendedCard as extendedCardTime } from "../../src/service/operations/extended-card.js";
 import { everyBinding, type SecuredWorld, secured, titleOf } from "../auth/world.js";
 import { obedient } from "../conformance/agents.js";
@@ -25,8 +26,8 @@ beforeAll(async () => {
   setConstantsOfFile(extendedCardTime, { timeoutMs: 100 });
   const keys = owners.map((owner) => ({ owner, key: `key-of-${owner}`, scopes: ["read"] }));
   const schemes = {
-    header: apiKey({ in: "header", name: "X-Key", keys }),
-    cookie: apiKey({ in: "cookie", name: "session", keys }),
+    header: apiKeyScheme({ in: "header", name: "X-Key", keys }),
+    cookie: apiKeyScheme({ in: "cookie", name: "session", keys }),
   };
   world = await secured({
     agent: { ...obedient("extended"), extendedCard, security: { schemes, require: ["header", "cookie", {}] } },

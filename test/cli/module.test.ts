@@ -107,9 +107,9 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
 
   it("takes exports of other names, and those that the agent uses", async () => {
     const text = `
-      import { apiKey } from ${JSON.stringify(new URL("../../dist/src/index.js", import.meta.url).href)};
+      import { apiKeyScheme } from ${JSON.stringify(new URL("../../dist/src/auth/index.js", import.meta.url).href)};
       const keys = [{ owner: "ann", sha256: "0".repeat(64) }];
-      export const security = { schemes: { key: apiKey({ in: "header", name: "x-key", keys }) } };
+      export const security = { schemes: { key: apiKeyScheme({ in: "header", name: "x-key", keys }) } };
       export const agent = { ...${agent}, security };
       export const retries = 1, author = "x", securities = ["DE0001"], authorize = () => true;`;
     expect((await served("agent.mjs", text)).stdout()).toMatch(/^Module 1\.0\.0 is ready/);

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
+import { apiKeyScheme, httpBasicScheme, httpBearerScheme, mutualTlsScheme } from "../../src/auth/index.js";
 import type { AgentSecurity } from "../../src/auth/security.js";
 import { apiKey } from "../../src/client/credentials/api-key.js";
 import { basic } from "../../src/client/credentials/basic.js";
@@ -7,7 +8,6 @@ import { bearer } from "../../src/client/credentials/bearer.js";
 import type { Credential } from "../../src/client/credentials/credential.js";
 import { type Binding, bindings } from "../../src/client/discovery/interfaces.js";
 import type { A2AError } from "../../src/core/error.js";
-import { httpBasic, httpBearer, mutualTls, apiKey as serverKey } from "../../src/index.js";
 import type { ServerOptions } from "../../src/server/options.js";
 import { Certificates } from "../server/certificates.js";
 import { testTls } from "../server/tls.js";
@@ -30,7 +30,7 @@ const secured = (security: AgentSecurity, options: Partial<ServerOptions> = {}) 
   serve({ agent: { ...echo, security } as Agent, ...options });
 
 const tokens = (): AgentSecurity => ({
-  schemes: { bearer: httpBearer({ check: (token) => (good.has(token) ? { owner: token } : undefined) }) },
+  schemes: { bearer: httpBearerScheme({ check: (token) => (good.has(token) ? { owner: token } : undefined) }) },
 });
 
 const certificates = new Certificates();
@@ -42,11 +42,11 @@ describe.each(bindings)("credentials over %s", (binding: Binding) => {
   it("go where the card says, and let their caller in", async () => {
     const check = () => ({ owner: "me" });
     for (const [scheme, credential] of [
-      [httpBearer({ check }), bearer("t")],
-      [httpBasic({ check }), basic("name", "password")],
-      [serverKey({ in: "header", name: "x-key", check }), apiKey("k")],
-      [serverKey({ in: "cookie", name: "key", check }), apiKey("k")],
-      ...(binding === "GRPC" ? [] : [[serverKey({ in: "query", name: "key", check }), apiKey("a&b=c")] as const]),
+      [httpBearerScheme({ check }), bearer("t")],
+      [httpBasicScheme({ check }), basic("name", "password")],
+      [apiKeyScheme({ in: "header", name: "x-key", check }), apiKey("k")],
+      [apiKeyScheme({ in: "cookie", name: "key", check }), apiKey("k")],
+      ...(binding === "GRPC" ? [] : [[apiKeyScheme({ in: "query", name: "key", check }), apiKey("a&b=c")] as const]),
     ] as const) {
       const server = await secured({ schemes: { one: scheme } });
       const client = await connect(server.url, { ...only, credentials: credential });
@@ -122,7 +122,7 @@ describe.each(bindings)("credentials over %s", (binding: Binding) => {
         ...echo,
         card: { ...named, skills },
         security: {
-          schemes: { bearer: httpBearer({ check }), key: serverKey({ in: "header", name: "x-key", check }) },
+          schemes: { bearer: httpBearerScheme({ check }), key: apiKeyScheme({ in: "header", name: "x-key", check }) },
           require: ["bearer"],
           skills: { books: { require: ["key"] } },
           skillOf: (message) => message.metadata?.skill as string | undefined,
@@ -161,7 +161,7 @@ describe.each(bindings)("credentials over %s", (binding: Binding) => {
         ...echo,
         card: { ...named, skills },
         security: {
-          schemes: { key: serverKey({ in: "header", name: "x-key", check: (key) => ({ owner: key }) }) },
+          schemes: { key: apiKeyScheme({ in: "header", name: "x-key", check: (key) => ({ owner: key }) }) },
           require: [{}],
           skills: { books: { require: ["key"] } },
           skillOf: (message) => message.metadata?.skill as string | undefined,
@@ -183,7 +183,7 @@ describe.each(bindings)("credentials over %s", (binding: Binding) => {
 
   it("are a certificate where the agent asks for that", async () => {
     const { cert, key } = certificates.make("nightly");
-    const server = await secured({ schemes: { mtls: mutualTls() } }, { tls: { ...testTls, ca: cert } });
+    const server = await secured({ schemes: { mtls: mutualTlsScheme() } }, { tls: { ...testTls, ca: cert } });
     const url = `https://localhost:${server.port}`;
     const client = await connect(url, { ...only, tls: { ca: testTls.cert, cert, key } });
     expect((await client.listTasks({})).totalSize).toBe(0);

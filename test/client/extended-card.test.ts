@@ -3,10 +3,10 @@ import type { Interceptor } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
+import { apiKeyScheme, httpBearerScheme } from "../../src/auth/index.js";
 import type { VerifiedCard } from "../../src/client/discovery/discovery.js";
 import { bindings } from "../../src/client/discovery/interfaces.js";
 import { apiKey, bearer } from "../../src/client/index.js";
-import { httpBearer, apiKey as serverKey } from "../../src/index.js";
 import { connect, echo, serve } from "./world.js";
 
 const books = { id: "books", name: "Books", description: "Keeps books.", tags: ["books"] };
@@ -21,7 +21,7 @@ function keeper(shown: string[]): Agent {
     ...echo,
     extendedCard: { name: "Extended", skills: [books] },
     security: {
-      schemes: { bearer: httpBearer({ check }), key: serverKey({ in: "header", name: "x-key", check }) },
+      schemes: { bearer: httpBearerScheme({ check }), key: apiKeyScheme({ in: "header", name: "x-key", check }) },
       require: ["bearer"],
       skills: { books: { require: ["key"] } },
       skillOf: ({ metadata }) => metadata?.skill as string | undefined,

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
+import { apiKeyScheme, httpBearerScheme } from "../../src/auth/index.js";
 import { verifyCard } from "../../src/card/index.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { apiKey } from "../../src/client/credentials/api-key.js";
@@ -8,7 +9,6 @@ import { bearer } from "../../src/client/credentials/bearer.js";
 import { bindings } from "../../src/client/discovery/interfaces.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import type { A2AError } from "../../src/core/error.js";
-import { httpBearer, apiKey as serverKey } from "../../src/index.js";
 import type { ServerOptions } from "../../src/server/options.js";
 import { type CardServer, cardJson, serveCards } from "./card-server.js";
 import { connect, echo, serve } from "./world.js";
@@ -36,7 +36,7 @@ async function guarded(host: string, more: Partial<Agent> = {}, options: Partial
     return { owner: "me" };
   };
   const security = {
-    schemes: { bearer: httpBearer({ check }), key: serverKey({ in: "header", name: "x-key", check }) },
+    schemes: { bearer: httpBearerScheme({ check }), key: apiKeyScheme({ in: "header", name: "x-key", check }) },
     require: ["bearer", "key"],
   };
   const server = await serve({ agent: { ...echo, security, ...more } as Agent, host, ...options });

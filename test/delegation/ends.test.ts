@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
-import { apiKey } from "../../src/auth/api-key.js";
-import { httpBearer } from "../../src/auth/http-bearer.js";
+import { apiKeyScheme } from "../../src/auth/api-key.js";
+import { httpBearerScheme } from "../../src/auth/http-bearer.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { apiKey as clientApiKey } from "../../src/client/credentials/api-key.js";
@@ -245,7 +245,7 @@ describe("the client of turn.call()", () => {
 });
 
 describe("the caller's token", () => {
-  const security = { schemes: { token: httpBearer({ tokens: [{ token: "of-ada", owner: "ada" }] }) } };
+  const security = { schemes: { token: httpBearerScheme({ tokens: [{ token: "of-ada", owner: "ada" }] }) } };
 
   it("goes to the other agent where the server's options say so, and to no other origin", async () => {
     const owners: string[] = [];
@@ -295,12 +295,12 @@ describe("the caller's token", () => {
     const keys = [{ owner: "front", sha256: "0".repeat(64) }];
     const keyed = await servers.serve({
       ...passOn("Keyed", "x"),
-      security: { schemes: { key: apiKey({ in: "header", name: "x-key", keys }) } },
+      security: { schemes: { key: apiKeyScheme({ in: "header", name: "x-key", keys }) } },
     });
     const both = await servers.serve({
       ...passOn("Both", "x"),
       security: {
-        schemes: { ...security.schemes, key: apiKey({ in: "header", name: "x-key", keys }) },
+        schemes: { ...security.schemes, key: apiKeyScheme({ in: "header", name: "x-key", keys }) },
         require: [{ token: [], key: [] }],
       },
     });

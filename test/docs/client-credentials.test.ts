@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createServer, custom, reply, type Server } from "../../src/index.js";
+import { customScheme } from "../../src/auth/index.js";
+import { createServer, reply, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { ScriptedIssuer } from "../client/credentials/scripted-issuer.js";
 import { build } from "../e2e/support/build.js";
@@ -33,7 +34,7 @@ beforeAll(async () => {
       interval: 1,
     },
   }));
-  const scheme = custom({
+  const scheme = customScheme({
     card: { openIdConnectSecurityScheme: { openIdConnectUrl: `${issuer.url}/.well-known/openid-configuration` } },
     authenticate: (call) => (call.header("authorization")?.startsWith("Bearer token-") ? { owner: "it" } : undefined),
   });

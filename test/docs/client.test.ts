@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import agent from "../../examples/probe/agent.js";
+import { httpBearerScheme } from "../../src/auth/index.js";
 import { publicKeysOf } from "../../src/card/index.js";
-import { httpBearer } from "../../src/index.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { build } from "../e2e/support/build.js";
@@ -94,7 +94,7 @@ describe("docs/client.md", { timeout: 60_000 }, () => {
 
   it("shows credentials", async () => {
     const check = (token: string) => (token === "a-newer-token" ? { owner: "me" } : undefined);
-    const security = { schemes: { bearer: httpBearer({ check }) } };
+    const security = { schemes: { bearer: httpBearerScheme({ check }) } };
     expect(await run("credentials.js", credentials, await serve({ agent: { ...agent, security } }))).toBe("hi\n");
   });
 });

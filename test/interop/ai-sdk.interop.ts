@@ -14,16 +14,8 @@ import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { chatTransport, uiMessageStream } from "../../src/client/ai-sdk/index.js";
 import { follow, stream } from "../../src/client/follow/send.js";
-import {
-  type Agent,
-  artifact,
-  completed,
-  createServer,
-  failed,
-  inputRequired,
-  type Server,
-  working,
-} from "../../src/index.js";
+import { failed } from "../../src/events.js";
+import { type Agent, artifact, completed, createServer, inputRequired, type Server, working } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { coreOver, type TestCore } from "../client/cores.js";
 import { blocksOf, root } from "../docs/pages.js";

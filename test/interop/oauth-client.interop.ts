@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { exportJWK, generateKeyPair } from "jose";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type OAuth2SchemeOptions, oauth2Scheme, openIdConnectScheme } from "../../src/auth/index.js";
 import type { A2AClient } from "../../src/client/client.js";
 import type { Credential } from "../../src/client/credentials/credential.js";
 import { bindings } from "../../src/client/discovery/interfaces.js";
@@ -14,16 +15,7 @@ import {
   type OAuthOptions,
 } from "../../src/client/oauth/index.js";
 import { overFetch } from "../../src/client/oauth/issuer-fetch.js";
-import {
-  A2AError,
-  type Agent,
-  artifact,
-  completed,
-  type OAuth2Options,
-  oauth2,
-  openIdConnect,
-  working,
-} from "../../src/index.js";
+import { A2AError, type Agent, artifact, completed, working } from "../../src/index.js";
 import { issuerBounds } from "../../src/jwt/issuer.js";
 import { type SecuredWorld, say, secured } from "../auth/world.js";
 import { callWith, cardAt, showing } from "../client/credentials/world.js";
@@ -99,7 +91,7 @@ beforeAll(async () => {
     owner: (c: Record<string, unknown>) => `${c.client_id} ${c.sub}`,
   };
   const scopes = { read: "Read.", write: "Write." };
-  const flows: Record<string, OAuth2Options["flows"]> = {
+  const flows: Record<string, OAuth2SchemeOptions["flows"]> = {
     machine: { clientCredentials: { tokenUrl: `${at}/token`, scopes } },
     device: { deviceCode: { tokenUrl: `${at}/token`, deviceAuthorizationUrl: `${at}/device/auth`, scopes } },
     code: { authorizationCode: { tokenUrl: `${at}/token`, authorizationUrl: `${at}/auth`, scopes } },
@@ -108,15 +100,15 @@ beforeAll(async () => {
     ...obedient("secured"),
     security: { schemes: { it }, require: [{ it: [scope] }] },
   });
-  const oauth = Object.entries(flows).map(([name, each]) => [name, agentOf(oauth2({ ...named, flows: each }))]);
+  const oauth = Object.entries(flows).map(([name, each]) => [name, agentOf(oauth2Scheme({ ...named, flows: each }))]);
   setConstantsOfFile(issuerBounds, { cooldownMs: 1 });
   world = await secured({
     agents: {
       ...Object.fromEntries(oauth),
-      oidc: agentOf(openIdConnect(named)),
-      admin: agentOf(openIdConnect(named), "admin"),
-      long: { ...agentOf(openIdConnect(named)), execute: long },
-      counting: { ...agentOf(openIdConnect(named)), execute: counting },
+      oidc: agentOf(openIdConnectScheme(named)),
+      admin: agentOf(openIdConnectScheme(named), "admin"),
+      long: { ...agentOf(openIdConnectScheme(named)), execute: long },
+      counting: { ...agentOf(openIdConnectScheme(named)), execute: counting },
     },
     limits: { expiredStreamGraceMs: 0, credentialMemoryMs: 1 },
   });

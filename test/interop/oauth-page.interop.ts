@@ -4,7 +4,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Agent, createServer as createParley, openIdConnect, reply, type Server } from "../../src/index.js";
+import { openIdConnectScheme } from "../../src/auth/index.js";
+import { type Agent, createServer as createParley, reply, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { launch } from "./browser/chromium.js";
 import { AUDIENCE, OidcIssuer } from "./support/oidc-issuer.js";
@@ -83,7 +84,7 @@ beforeAll(async () => {
   const it: Agent = {
     card: { name: "Greeter", description: "Says who calls.", version: "1.0.0" },
     responds: "message",
-    security: { schemes: { it: openIdConnect(named) }, require: [{ it: ["read"] }] },
+    security: { schemes: { it: openIdConnectScheme(named) }, require: [{ it: ["read"] }] },
     async *execute({ caller, text }) {
       yield reply(`${caller.owner} said ${text}`);
     },

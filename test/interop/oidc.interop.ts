@@ -3,14 +3,8 @@ import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, type JWK } from "jose";
 import Provider from "oidc-provider";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import {
-  type Agent,
-  createServer as createParley,
-  oauth2,
-  openIdConnect,
-  reply,
-  type Server,
-} from "../../src/index.js";
+import { oauth2Scheme, openIdConnectScheme } from "../../src/auth/index.js";
+import { type Agent, createServer as createParley, reply, type Server } from "../../src/index.js";
 import { issuerBounds } from "../../src/jwt/issuer.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { setConstantsOfFile } from "../support/constants.js";
@@ -78,9 +72,9 @@ beforeAll(async () => {
   setConstantsOfFile(issuerBounds, { cooldownMs: 1 });
   server = await createParley({
     agents: {
-      oidc: agentOf("OpenID Connect", openIdConnect(named)),
-      oauth: agentOf("OAuth 2.0", oauth2({ ...named, flows })),
-      opaque: agentOf("Introspection", oauth2({ ...named, flows, introspection })),
+      oidc: agentOf("OpenID Connect", openIdConnectScheme(named)),
+      oauth: agentOf("OAuth 2.0", oauth2Scheme({ ...named, flows })),
+      opaque: agentOf("Introspection", oauth2Scheme({ ...named, flows, introspection })),
     },
     store: memoryStore(),
     port: 0,

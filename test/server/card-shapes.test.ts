@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { apiKeyScheme } from "../../src/auth/index.js";
 import { type CardVerification, verifyCard } from "../../src/card/index.js";
 import { cardText } from "../../src/card/well-known.js";
-import { type Agent, apiKey, completed } from "../../src/index.js";
+import { type Agent, completed } from "../../src/index.js";
 import { composeNode, type NodeComponents } from "../../src/server/compose-node.js";
 import type { A2AOptions } from "../../src/server/options.js";
 import { resolveOptions } from "../../src/server/resolve-options.js";
@@ -18,7 +19,7 @@ const skill = { id: "s", name: "S", description: "Does.", tags: ["t"] };
 const agent = (card: object = {}): Agent => ({
   card: { name: "Probe", description: "Answers.", version: "1.0.0", skills: [skill], ...card },
   security: {
-    schemes: { key: apiKey({ in: "header", name: "X-Key", keys: [{ key: "k".repeat(32), owner: "ann" }] }) },
+    schemes: { key: apiKeyScheme({ in: "header", name: "X-Key", keys: [{ key: "k".repeat(32), owner: "ann" }] }) },
     require: ["key"],
   },
   async *execute() {

@@ -1,19 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { authentication } from "../../src/auth/checks-under-way.js";
+import { customScheme, jwtScheme, mutualTlsScheme } from "../../src/auth/index.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
 import { acceptance } from "../../src/engine/send/send.js";
-import {
-  type A2AOptions,
-  type Agent,
-  type Call,
-  completed,
-  createServer,
-  custom,
-  jwt,
-  mutualTls,
-  type Server,
-} from "../../src/index.js";
+import { type A2AOptions, type Agent, type Call, completed, createServer, type Server } from "../../src/index.js";
 import { extendedCard } from "../../src/service/operations/extended-card.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { TestIssuer } from "../auth/issuer.js";
@@ -124,15 +115,15 @@ async function send(user: string): Promise<number> {
 const found = (user: string | undefined): never =>
   (user === "bob" ? { owner: "bob", scopes: ["read"] } : answer()) as never;
 
-const odd = custom({
+const odd = customScheme({
   card: { httpAuthSecurityScheme: { scheme: "Odd" } },
   authenticate: (call) => found(call.header("x-user")),
 });
-const other = custom({
+const other = customScheme({
   card: { httpAuthSecurityScheme: { scheme: "Other" } },
   authenticate: () => ({ owner: "other" }),
 });
-const plain = custom({
+const plain = customScheme({
   card: { httpAuthSecurityScheme: { scheme: "Plain" } },
   authenticate: (call) => ({ owner: call.header("x-user") ?? "nobody" }),
 });
@@ -182,7 +173,7 @@ describe.each(["owner", "scopes"])("%s of jwt that answers with", (name) => {
       const issuer = await TestIssuer.start();
       const asked = ({ sub }: Readonly<Record<string, unknown>>): never =>
         (sub === "bob" ? (name === "owner" ? "bob" : ["read"]) : answers()) as never;
-      const scheme = jwt({ jwks: issuer.jwks, issuer: issuer.url, audience: "agents", [name]: asked });
+      const scheme = jwtScheme({ jwks: issuer.jwks, issuer: issuer.url, audience: "agents", [name]: asked });
       await serve({ agent: { ...base, security: { schemes: { scheme }, require: [{ scheme: ["read"] }] } } }, 60_000);
       const as = async (sub: string): Promise<number> => {
         const authorization = `Bearer ${await issuer.token({ sub })}`;
@@ -199,12 +190,12 @@ describe.each(["owner", "scopes"])("%s of jwt that answers with", (name) => {
 describe.each(["owner", "scopes"])("%s of mutualTls that answers with", (name) => {
   it.each(Object.entries({ ...nonsense, "a text": () => "read" }))("%s lets nobody in", async (_name, answers) => {
     const certificate = { subject: "CN=eve", names: [], fingerprint: "AB" };
-    const scheme = mutualTls({ [name]: answers });
+    const scheme = mutualTlsScheme({ [name]: answers });
     const authenticate = (call: Call): never =>
       (call.header("x-user") === "bob"
         ? { owner: "bob", scopes: ["read"] }
         : scheme.open(schemeParts).check({ ...call, peer: { certificate } } as unknown as Call)) as never;
-    const asked = custom({ card: { httpAuthSecurityScheme: { scheme: "Odd" } }, authenticate });
+    const asked = customScheme({ card: { httpAuthSecurityScheme: { scheme: "Odd" } }, authenticate });
     await serve({ agent: { ...base, security: { schemes: { asked }, require: [{ asked: ["read"] }] } } });
     expect([401, 403, 500]).toContain(await get("/tasks", "eve"));
     expect(await get("/tasks", "bob")).toBe(200);

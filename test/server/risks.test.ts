@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type A2AOptions, apiKey, createA2A, type Logger, type ServerOptions } from "../../src/index.js";
+import { apiKeyScheme } from "../../src/auth/index.js";
+import { type A2AOptions, createA2A, type Logger, type ServerOptions } from "../../src/index.js";
 import { resolveOptions } from "../../src/server/resolve-options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
@@ -10,7 +11,7 @@ import { testTls } from "./tls.js";
 const agent = obedient("open");
 const closed = {
   ...agent,
-  security: { schemes: { key: apiKey({ in: "header", name: "K", check: () => undefined }) } },
+  security: { schemes: { key: apiKeyScheme({ in: "header", name: "K", check: () => undefined }) } },
 };
 const authenticator = { authenticate: () => ({ owner: "me" }) };
 

@@ -4,14 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer as createTlsServer, type SecureVersion, type TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  type AuditRecord,
-  createServer,
-  type Logger,
-  mutualTls,
-  type Server,
-  type ServerOptions,
-} from "../../src/index.js";
+import { mutualTlsScheme } from "../../src/auth/index.js";
+import { type AuditRecord, createServer, type Logger, type Server, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import { Certificates } from "./certificates.js";
@@ -190,7 +184,7 @@ describe("TLS files that are named", () => {
   });
 
   it("have their authorities changed too; a session of before is not resumed", async () => {
-    const security = { schemes: { client: mutualTls() } };
+    const security = { schemes: { client: mutualTlsScheme() } };
     await serve({ agent: { ...obedient("reloaded"), security }, tls: paths });
     const calls = async (pair: { key: string; cert: string }): Promise<number> => {
       const session = http2Connect(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false, ...pair });

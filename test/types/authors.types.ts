@@ -6,6 +6,14 @@ import { create } from "@bufbuild/protobuf";
 import type { Server as GrpcJsServer } from "@grpc/grpc-js";
 import { expectTypeOf } from "vitest";
 import { AgentCardSchema, SecuritySchemeSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  apiKeyScheme,
+  type Caller,
+  type CallerInput,
+  jwtScheme,
+  mutualTlsScheme,
+  openIdConnectScheme,
+} from "../../src/auth/index.js";
 import { createA2A as createFetchA2A } from "../../src/fetch.js";
 import {
   type A2A,
@@ -14,17 +22,11 @@ import {
   type Agent,
   type AgentCardInput,
   type AgentEvent,
-  apiKey,
   artifact,
-  type Caller,
-  type CallerInput,
   completed,
   createA2A,
   createServer,
   inputRequired,
-  jwt,
-  mutualTls,
-  openIdConnect,
   type Reason,
   reply,
   type Server,
@@ -148,22 +150,22 @@ export const guarded: Agent = {
   ...agent,
   security: {
     schemes: {
-      bearer: jwt({ ...issuer, jwks: "https://example.org/jwks" }),
-      openId: openIdConnect({ ...issuer, owner: (claims) => String(claims.email) }),
-      key: apiKey({
+      bearer: jwtScheme({ ...issuer, jwks: "https://example.org/jwks" }),
+      openId: openIdConnectScheme({ ...issuer, owner: (claims) => String(claims.email) }),
+      key: apiKeyScheme({
         in: "header",
         name: "x-key",
         keys: [{ owner: "nightly", sha256: "0".repeat(64), scopes: ["run"] }],
       }),
-      tls: mutualTls(),
+      tls: mutualTlsScheme(),
     },
     require: [{ bearer: ["read"], key: [] }, "openId", "tls"],
   },
 };
 // @ts-expect-error tokens are for somebody
-jwt({ issuer: "https://example.org", jwks: "https://example.org/jwks" });
+jwtScheme({ issuer: "https://example.org", jwks: "https://example.org/jwks" });
 // @ts-expect-error a key is in a place that the specification knows
-apiKey({ in: "body", name: "x-key", keys: [] });
+apiKeyScheme({ in: "body", name: "x-key", keys: [] });
 
 // Options: a store, and an agent or several; what listens is the server's alone.
 expectTypeOf(createServer).parameter(0).toEqualTypeOf<ServerOptions>();

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
-import { apiKey } from "../../src/auth/api-key.js";
+import { apiKeyScheme } from "../../src/auth/api-key.js";
 import { composeNode } from "../../src/server/compose-node.js";
 import { createA2A } from "../../src/server/create-a2a.js";
 import type { A2AOptions, ServerOptions } from "../../src/server/options.js";
@@ -319,7 +319,7 @@ describe("a server of several agents", () => {
   it("asks at each URL for what its agent requires", async () => {
     const key = (secret: string): Partial<Agent> => ({
       security: {
-        schemes: { key: apiKey({ in: "header", name: "X-Key", keys: [{ key: secret, owner: "ann" }] }) },
+        schemes: { key: apiKeyScheme({ in: "header", name: "X-Key", keys: [{ key: secret, owner: "ann" }] }) },
       },
     });
     const [one, two] = ["1".repeat(32), "2".repeat(32)];
@@ -341,7 +341,7 @@ describe("a server of several agents", () => {
 
   it("answers with the extended card of each, which names its URLs", async () => {
     const key = "1".repeat(32);
-    const security = { schemes: { key: apiKey({ in: "header", name: "X-Key", keys: [{ key, owner: "ann" }] }) } };
+    const security = { schemes: { key: apiKeyScheme({ in: "header", name: "X-Key", keys: [{ key, owner: "ann" }] }) } };
     const extended = (name: string): Agent =>
       named(name, { security, extendedCard: { description: `More of ${name}.` } });
     const world = await open({
@@ -365,7 +365,7 @@ describe("a server of several agents", () => {
 describe("a list of tenants of one agent that callers have to authenticate for", () => {
   it("is not told by what is at their paths: they have no URLs there", async () => {
     const key = "1".repeat(32);
-    const security = { schemes: { key: apiKey({ in: "header", name: "X-Key", keys: [{ key, owner: "ann" }] }) } };
+    const security = { schemes: { key: apiKeyScheme({ in: "header", name: "X-Key", keys: [{ key, owner: "ann" }] }) } };
     const world = await open({ ...listed, agent: named("One", { security }) });
     const shown = async (request: Request): Promise<object> => {
       const { status, body, headers } = await exchange(request, world);

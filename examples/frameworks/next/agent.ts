@@ -1,4 +1,5 @@
-import { type Agent, artifact, canceled, completed } from "parley-a2a";
+import { type Agent, artifact, completed } from "parley-a2a";
+import { canceled } from "parley-a2a/events";
 
 /** The agent of this app. */
 export const greeter: Agent = {

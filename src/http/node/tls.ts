@@ -6,7 +6,7 @@ export interface TlsFiles {
   readonly cert: string | Buffer;
   /**
    * Authorities of client certificates, as PEM. With them the server asks clients for a certificate, on both ports; clients without
-   * one of theirs are still served, as far as agents let them (`mutualTls`). Default: clients are not asked.
+   * one of theirs are still served, as far as agents let them (`mutualTlsScheme`). Default: clients are not asked.
    */
   readonly ca?: string | Buffer;
 }

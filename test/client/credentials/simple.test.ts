@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentCardSchema, SecuritySchemeSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import * as auth from "../../../src/auth/index.js";
 import { apiKey } from "../../../src/client/credentials/api-key.js";
 import { basic } from "../../../src/client/credentials/basic.js";
 import { bearer } from "../../../src/client/credentials/bearer.js";
@@ -9,7 +10,7 @@ import { clientCertificate } from "../../../src/client/credentials/choose.js";
 import type { Credential, Credentials } from "../../../src/client/credentials/credential.js";
 import type { SecretAsk } from "../../../src/client/credentials/secret.js";
 import { A2AError } from "../../../src/core/error.js";
-import * as server from "../../../src/index.js";
+import type { Agent } from "../../../src/index.js";
 import { type SecuredWorld, say, secured } from "../../auth/world.js";
 import { obedient } from "../../conformance/agents.js";
 import type { Driver } from "../../support/driver.js";
@@ -19,15 +20,15 @@ import { callWith, cardAt, noHttp, showing } from "./world.js";
 const good = new Set(["token-1"]);
 
 const schemes = {
-  header: server.apiKey({ in: "header", name: "X-Key", keys: [{ owner: "by header", key: "key-1" }] }),
-  cookie: server.apiKey({ in: "cookie", name: "key", keys: [{ owner: "by cookie", key: "key-1" }] }),
-  query: server.apiKey({ in: "query", name: "key", keys: [{ owner: "by query", key: "key-1&=ü" }] }),
-  token: server.httpBearer({
+  header: auth.apiKeyScheme({ in: "header", name: "X-Key", keys: [{ owner: "by header", key: "key-1" }] }),
+  cookie: auth.apiKeyScheme({ in: "cookie", name: "key", keys: [{ owner: "by cookie", key: "key-1" }] }),
+  query: auth.apiKeyScheme({ in: "query", name: "key", keys: [{ owner: "by query", key: "key-1&=ü" }] }),
+  token: auth.httpBearerScheme({
     check: (token) => (good.has(token) ? { owner: `by ${token}`, scopes: ["read"] } : undefined),
   }),
-  name: server.httpBasic({ users: [{ name: "zoë", password: "pass:wörd" }] }),
+  name: auth.httpBasicScheme({ users: [{ name: "zoë", password: "pass:wörd" }] }),
 };
-const agentOf = (require: server.AgentSecurity["require"]): server.Agent => ({
+const agentOf = (require: auth.AgentSecurity["require"]): Agent => ({
   ...obedient("secured"),
   security: { schemes, ...(require !== undefined && { require }) },
 });

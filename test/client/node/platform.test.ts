@@ -2,13 +2,14 @@ import { type Client, createClient } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { A2AService, Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { completed, working } from "../../../src/agent/event.js";
+import { mutualTlsScheme } from "../../../src/auth/index.js";
 import { bindings } from "../../../src/client/discovery/interfaces.js";
 import { clientError, neverArrived } from "../../../src/client/errors/errors.js";
 import { createTransport } from "../../../src/client/index.js";
 import { grpcUrl } from "../../../src/client/node/platform.js";
 import type { ClientTls } from "../../../src/client/platform.js";
 import { A2AError } from "../../../src/core/error.js";
-import { createServer, mutualTls, reply, type Server } from "../../../src/index.js";
+import { createServer, reply, type Server } from "../../../src/index.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { Certificates } from "../../server/certificates.js";
 import { testTls } from "../../server/tls.js";
@@ -22,7 +23,7 @@ beforeAll(async () => {
     agent: {
       card: { name: "Certified", description: "Says who calls.", version: "1.0.0" },
       responds: "message",
-      security: { schemes: { client: mutualTls({ scopes: () => ["run"] }) }, require: [{ client: ["run"] }] },
+      security: { schemes: { client: mutualTlsScheme({ scopes: () => ["run"] }) }, require: [{ client: ["run"] }] },
       async *execute({ caller }) {
         yield reply(caller.owner);
       },

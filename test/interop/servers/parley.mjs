@@ -1,11 +1,11 @@
 /** The example agent, for callers with a key. */
 import agent from "../../../dist/examples/probe/agent.js";
-import { apiKey } from "../../../dist/src/index.js";
+import { apiKeyScheme } from "../../../dist/src/auth/index.js";
 
 const keys = [{ owner: "tester", key: "key-of-the-tests-0123456789abcdef" }];
 
 export default {
   ...agent,
   extendedCard: { ...agent.card, name: "Foreign, and more" },
-  security: { schemes: { key: apiKey({ in: "header", name: "X-Api-Key", keys }) }, require: ["key"] },
+  security: { schemes: { key: apiKeyScheme({ in: "header", name: "X-Api-Key", keys }) }, require: ["key"] },
 };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { httpBearer } from "../../../src/auth/http-bearer.js";
+import { httpBearerScheme } from "../../../src/auth/http-bearer.js";
 import { cover, pairs } from "../../support/cover.js";
 import { execute } from "../cases/agent.js";
 import { exchange, type Outcome } from "../cases/exchange.js";
@@ -27,7 +27,7 @@ beforeAll(async () => {
     agent: {
       card: caseCard,
       responds: "either",
-      security: { schemes: { bearer: httpBearer({ tokens }) }, require: [{ bearer: ["use"] }] },
+      security: { schemes: { bearer: httpBearerScheme({ tokens }) }, require: [{ bearer: ["use"] }] },
       extendedCard: caseCard,
       execute,
     },

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/agent/agent.js";
-import { httpBearer } from "../../../src/auth/http-bearer.js";
+import { httpBearerScheme } from "../../../src/auth/http-bearer.js";
 import type { ServerOptions } from "../../../src/server/options.js";
 import { cover, pairs } from "../../support/cover.js";
 import { execute } from "../cases/agent.js";
@@ -20,7 +20,11 @@ const tokens = [
 const as = (owner: string): Record<string, string> => ({ Authorization: `Bearer token-of-${owner}` });
 
 const agent: Agent = { card: caseCard, responds: "either", execute };
-const secured: Agent = { ...agent, security: { schemes: { bearer: httpBearer({ tokens }) } }, extendedCard: caseCard };
+const secured: Agent = {
+  ...agent,
+  security: { schemes: { bearer: httpBearerScheme({ tokens }) } },
+  extendedCard: caseCard,
+};
 /** Two agents, neither of them without a tenant. */
 const two = (each: Agent): Partial<ServerOptions> =>
   ({ agent: undefined, authenticator: undefined, agents: { sales: each, support: each } }) as never;

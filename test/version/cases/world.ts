@@ -1,6 +1,6 @@
 import type { Agent } from "../../../src/agent/agent.js";
 import type { Authenticator } from "../../../src/auth/authenticator.js";
-import { httpBearer } from "../../../src/auth/http-bearer.js";
+import { httpBearerScheme } from "../../../src/auth/http-bearer.js";
 import { createServer, type Server } from "../../../src/server/create-server.js";
 import type { ServerOptions } from "../../../src/server/options.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
@@ -45,7 +45,7 @@ function agentOf({ streaming = true, pushNotifications = true, extendedCard = tr
   return {
     card,
     responds: "either",
-    ...(auth && { security: { schemes: { bearer: httpBearer({ tokens: [{ owner: "tester", token }] }) } } }),
+    ...(auth && { security: { schemes: { bearer: httpBearerScheme({ tokens: [{ owner: "tester", token }] }) } } }),
     ...(extendedCard && { extendedCard: { ...card, skills: [skill, { ...skill, id: "more", name: "More" }] } }),
     execute,
   };

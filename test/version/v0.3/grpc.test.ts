@@ -12,7 +12,7 @@ import { ServerReflection, ServerReflectionRequestSchema } from "../../../gen/gr
 import { A2AService as NativeService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../../src/agent/event.js";
-import { httpBearer } from "../../../src/auth/http-bearer.js";
+import { httpBearerScheme } from "../../../src/auth/http-bearer.js";
 import { composeNode } from "../../../src/server/compose-node.js";
 import { openServer, type Server } from "../../../src/server/create-server.js";
 import type { ServerOptions } from "../../../src/server/options.js";
@@ -290,7 +290,7 @@ describe("A2A 0.3 over gRPC", () => {
 
   it("asks for credentials like every other call", async () => {
     const schemes = {
-      bearer: httpBearer({
+      bearer: httpBearerScheme({
         tokens: [
           { owner: "a", token: "secret-of-a" },
           { owner: "b", token: "secret-of-b" },
