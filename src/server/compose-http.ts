@@ -23,7 +23,7 @@ import type { Proxies } from "./proxies.js";
 import type { PublicAddress } from "./public-address.js";
 import type { publicKeysOf } from "./public-keys.js";
 import { publicTenants, takenTenants } from "./public-tenants.js";
-import type { PushModules } from "./push-delivery.js";
+import type { PushModules } from "./push-modules.js";
 import { createResourceRoute } from "./resource-route.js";
 
 /** What differs between runtimes. */

@@ -25,7 +25,7 @@ import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
-import { pushModules } from "./push-delivery.js";
+import { pushModules } from "./push-modules.js";
 
 /** All parts of a server on Node.js, connected, without the ports. */
 export interface NodeComponents {

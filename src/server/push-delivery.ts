@@ -9,6 +9,7 @@ import type { PushSigner } from "../push/signature/signer.js";
 import { pushDialects } from "../version/push.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
+import type { PushModules } from "./push-modules.js";
 
 /** What deliveries are made with. */
 interface PushParts {
@@ -103,19 +104,3 @@ export function pushConfigurationsOf(
   };
   return new PushConfigurations({ vault: new ConfigVault(push.encryptionKeys ?? []), guard, limits });
 }
-
-/**
- * What of push notifications needs Node.js, and libraries of its own: loaded by a server that sends them, and by no other. Runtimes
- * without Node.js have none of it.
- */
-export interface PushModules {
-  guard(): Promise<typeof import("../push/target/guard.js")>;
-  dispatcher(): Promise<typeof import("../push/start.js")>;
-  rotation(): Promise<typeof import("../push/rotation.js")>;
-}
-
-export const pushModules: PushModules = {
-  guard: () => import("../push/target/guard.js"),
-  dispatcher: () => import("../push/start.js"),
-  rotation: () => import("../push/rotation.js"),
-};
