@@ -73,7 +73,7 @@ export interface Turn {
   /** Id of the task. If the agent decides between task and message, the first task event creates the task. */
   readonly taskId: string;
   readonly contextId: string;
-  /** The task at the start of the turn; undefined if there is none so far. */
+  /** The task at the start of the turn; undefined if it does not exist yet. */
   readonly task: Task | undefined;
   /** Messages of the task before this one, oldest first. */
   readonly history: readonly Message[];

@@ -164,7 +164,7 @@ interface CardInUse {
   readonly card: AgentCard;
   /** The card that calls follow. */
   readonly calls: AgentCard;
-  /** Hosts that receive credentials, whatever card comes later. */
+  /** Hosts that receive credentials. A later card does not change them. */
   readonly hosts: CredentialHosts;
   readonly candidates: readonly Candidate[];
   /** URIs of the extensions that the agent declares. */

@@ -3,9 +3,9 @@ import { isInterrupted } from "../task/state.js";
 import type { RelayPlace } from "./marks.js";
 
 /**
- * Returns the position of the message that answers a question; undefined if there is none so far. A turn ends with at
- * most one question. The first later turn that ended with another delegation's question had the answer, since several
- * delegations of a task may wait for their users at once. A turn that ended with the author's own question requested
+ * Returns the position of the message that answers a question; undefined if no earlier turn asked one. A turn ends with
+ * at most one question. Several delegations of a task may wait for their users at once, so the first later turn that
+ * ended with another delegation's question had the answer. A turn that ended with the author's own question requested
  * another answer.
  */
 export function answeringPosition(

@@ -6,7 +6,7 @@ import type { RelayPlace } from "./marks.js";
 
 /** Another agent, for the calls of one turn. */
 export interface RemoteForTurn {
-  /** True if it should get the caller's token and there is none. */
+  /** True if it should get the caller's token and the caller has none. */
   readonly lacksCaller: boolean;
   /** True if it gets the caller's token. */
   readonly passesCaller: boolean;

@@ -41,7 +41,7 @@ interface PiecePlace {
 
 /**
  * Converts another agent's events to events of our task, each with its origin, so that the stored events record the
- * relay's progress. Nothing is relayed twice, whatever is received again:
+ * relay's progress. Repeated input is relayed only once:
  *
  * - if the other agent sends generations, an event of a known generation is dropped;
  * - a snapshot contributes only new content: messages by their ids, artifacts by their parts.

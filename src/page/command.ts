@@ -53,9 +53,9 @@ export function credentialHeader({ securityRequirements, securitySchemes }: Agen
 }
 
 /**
- * A command for a shell that sends a message; undefined for a binding, or a version, that has none.
+ * Returns a shell command that sends a message; undefined for a binding or version that has none.
  *
- * @param headers what the call shows beside those of the binding
+ * @param headers further headers, after those of the binding
  */
 export function commandOf(
   { protocolBinding, protocolVersion, url, tenant }: Interface,
@@ -64,7 +64,7 @@ export function commandOf(
   const sending = sendingIn(protocolVersion, tenant);
   if (sending === undefined) return undefined;
   const { jsonRpc, rest, rpc } = sending;
-  // gRPC's calls of 1.0 need not name it: the package does.
+  // The package of 1.0's gRPC methods contains the version, so these calls need no header.
   const called = protocolVersion === PROTOCOL_VERSION ? headers : [...sending.headers, ...headers];
   const shown = (all: readonly string[]): string => all.map((header) => `-H ${quoted(header)} `).join("");
   const curl = (to: string, body: object): string =>

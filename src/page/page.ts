@@ -19,7 +19,7 @@ export interface PageContent {
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 /**
- * Headers of every page. Nothing is loaded, nothing runs but the page's own script, and no other page may frame it.
+ * Headers of every page. The page loads nothing, runs only its own script, and cannot be framed by another page.
  */
 export const pageHeaders: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",

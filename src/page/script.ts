@@ -1,16 +1,21 @@
 import { PROTOCOL_VERSION } from "../version/v1.js";
 
 /**
- * Media types that a file of an answer keeps as a blob. A blob that is opened beside the page has the page's origin, so that
- * HTML, SVG and all else that could run there is `application/octet-stream`, which browsers save.
+ * Media types that files of an answer keep as blobs. An opened blob has the page's origin, so types that could run code
+ * there, such as HTML and SVG, become `application/octet-stream`, which browsers save.
  */
 const shownTypes =
   "/^(image\\/(png|jpeg|gif|webp|avif)|(audio|video)\\/[\\w.+-]+|text\\/(plain|csv|markdown)|application\\/(json|pdf|zip))$/";
 
-/** Characters of JSON that a tab keeps of a conversation for a reload; the oldest turns are dropped first. */
+/**
+ * Maximum length of a conversation's JSON that a tab keeps for a reload, in characters; the oldest turns are dropped
+ * first.
+ */
 const KEPT_TALK = 256 * 1024;
 
-/** Characters of base64 up to which the bytes of a file are kept for a reload; of a larger one the name is. */
+/**
+ * Maximum length of a file's base64 that is kept for a reload, in characters; of a larger file only the name is kept.
+ */
 const KEPT_FILE = 64 * 1024;
 
 /**

@@ -16,8 +16,8 @@ import { RelayMarks } from "./relay-marks.js";
 import { addedSize, artifactSize, frameSize, messageSize, pieceSize } from "./size.js";
 
 /**
- * A task's log folded into the task: each entry costs what it adds, however long the log is. The fold owns its arrays
- * and shares their immutable messages with the entries. Readers get copies (`viewTask`).
+ * A task's log folded into the task. The cost of an entry depends only on its own size. The fold owns its arrays and
+ * shares their immutable messages with the entries. Readers get copies (`viewTask`).
  */
 export class TaskFold {
   position = 0;
@@ -143,7 +143,7 @@ export class TaskFold {
 
   /**
    * Applies the next entry. Entries must come in order and without a gap.
-   * @param size what it adds to the task's size, if already counted
+   * @param size its part of the task's size, if already counted
    */
   apply(entry: LogEntry, size: number = entry.size || addedSize(entry.event)): void {
     if (entry.position !== this.position + 1) {

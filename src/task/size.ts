@@ -20,7 +20,7 @@ const TASK = 320;
 /** The longest number in JSON. */
 const NUMBER = 25;
 
-// Texts whose JSON is as long as they are. Matching the whole text costs a fraction of examining each character.
+// Texts that JSON does not lengthen. Matching the whole text costs a fraction of examining each character.
 const plainAscii = /^[ !#-[\]-~]*$/;
 
 // Characters escaped in event streams only, which adds at most four bytes.

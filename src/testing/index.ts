@@ -36,7 +36,7 @@ export { textOf } from "./text-of.js";
 
 /** Options of `testAgent`. */
 export interface AgentTestOptions {
-  /** The time of everything that is stored: a fixed instant, or a clock. Default: the system's clock. */
+  /** Time of stored entries: a fixed instant, or a clock. Default: the system's clock. */
   readonly now?: Date | (() => number);
   /**
    * Makes the ids of tasks, contexts, messages and artifacts, so that a test knows them in advance: `sequentialIds()`. It
@@ -44,8 +44,8 @@ export interface AgentTestOptions {
    */
   readonly ids?: () => string;
   /**
-   * The agents that the agent calls (`turn.call`, `turn.delegate`), by their names: agents that are served beside it in memory, and
-   * outlive its crashes, or what `remoteAgents` of a server takes.
+   * The agents that the agent calls (`turn.call`, `turn.delegate`), by name: agents that are served in memory and
+   * survive its crashes, or values of the server option `remoteAgents`.
    */
   readonly remoteAgents?: Readonly<Record<string, Agent | RemoteAgents[string]>>;
   /** The caller, unless a call names another one. Default: the anonymous caller. */
@@ -158,9 +158,9 @@ export class AgentTest {
   }
 
   /**
-   * Crashes the process in the middle of its work, and starts another one, which recovers interrupted tasks as the agent's
-   * `recover` says. Open calls fail with UNAVAILABLE. Code of agents that was running continues, since nothing can stop it,
-   * but its events are dropped; its signal fires.
+   * Crashes the process in the middle of its work and starts another one, which recovers interrupted tasks according to
+   * the agent's `recover`. Open calls fail with UNAVAILABLE. The signal of running agents fires. Their code cannot be
+   * stopped, but its events are dropped.
    */
   async crash(): Promise<void> {
     await this.#process.kill();
@@ -190,7 +190,7 @@ export class AgentTest {
     const { now, limits, logger, interceptors } = this.#options;
     const clock = now instanceof Date ? () => now.getTime() : now;
     const more = { ...(limits && { limits }), ...(logger && { logger }), ...(interceptors && { interceptors }) };
-    // The process has an id of its own, which must not use up one of the test's ids.
+    // The id of the process must not consume one of the test's ids.
     useIds(undefined);
     const { remoteAgents } = this.#others;
     const begun = new SimulatedProcess({ agent: this.#agent, remoteAgents, ...more }, this.#store, clock);

@@ -3,7 +3,7 @@ import type { RemoteAgents } from "../delegation/options.js";
 import { type A2A, createA2A } from "../server/create-a2a.js";
 import { memoryStore } from "../store/memory/index.js";
 
-/** Agents that are there for another one under test. Calls of them go through every part but the sockets. */
+/** Agents that the agent under test calls. The calls use the whole server except sockets. */
 export class OtherAgents {
   readonly remoteAgents: RemoteAgents;
   readonly #served: A2A[] = [];

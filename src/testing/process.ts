@@ -77,7 +77,7 @@ export class SimulatedProcess {
         yield next.value as MessageShape<M["output"]>;
       }
     } finally {
-      // The stream of a process that died has nothing more to report.
+      // The stream of a dead process reports nothing more.
       void events.return?.()?.catch(() => {});
     }
   }

@@ -167,7 +167,7 @@ function isPlainHost(url: string, cardUrl: string | undefined): boolean {
 }
 
 /**
- * Removes plaintext interfaces if the card was encrypted or encrypted interfaces exist: an attacker who blocks those
+ * Removes plaintext interfaces if the card was encrypted or encrypted interfaces exist: blocking the encrypted ones
  * must not make the client fall back to plaintext. Loopback needs no encryption.
  */
 function encryptedFirst(all: readonly Candidate[], { cardUrl, allowHttp }: Choosing): readonly Candidate[] {

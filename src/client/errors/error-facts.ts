@@ -129,7 +129,7 @@ export function reasonOfRpcCode(code: unknown): Reason | undefined {
 
 /** Reasons by code of `google.rpc.Code`, used without further details. */
 const byStatus: readonly Reason[] = [
-  "INTERNAL", // OK is no error
+  "INTERNAL", // OK, which is not an error
   "CANCELLED",
   "INTERNAL", // UNKNOWN
   "INVALID_PARAMS", // INVALID_ARGUMENT

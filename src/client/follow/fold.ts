@@ -21,7 +21,7 @@ const MAX_ID = 100;
 
 /**
  * A client's view of one task: stream events folded as the server folds them, and snapshots read after a lost
- * connection. An event costs what it adds, however large the task is; a snapshot costs the task's size.
+ * connection. The cost of an event depends only on its own size, that of a snapshot on the task's size.
  */
 export class ClientFold {
   /** The client's current generation, if the server sends one. */
@@ -101,7 +101,7 @@ export class ClientFold {
 
   /**
    * Applies a whole task, from the start of a stream or a read: the first one, or a snapshot that replaces the folded
-   * task. The text of a snapshot is only what it adds.
+   * task. The update of a snapshot has only the new text.
    * @returns undefined if nothing is new
    */
   takeTask(task: Task, event?: StreamResponse): Update | undefined {

@@ -53,8 +53,7 @@ export class Retries {
 }
 
 /**
- * One connection of a call that may have several. It ends with the call, when it stalls, or when it is no longer
- * needed.
+ * One of a call's connections. It ends with the call, when it stalls, or when the call does not need it any more.
  */
 export class Attempt {
   readonly #controller: AbortController = new AbortController();
@@ -97,7 +96,7 @@ export class Attempt {
     }
   }
 
-  /** Closes the connection's stream, whatever is in flight. */
+  /** Closes the connection's stream, even with data in flight. */
   end(): void {
     this.#life.signal.removeEventListener("abort", this.#stop);
     this.#controller.abort(over);

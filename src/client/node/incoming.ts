@@ -161,7 +161,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     this.resumeReading();
   }
 
-  /** Passes the reader what has arrived. */
+  /** Passes arrived data to the reader. */
   #advance(): void {
     if (this.#taker !== undefined) this.#advanceTaker(this.#taker);
     else if (this.#whole !== undefined) this.#advanceWhole(this.#whole);

@@ -55,7 +55,7 @@ export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOption
   };
 }
 
-/** Returns options for `node:tls`. Certificates are always verified, whatever the environment sets. */
+/** Returns options for `node:tls`. Certificates are verified even if the environment disables that. */
 function tlsOf({ ca, cert, key }: ClientTls): Record<string, unknown> {
   const given = Object.entries({ ca, cert, key }).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(given), minVersion: "TLSv1.2", rejectUnauthorized: true };

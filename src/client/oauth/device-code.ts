@@ -23,7 +23,7 @@ export interface DeviceCodeOptions extends OAuthOptions {
   readonly prompt: (prompt: DevicePrompt) => void | Promise<void>;
 }
 
-/** Maximum lifetime of a code, in seconds, whatever an issuer says. */
+/** Maximum lifetime of a code, in seconds, even if the issuer allows more. */
 const MAX_SECONDS = 3_600;
 
 /**

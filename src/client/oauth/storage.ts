@@ -1,6 +1,6 @@
 /** Storage of tokens and pending sign-ins, which are secret. A `Map` fits; so do most key-value stores. */
 export interface OAuthStorage {
-  /** Returns the text of a key; null or undefined if there is none. */
+  /** Returns the text of a key; null or undefined if the key does not exist. */
   get(key: string): string | null | undefined | Promise<string | null | undefined>;
   /** Stores a text; a returned promise is awaited. */
   set(key: string, value: string): unknown;

@@ -272,8 +272,9 @@ export class TokenKeeper {
   }
 
   /**
-   * Uses the refresh token, if it has the scopes. Returns undefined if it is no longer valid. Most can be used once,
-   * and an issuer that sees one twice revokes the whole sign-in, so all users of a storage are serialized.
+   * Uses the refresh token, if it has the scopes. Returns undefined if it has become invalid. Most refresh tokens can
+   * be used once, and an issuer that receives one twice revokes the whole sign-in, so all users of a storage are
+   * serialized.
    */
   #refresh(entry: Entry, scopes: readonly string[], config: Configuration): Promise<Tokens | undefined> {
     if (entry.tokens?.refreshToken === undefined) return Promise.resolve(undefined);

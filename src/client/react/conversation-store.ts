@@ -74,10 +74,10 @@ interface OpenTurn {
   error: A2AError | undefined;
 }
 
-/** The last shown store by storage and name: an abandoned store must not overwrite what a later one saved. */
+/** The last shown store by storage and name: an abandoned store must not overwrite the data of a later one. */
 const shownLast = new WeakMap<ConversationStorage, Map<string, ConversationStore>>();
 
-/** Follows the turns of one conversation, one at a time, and saves what a reload needs. */
+/** Follows the turns of one conversation, one at a time, and saves them for a reload of the page. */
 export class ConversationStore extends ViewStore<ConversationView> {
   readonly #client: ConversationClient | undefined;
   readonly #storage: ConversationStorage | undefined;

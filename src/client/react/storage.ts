@@ -29,7 +29,7 @@ const writeMessage = jsonWriter(MessageSchema);
 /** Format version; other versions are ignored. */
 const VERSION = 1;
 
-/** Loads a conversation; undefined if there is none, or none that can be read. */
+/** Loads a conversation; undefined if it does not exist or is unreadable. */
 export function loadConversation(storage: ConversationStorage, name: string): StoredConversation | undefined {
   try {
     const kept = JSON.parse(storage.getItem(name) ?? "null") as JsonObject | null;

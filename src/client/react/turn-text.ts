@@ -5,12 +5,12 @@ import { artifactText, messageText, type Update } from "../follow/update.js";
 /** Length of each artifact's text before a turn, in characters, by artifact id. */
 export type TextBefore = Readonly<Record<string, number>>;
 
-/** Returns the current text lengths of a task's artifacts, to find what a further turn adds. */
+/** Returns the current text lengths of a task's artifacts, to find the text that a further turn adds. */
 export function textBefore(task: Task | undefined): TextBefore {
   return Object.fromEntries((task?.artifacts ?? []).map((each) => [each.artifactId, artifactText(each).length]));
 }
 
-/** Accumulates an agent's text in one turn: a chunk costs what it adds. */
+/** Accumulates an agent's text in one turn. The cost of a chunk depends only on its own length. */
 export class TurnText {
   #artifacts = new Map<string, string>();
   #said = "";

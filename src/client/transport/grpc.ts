@@ -20,7 +20,7 @@ const STATUS = "grpc-status";
 /** Flag of the envelope with the trailers. */
 const TRAILERS = 0x80;
 
-/** Checks the status in the headers, where it may be if there are no messages (`Trailers-Only`). */
+/** Checks the status in the headers of an answer without messages (`Trailers-Only`). */
 function checkHead(answer: HttpAnswer): void {
   if (answer.field !== undefined && answer.field("headers", STATUS) === undefined) return;
   const { headers } = answer;

@@ -2,8 +2,8 @@ import type { Transport } from "@connectrpc/connect";
 import { loaded } from "../../version/callable.js";
 
 /**
- * A transport whose module is imported with its first call, so that pages load only what they use. A failed import is
- * retried with the next call.
+ * Returns a transport whose module is imported with its first call, so that pages load only the transports they use.
+ * The next call retries a failed import.
  */
 export function lateTransport(load: () => Promise<Transport>): Transport {
   let made: Promise<Transport> | undefined;

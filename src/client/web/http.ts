@@ -55,7 +55,7 @@ function withoutCache(): { readonly cache?: "no-store" } {
 
 /**
  * Returns the error of a request without an answer. A browser does not report whether CORS withheld the answer, so in a
- * page the error of a request to another origin names what the server has to allow.
+ * page the error of a request to another origin names the origin that the server may have to allow.
  */
 function unreachable(thrown: unknown, url: string): A2AError {
   const error = clientError(thrown);
