@@ -4,15 +4,20 @@ import type { Limits } from "../core/limits.js";
 
 export interface ArrivalsOptions {
   readonly limits: Pick<Limits, "maxArrivingBytes" | "maxArrivingPerAddress" | "maxRequestBytes" | "requestTimeoutMs">;
-  /** Whether an address is a proxy, which many clients share. Default: none is. */
+  /** Returns true for the address of a proxy, which many clients share. Default: no address is. */
   readonly isProxy?: ((address: string) => boolean) | undefined;
 }
 
 /** A request that is still arriving. */
 export interface Arriving {
-  /** Checked in the event-loop turn after the one in which it began: most requests are complete by then, and cost nothing. */
+  /**
+   * True if it is complete. Checked in the event-loop turn after its start: most requests are complete by then and are
+   * never counted.
+   */
   readonly hasArrived: boolean;
-  /** From now on the request is counted, with what has arrived of it so far; it closes its account when it is over. */
+  /**
+   * Opens an account for the request and counts the bytes received so far. The request closes the account at its end.
+   */
   wait(): void;
 }
 
@@ -27,18 +32,19 @@ class Source {
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * Counts the requests that are still arriving, over all connections and bindings, when no caller is known yet. An eighth
- * of the bytes is reserved for small requests, and one address may use half of each part, so that a client that begins
- * requests and does not finish them does not block others. Requests that arrive within one event-loop turn are not counted.
+ * Counts the requests that are still arriving, over all connections and bindings, before their callers are known. An
+ * eighth of the bytes is reserved for small requests, and one address may use half of each part, so that a client that
+ * begins requests without finishing them does not block others. Requests that arrive within one event-loop turn are not
+ * counted.
  */
 export class Arrivals {
-  /** See `Limits.requestTimeoutMs`, for runtimes that do not see to it themselves. */
+  /** `Limits.requestTimeoutMs`, for runtimes that do not enforce it themselves. */
   readonly requestTimeoutMs: number;
   readonly #maxRequests: number;
   readonly #maxShared: number;
   readonly #maxReserved: number;
   readonly #maxBytes: number;
-  /** How much of the shared bytes one address may use: at least one request of the largest size. */
+  /** Maximum part of the shared bytes for one address: at least one request of the maximum size. */
   readonly #share: number;
   readonly #small: number;
   readonly #isProxy: (address: string) => boolean;
@@ -58,7 +64,7 @@ export class Arrivals {
     this.#isProxy = isProxy;
   }
 
-  /** A request has begun. */
+  /** Registers a request that has begun. */
   begin(request: Arriving): void {
     if (this.#begun.push(request) === 1) defer(this.#round);
   }
@@ -72,8 +78,8 @@ export class Arrivals {
   /**
    * Starts counting a request.
    *
-   * @param address where it comes from; empty where that is not known.
-   * @throws A2AError with reason TOO_MANY_REQUESTS where too many come from this address.
+   * @param address of the client; empty if unknown.
+   * @throws A2AError with reason TOO_MANY_REQUESTS if too many are arriving from this address.
    */
   open(address: string): Account {
     const source = this.#sources.get(address) ?? new Source();
@@ -95,7 +101,7 @@ export class Arrivals {
     });
   }
 
-  /** Counts a request with its new size, if there is room for it. */
+  /** Changes the counted size of a request. */
   #move(source: Source, parts: number, from: Size, bytes: number): Size {
     this.#free(source, from);
     const all = this.#all;
@@ -125,7 +131,7 @@ export class Arrivals {
   }
 }
 
-/** Where the bytes of a request are counted. */
+/** Counted bytes of a request, by the part that they use. */
 interface Size {
   readonly shared: number;
   readonly reserved: number;
@@ -149,14 +155,14 @@ export class Account {
   /**
    * Counts further bytes.
    *
-   * @throws A2AError with reason TOO_MANY_REQUESTS where there is no room for them; then they are not counted.
+   * @throws A2AError with reason TOO_MANY_REQUESTS if they exceed a limit. They are not counted then.
    */
   take(bytes: number): void {
     if (!this.#isOpen) return;
     this.#size = this.#book.move(this.#size, this.#size.shared + this.#size.reserved + bytes);
   }
 
-  /** The request has arrived, or no one waits for it any more. */
+  /** Releases the bytes of a request that has arrived or was abandoned. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;

@@ -10,7 +10,10 @@ import type { BodySize, HttpRequest } from "./request.js";
 /** A body: a JSON value, empty, or not JSON in UTF-8 (RFC 8259, section 8.1). */
 export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
 
-/** Values in a request: fields, list elements, members of JSON. Parsing more would block the event loop for longer than about 50 ms. */
+/**
+ * Maximum number of values in a request: fields, list elements, members of JSON. Parsing more would block the event
+ * loop for more than about 50 ms.
+ */
 export const requestValues = { max: 50_000 } as const;
 
 /** The limits of a body. */
@@ -20,10 +23,11 @@ export interface Bounds {
 }
 
 /**
- * Reads the body of a request, and parses it. After a long one other work of the event loop runs before the result is used.
+ * Reads and parses the body of a request. After a long body, other work of the event loop runs before the result is
+ * used.
  *
- * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes`, as soon as that is known; TOO_MANY_REQUESTS where too
- * much is arriving at once; CANCELLED when the client goes away before the end; and as `jsonBodyOf`.
+ * @throws A2AError with reason REQUEST_TOO_LARGE beyond `maxRequestBytes`, as early as possible; TOO_MANY_REQUESTS if
+ * too many bytes are arriving; CANCELLED if the client disconnects before the end; and as `jsonBodyOf`.
  */
 export function readJson(request: HttpRequest, { limits, arrivals }: Bounds): Promise<JsonBody> {
   return request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals).then((bytes) => {
@@ -32,7 +36,10 @@ export function readJson(request: HttpRequest, { limits, arrivals }: Bounds): Pr
   });
 }
 
-/** @throws A2AError with reason REQUEST_TOO_LARGE beyond `requestValues.max`, INVALID_PARAMS for what nests too deep to be parsed. */
+/**
+ * @throws A2AError with reason REQUEST_TOO_LARGE beyond `requestValues.max`, INVALID_PARAMS if it is nested too deep to
+ * be parsed.
+ */
 export function jsonBodyOf(body: Uint8Array): JsonBody {
   if (body.length === 0) return "empty";
   const excess = excessOfJson(body, requestValues.max);
@@ -50,7 +57,7 @@ export function jsonBodyOf(body: Uint8Array): JsonBody {
 
 const ignore = (): void => {};
 
-/** Collects the pieces of a body, within its limits. The adapter of the runtime passes them in. */
+/** Collects the chunks of a body, within its limits. The runtime's adapter passes them in. */
 export class BodyCollector implements Arriving {
   readonly #request: HttpRequest;
   readonly #max: number;
@@ -59,17 +66,17 @@ export class BodyCollector implements Arriving {
   #resolve: (bytes: Buffer) => void = ignore;
   #reject: (error: A2AError) => void = ignore;
   #first: Uint8Array | undefined;
-  /** The pieces after the first one; most bodies have only one. */
+  /** Chunks after the first one; most bodies have only one. */
   #more: Pieces | undefined;
   #size = 0;
   #account: Account | undefined;
   #done = false;
-  /** It is here as a whole, and waits for its round. */
+  /** The body is complete and waits for its round of the event loop. */
   #isWhole = false;
   readonly #timeoutMs: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param timeoutMs for how long a body may arrive, where the runtime has no time limit of its own, in milliseconds */
+  /** @param timeoutMs for receiving the body, in milliseconds, if the runtime does not limit it */
   constructor(request: HttpRequest, { max, framing }: BodySize, arrivals: Arrivals, timeoutMs?: number) {
     this.#timeoutMs = timeoutMs;
     this.#request = request;
@@ -78,7 +85,7 @@ export class BodyCollector implements Arriving {
     this.#arrivals = arrivals;
   }
 
-  /** The whole body. Called once, before the first piece. */
+  /** Returns the whole body. Called once, before the first chunk. */
   bytes(): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -86,7 +93,7 @@ export class BodyCollector implements Arriving {
     });
   }
 
-  /** From now on pieces may arrive. */
+  /** Begins to accept chunks. */
   begin(): void {
     if (Number(this.#request.header("content-length")) > this.#max + this.#framing) this.#refuse(tooLarge(this.#max));
     else this.#arrivals.begin(this);
@@ -128,7 +135,7 @@ export class BodyCollector implements Arriving {
     this.#end();
   }
 
-  /** The request was closed. This matters only before its body was read. */
+  /** Rejects the body because the request was closed. Does nothing after the body was read. */
   close(): void {
     if (this.hasArrived) return;
     this.#end();
@@ -152,7 +159,7 @@ export class BodyCollector implements Arriving {
     this.#request.discard();
   }
 
-  /** A body that has arrived is no longer counted. */
+  /** Stops counting and releases the chunks. */
   #end(): void {
     this.#done = true;
     clearTimeout(this.#timer);
@@ -162,23 +169,23 @@ export class BodyCollector implements Arriving {
   }
 }
 
-/** A body of so many bytes, which takes milliseconds to parse, is passed on in a round of its own. */
+/** Size from which a body is passed on in its own round of the event loop, in bytes: parsing it takes milliseconds. */
 export const LONG_BYTES: number = 64 * 1024;
 
 const EMPTY = Buffer.alloc(0);
 
-/** The same bytes as a Buffer, which decodes text fastest. */
+/** Returns a Buffer over the same bytes, because it decodes text fastest. */
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Smaller pieces, in bytes, are copied together: each piece of its own costs some hundred bytes more. */
+/** Size below which chunks are copied together, in bytes: each separate chunk costs some hundred bytes more. */
 const LEAST_PIECE = 1_024;
 
 /** Size of the buffer that they are copied into, in bytes. */
 const GATHERED = 16 * 1024;
 
-/** The pieces of a body, in order. */
+/** The chunks of a body, in order. */
 export class Pieces {
   readonly #pieces: Uint8Array[] = [];
   #gathered: Buffer | undefined;

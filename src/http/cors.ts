@@ -2,7 +2,7 @@ import { cors as connect } from "@connectrpc/connect";
 import type { HttpRequest } from "./request.js";
 import type { HttpResponse } from "./response.js";
 
-/** How long a browser may cache the answer to a preflight, in seconds: the longest that any browser accepts. */
+/** Time for which a browser may cache the answer to a preflight, in seconds: the maximum that any browser accepts. */
 const REMEMBER_SECONDS = 86_400;
 
 /** Headers that scripts may send: those of A2A, Connect and gRPC-Web, and those for tracing and caching. */
@@ -35,15 +35,15 @@ const responseHeaders: string = [
 export interface Cors {
   /** Headers that let an allowed origin read an answer: names and values alternate. */
   headersFor(request: HttpRequest): readonly string[];
-  /** The HTTP method that a preflight request asks for; undefined for any other request. */
+  /** Returns the HTTP method that a preflight request asks for; undefined for any other request. */
   preflight(request: HttpRequest): string | undefined;
   /** The answer to a preflight request. */
   answer(request: HttpRequest): HttpResponse;
 }
 
 /**
- * @param origins that may call, such as `https://app.example.org`; true for every one. Answers never depend on
- * cookies, so no origin is allowed to send any.
+ * @param origins that may call, such as `https://app.example.org`; true for all. No origin may send cookies, because
+ * answers never depend on them.
  * @param more names of request headers that agents declare for their API keys.
  * @param both names of headers that versions of the protocol have in requests and in answers.
  */

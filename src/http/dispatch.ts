@@ -3,20 +3,23 @@ import type { HttpResponse, Refusal } from "./response.js";
 
 /** Finds the route or binding that answers a request. */
 export interface Dispatch {
-  /** The answer; undefined where no route or binding matches. Then the request is untouched. */
+  /** Returns the answer; undefined if no route or binding matches. The request is untouched then. */
   answer(request: HttpRequest): HttpResponse | Promise<HttpResponse> | undefined;
-  /** The answer where there is no other handler to pass the request to. */
+  /** Returns the answer to a request that matches nothing and cannot be passed to another handler. */
   notFound(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
-  /** Told of what an answer says was refused before it was a call; undefined: no one asks. */
+  /**
+   * Receives each refusal of an answer: requests refused before they became calls. Undefined if neither log nor audit
+   * needs them.
+   */
   readonly refused?: ((request: HttpRequest, refusal: Refusal) => void) | undefined;
 }
 
-/** Tells of what was refused: of what is found while the body is made, when it is found. */
+/** Reports the refusals of an answer. Those found while the body is generated are reported when they are found. */
 export function tellRefusals({ refused }: Dispatch, request: HttpRequest, response: HttpResponse): void {
   if (refused === undefined) return;
   for (const refusal of response.refusals ?? []) refused(request, refusal);
   response.laterRefusals?.((refusal) => refused(request, refusal));
 }
 
-/** Answers a path without a binding; undefined for other paths. An answer that takes time never rejects. */
+/** Answers a path without a binding; undefined for other paths. A returned promise never rejects. */
 export type StaticRoute = (request: HttpRequest) => HttpResponse | Promise<HttpResponse> | undefined;

@@ -4,7 +4,7 @@ import type { RequestTarget } from "./request.js";
 /** The target of a request that has not been dispatched yet. */
 const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
 
-/** What the exchanges of all runtimes have in common: where a request goes, and who hears that its client has gone away. */
+/** Common part of the exchanges of all runtimes: the request's target, and notification when its client disconnects. */
 export abstract class Exchange {
   target: RequestTarget = undispatched;
   #controller: AbortController | undefined;
@@ -19,7 +19,7 @@ export abstract class Exchange {
     return this.#controller.signal;
   }
 
-  /** Whether the client went away before the answer was finished. */
+  /** True if the client disconnected before the end of the answer. */
   get canceled(): boolean {
     return this.#isCanceled;
   }
@@ -33,7 +33,7 @@ export abstract class Exchange {
     return () => this.#callbacks?.delete(callback);
   }
 
-  /** The client has gone away: fires the signal and calls who listens. */
+  /** Fires the signal and the callbacks, because the client has disconnected. */
   protected cancel(): void {
     this.#isCanceled = true;
     this.#controller?.abort();
@@ -42,8 +42,8 @@ export abstract class Exchange {
 }
 
 /**
- * The values of a header, of names and values that alternate as they arrived. Node.js keeps the first of those that are to be there
- * once, such as `Authorization` and `Host`, and drops the others.
+ * Returns all values of a header from raw headers, in which names and values alternate. Node.js keeps only the first of
+ * headers that must not be repeated, such as `Authorization` and `Host`.
  */
 export function valuesIn(rawHeaders: readonly string[], name: string): string[] {
   const values: string[] = [];
@@ -54,7 +54,10 @@ export function valuesIn(rawHeaders: readonly string[], name: string): string[] 
   return values;
 }
 
-/** The same, joined by commas. Two credentials are then of no form, rather than the first of them (RFC 9110, 5.3, 11.6.2). */
+/**
+ * Joins all values of a header by commas. Two credentials are malformed then, instead of the first being used (RFC
+ * 9110, 5.3, 11.6.2).
+ */
 export function allValues(rawHeaders: readonly string[], name: string): string {
   return valuesIn(rawHeaders, name).join(", ");
 }

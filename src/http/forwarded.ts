@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** What proxies say about a request that they pass on; a part that is missing or malformed is undefined. */
+/** Facts that a proxy forwards about a request. A missing or malformed part is undefined. */
 export interface Forwarded {
   readonly proto: "http" | "https" | undefined;
   readonly host: string | undefined;
@@ -11,8 +11,8 @@ export interface Forwarded {
 }
 
 /**
- * The headers that the trusted proxies write: `x-forwarded` stands for `X-Forwarded-For`, `-Host`, `-Proto` and `-Prefix`,
- * `forwarded` for `Forwarded` (RFC 7239). A proxy that writes one kind passes the other on as its client sent it.
+ * The headers that the trusted proxies write: `x-forwarded` means `X-Forwarded-For`, `-Host`, `-Proto` and `-Prefix`,
+ * `forwarded` means `Forwarded` (RFC 7239). A proxy that writes one kind passes on the other unchanged from the client.
  */
 export type ProxyHeaders = "x-forwarded" | "forwarded";
 
@@ -21,7 +21,7 @@ export function addressHeaders(headers: ProxyHeaders): readonly string[] {
   return headers === "forwarded" ? ["Forwarded"] : ["X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Prefix"];
 }
 
-/** What a trusted proxy says in its kind of header, or undefined when the peer is not trusted or says nothing. */
+/** Reads the headers of a trusted proxy. Returns undefined if the peer is not trusted or sent none of them. */
 export function forwardedBy(
   { header, address }: RequestOrigin,
   trust: Trust,
@@ -53,8 +53,8 @@ function olderOf(header: RequestOrigin["header"], trust: Trust): Forwarded | und
 }
 
 /**
- * The element of the proxy that the client connected to, as far as it can be trusted. Each proxy appends an element that
- * names its own peer in `for`, so an element is trusted when all elements after it come from trusted proxies.
+ * Returns the first trusted element, which the trusted proxy nearest to the client added. Each proxy appends an element
+ * that names its own peer in `for`, so an element is trusted if all elements after it come from trusted proxies.
  */
 function elementOf(header: string, trust: Trust): Record<string, string> {
   const elements = splitOutsideQuotes(header, ",").map(pairsOf);
@@ -64,8 +64,8 @@ function elementOf(header: string, trust: Trust): Record<string, string> {
 }
 
 /**
- * The last address of `X-Forwarded-For` that is not a trusted proxy; a client may have written what comes before it. Undefined
- * where that is no address.
+ * Returns the last entry of `X-Forwarded-For` that is not a trusted proxy. A client may have forged the entries before
+ * it. Returns undefined if the entry is not an IP address.
  */
 function clientOf(chain: string | undefined, trust: Trust): string | undefined {
   const addresses = chain?.split(",").map((node) => addressOf(node.trim())) ?? [];
@@ -102,15 +102,16 @@ function splitOutsideQuotes(text: string, separator: "," | ";"): string[] {
 }
 
 /**
- * The address in a node of `Forwarded` or `X-Forwarded-For`, with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`,
- * `[2001:db8::1]:80` (RFC 7239, 6). Undefined for `unknown`, an obfuscated name, and anything else.
+ * Returns the address in a node of `Forwarded` or `X-Forwarded-For`, with or without a port: `192.0.2.1`,
+ * `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80` (RFC 7239, 6). Returns undefined for `unknown`, obfuscated names
+ * and anything else.
  */
 function addressOf(node: string): string | undefined {
   const bare = /^\[([^\]]*)\](?::\w+)?$/.exec(node)?.[1] ?? /^([\d.]+):\w+$/.exec(node)?.[1] ?? node;
   return isIP(bare) === 0 ? undefined : bare;
 }
 
-/** Where proxies add to a list, the one nearest to the client is first. */
+/** Returns the first value of a list. Proxies append their values, so it is the one nearest to the client. */
 const first = (value: string | undefined): string | undefined => value?.split(",", 1)[0]?.trim();
 
 function protoOf(value: string | undefined): Forwarded["proto"] {
@@ -122,12 +123,12 @@ const validHost = (value: string | undefined): string | undefined =>
   value !== undefined && isHost(value) ? value : undefined;
 
 function prefixOf(value: string | undefined): string | undefined {
-  // Segments of a path (RFC 3986, 3.3), none of them empty, so that the path cannot be read as a host.
+  // Path segments (RFC 3986, 3.3). None may be empty, because `//` would begin a host.
   if (value === undefined || !/^(?:\/[\w.~!$&'()*+,;=:@%-]+)+\/?$/.test(value)) return undefined;
   return value.replace(/\/$/, "");
 }
 
-/** The parts of a request that show which address its client used, and where the client is. */
+/** The parts of a request that show the server's address as the client used it, and the client's own address. */
 export interface RequestOrigin {
   /** A header by its lower-case name; several values are joined by commas. */
   readonly header: (name: string) => string | undefined;
@@ -138,13 +139,13 @@ export interface RequestOrigin {
   readonly mount: string;
 }
 
-/** Whether the peer at an address is a proxy whose headers are trusted. */
+/** Returns true for the address of a proxy whose headers are trusted. */
 export type Trust = (address: string) => boolean;
 
-/** A host with or without a port, and nothing that could change the rest of a URL (RFC 3986, 3.2). */
+/** A host with or without a port. It excludes characters that could change the rest of a URL (RFC 3986, 3.2). */
 const host = /^(?:[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_.])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-/** Whether a text may stand as the host in a URL. */
+/** True for a text that is valid as the host of a URL. */
 export function isHost(text: string): boolean {
   return host.test(text);
 }

@@ -3,7 +3,7 @@ import { A2AError } from "../core/error.js";
 import { lazy } from "../core/lazy.js";
 import type { HttpRequest } from "./request.js";
 
-/** The error of a request that names a wrong host; undefined where the host is fine. */
+/** Returns the error of a request for a host that is not allowed, or undefined. */
 export type HostCheck = (request: HttpRequest) => A2AError | undefined;
 
 /** The hosts that a server answers to. */
@@ -12,13 +12,14 @@ export interface HostRules {
   readonly allowed: true | readonly string[];
 }
 
-/** Hosts that were accepted before, so that they need not be parsed again. */
+/** Maximum number of accepted hosts in the cache, which saves parsing them again. */
 const MAX_KNOWN = 64;
 
 /**
- * Checks the host of requests: `Host`, `:authority`, or the one in the target (RFC 9112, 3.2; RFC 9113, 8.3.1). This stops
- * "DNS rebinding": a web page lets its own name resolve to the address of its reader's machine, so that the browser takes
- * the server there for the page's own origin. Such a page cannot name `localhost` or an IP address, so these are allowed.
+ * Checks the host of requests: `Host`, `:authority`, or the one in the target (RFC 9112, 3.2; RFC 9113, 8.3.1). This
+ * prevents DNS rebinding: a web page lets its own name resolve to the address of its reader's machine, so that the
+ * browser treats a server there as the page's own origin. Such a page cannot use `localhost` or an IP address as its
+ * name, so these are allowed.
  */
 export function createHostCheck({ allowed }: HostRules): HostCheck {
   const isAllowed = allowed === true ? () => true : matcher(allowed);
@@ -64,7 +65,7 @@ const notAllowed = lazy(
 /** A host as in a URL (RFC 3986, 3.2.2), without user name and password. */
 const authority = /^([a-z0-9._~%!$&'()*+,;=-]+|\[[0-9a-f:.]+\])(?::(\d{0,5}))?$/i;
 
-/** The name or address in `host:port`; undefined where it is malformed. */
+/** Returns the name or address in `host:port`; undefined if it is malformed. */
 function nameIn(host: string): string | undefined {
   const [, name, port = ""] = authority.exec(host) ?? [];
   if (name === undefined || Number(port) > 65_535) return undefined;

@@ -48,10 +48,10 @@ function unsupported(reason: Reason, expected: string): A2AError {
 }
 
 /**
- * The JSON media type to answer with: that of the protocol, unless the client prefers plain JSON (RFC 9110, 12.5.1).
- * A client that wants neither gets the protocol's, which it can still read.
+ * Returns the JSON media type of an answer: that of the protocol, unless the client prefers plain JSON (RFC 9110,
+ * 12.5.1). A client that accepts neither gets the protocol's.
  *
- * @param own media type of the protocol's version. One that has plain JSON alone answers in nothing else.
+ * @param own media type of the protocol's version. A version that only has plain JSON answers only in it.
  */
 export function answerType(accept: string | undefined, own: string = A2A_JSON_TYPE): string {
   if (accept === undefined || accept === "*/*" || own === JSON_TYPE) return own;
@@ -60,9 +60,8 @@ export function answerType(accept: string | undefined, own: string = A2A_JSON_TY
 }
 
 /**
- * The JSON media type of an error: as that of an answer where the client names a JSON type; else that of its request, if
- * that is one. A client that says nothing can best read an error in the type that it sends itself, and one that expects an event
- * stream, and sends nothing, in plain JSON.
+ * Returns the JSON media type of an error. If the client accepts a JSON type, it is that of an answer. Otherwise it is
+ * plain JSON if the request has that type, or if it has no type and accepts an event stream, and else the protocol's.
  */
 export function errorType(request: Pick<CallStart, "header">, own: string = A2A_JSON_TYPE): string {
   const accept = request.header("accept");
@@ -84,7 +83,7 @@ function rangeOf(text: string): Range {
   return { type, quality: quality === undefined ? 1 : Number(quality) || 0 };
 }
 
-/** The quality that the most specific matching range gives. */
+/** Returns the quality of the most specific matching range. */
 function qualityOf(type: string, ranges: readonly Range[]): number {
   for (const candidate of [type, "application/*", "*/*"]) {
     const range = ranges.find((each) => each.type === candidate);

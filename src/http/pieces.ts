@@ -2,11 +2,12 @@ import { nextRound } from "../core/event-loop.js";
 import type { BodySource, BodyWriter } from "./response.js";
 
 /**
- * Writes a large body at the pace of its reader: a piece is made when the one before has been taken, and other work of the
- * event loop runs between two pieces. A reader who takes nothing for `slowReader.timeoutMs` is cut off.
+ * Writes a large body at the pace of its reader. It generates a chunk after the reader has taken the previous one, and
+ * other work of the event loop runs between two chunks. A reader that takes nothing for `slowReader.timeoutMs` is
+ * disconnected.
  *
- * @returns whether all was written; otherwise the reader has gone away.
- * @throws what the pieces throw. The body is then broken off, because a part of it has already been sent.
+ * @returns true if the whole body was written, false if the reader disconnected.
+ * @throws the error of `pieces`. The body is aborted then, because a part of it has already been sent.
  */
 export async function writePieces(writer: BodyWriter, pieces: Iterable<Uint8Array | string>): Promise<boolean> {
   try {
@@ -36,11 +37,11 @@ export function* framed(
 
 export interface PiecesOptions {
   readonly pieces: Iterable<Uint8Array | string>;
-  /** About how many bytes there will be, where they are counted. */
+  /** Approximate size in bytes, if known. */
   readonly bytes?: number;
-  /** Called when the body was written, or will never be. */
+  /** Called after the body was written or abandoned. */
   readonly written: (() => void) | undefined;
-  /** Called when the body cannot be made after a part of it was sent; all that is left is to log the error. */
+  /** Called if generating the body fails after a part of it was sent, so that the error can only be logged. */
   readonly failed: (thrown: unknown) => void;
 }
 

@@ -9,9 +9,9 @@ export interface RequestTarget {
   readonly path: string;
   /** Query string without the `?`, as it arrived. */
   readonly query: string;
-  /** Path that the handler is mounted below, without a slash at the end; absent where it is not known. */
+  /** Mount path of the handler, without a trailing slash; absent if unknown. */
   readonly mount?: string;
-  /** The tenant whose URL the path is below, for calls whose version has none in its messages; it is no part of the path then. */
+  /** The tenant from the URL, for versions without tenants in their messages. `path` does not contain it then. */
   readonly tenant?: string;
   /** Headers of every answer: names and values alternate. */
   readonly headers: readonly string[];
@@ -28,9 +28,9 @@ export interface HttpRequest extends Cancellation {
   /** Set once by the dispatch, before any route or binding sees the request. */
   target: RequestTarget;
   readonly peer: Peer;
-  /** Whether there are several `Host` headers, of which only the first is seen here. */
+  /** True if the request has several `Host` headers. `header` returns only the first. */
   readonly namesSeveralHosts: boolean;
-  /** Whether an answer may have trailers, which gRPC needs. */
+  /** True if an answer may have trailers, which gRPC needs. */
   readonly hasTrailers: boolean;
   /** Fires when the client goes away before the answer is finished. Created on demand. */
   readonly signal: AbortSignal;
@@ -39,47 +39,50 @@ export interface HttpRequest extends Cancellation {
   /** A header by its lower-case name, repeated ones joined by commas. `:authority` is the host in every version of HTTP. */
   header(name: string): string | undefined;
   /**
-   * Called when a binding is about to answer the request, before its headers and its body are read.
+   * Called before a binding answers the request, before it reads headers or body.
    *
-   * @throws where somebody before has read the body and left nothing of it.
+   * @throws if other code has consumed the body.
    */
   prepare(): void;
   /**
    * Reads the body as a whole.
    *
-   * @throws A2AError with reason REQUEST_TOO_LARGE beyond the size, as soon as that is known; TOO_MANY_REQUESTS where too
-   * much is arriving; CANCELLED when the client goes away before the end.
+   * @throws A2AError with reason REQUEST_TOO_LARGE beyond the size, as early as possible; TOO_MANY_REQUESTS if too many
+   * bytes are arriving; CANCELLED if the client disconnects before the end.
    */
   readBody(size: BodySize, arrivals: Arrivals): Promise<Buffer>;
-  /** The body as it comes, for conversations. Whoever stops half-way leaves the rest to be discarded. */
+  /**
+   * Yields the chunks of the body as they arrive, for bidirectional streams. If the reader stops early, the rest is
+   * discarded.
+   */
   chunks(): AsyncIterable<Uint8Array>;
   /**
-   * Reads on without keeping anything, so that a client that sends before it listens gets to hear the answer. One that
-   * does not end is cut off when the answer is out.
+   * Reads and drops the rest of the body, so that a client that reads only after sending receives the answer. A body
+   * that does not end is aborted after the answer.
    */
   discard(): void;
 }
 
 /**
- * A service parameter by its lower-case name. The protocol version may come as a request parameter instead (specification
- * 3.6.1); the header wins.
+ * Returns a service parameter by its lower-case name. The protocol version may also be a query parameter (specification
+ * 3.6.1); the header takes precedence.
  */
 export function serviceParameter(request: HttpRequest, name: string): string | undefined {
   const value = request.header(name);
   return value === undefined && name === VERSION_PARAMETER ? versionFromQuery(request.target.query) : value;
 }
 
-/** A call that arrived with a request. */
+/** Returns the call of a request. */
 export function callOf(request: HttpRequest, binding: string, impliedVersion?: string): Call {
   return new Call(new HttpCallStart(request, binding, impliedVersion));
 }
 
-/** A call whose service parameters are headers alone. */
+/** Returns the call of a request whose service parameters are only headers. */
 export function headerCallOf(request: HttpRequest, binding: string, impliedVersion?: string): Call {
   return new Call(new HeaderCallStart(request, binding, impliedVersion));
 }
 
-/** A call's facts from HTTP. The signal costs something only when it is used. */
+/** A call's facts from HTTP. The signal is created on first use. */
 class HeaderCallStart implements CallStart {
   readonly binding: string;
   readonly peer: Peer;
@@ -125,9 +128,9 @@ class HttpCallStart extends HeaderCallStart {
   }
 }
 
-/** How large a body may be, in bytes. */
+/** Maximum size of a body, in bytes. */
 export interface BodySize {
-  /** The largest request. */
+  /** Maximum size of the request itself. */
   readonly max: number;
   /** Extra bytes for the framing around it. */
   readonly framing: number;

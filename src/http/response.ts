@@ -3,36 +3,36 @@ import type { A2AError, Reason, StatusName } from "../core/error.js";
 /** Header names and values; the last of several values for a name applies. */
 export type HeaderPairs = Iterable<readonly [name: string, value: string]>;
 
-/** A request, or a member of one, that was refused before it was a call of a method. */
+/** A request, or a member of a batch, that was refused before it became a call. */
 export interface Refusal {
   readonly binding: string;
-  /** Name of the method, when it came that far. */
+  /** Name of the method, if it was known at the refusal. */
   readonly method?: string | undefined;
-  /** Where a library has refused it the name of a status, or undefined. */
+  /** Reason of the error; the name of a status, or undefined, if a library refused the request. */
   readonly reason?: Reason | StatusName | undefined;
-  /** Name of the limit that it was refused by. */
+  /** Name of the exceeded limit. */
   readonly limit?: string | undefined;
 }
 
-/** What an error says of a request that it refused. */
+/** Converts the error of a refused request to a refusal. */
 export function refusalOf(binding: string, { reason, metadata }: A2AError, method?: string): Refusal {
   const { limit } = metadata;
   return limit === undefined ? { binding, method, reason } : { binding, method, reason, limit };
 }
 
-/** An HTTP response as a value, which one adapter per runtime writes. */
+/** An HTTP response as a value. Each runtime has an adapter that writes it. */
 export interface HttpResponse {
   readonly status: number;
-  /** Media type of the body. It wins over a `content-type` in `headers`. */
+  /** Media type of the body. It takes precedence over a `content-type` in `headers`. */
   readonly type?: string | undefined;
   readonly headers?: HeaderPairs;
-  /** Undefined: no body. The adapter adds the length of a string or bytes. */
+  /** Undefined for no body. The adapter adds the length of a string or bytes. */
   readonly body?: string | Uint8Array | BodySource | undefined;
   /** Read when the body has been written. Dropped where the runtime has no trailers. */
   readonly trailers?: HeaderPairs | undefined;
-  /** What of the request never became a call; for the access log and auditors, and not sent. */
+  /** Parts of the request that never became a call, for the access log and the audit log. They are not sent. */
   readonly refusals?: readonly Refusal[] | undefined;
-  /** Tells of those that are found while the body is made. */
+  /** Registers a callback for refusals that are found while the body is generated. */
   readonly laterRefusals?: ((hear: (refusal: Refusal) => void) => void) | undefined;
 }
 
@@ -44,48 +44,50 @@ export interface BodySource {
   /**
    * Writes the body. The caller ends the response.
    *
-   * @returns whether all of it was written. Otherwise the reader has gone away, or was cut off.
-   * @throws the error for which the body cannot be made; a part of it may have been sent by then.
+   * @returns true if the whole body was written, false if the reader disconnected or was too slow.
+   * @throws the error of generating the body, of which a part may have been sent.
    */
   writeTo(writer: BodyWriter): Promise<boolean>;
-  /** The body will not be read. */
+  /** Releases a body that will not be read. */
   cancel(): void;
 }
 
 /**
- * Minimum pace of a reader. It has to take `minBytes` within `timeoutMs`, or all that waits for it if that is less: of a chunk of a large
- * answer, of the events of a stream, of an answer that is complete here. A stream on which nothing waits has no minimum.
+ * Minimum pace of a reader. It has to take `minBytes` within `timeoutMs`, or all waiting bytes if they are fewer: of a
+ * chunk of a large answer, of the events of a stream, of a complete answer. A stream without waiting bytes has no
+ * minimum.
  */
 export const slowReader = { timeoutMs: 60_000, minBytes: 32_768 } as const;
 
 /** Writes a body on one runtime. */
 export interface BodyWriter {
-  /** Whether no more pieces are accepted. */
+  /** True if the writer accepts no more chunks. */
   readonly isOver: boolean;
-  /** Whether the caller should wait before it writes more. */
+  /** True if the caller should wait before it writes more. */
   readonly isBlocked: boolean;
-  /** @returns false when the caller should wait before it writes more. */
+  /** @returns false if the caller should wait before it writes more. */
   write(piece: string | Uint8Array): boolean;
   /**
-   * Waits until more may be written, or the body is over. A reader that has not taken what was written within
-   * `slowReader.timeoutMs` is cut off.
+   * Waits until more may be written or the body has ended. A reader that does not take the written bytes within
+   * `slowReader.timeoutMs` is disconnected.
    */
   waitForDrain(): Promise<void>;
-  /** Breaks the body off in a way that the reader notices, so that it does not take a part for the whole. */
+  /** Aborts the body as an error on the wire, so that the reader cannot mistake a part for the whole. */
   breakOff(why: "stalled" | "failed"): void;
 }
 
-/** Whether a body is made while it is written. */
+/** True for a body that is generated while it is written. */
 export function isSource(body: HttpResponse["body"]): body is BodySource {
   return typeof body === "object" && "writeTo" in body;
 }
 
-/** The characters that headers may have; Node and the Fetch API throw at others. */
+/** Allowed characters of headers. Node.js and the Fetch API throw for others. */
 const legalName = /^[\w!#$%&'*+.^`|~-]+$/;
 const legalValue = /^[\t -~\x80-\xff]*$/;
 
 /**
- * The headers of an answer, names and values alternating: first those of every answer, then its own. Illegal ones are dropped.
+ * Returns the headers of an answer, names and values alternating: first the common ones, then its own. Illegal ones are
+ * dropped.
  */
 export function headOf({ headers = none, type }: HttpResponse, common: readonly string[]): string[] {
   const head = [...common];
@@ -111,7 +113,7 @@ function put(head: string[], name: string, value: string): void {
   head.push(name, value);
 }
 
-/** Adds to `Vary`, which may have a value already. */
+/** Appends to `Vary`. */
 function addVary(head: string[], value: string): void {
   const at = head.indexOf("vary");
   put(head, "vary", at >= 0 && at % 2 === 0 ? `${head[at + 1]}, ${value}` : value);

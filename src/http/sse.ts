@@ -10,13 +10,13 @@ import { framed, writePieces } from "./pieces.js";
 import type { HttpRequest } from "./request.js";
 import type { BodySource, BodyWriter, HttpResponse } from "./response.js";
 
-/** What a binding puts into the events of a stream. */
+/** Encodes the events of a binding's stream. */
 export interface EventFormat {
-  /** One message, as JSON that stays on one line (`onOneLine`). */
+  /** Encodes a message as JSON on one line (`onOneLine`). */
   readonly data: (message: Message) => string;
-  /** The same of a large message, in pieces. */
+  /** Encodes a large message in chunks. */
   readonly pieces: (message: Message) => Iterable<Uint8Array | string>;
-  /** The last event, as JSON, of a stream that fails after its first event. */
+  /** Encodes an error as JSON: the last event of a stream that fails after its first event. */
   readonly failure: (thrown: unknown) => string;
 }
 
@@ -24,14 +24,14 @@ export interface EventStream {
   readonly call: Call;
   readonly messages: AsyncIterable<Message>;
   readonly format: EventFormat;
-  /** `heartbeatMs`: between two comments on a silent stream. */
+  /** `heartbeatMs`: time between two comments on a silent stream. */
   readonly limits: Pick<Limits, "heartbeatMs">;
 }
 
-/** The most characters that are collected before they are written and other connections get their turn. */
+/** Maximum number of buffered characters before they are written and other connections get their turn. */
 const FLUSH_AT = 32 * 1024;
 
-/** These headers stop caches and proxies from holding back or changing a stream of events. */
+/** Headers that prevent caches and proxies from buffering or changing an event stream. */
 const streamHeaders: readonly (readonly [string, string])[] = [
   ["content-type", "text/event-stream"],
   ["cache-control", "no-cache, no-transform"],
@@ -39,11 +39,11 @@ const streamHeaders: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * A stream as server-sent events (specification 9.4.2, 11.7), at the pace of the client: a message is read from the log when
- * it can be written, so a slow reader costs no memory. The answer begins with the first message.
+ * Answers with a stream of server-sent events (specification 9.4.2, 11.7), at the pace of the client: a message is read
+ * from the log when it can be written, so a slow reader costs no memory. The answer begins with the first message.
  *
- * @throws any error of the stream before its first message, so that the answer can still be an ordinary error;
- * CANCELLED when the client goes away before it.
+ * @throws the stream's error before its first message, so that the answer can be an ordinary error; CANCELLED if the
+ * client disconnects before it.
  */
 export async function eventsResponse(request: HttpRequest, stream: EventStream): Promise<HttpResponse> {
   const iterator = stream.messages[Symbol.asyncIterator]();
@@ -57,7 +57,7 @@ export async function eventsResponse(request: HttpRequest, stream: EventStream):
   return { status: 200, headers, body: new EventsBody(request, iterator, first, stream) };
 }
 
-/** An answer of JSON as the one event of a stream that ends with it. */
+/** Converts a JSON answer to a stream with a single event. */
 export function singleEvent({
   body,
   headers = [],
@@ -74,11 +74,11 @@ function raceCancellation<T>(request: HttpRequest, promise: Promise<T>): Promise
   });
 }
 
-/** The events from the first one on. */
+/** The body of an event stream. */
 class EventsBody implements BodySource {
   readonly #request: HttpRequest;
   readonly #iterator: AsyncIterator<Message>;
-  /** What came and is not written yet. */
+  /** The received result that is not written yet. */
   #next: IteratorResult<Message> | undefined;
   readonly #stream: EventStream;
 
@@ -94,7 +94,7 @@ class EventsBody implements BodySource {
     this.#stream = stream;
   }
 
-  /** Ends at once when the client goes away: the message that is still awaited is not needed then. */
+  /** Ends at once if the client disconnects, without waiting for the next message. */
   writeTo(writer: BodyWriter): Promise<boolean> {
     return new Promise((resolve, reject) => {
       let forget = (): void => {};
@@ -124,7 +124,7 @@ class EventsBody implements BodySource {
             break;
           }
           const large = this.#write(this.#next.value, sink);
-          // A stream that waits must not keep its last message in memory.
+          // A waiting stream must not keep its last message in memory.
           this.#next = undefined;
           if (large !== undefined) await large;
           if (sink.isFull) await sink.waitForDrain();
@@ -139,7 +139,7 @@ class EventsBody implements BodySource {
     }
   }
 
-  /** @returns a promise where the message is large and is written at the pace of the client */
+  /** @returns a promise if the message is large, because it is written at the pace of the client */
   #write(message: Message, sink: EventSink): Promise<void> | undefined {
     const { format } = this.#stream;
     const id = generationOf(message);
@@ -153,31 +153,31 @@ function sseFrameAround(data: Iterable<Uint8Array | string>, id: number | undefi
   return framed(before, data, after);
 }
 
-/** Ends an iterator that is not read any further. */
+/** Closes an iterator. */
 async function close(iterator: AsyncIterator<Message>): Promise<void> {
   try {
     await iterator.return?.();
   } catch {
-    // The reader has gone away, so there is no one to send the error to.
+    // The stream is over, so the error cannot be sent.
   }
 }
 
 /** Joins frames that become ready in the same tick, writes them, and keeps a silent connection open with comments. */
 class EventSink {
-  /** No more is written. */
+  /** True after the end: nothing more is written. */
   isOver = false;
-  /** The iterator has ended by itself and need not be closed. */
+  /** True if the iterator has ended and need not be closed. */
   isComplete = false;
   readonly #writer: BodyWriter;
   readonly #ended: (error?: unknown) => void;
-  /** A number in some runtimes, where it cannot be refreshed: comments then come at fixed times. */
+  /** In some runtimes a number, which cannot be refreshed: comments then have fixed times. */
   readonly #timer: NodeJS.Timeout;
   #pending = "";
   #isFlushDue = false;
-  /** A large frame has begun and not ended. */
+  /** True while a large frame is being written. */
   #isInside = false;
 
-  /** @param ended is called once, with the error that the stream has ended with, if any */
+  /** @param ended is called once, with the stream's error, if any */
   constructor(writer: BodyWriter, heartbeatMs: number, ended: (error?: unknown) => void) {
     this.#writer = writer;
     this.#ended = ended;
@@ -195,7 +195,7 @@ class EventSink {
     process.nextTick(EventSink.#flushDue, this);
   }
 
-  /** Writes a large frame after what was collected, at the pace of the client. No comment is written in between. */
+  /** Writes the buffered frames, then a large frame at the pace of the client, without comments in between. */
   async writeLarge(frame: Iterable<Uint8Array | string>): Promise<void> {
     this.flush();
     this.#isInside = true;
@@ -205,8 +205,8 @@ class EventSink {
   }
 
   /**
-   * Waits until more may be written, and lets other work of the event loop run meanwhile. A client that does not take what
-   * was written within `slowReader.timeoutMs` is cut off.
+   * Waits until more may be written, and lets other work of the event loop run meanwhile. A client that does not take
+   * the written bytes within `slowReader.timeoutMs` is disconnected.
    */
   waitForDrain(): Promise<void> {
     this.flush();
@@ -227,7 +227,7 @@ class EventSink {
     this.#timer.refresh?.();
   }
 
-  // What throws in a timer or a tick ends its stream, not the process.
+  // An exception in a timer or a tick must end only its stream, not the process.
 
   static #flushDue(sink: EventSink): void {
     sink.#isFlushDue = false;

@@ -12,7 +12,7 @@ import { StreamWriter } from "./writer.js";
  * A handler of requests of the Fetch API. It never rejects. Aborting the request's signal or canceling the response's
  * body ends the call. Both bodies are read and written at the pace of the other side.
  *
- * @param origin where the request came from, if the runtime knows it.
+ * @param origin of the request, if the runtime knows it.
  */
 export type FetchHandler = (request: Request, origin?: FetchOrigin) => Promise<Response>;
 
@@ -33,7 +33,7 @@ export function createFetchHandler(dispatch: Dispatch, logger: Logger): FetchHan
 
 /** Facts about a request that the runtime knows, such as the remote address. */
 export interface FetchOrigin {
-  /** Address of the other end of the connection, where the runtime knows it. Otherwise calls have no address. */
+  /** Address of the connection's peer. Without it, calls have no address. */
   readonly remoteAddress?: string | undefined;
 }
 
@@ -119,7 +119,7 @@ export class FetchExchange extends Exchange implements HttpRequest {
     left?.catch(() => {});
   }
 
-  /** The response. Its body is made at the pace of its reader, who may cancel it. */
+  /** Returns the response. Its body is generated at the pace of its reader, which may cancel it. */
   respond(answer: HttpResponse): Response {
     const { status, body } = answer;
     const head = headOf(answer, this.target.headers);
@@ -148,13 +148,13 @@ export class FetchExchange extends Exchange implements HttpRequest {
     this.#request.signal.removeEventListener("abort", this.#leave);
   }
 
-  /** The client has gone away: it aborted its signal, or canceled the body. */
+  /** Ends the exchange, because the client aborted the signal or canceled the body. */
   readonly #leave = (): void => {
     if (this.#isEnded || this.canceled) return;
     this.#end();
     this.#collector?.close();
     this.cancel();
-    // Nobody needs the rest of the body, and its source may be endless.
+    // The rest of the request body is not needed, and it may be endless.
     this.discard();
     this.#writer?.clientGone(this.#request.signal.reason);
   };

@@ -2,14 +2,14 @@ import { inNextRound } from "../../core/event-loop.js";
 import type { BodySource, BodyWriter } from "../response.js";
 import { slowReader } from "../response.js";
 
-/** How much is written ahead of the reader, in bytes: as much as Node's streams buffer. */
+/** Buffer ahead of the reader, in bytes: the same as of Node's streams. */
 const AHEAD_BYTES = 16 * 1024;
 
-/** Is called when a body ends. */
+/** Callbacks for the end of a body. */
 export interface BodyEnd {
-  /** The body was written, broken off, or its reader has gone away. */
+  /** Called after the body was written, or aborted, or its reader has disconnected. */
   ended(isWhole: boolean): void;
-  /** The body could not be made. */
+  /** Called if generating the body fails. */
   failed(error: unknown): void;
 }
 
@@ -50,7 +50,7 @@ export class StreamWriter implements BodyWriter {
 
   write(piece: string | Uint8Array): boolean {
     if (this.#isOver) return true;
-    // The reader owns what it gets, so pieces that other readers share are copied.
+    // The reader owns its chunks, so chunks that other readers share are copied.
     this.#controller.enqueue(typeof piece === "string" ? this.#encoder.encode(piece) : new Uint8Array(piece));
     return !this.isBlocked;
   }
@@ -71,8 +71,11 @@ export class StreamWriter implements BodyWriter {
   }
 
   /**
-   * The client went away: it aborted the request's signal, for this reason. Servers do that and then cancel the body, and
-   * print what it fails with meanwhile; so it fails only for those who still read it in the next round.
+   * Ends the body after the client aborted the request's signal. Servers abort, then cancel the body, and print an
+   * error that the body reports in between. So it reports the error only in the next round of the event loop, to a
+   * reader that has not canceled it.
+   *
+   * @param reason of the signal
    */
   clientGone(reason: unknown): void {
     if (this.#isOver) return;

@@ -8,25 +8,25 @@ import { slowReader } from "../response.js";
 
 export interface ConnectionsOptions {
   readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs">;
-  /** Trusted proxies: many clients share one address there. */
+  /** Trusted proxies, whose addresses many clients share. */
   readonly trust: Trust | undefined;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;
 }
 
 /**
- * The open connections of all ports. It limits how many there may be, in total and from one address, and for how long a
- * client may take nothing, or very little, of what is sent to it. This is checked at the socket, because it holds for every
- * protocol: Node ends an HTTP/2 session only when its last bytes have been sent, which may be never.
+ * The open connections of all ports. It limits their number, in total and per address, and disconnects clients that
+ * take no bytes, or too few. Progress is checked at the socket, which works for every protocol: Node.js ends an HTTP/2
+ * session only after its last bytes have been sent, which may never happen.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Map<Socket, Connection>();
   readonly #byAddress = new Map<string, number>();
-  /** The listener of all connections: one of its own would cost each of them some hundred bytes. */
+  /** The listener of all connections. A separate closure would cost some hundred bytes per connection. */
   readonly #onClose: (this: Socket) => void;
   #sweep: NodeJS.Timeout | undefined;
-  /** When the last warning about refused connections was logged, in milliseconds. */
+  /** Time of the last warning about refused connections, in milliseconds. */
   #lastWarningMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
@@ -41,9 +41,9 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Admits a new connection; false where a limit is reached, and the connection is closed. */
+  /** Admits a new connection. Closes it and returns false if a limit is reached. */
   admit(socket: Socket): boolean {
-    // An error without a listener would end the process; those who handle the connection have listeners of their own.
+    // An error without a listener would end the process. The handlers of the connection add their own listeners.
     socket.on("error", ignore);
     const address = sourceOf(socket.remoteAddress ?? "");
     const limit = this.#limitFor(address, socket.remoteAddress ?? "");
@@ -104,26 +104,29 @@ const reached = {
   maxConnectionsPerAddress: "an address has too many connections",
 } as const;
 
-/** Between two warnings that connections are refused, in milliseconds. */
+/** Minimum time between warnings about refused connections, in milliseconds. */
 const WARN_EVERY_MS = 10_000;
 
-/** What libuv knows about a socket; HTTP/2 writes to it without the JavaScript object around it. */
+/**
+ * libuv's counters of a socket. HTTP/2 writes to the handle directly, so the JavaScript socket does not count its
+ * bytes.
+ */
 interface Handle {
-  /** Bytes that were passed to it. */
+  /** Bytes that were written to the handle. */
   readonly bytesWritten?: number;
-  /** Those of them that the system has not taken yet. */
+  /** Bytes that the system has not taken yet. */
   readonly writeQueueSize?: number;
 }
 
 /** The progress of one connection. */
 class Connection {
-  /** What counts as its client (`sourceOf`). */
+  /** The client's address or network, as `sourceOf` groups them. */
   readonly address: string;
   readonly #socket: Socket & { readonly _handle?: Handle | null };
   #left = 0;
-  /** When bytes were last sent. */
+  /** Time at which bytes were last sent. */
   #since = 0;
-  /** The current period, in which `#due` bytes must be taken: when it began, and how many had been sent by then. */
+  /** The current period, in which the client has to take `#due` bytes: its start, and the bytes sent before it. */
   #begin = 0;
   #before = 0;
   #due = 0;
@@ -133,7 +136,10 @@ class Connection {
     this.address = address;
   }
 
-  /** Whether, for `ms` milliseconds, none of the waiting bytes was taken, or fewer than `least` although more waited. */
+  /**
+   * True if the client took none of the waiting bytes for `ms` milliseconds, or fewer than `least` although more
+   * waited.
+   */
   isTooSlow(now: number, ms: number, least: number): boolean {
     const { bytesWritten = 0, writeQueueSize = 0 } = this.#socket._handle ?? {};
     const left = bytesWritten - writeQueueSize;

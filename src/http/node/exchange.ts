@@ -14,8 +14,8 @@ import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 import { NodeWriter } from "./writer.js";
 
 /**
- * How much a client may still send of a body that is not needed, in bytes. Most clients of HTTP/1.1 read the answer when they have sent
- * all of it: where the connection was closed before, they learn that it broke, and never why. To read it costs what any request costs.
+ * Maximum number of bytes that are read of an unneeded request body. Most HTTP/1.1 clients read the answer only after
+ * sending the whole body. If the connection closed before, they would see a broken connection instead of the answer.
  */
 const MAX_DISCARDED = 64 * 1024 * 1024;
 
@@ -25,12 +25,12 @@ export class NodeExchange extends Exchange implements HttpRequest {
   readonly #logger: Logger;
   #request: NodeServerRequest;
   #isEnded = false;
-  /** Its body is read in pieces as they arrive, and reading may have stopped half-way. */
+  /** True if the body is read in chunks as they arrive; reading may have stopped before the end. */
   #isConversation = false;
-  /** Set while the rest of its body is read for nothing: ends an answer that waits for that. */
+  /** Set while the rest of the request body is read and dropped; ends an answer that waits for it. */
   #endLate: (() => void) | undefined;
 
-  /** @param logger gets errors that no promise reports. */
+  /** @param logger receives errors that no promise reports */
   constructor(request: NodeServerRequest, response: NodeServerResponse, logger: Logger = silentLogger) {
     super();
     this.#logger = logger;
@@ -43,7 +43,7 @@ export class NodeExchange extends Exchange implements HttpRequest {
     const { response } = this;
     (response as Open)[exchangeKey] = this;
     response.on("close", closed);
-    // A response that waits for an earlier one on its connection has no socket yet, and gets no event when that closes.
+    // A response that waits for an earlier one on its connection has no socket yet, so it misses the socket's "close".
     if (response instanceof ServerResponse && response.socket === null) waitBehind(this.#request.socket, this);
     // A broken connection emits "close" as well, and an error without a listener would end the process.
     response.on("error", ignore);
@@ -78,7 +78,7 @@ export class NodeExchange extends Exchange implements HttpRequest {
     return peerOf(this.#request);
   }
 
-  /** Node keeps the first `Host` and drops others, while a proxy in between may have used another (RFC 9112, 3.2). */
+  /** Node.js keeps only the first `Host`, but a proxy in between may have used another one (RFC 9112, 3.2). */
   get namesSeveralHosts(): boolean {
     const { httpVersionMajor, rawHeaders } = this.#request;
     return httpVersionMajor === 1 && valuesIn(rawHeaders, "host").length > 1;
@@ -108,7 +108,7 @@ export class NodeExchange extends Exchange implements HttpRequest {
     const bytes = collector.bytes();
     const request: Read = this.#request;
     request[collectorKey] = collector;
-    // The listeners stay when the body is complete: removing them costs more than everything else here.
+    // The listeners remain after the body: removing them would cost more than the rest of this function.
     request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
     if (request.destroyed) collector.close();
     else collector.begin();
@@ -137,9 +137,8 @@ export class NodeExchange extends Exchange implements HttpRequest {
   }
 
   /**
-   * Writes the answer; does nothing for a client that has gone away. Whole answers that become ready in one event-loop turn
-   * are written together at its end: each write wakes the other side, which is expensive if it falls asleep again
-   * before the next one.
+   * Writes the answer, unless the client has disconnected. Complete answers of one event-loop turn are written together
+   * at its end: each write wakes the other side, which is expensive if it goes to sleep again before the next one.
    */
   reply(answer: HttpResponse): void {
     const { response } = this;
@@ -159,8 +158,8 @@ export class NodeExchange extends Exchange implements HttpRequest {
   }
 
   /**
-   * Ends an answer with its body. Node closes a connection that is not kept as soon as its answer has ended, and what the client is still
-   * sending then would cost it the answer: the end waits for that.
+   * Ends an answer with its body. Node.js closes a connection without keep-alive as soon as its answer has ended. A
+   * client that is still sending would lose the answer, so the end waits until the request body was received.
    */
   end(body: string | Uint8Array): void {
     const { response } = this;
@@ -175,20 +174,20 @@ export class NodeExchange extends Exchange implements HttpRequest {
     request.on("end", this.#endLate).on("close", this.#endLate);
   }
 
-  /** Ends the request after an error that nobody has answered: bindings answer their own. */
+  /** Ends the request after an unexpected error. Bindings answer their own errors. */
   failed(error: unknown): void {
     if (!this.canceled) this.#logger.error({ err: error }, "a request could not be answered");
     if (this.response.headersSent) this.response.destroy();
     else this.reply({ status: 500 });
   }
 
-  /** Breaks the answer off because of an error in a timer or a tick: it affects this request only. */
+  /** Aborts the answer after an error in a timer or a tick, so that it affects only this request. */
   fail(error: unknown): void {
     this.#logger.error({ err: error }, "an answer could not be written");
     this.response.destroy();
   }
 
-  /** Nothing waits here for the end of a stream: a suspended function costs each of them half a kilobyte. */
+  /** Writes a generated body. It is not async, because a suspended function would cost half a kilobyte per stream. */
   #write(answer: HttpResponse, body: BodySource): void {
     const { response } = this;
     const { trailers } = answer;
@@ -219,7 +218,7 @@ export class NodeExchange extends Exchange implements HttpRequest {
     }
   }
 
-  /** The unread rest of a body must not hold up the next request on the connection. */
+  /** Drops the unread rest of a request body, which would block the next request on the connection. */
   #discardRest(): void {
     const request = this.#request;
     if (!this.#isConversation || request.readableEnded || request.destroyed) return;
@@ -237,7 +236,7 @@ export class NodeExchange extends Exchange implements HttpRequest {
     return head;
   }
 
-  /** The response is over. */
+  /** Called when the response or its connection closes. */
   closed(): void {
     (this.#request.socket as Queued | null)?.[behindKey]?.delete(this);
     if (this.#isEnded) return;
@@ -245,7 +244,7 @@ export class NodeExchange extends Exchange implements HttpRequest {
   }
 }
 
-/** Where a request keeps its body collector, so that listeners find it without a closure. */
+/** Property of a request with its body collector, so that listeners find it without a closure. */
 const collectorKey: unique symbol = Symbol("collector");
 
 type Read = NodeServerRequest & { [collectorKey]?: BodyCollector | undefined };
@@ -256,7 +255,7 @@ function onData(this: Read, chunk: Buffer): void {
 
 function onEnd(this: Read): void {
   this[collectorKey]?.end();
-  // A stream that answers may go on for days, and needs its request no more.
+  // An answer may stream for days, and the collector is not needed after the request.
   this[collectorKey] = undefined;
 }
 
@@ -264,7 +263,7 @@ function onClose(this: Read): void {
   this[collectorKey]?.close();
 }
 
-/** Where a response keeps its exchange, for the same reason. */
+/** Property of a response with its exchange, for the same reason. */
 const exchangeKey: unique symbol = Symbol("exchange");
 
 type Open = NodeServerResponse & { [exchangeKey]?: NodeExchange };
@@ -273,7 +272,7 @@ function closed(this: Open): void {
   this[exchangeKey]?.closed();
 }
 
-/** Where a connection keeps the exchanges that wait for earlier ones: pipelining (RFC 9112, 9.3.2). */
+/** Property of a connection with the exchanges that wait for earlier ones: pipelining (RFC 9112, 9.3.2). */
 const behindKey: unique symbol = Symbol("behind");
 
 type Queued = Socket & { [behindKey]?: Set<NodeExchange> };
@@ -314,7 +313,7 @@ class QueuedResponse implements Deferred {
       this.#exchange.end(this.#body);
       return;
     }
-    // A response that ends before its headers are sent has no body: Node then adds END_STREAM, which gRPC needs, or a length.
+    // Ending a response before its headers are sent makes Node.js add END_STREAM, which gRPC needs, or a length.
     for (let i = 0; i < this.#head.length; i += 2) {
       response.setHeader(this.#head[i] as string, this.#head[i + 1] as string);
     }
@@ -323,7 +322,7 @@ class QueuedResponse implements Deferred {
   }
 
   failed(error: unknown): void {
-    // No promise waits for this, and Node did not accept the answer, so the client gets none.
+    // No promise reports this error. Node.js rejected the answer, so the connection is closed.
     this.#exchange.fail(error);
   }
 }
@@ -336,10 +335,10 @@ function writeHead(response: NodeServerResponse, status: number, head: string[])
 }
 
 /**
- * Sends the headers as a text of their own. Together with the first piece of the body Node.js would keep all the pieces that it has joined
- * them from, for as long as the answer lasts.
+ * Flushes the headers separately. If they were joined with the first chunk of the body, Node.js would keep all parts of
+ * that text in memory until the end of the answer.
  *
- * @returns the connection, which is corked: headers and first piece are to leave in one write
+ * @returns the connection, corked so that headers and first chunk leave in one write
  */
 function flushHead(response: ServerResponse): Socket | undefined {
   const { socket } = response;
@@ -353,7 +352,9 @@ function uncork(socket: Socket): void {
   socket.uncork();
 }
 
-/** The same as an object: every version of Node accepts it for HTTP/2, and middleware for HTTP/1.1. */
+/**
+ * Converts the headers to an object, which every version of Node.js accepts for HTTP/2, and middleware for HTTP/1.1.
+ */
 function pairsOf(head: readonly string[]): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (let i = 0; i < head.length; i += 2) pairs[head[i] as string] = head[i + 1] as string;

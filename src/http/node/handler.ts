@@ -21,7 +21,7 @@ export function createNodeHandler(dispatch: Dispatch, logger: Logger): NodeHandl
       if (answer === undefined && next !== undefined) return next();
       void reply(exchange, answer ?? dispatch.notFound(exchange), dispatch);
     } catch (error) {
-      // Caught here the error affects one request; in the listener of a server it would end the process.
+      // An exception in a listener would end the process; here it affects one request.
       exchange.failed(error);
     }
   };
@@ -54,23 +54,33 @@ async function reply(
   }
 }
 
-/** The most requests of a connection that begin while an earlier answer is being sent. None begins while the client does not read. */
+/**
+ * Maximum number of requests of a connection that begin while an earlier answer is being sent. None begins while the
+ * client does not read.
+ */
 const MAX_AHEAD = 16;
 
-/** Number of waiting requests at which nothing more is read from a connection. Node has parsed a whole chunk by then, up to some thousand requests. */
+/**
+ * Number of waiting requests at which reading from a connection pauses. Node.js has parsed a whole chunk by then, up to
+ * some thousand requests.
+ */
 const MAX_UNREAD = 16;
 
-/** The most requests that may wait. A connection that sends more in one chunk is closed: a parsed request takes some kilobytes. */
+/**
+ * Maximum number of waiting requests. A connection with more in one chunk is closed: a parsed request takes some
+ * kilobytes.
+ */
 const MAX_WAITING = 512;
 
-/** Tells whether a request arrived before the answer to an earlier one on its connection was sent (RFC 9112, 9.3.2). */
+/** True if a request arrived before the answer to an earlier one on its connection was sent (RFC 9112, 9.3.2). */
 function isPipelined(response: NodeServerResponse): response is ServerResponse {
   return response instanceof ServerResponse && response.socket === null;
 }
 
 /**
- * Begins a pipelined request when a place is free, at the latest when its answer can be written. Answers to pipelined requests are kept in
- * memory until then, so a client that sends many and reads none of them must not have all of them begun.
+ * Begins a pipelined request when a slot is free, at the latest when its answer can be written. Answers to pipelined
+ * requests stay in memory until then, so their number is limited for clients that send many requests and read no
+ * answer.
  */
 function inTurn(request: NodeServerRequest, response: ServerResponse, begin: () => void): void {
   const socket: Pipelined = request.socket;
@@ -78,7 +88,7 @@ function inTurn(request: NodeServerRequest, response: ServerResponse, begin: () 
   socket[pipelineKey].add(response, begin);
 }
 
-/** The property of a connection that keeps its pipeline. */
+/** Property of a connection with its pipeline. */
 const pipelineKey: unique symbol = Symbol("pipeline");
 
 type Pipelined = Socket & { [pipelineKey]?: Pipeline };
@@ -86,11 +96,11 @@ type Pipelined = Socket & { [pipelineKey]?: Pipeline };
 /** The pipelined requests of one connection. */
 class Pipeline {
   readonly #socket: Socket;
-  /** Those that have not begun, in the order of their arrival. */
+  /** Requests that have not begun, oldest first. */
   readonly #waiting: (() => void)[] = [];
   /** Number of requests that have begun while an earlier answer is being sent. */
   #ahead = 0;
-  /** Nothing is read from the connection. */
+  /** True while reading from the connection is paused. */
   #isHeld = false;
 
   constructor(socket: Socket) {
@@ -98,7 +108,8 @@ class Pipeline {
     socket.once("close", () => {
       this.#waiting.length = 0;
     });
-    // Node resumes a connection with each body that is read. Pausing it before that has taken effect would be undone by it.
+    // Node.js resumes a connection with each body that is read. A pause before that resume takes effect would be
+    // undone.
     socket.on("resume", () => {
       if (!this.#isHeld) return;
       if (socket.isPaused()) socket.resume();
@@ -113,7 +124,7 @@ class Pipeline {
       if (isAhead) this.#ahead += 1;
       begin();
     });
-    // All answers before it have been written.
+    // A socket is assigned after all earlier answers have been written.
     response.once("socket", () => {
       if (isAhead) this.#ahead -= 1;
       else this.#waiting.shift()?.();

@@ -9,21 +9,21 @@ import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 interface Http2Options {
   /** Serves requests as those of HTTP/1.1; their bodies must arrive within `requestTimeoutMs`. */
   readonly handler?: (request: NodeServerRequest, response: NodeServerResponse) => void;
-  /** Told of each session, by whoever serves streams themselves. */
+  /** Called with each session, for a caller that serves its streams itself. */
   readonly begun?: (session: http2.ServerHttp2Session, socket: Socket) => void;
-  /** The answer to a ping must be here within this time, in milliseconds. */
+  /** Timeout of pings and request bodies, in milliseconds. */
   readonly requestTimeoutMs: number;
-  /** Between two pings that check whether the client is still there, in milliseconds. */
+  /** Time between pings that check the connection, in milliseconds. */
   readonly keepAliveMs: number;
   /** A connection without a stream is closed after this time, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** Streams that one client may have open at once. */
+  /** Maximum number of concurrent streams per connection. */
   readonly maxStreams: number;
 }
 
 /** The HTTP/2 side of a port whose HTTP/1.1 server listens. */
 export interface Http2Sessions {
-  /** Takes a connection over, with the bytes that were put back into it. */
+  /** Takes over a connection, including the bytes that were unshifted into it. */
   accept(socket: Socket): void;
   /** Tells every client to finish its streams and start no new ones (GOAWAY, RFC 9113, 6.8). */
   drain(): void;
@@ -34,8 +34,8 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
   const sessions = new Set<http2.ServerHttp2Session>();
   const server = http2.createServer({
     settings: { maxConcurrentStreams: options.maxStreams },
-    // Requests and streams have limits of our own. At its limit Node refuses streams of a session whose other streams
-    // happen to hold much data, and it counts idle streams too.
+    // Parley limits requests and streams itself. Node's limit would refuse streams because other streams of the session
+    // buffer much data, and it counts idle streams too.
     maxSessionMemory: Number.MAX_SAFE_INTEGER,
   });
   if (options.handler !== undefined) {
@@ -70,7 +70,7 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
 }
 
 /**
- * Ends a session and its connection. `destroy()` alone waits until pending bytes have been sent, which may be never where
+ * Ends a session and its connection. `destroy()` alone waits until pending bytes have been sent, possibly without end if
  * the other side does not read. Until then the session is destroyed but not closed, and its methods throw.
  */
 function end(session: http2.ServerHttp2Session, socket: Socket): void {
@@ -98,7 +98,7 @@ function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, { open
   });
 }
 
-/** A client that has disappeared does not answer pings; without them its streams would stay open for a long time. */
+/** Ends the session of a client that does not answer pings. Its streams would stay open for a long time otherwise. */
 function closeWhenGone(
   session: http2.ServerHttp2Session,
   socket: Socket,
@@ -112,7 +112,7 @@ function closeWhenGone(
   const ask = setInterval(() => {
     if (pongTimer !== undefined) return;
     pongTimer = setTimeout(() => end(session, socket), requestTimeoutMs);
-    // Node throws where the session is destroyed, and an exception in a timer ends the process.
+    // Node.js throws for a destroyed session, and an exception in a timer ends the process.
     if (!session.destroyed) session.ping(answered);
   }, keepAliveMs);
   socket.once("close", () => {
@@ -121,12 +121,12 @@ function closeWhenGone(
   });
 }
 
-/** How long a client without a stream has to notice that its connection is being closed, in milliseconds. */
+/** Time for a client without a stream to close its side of a connection, in milliseconds. */
 const CLOSE_MS = 1_000;
 
 /** Ends a stream whose body arrives too slowly or not at all; for HTTP/1.1 Node checks this itself. */
 function limitBody(stream: http2.ServerHttp2Stream, requestTimeoutMs: number): void {
-  // Missing from the types; true when HEADERS carried END_STREAM, so that there is no body to wait for.
+  // Missing from the types. True if HEADERS had END_STREAM, so that the request has no body.
   if ((stream as { endAfterHeaders?: boolean }).endAfterHeaders === true) return;
   const timer = setTimeout(() => stream.close(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM), requestTimeoutMs);
   const stop = (): void => clearTimeout(timer);
@@ -147,9 +147,9 @@ class Streams extends TransientSet<Watched> implements OpenStreams {
 /** An HTTP/2 stream, with notes about it. */
 interface Watched extends Http2Stream {
   [openKey]?: Streams;
-  /** When its complete answer was first seen waiting for its reader, in milliseconds. */
+  /** Time at which its complete answer was first seen waiting for the reader, in milliseconds. */
   [sinceKey]?: number;
-  /** How many bytes waited then. */
+  /** Number of bytes that waited then. */
   [bytesKey]?: number;
 }
 
@@ -157,13 +157,13 @@ const openKey: unique symbol = Symbol("open");
 const sinceKey: unique symbol = Symbol("since");
 const bytesKey: unique symbol = Symbol("bytes");
 
-/** How often the streams of a session are checked within `slowReader.timeoutMs`. */
+/** Number of checks of a session's streams per `slowReader.timeoutMs`. */
 const LOOKS = 4;
 
 /**
- * Ends streams whose complete answer is not read. HTTP/2 has flow control for each stream, so a client can leave any number
- * of answers in memory on a connection that otherwise works. A reader has `slowReader.timeoutMs` for each `slowReader.minBytes` that
- * wait. Answers that are still being written are checked by the code that writes them.
+ * Ends streams whose complete answer is not read. HTTP/2 has flow control per stream, so a client could leave any
+ * number of answers in memory on a working connection. A reader has `slowReader.timeoutMs` for each
+ * `slowReader.minBytes` that wait. The writer of an answer checks it while it is being written.
  */
 function watchStreams(session: Http2Session): OpenStreams {
   const { timeoutMs, minBytes } = slowReader;

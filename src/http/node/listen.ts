@@ -21,32 +21,35 @@ export interface ListenOptions {
   readonly connections: Connections;
   readonly handler: (request: NodeServerRequest, response: NodeServerResponse) => void;
   readonly logger: Logger;
-  /** Told of what Node.js refuses by itself, which is no request to anybody else; undefined: no one asks. */
+  /**
+   * Receives input that Node.js refuses itself, because it is not a valid request. Undefined if neither log nor audit
+   * needs it.
+   */
   readonly refused?: ((refused: RefusedByNode) => void) | undefined;
 }
 
 /** One open port that speaks HTTP/1.1 and HTTP/2. */
 export interface Listener {
   readonly port: number;
-  /** From now on every answer tells its client that the connection ends; idle connections end now. */
+  /** Announces the end of the connection in every further answer, and closes idle connections. */
   drain(): void;
   /** Accepts no new connections, gives the open ones `graceMs` milliseconds to end, then closes them. */
   close(graceMs: number): Promise<void>;
-  /** Uses other TLS files for new connections; those that are open go on. For a port that speaks TLS. */
+  /** Uses other TLS files for new connections, on a port with TLS. Open connections are not affected. */
   setTls(files: TlsFiles): void;
 }
 
 /**
  * Opens a port for HTTP/1.1 and HTTP/2 together: with TLS the client chooses by ALPN, without TLS by its first bytes.
- * Clients that are slow with their handshake, headers or body are cut off after `requestTimeoutMs`.
+ * Clients that are slow with their handshake, headers or body are disconnected after `requestTimeoutMs`.
  *
- * @throws the error of the system when the port is in use or not permitted, or the host is not of this machine.
+ * @throws the system's error if the port is in use or not permitted, or the host is not an address of this machine.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { requestTimeoutMs, keepAliveMs, maxStreamsPerConnection } = options.limits;
   const draining = trackDrain(options.handler);
-  // A proxy in front keeps idle connections, usually for 60 seconds, and must be the one that closes them: a request
-  // that is sent while the server closes the connection is lost.
+  // A proxy keeps idle connections, usually for 60 seconds, and has to close them first: a request that it sends while
+  // the server closes the connection is lost.
   const idleTimeoutMs = Math.ceil(requestTimeoutMs * 1.1);
   const server = createHttp1(options, draining.handler, idleTimeoutMs);
   refuseInTurn(server, { open: draining.open, refused: options.refused });
@@ -86,7 +89,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
 
 type Http1Server = http.Server | https.Server;
 
-/** The open connections that were admitted; the server does not see the others. */
+/** Tracks the open connections that were admitted. The server does not see rejected ones. */
 function trackSockets(server: Server, connections: Connections): Set<Socket> {
   const sockets = new Set<Socket>();
   function closed(this: Socket): void {
@@ -113,7 +116,7 @@ function createHttp1(
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: Math.min(5_000, Math.ceil(requestTimeoutMs / 4)),
     keepAliveTimeout,
-    // Detects clients that disappeared while a stream had nothing to send.
+    // Detects clients that disappeared while a stream was silent.
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
   };
@@ -128,8 +131,8 @@ function createHttp1(
 }
 
 /**
- * Passes each connection to HTTP/1.1 or HTTP/2. The HTTP/1.1 server keeps listening, because Node applies the time limits
- * of headers and requests only in a listening server.
+ * Passes each connection to HTTP/1.1 or HTTP/2. The HTTP/1.1 server continues to listen, because Node.js applies the
+ * timeouts of headers and requests only in a listening server.
  *
  * @returns functions that close the connections whose protocol is not known yet.
  */
@@ -157,7 +160,7 @@ function routeByProtocol(
   return undecided;
 }
 
-/** Keeps track of open HTTP/1.1 answers, so that they can tell their clients that the connection ends. */
+/** Tracks open HTTP/1.1 answers, so that they can announce the end of their connection. */
 function trackDrain(handler: ListenOptions["handler"]): {
   handler: http.RequestListener;
   begin(idle: () => void): void;
@@ -192,7 +195,7 @@ function open(server: Http1Server, { host, port, logger }: ListenOptions): Promi
   return new Promise((resolve, reject) => {
     let listening = false;
     server.on("error", (error: NodeJS.ErrnoException) => {
-      // Later errors concern single connections that could not be accepted, as when file descriptors run out.
+      // Later errors concern single connections that could not be accepted, for example without file descriptors.
       if (listening) logger.error({ err: error }, "a connection could not be accepted");
       else reject(error);
     });
@@ -203,18 +206,18 @@ function open(server: Http1Server, { host, port, logger }: ListenOptions): Promi
   });
 }
 
-/** What an HTTP/2 client sends first; HTTP/1.1 has no such method (RFC 9113, 3.4). */
+/** The connection preface of HTTP/2. `PRI` is not a method of HTTP/1.1 (RFC 9113, 3.4). */
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /** The protocol of a connection without TLS. */
 type Protocol = "http1" | "http2";
 
 /**
- * Reads the first bytes of a connection, puts them back and reports the protocol. The bytes may arrive in pieces; a client
- * that has not sent enough after `timeoutMs` milliseconds, or ends the connection before, is disconnected.
+ * Reads the first bytes of a connection, puts them back and reports the protocol. The bytes may arrive in chunks. A
+ * client that has not sent enough after `timeoutMs` milliseconds, or ends the connection before, is disconnected.
  *
- * @param decided is called once, without a protocol for a connection that is closed before
- * @returns a function that closes the connection; it does nothing once the protocol is known.
+ * @param decided is called once, without a protocol if the connection closes before it is known
+ * @returns a function that closes the connection; it does nothing after the protocol is known.
  */
 function detectProtocol(
   socket: Socket,

@@ -1,23 +1,23 @@
 import { IncomingMessage } from "node:http";
 import type { NodeServerRequest } from "./types.js";
 
-/** Where a framework has mounted the handler, and the rest of the URL below it. */
+/** Mount path of the handler in a framework, and the rest of the URL. */
 interface Mount {
   /** Path that was removed, without a slash at the end. */
   readonly path: string;
   readonly url: string;
 }
 
-/** What Express says about the path that it removed, and the parameters in it. */
+/** Express's record of the path that it removed, and of its parameters. */
 interface Mounted {
   readonly baseUrl?: unknown;
   readonly params?: Readonly<Record<string, unknown>> | null;
 }
 
 /**
- * Express removes the part of the path that its pattern matches, and puts it into `baseUrl`. With a pattern that ends in a
- * wildcard, such as `/agents/*splat`, which is how NestJS mounts middleware, this is the whole path; what the wildcard matched
- * is not part of the mount point and belongs to the URL.
+ * Finds the mount path. Express moves the part of the path that its pattern matches to `baseUrl`. With a pattern that
+ * ends in a wildcard, as NestJS mounts middleware (`/agents/*splat`), this is the whole path; the wildcard's part is
+ * moved back to the URL here.
  */
 export function mountOf(request: NodeServerRequest): Mount {
   const { baseUrl, params } = request as Mounted;
@@ -26,7 +26,7 @@ export function mountOf(request: NodeServerRequest): Mount {
   const query = url === "/" ? "" : url.startsWith("/?") ? url.slice(1) : undefined;
   const matched = query === undefined ? undefined : wildcardOf(params);
   if (matched === undefined) return { path: baseUrl, url };
-  // Express drops a slash at the end, which the wildcard has as an empty piece.
+  // Express drops a trailing slash, which the wildcard has as an empty segment.
   const hasSlash = matched.at(-1) === "" && !baseUrl.endsWith("/");
   const pieces = baseUrl.split("/");
   const at = pieces.length - matched.length + (hasSlash ? 1 : 0);
@@ -35,7 +35,7 @@ export function mountOf(request: NodeServerRequest): Mount {
   return { path: pieces.slice(0, at).join("/"), url: `/${rest.join("/")}${query}` };
 }
 
-/** Pieces that the one wildcard of a pattern has matched. */
+/** Returns the path segments that the only wildcard of a pattern matched. */
 function wildcardOf(params: Mounted["params"]): readonly unknown[] | undefined {
   if (typeof params !== "object" || params === null) return undefined;
   const lists = Object.values(params).filter((value) => Array.isArray(value));
@@ -51,11 +51,11 @@ function decoded(piece: string): string {
 }
 
 /**
- * A copy of a request whose body can be read again, where a body parser of the framework has read it before and put the
- * result into `body`, as `express.json()` does. A parsed object is written as JSON again, which loses nothing that a reader
- * of JSON would see.
+ * Returns a copy of a request whose body can be read again after a body parser of the framework has read it and put the
+ * result into `body`, as `express.json()` does. A parsed object is serialized as JSON again, without loss for readers
+ * of JSON.
  *
- * @throws where the body was read and is not in `body`.
+ * @throws if the body was read but is not in `body`.
  */
 export function withParsedBody(request: NodeServerRequest): NodeServerRequest {
   const { body } = request as { body?: unknown };
@@ -70,7 +70,7 @@ export function withParsedBody(request: NodeServerRequest): NodeServerRequest {
   replayed.method = request.method;
   replayed.url = request.url;
   replayed.rawHeaders = request.rawHeaders;
-  // The parser has decoded the body, so its length may differ from what was received.
+  // The parser has decoded the body, so its length may differ from the received one.
   const { "content-encoding": _encoding, "transfer-encoding": _transfer, ...headers } = request.headers;
   replayed.headers = { ...headers, "content-length": `${bytes.byteLength}` };
   replayed.complete = true;

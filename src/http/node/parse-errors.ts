@@ -3,37 +3,40 @@ import type { Socket } from "node:net";
 import type { Peer } from "../../core/call.js";
 import { peerOf } from "./peer.js";
 
-/** Bytes that are no request of HTTP/1.1, or one that takes too long. */
+/** Input that is not a valid HTTP/1.1 request, or a request that takes too long. */
 export interface RefusedByNode {
   readonly peer: Peer;
-  /** Node's name for what is wrong, such as `HPE_HEADER_OVERFLOW`. */
+  /** Node's error code, such as `HPE_HEADER_OVERFLOW`. */
   readonly code: string;
   /** Status of the answer. */
   readonly status: number;
 }
 
-/** The statuses that Node.js answers with, where it is not 400. */
+/** Statuses with which Node.js answers, other than 400. */
 const refusalStatuses: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** What comes behind a request that said `Connection: close`: it is no request, and has no answer (RFC 9112, 9.6). */
+/**
+ * Error code of bytes after a request with `Connection: close`. They are not a request and get no answer (RFC 9112,
+ * 9.6).
+ */
 const BEHIND_CLOSE = "HPE_CLOSED_CONNECTION";
 
-/** What is needed to refuse what is no request. */
+/** Dependencies of `refuseInTurn`. */
 export interface ParseErrorsOptions {
-  /** The answers of the server that have not been sent. */
+  /** Returns the server's answers that have not been sent completely. */
   readonly open: () => readonly ServerResponse[];
   /** Called once for each refusal. */
   readonly refused: ((refused: RefusedByNode) => void) | undefined;
 }
 
 /**
- * Refuses what is no request when the requests before it on the same connection are answered. Node.js refuses at once, and ends the
- * connection with the answers that are still being made. Where there are none it is left to Node.js, which does it well: a
- * listener of `clientError` would have to answer in all cases.
+ * Refuses invalid input only after the earlier requests on the same connection are answered. Node.js would refuse at
+ * once and end the connection, which loses the pending answers. Without pending answers, Node.js refuses the input
+ * itself: a listener of `clientError` would have to answer in all cases, so `emit` is replaced instead.
  */
 export function refuseInTurn(server: Server, { open, refused }: ParseErrorsOptions): void {
   const emit = server.emit;
@@ -42,9 +45,9 @@ export function refuseInTurn(server: Server, { open, refused }: ParseErrorsOptio
     const pass = (): boolean => Reflect.apply(emit, this, [event, ...given]) as boolean;
     if (event !== "clientError") return pass();
     const [{ code = "" }, socket] = given as [NodeJS.ErrnoException, Socket];
-    // Anything else is the connection's, as when its client has gone away.
+    // Other errors concern the connection, such as a client that disconnected.
     if (!/^HPE_|^ERR_HTTP_/.test(code)) return pass();
-    // Nothing that comes now is read as a request.
+    // Further input of a refused connection is ignored.
     if (held.has(socket)) return true;
     const status = refusalStatuses[code] ?? 400;
     refused?.({ peer: peerOf({ socket }), code, status });
@@ -59,7 +62,7 @@ export function refuseInTurn(server: Server, { open, refused }: ParseErrorsOptio
   } as typeof emit;
 }
 
-/** Calls back when all answers are sent, or given up. */
+/** Calls back after all answers were sent or abandoned. */
 function afterAll(answers: readonly ServerResponse[], done: () => void): void {
   let left = answers.length;
   for (const answer of answers) {
@@ -70,7 +73,7 @@ function afterAll(answers: readonly ServerResponse[], done: () => void): void {
   }
 }
 
-/** Ends a connection with what Node.js would have said. */
+/** Ends a connection with the answer that Node.js would have sent. */
 function refuse(socket: Socket, { status, isSilent }: { readonly status: number; readonly isSilent: boolean }): void {
   if (socket.writable && !isSilent) {
     socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);

@@ -3,10 +3,10 @@ import type { TLSSocket } from "node:tls";
 import type { ClientCertificate, Peer } from "../../core/call.js";
 import type { NodeServerRequest } from "./types.js";
 
-/** Where a connection keeps the address of its other end: every call needs it, and Node would ask the system each time. */
+/** Property of a connection with its peer. Every call needs the address, and Node.js would ask the system each time. */
 const peerKey: unique symbol = Symbol("peer");
 
-/** The other end of the connection. An IPv4 address that is written as IPv6 is given as IPv4. */
+/** Returns the peer of a connection. An IPv4-mapped IPv6 address is converted to IPv4. */
 export function peerOf(request: Pick<NodeServerRequest, "socket">): Peer {
   const socket: Socket & { [peerKey]?: Peer } = request.socket;
   socket[peerKey] ??= readPeer(socket);
@@ -23,14 +23,14 @@ function readPeer(socket: Socket): Peer {
   });
 }
 
-/** The certificate of a client whose chain TLS has verified. */
+/** Returns the client's certificate, whose chain TLS has verified. */
 function certificateOf(socket: TLSSocket): { certificate: ClientCertificate } | undefined {
   const { subject, subjectaltname = "", fingerprint256 } = socket.getPeerCertificate();
   if (fingerprint256 === undefined) return undefined;
   const parts = Object.entries(subject ?? {}).flatMap(([name, value]) =>
     [value ?? ""].flat().map((each) => `${name}=${each.replace(/[\\,]/g, "\\$&")}`),
   );
-  // A name with a comma in it is quoted there.
+  // A name that contains a comma is quoted.
   const names = subjectaltname.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? [];
   const certificate = {
     subject: parts.join(","),

@@ -5,15 +5,15 @@ export interface TlsFiles {
   readonly key: string | Buffer;
   readonly cert: string | Buffer;
   /**
-   * Authorities of client certificates, as PEM. With them the server asks clients for a certificate, on both ports; clients without
-   * one of theirs are still served, as far as agents let them (`mutualTlsScheme`). Default: clients are not asked.
+   * Authorities of client certificates, as PEM. With them the server asks clients for a certificate, on both ports.
+   * Agents decide whether to serve clients without a valid one (`mutualTlsScheme`). Default: clients are not asked.
    */
   readonly ca?: string | Buffer;
 }
 
 /**
- * Suites with forward secrecy and authenticated encryption alone: what HTTP/2 does not forbid (RFC 9113, appendix A). 1.3 has no
- * others.
+ * Cipher suites with forward secrecy and authenticated encryption. HTTP/2 forbids the others (RFC 9113, appendix A),
+ * and TLS 1.3 has no others.
  */
 const ciphers = [
   "TLS_AES_256_GCM_SHA384",
@@ -28,8 +28,8 @@ const ciphers = [
 ].join(":");
 
 /**
- * What every TLS port has of the files. Who shows no certificate, or one of another authority, is judged by each agent. The
- * versions are said, as flags of Node.js could lower them.
+ * Returns the TLS options of every port. The agents judge clients without a certificate or with one of another
+ * authority. The versions are explicit, because flags of Node.js could lower them.
  */
 export function secureOptions({ key, cert, ca }: TlsFiles): SecureContextOptions & TlsOptions {
   const asking = ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: false };

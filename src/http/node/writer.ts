@@ -2,7 +2,7 @@ import { ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import { type BodyWriter, slowReader } from "../response.js";
 
-/** What bodies are written to: an HTTP/1.1 or HTTP/2 response, or an HTTP/2 stream. */
+/** Target of a body: an HTTP/1.1 or HTTP/2 response, or an HTTP/2 stream. */
 export interface WriteTarget {
   write(piece: Uint8Array | string): boolean;
   on(event: "drain" | "close", listener: () => void): unknown;
@@ -13,11 +13,11 @@ export interface WriteTarget {
   readonly stream?: { readonly destroyed: boolean; close(code: number): void } | undefined;
   /** Closes an HTTP/2 stream. */
   close?(code: number): void;
-  /** Added by middleware that compresses; without it the pieces of a stream would be held back. */
+  /** Added by compression middleware, which would buffer the chunks of a stream without it. */
   flush?(): void;
 }
 
-/** The error codes of a stream that is broken off (RFC 9113, 7). */
+/** Error codes of an aborted stream (RFC 9113, 7). */
 const codes = { stalled: constants.NGHTTP2_ENHANCE_YOUR_CALM, failed: constants.NGHTTP2_INTERNAL_ERROR };
 
 /** Writes a body to a response of Node. */
@@ -25,7 +25,7 @@ export class NodeWriter implements BodyWriter {
   readonly #target: WriteTarget;
   #isBlocked = false;
   #isBrokenOff = false;
-  /** Listens for "drain" since it was first blocked. */
+  /** True after it was blocked for the first time and listens for "drain". */
   #isListening = false;
 
   constructor(target: object) {
@@ -67,7 +67,7 @@ export class NodeWriter implements BodyWriter {
         resolve();
       };
       const look = (): void => {
-        // It is not its turn yet: an earlier answer is still being sent on the connection.
+        // Still waiting for an earlier answer on the connection.
         if (target instanceof ServerResponse && target.socket === null && !this.isOver) return;
         this.breakOff("stalled");
         end();
