@@ -59,7 +59,7 @@ describe("servers that are killed in the middle of deliveries to webhooks of 0.3
     opened.push(() => receiver.stop());
     const push = ["--push", "--push-allow-http", "--push-ports", `${receiver.port}`, "--push-allow", "127.0.0.1"];
     const limits = ["--max-deliveries-per-host", "32", "--max-deliveries-per-host-per-second", "100000"];
-    const home = new Home(...push, ...limits, "--push-retry", "100ms", "--push-events", "task,status,artifact");
+    const home = new Home(...push, ...limits, "--max-push-retry", "200ms", "--push-events", "task,status,artifact");
     opened.push(() => home.leave());
     const ids = new Map<string, string>();
     const rounds = 3;

@@ -25,7 +25,7 @@ afterEach(async () => {
 function settle(...flags: string[]): void {
   const limits = ["--max-deliveries-per-host", "32", "--max-deliveries-per-host-per-second", "100000"];
   const push = ["--push", "--push-allow-http", "--push-ports", `${receiver.port}`, "--push-allow", "127.0.0.1"];
-  home = new Home(...push, ...limits, "--push-retry", "100ms", ...flags);
+  home = new Home(...push, ...limits, "--max-push-retry", "200ms", ...flags);
 }
 
 const connect = (server: ServerProcess): Driver => binding?.connect(server) as Driver;

@@ -212,7 +212,7 @@ beforeAll(async () => {
     response.writeHead(path.startsWith("/bad") ? 500 : 204).end(hooks.token);
   });
   const push = ["--push", "--push-allow-http", "--push-ports", `${receiver.port}`, "--push-allow", "127.0.0.1"];
-  const again = ["--push-retry", "10ms", "--max-push-retry", "50ms", "--max-push-age", "500ms"];
+  const again = ["--max-push-retry", "50ms", "--max-push-age", "500ms"];
   const secrets = [
     "--push-encryption-key",
     file("enc", encryptionKey),
