@@ -1,4 +1,4 @@
-import { isLoopback } from "../core/net.js";
+import { isLoopback, parseUrl } from "../core/net.js";
 import { IssuerDocument, issuerUrlFaults } from "../jwt/issuer.js";
 import { createIntrospector, type Introspection, introspectionFaults } from "./introspection.js";
 import { type JwtSchemeOptions, jwtFaults, tokenCheck } from "./jwt.js";
@@ -29,7 +29,7 @@ export function oauth2Scheme(options: OAuth2SchemeOptions): SecurityScheme {
     card: {
       oauth2SecurityScheme: {
         flows,
-        ...(canParse(issuer) && { oauth2MetadataUrl: metadataUrl(issuer, "oauth-authorization-server") }),
+        ...(isUrl(issuer) && { oauth2MetadataUrl: metadataUrl(issuer, "oauth-authorization-server") }),
         ...(description !== undefined && { description }),
       },
     },
@@ -66,7 +66,7 @@ export interface OpenIdConnectSchemeOptions extends Omit<JwtSchemeOptions, "jwks
  */
 export function openIdConnectScheme(options: OpenIdConnectSchemeOptions): SecurityScheme {
   const { issuer, description, realm, owner } = options;
-  const url = canParse(issuer) ? metadataUrl(issuer, "openid-configuration") : issuer;
+  const url = isUrl(issuer) ? metadataUrl(issuer, "openid-configuration") : issuer;
   return {
     card: {
       openIdConnectSecurityScheme: { openIdConnectUrl: url, ...(description !== undefined && { description }) },
@@ -82,7 +82,7 @@ export function openIdConnectScheme(options: OpenIdConnectSchemeOptions): Securi
   };
 }
 
-const canParse = (url: unknown): url is string => typeof url === "string" && URL.canParse(url);
+const isUrl = (url: unknown): url is string => typeof url === "string" && parseUrl(url) !== undefined;
 
 /** The kinds of issuer metadata: RFC 8414, section 3, or OpenID Connect Discovery 1.0, section 4. */
 type MetadataKind = "oauth-authorization-server" | "openid-configuration";

@@ -1,4 +1,5 @@
 import type { AgentCard, AgentSkill, SecurityRequirement } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { parseUrl } from "../core/net.js";
 
 // RFC 9110, sections 5.6.2 and 8.3.1. A wildcard is made of the same characters, so `image/*` passes.
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
@@ -46,7 +47,9 @@ function linkFaults(card: AgentCard): string[] {
     ["iconUrl", card.iconUrl],
   ];
   return links.flatMap(([place, link]) =>
-    link === undefined || link === "" || URL.canParse(link) ? [] : [`${place} "${link}" is not an absolute URL`],
+    link === undefined || link === "" || parseUrl(link) !== undefined
+      ? []
+      : [`${place} "${link}" is not an absolute URL`],
   );
 }
 

@@ -11,6 +11,7 @@ import { FetchTextError, fetchText, jkuFault } from "../card/signing/key-sets.js
 import { signaturesFor } from "../card/signing/sign.js";
 import { CardKeyError, readKeySet, readPublicKey } from "../card/signing/trusted-keys.js";
 import { type CardTrust, type SignatureResult, verifyCard } from "../card/signing/verify.js";
+import { parseUrl } from "../core/net.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { readKeyFile } from "./card-key-files.js";
 import { printable } from "./printable.js";
@@ -103,8 +104,8 @@ const isUrl = (place: string): boolean => /^https?:\/\//i.test(place);
 
 /** The card URL of a bare origin. */
 function cardUrl(from: string): string {
-  if (!isUrl(from) || !URL.canParse(from)) return from;
-  const url = new URL(from);
+  const url = isUrl(from) ? parseUrl(from) : undefined;
+  if (url === undefined) return from;
   return url.pathname === "/" && url.search === "" ? new URL(WELL_KNOWN_PATH, url).href : url.href;
 }
 

@@ -1,4 +1,4 @@
-import { hostnameOf } from "../core/net.js";
+import { hostnameOf, parseUrl } from "../core/net.js";
 
 /** The names and addresses of one interface: a card often has one of them, and its caller another. */
 const localhost: ReadonlySet<string> = new Set(["127.0.0.1", "[::1]"]);
@@ -21,5 +21,5 @@ export function webUrl(url: string): string {
 /** True if a text is a host without scheme, port and path. */
 export function isHost(text: unknown): boolean {
   const isBare = typeof text === "string" && /^(?:\[[\da-f:.]+\]|[^\s/?#:@\\[\]]+)$/i.test(text);
-  return isBare && URL.canParse(`https://${text}`);
+  return isBare && parseUrl(`https://${text}`) !== undefined;
 }

@@ -1,4 +1,16 @@
 /**
+ * Parses a URL, relative to `base` if that is given; undefined for a text that is not a URL. Used instead of
+ * `URL.canParse`: on Node.js 20 it rejects names such as `münchen.example` after some thousand calls.
+ */
+export function parseUrl(text: string, base?: string): URL | undefined {
+  try {
+    return new URL(text, base);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
  * Returns the network that counts as one client: an IPv4 address, including one mapped to IPv6, or an IPv6 network of
  * 64 bits, the smallest that a site is assigned (RFC 6177).
  */
@@ -30,7 +42,7 @@ const loopback = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[
 
 /** Returns the host of a URL in lower case, without the dot of a fully qualified name; undefined for a text that is not a URL. */
 export function hostnameOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, "") : undefined;
+  return parseUrl(url)?.hostname.replace(/\.$/, "");
 }
 
 /** True if the host of a URL is this machine. */

@@ -4,6 +4,7 @@ import { within } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { parseUrl } from "../core/net.js";
 import { DELEGATION_DEPTH } from "../wire/service-params.js";
 import { taskBegunBy } from "./begun-before.js";
 import type { SubTaskClient } from "./client.js";
@@ -131,7 +132,7 @@ export class Remotes {
     const known = Object.hasOwn(this.#options.agents, name) ? this.#options.agents[name] : undefined;
     if (typeof known === "object") return known;
     const url = known ?? name;
-    if (URL.canParse(url) && /^https?:/.test(url)) return { url };
+    if (parseUrl(url) !== undefined && /^https?:/.test(url)) return { url };
     throw new TypeError(`The server's remoteAgents have no agent ${JSON.stringify(name)}, and it is no URL.`);
   }
 

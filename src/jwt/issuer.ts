@@ -1,6 +1,6 @@
 import { A2AError } from "../core/error.js";
 import type { Logger } from "../core/log.js";
-import { isLoopback } from "../core/net.js";
+import { isLoopback, parseUrl } from "../core/net.js";
 
 /** Bounds of requests to an issuer of tokens, for keys, metadata and introspection. */
 export const issuerBounds = {
@@ -60,10 +60,11 @@ export function issuerUnavailable(cause: unknown, retryAfterMs: number = issuerB
 
 /** Returns the faults of an issuer's URL, which has to be https, except on this machine. */
 export function issuerUrlFaults(name: string, url: unknown): string[] {
-  if (typeof url !== "string" || !URL.canParse(url)) return [`${name} is no absolute URL`];
-  const { protocol, username, password } = new URL(url);
+  const parsed = typeof url === "string" ? parseUrl(url) : undefined;
+  if (parsed === undefined) return [`${name} is no absolute URL`];
+  const { protocol, username, password, href } = parsed;
   if (username !== "" || password !== "") return [`${name} has credentials in it`];
-  return protocol === "https:" || (protocol === "http:" && isLoopback(url)) ? [] : [`${name} is not https`];
+  return protocol === "https:" || (protocol === "http:" && isLoopback(href)) ? [] : [`${name} is not https`];
 }
 
 /** Dependencies of fetching an issuer's documents. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type AgentCard, AgentCardSchema, type AgentSkill } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { parseUrl } from "../core/net.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { commandOf, credentialHeader, shownCredentials, titleOf } from "./command.js";
@@ -154,5 +155,5 @@ function textOf(value: Value): string {
 
 /** True for a link to the web or to mail. Others, such as `javascript:`, are not linked. */
 export function isLink(url: string): boolean {
-  return URL.canParse(url) && ["http:", "https:", "mailto:"].includes(new URL(url).protocol);
+  return ["http:", "https:", "mailto:"].includes(parseUrl(url)?.protocol ?? "");
 }

@@ -1,5 +1,6 @@
 import { unknownNames } from "../core/describe.js";
 import type { Logger } from "../core/log.js";
+import { parseUrl } from "../core/net.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
 import type { JsonWebKeySet } from "../jwt/verifier.js";
 import { isJsonObject } from "../wire/json-struct.js";
@@ -126,7 +127,7 @@ export function receiverFaults(options: PushReceiverOptions): string[] {
 
 function serverFaults(server: unknown): string[] {
   const { url, jwks } = (typeof server === "string" ? { url: server } : (server ?? {})) as Partial<PushServer>;
-  if (typeof url !== "string" || !URL.canParse(url)) return ["servers has one without an absolute URL"];
+  if (typeof url !== "string" || parseUrl(url) === undefined) return ["servers has one without an absolute URL"];
   if (typeof jwks === "object" && !(jwks instanceof URL)) {
     return Array.isArray(jwks?.keys) ? [] : [`the jwks of ${url} has no list of keys`];
   }
@@ -140,7 +141,7 @@ export const plainUrl = (url: string): string => new URL(url).href.replace(/\/+$
 export const defaultJwks = (url: string): string => plainUrl(url) + JWKS_PATH;
 
 function audienceFaults(audience: unknown): string[] {
-  const isPlain = typeof audience === "string" && URL.canParse(audience) && !/[?#]/.test(audience);
+  const isPlain = typeof audience === "string" && parseUrl(audience) !== undefined && !/[?#]/.test(audience);
   return isPlain ? [] : ["audience is no absolute URL without query and fragment"];
 }
 

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
 import { described, unknownNames } from "../core/describe.js";
+import { parseUrl } from "../core/net.js";
 import { isHost } from "../http/forwarded.js";
 import { pushFaults } from "../push/option-checks.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
@@ -284,14 +285,14 @@ export function remoteAgents(name: string, given: unknown): string[] {
     const options = typeof value === "object" && value !== null ? value : { url: value };
     const { url } = options as { url?: unknown };
     const unknown = unknownNames(`${place}.`, Object.keys(options), remoteAgentFields);
-    return typeof url === "string" && URL.canParse(url) && /^https?:/i.test(url)
+    return typeof url === "string" && /^https?:$/.test(parseUrl(url)?.protocol ?? "")
       ? unknown
       : [`${place} has no url of http or https`, ...unknown];
   });
 }
 
 export function publicUrl(name: string, given: string): string[] {
-  const url = URL.canParse(given) ? new URL(given) : undefined;
+  const url = parseUrl(given);
   const plain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
   if (url !== undefined && plain && /^https?:$/.test(url.protocol)) return [];
   return [`${name} "${given}" is not an absolute http or https URL without query and fragment`];
@@ -343,7 +344,7 @@ export function cors(name: string, given: unknown): string[] {
   if (typeof given === "boolean") return [];
   if (!Array.isArray(given)) return [`${name} is ${shown(given)}, not true or a list of origins`];
   return given
-    .filter((origin) => origin !== "*" && !(URL.canParse(origin) && new URL(origin).origin === origin))
+    .filter((origin) => origin !== "*" && parseUrl(origin)?.origin !== origin)
     .map((origin) => `${name}: "${origin}" is not an origin such as https://app.example.org`);
 }
 

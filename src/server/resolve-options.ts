@@ -5,7 +5,7 @@ import { ConfigurationError } from "../card/faults.js";
 import { unknownNames } from "../core/describe.js";
 import { defaultLimitsOf, type Limits } from "../core/limits.js";
 import { guardedLogger, silentLogger } from "../core/log.js";
-import { isLoopbackHost } from "../core/net.js";
+import { isLoopbackHost, parseUrl } from "../core/net.js";
 import type { Trust } from "../http/forwarded.js";
 import type { HostRules } from "../http/hosts.js";
 import type { PushOptions } from "../push/options.js";
@@ -130,7 +130,7 @@ function valueFaults(options: WithDefaults): readonly string[] {
   }
   if (options.port !== 0 && options.port === options.grpcPort) faults.push("port and grpcPort are the same");
   const { cardGrpc, publicUrl = "" } = options;
-  const path = URL.canParse(publicUrl) ? new URL(publicUrl).pathname : "/";
+  const path = parseUrl(publicUrl)?.pathname ?? "/";
   if (cardGrpc === "url" && path !== "/") {
     faults.push(`cardGrpc is "url", but the publicUrl has the path ${path}, below which there is no gRPC`);
   }

@@ -7,6 +7,7 @@ import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
 import { nextRound } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
+import { parseUrl } from "../../core/net.js";
 import { LONG_BYTES, requestValues, tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { type HttpRequest, headerCallOf } from "../../http/request.js";
@@ -148,7 +149,7 @@ export class OrdinaryUnary {
   /** Connect's handlers need a URL, and so a usable host. */
   #isHost(host: string | undefined): boolean {
     if (host === undefined) return false;
-    if (host !== this.#host && !URL.canParse(`http://${host}`)) return false;
+    if (host !== this.#host && parseUrl(`http://${host}`) === undefined) return false;
     this.#host = host;
     return true;
   }

@@ -3,6 +3,7 @@ import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse 
 import { A2AError, StatusCode, type StatusName } from "../../core/error.js";
 import { defer } from "../../core/event-loop.js";
 import { lazy } from "../../core/lazy.js";
+import { parseUrl } from "../../core/net.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { BodySource, BodyWriter, HttpResponse, Refusal } from "../../http/response.js";
@@ -111,7 +112,7 @@ function universalRequestOf(
   const { peer } = request;
   const base = `${peer.encrypted ? "https" : "http"}://${request.header(":authority")}`;
   // Neither Host nor :authority, or one that is no host.
-  if (request.header(":authority") === undefined || !URL.canParse(request.url, base)) return undefined;
+  if (request.header(":authority") === undefined || parseUrl(request.url, base) === undefined) return undefined;
   return {
     httpVersion: request.httpVersion,
     method: request.method,

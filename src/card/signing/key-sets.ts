@@ -1,6 +1,6 @@
 import type { JWK } from "jose";
 import { Gathered } from "../../core/bytes.js";
-import { isLoopback } from "../../core/net.js";
+import { isLoopback, parseUrl } from "../../core/net.js";
 import { CardKeyError, readKeySet } from "./trusted-keys.js";
 
 /** JWKS that may be fetched, and the limits of a fetch. */
@@ -32,7 +32,7 @@ export class KeySets {
    * fetch.
    */
   async get(url: string): Promise<readonly JWK[] | string | undefined> {
-    const href = URL.canParse(url) ? new URL(url).href : undefined;
+    const href = parseUrl(url)?.href;
     if (href === undefined || !this.#allowed.has(href)) return undefined;
     const known = this.#fetched.get(href) ?? this.#fetch(href);
     this.#fetched.set(href, known);
@@ -53,11 +53,12 @@ export class KeySets {
 
 /** Returns the reason to reject the URL of a JWKS, as half a sentence, or undefined (RFC 7515, 4.1.2, requires TLS). */
 export function jkuFault(url: unknown): string | undefined {
-  if (typeof url !== "string" || !URL.canParse(url)) return "is no absolute URL";
-  const { protocol, username, password, hash } = new URL(url);
+  const parsed = typeof url === "string" ? parseUrl(url) : undefined;
+  if (parsed === undefined) return "is no absolute URL";
+  const { protocol, username, password, hash } = parsed;
   if (username !== "" || password !== "") return "has credentials in it";
   if (hash !== "") return "has a fragment";
-  return protocol === "https:" || (protocol === "http:" && isLoopback(url)) ? undefined : "is not an https URL";
+  return protocol === "https:" || (protocol === "http:" && isLoopback(parsed.href)) ? undefined : "is not an https URL";
 }
 
 /** A failed fetch. The message is a sentence with the reason. */

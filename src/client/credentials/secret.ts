@@ -1,5 +1,5 @@
 import { A2AError } from "../../core/error.js";
-import { isLoopback } from "../../core/net.js";
+import { isLoopback, parseUrl } from "../../core/net.js";
 import type { CredentialContext } from "./credential.js";
 
 /** A secret, or a function that returns the current one. It is called for each call, so cache slow results. */
@@ -27,7 +27,7 @@ export interface SentOptions {
 
 /** @throws A2AError if a secret would be sent in plain text */
 export function checkEncrypted(url: string, { allowHttp = false }: SentOptions = {}): void {
-  const { protocol } = URL.canParse(url) ? new URL(url) : { protocol: "" };
+  const { protocol } = parseUrl(url) ?? { protocol: "" };
   if (protocol === "https:" || allowHttp || (protocol === "http:" && isLoopback(url))) return;
   throw new A2AError(
     "UNAUTHENTICATED",

@@ -1,6 +1,7 @@
 import { isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, invalid } from "../../core/error.js";
+import { parseUrl } from "../../core/net.js";
 import { olderCardPaths } from "../../version/callable.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -121,7 +122,7 @@ function textOf(source: CardSource): string | undefined {
 }
 
 function urlOf(source: string | URL): URL {
-  const url = URL.canParse(String(source)) ? new URL(source) : undefined;
+  const url = parseUrl(String(source));
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
   const shown = String(source).slice(0, 200);
   throw invalid([{ field: "", description: `${JSON.stringify(shown)} is no absolute http or https URL` }]);
@@ -215,7 +216,7 @@ async function followed(first: string, finding: Finding): Promise<Received> {
 }
 
 function redirected(url: string, location: string | null): string {
-  const next = location !== null && URL.canParse(location, url) ? new URL(location, url) : undefined;
+  const next = location === null ? undefined : parseUrl(location, url);
   const isDowngrade = url.startsWith("https:") && next?.protocol === "http:";
   if (next !== undefined && /^https?:$/.test(next.protocol) && !isDowngrade) return next.href;
   const where = isDowngrade ? `from https to ${next?.protocol ?? ""}` : "to no URL of http or https";

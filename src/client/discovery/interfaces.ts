@@ -1,6 +1,6 @@
 import type { AgentCard, AgentInterface } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
-import { isLoopback } from "../../core/net.js";
+import { isLoopback, parseUrl } from "../../core/net.js";
 import { type OlderVersion, olderVersions, otherGuess } from "../../version/callable.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { CONNECT_BINDING } from "../../wire/card-names.js";
@@ -141,8 +141,9 @@ function bindingsNamed(name: string): readonly Binding[] {
  * resolved against the card's URL; an empty URL is invalid.
  */
 function httpUrl(given: string, cardUrl: string | undefined): string | undefined {
-  if (/^\s*(?:[?#]|$)/.test(given) || !URL.canParse(given, cardUrl)) return undefined;
-  const { protocol, origin, pathname, search, username, password } = new URL(given, cardUrl);
+  const url = /^\s*(?:[?#]|$)/.test(given) ? undefined : parseUrl(given, cardUrl);
+  if (url === undefined) return undefined;
+  const { protocol, origin, pathname, search, username, password } = url;
   // URLs appear in logs, and a card must not contain credentials (specification 13.3).
   if (!/^https?:$/.test(protocol) || username !== "" || password !== "") return undefined;
   return origin + (pathname === "/" ? "" : pathname) + search;
@@ -155,7 +156,7 @@ function httpUrl(given: string, cardUrl: string | undefined): string | undefined
 function grpcUrl(given: string, { cardUrl, plaintextGrpc }: Choosing): string | undefined {
   const [, scheme = "", rest = ""] = /^(?:(https?|grpcs?|dns):\/{2,3})?(.+)$/i.exec(given.trim()) ?? [];
   if (/^https?$/i.test(scheme)) return httpUrl(given, undefined);
-  if (!/^[^\s/@?#]+$/.test(rest.replace(/\/$/, "")) || !URL.canParse(`http://${rest}`)) return undefined;
+  if (!/^[^\s/@?#]+$/.test(rest.replace(/\/$/, "")) || parseUrl(`http://${rest}`) === undefined) return undefined;
   const isPlain =
     /^grpc$/i.test(scheme) || (!/^grpcs$/i.test(scheme) && (plaintextGrpc ?? isPlainHost(`http://${rest}`, cardUrl)));
   return httpUrl(`${isPlain ? "http" : "https"}://${rest}`, undefined);

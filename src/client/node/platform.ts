@@ -2,7 +2,7 @@ import { isIP, type Socket, connect as tcp } from "node:net";
 import { TLSSocket, connect as tls } from "node:tls";
 import buildConnector from "undici/lib/core/connect.js";
 import { A2AError } from "../../core/error.js";
-import { isLoopback } from "../../core/net.js";
+import { isLoopback, parseUrl } from "../../core/net.js";
 import { defaultClientLimits } from "../limits.js";
 import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
 import { connectTransport } from "../transport/connect.js";
@@ -116,9 +116,10 @@ export function grpcUrl(address: string, plaintext?: boolean): string {
   const [, scheme, rest = address.replace(/^dns:(?:\/\/[^/]*\/)?/i, "")] = named ?? [];
   const isPlain = scheme === undefined ? (plaintext ?? isLoopback(`http://${rest}`)) : /^(?:http|grpc)$/i.test(scheme);
   const text = `${isPlain ? "http" : "https"}://${rest}`;
-  if (!URL.canParse(text) || /^[a-z][a-z0-9+.-]*:\//i.test(rest)) {
+  const parsed = parseUrl(text);
+  if (parsed === undefined || /^[a-z][a-z0-9+.-]*:\//i.test(rest)) {
     throw new A2AError("INVALID_REQUEST", `${address.slice(0, 200)} is no address of gRPC that is known here.`);
   }
-  const { origin, pathname, search } = new URL(text);
+  const { origin, pathname, search } = parsed;
   return origin + (pathname === "/" ? "" : pathname) + search;
 }

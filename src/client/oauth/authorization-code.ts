@@ -8,6 +8,7 @@ import {
 } from "openid-client";
 import { type AgentCard, type SecurityScheme, SecuritySchemeSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
+import { parseUrl } from "../../core/net.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { type ChosenScheme, chooseCredentials } from "../credentials/choose.js";
@@ -223,7 +224,7 @@ function writePending({ scheme, ...pending }: PendingSignIn): string {
 function readPending(text: string | null | undefined): PendingSignIn | undefined {
   const { key, scopes, redirectUri, verifier, nonce, at, scheme } = jsonOf(text) ?? {};
   const isWhole = typeof key === "string" && typeof verifier === "string" && typeof at === "number" && isTexts(scopes);
-  if (!isWhole || typeof redirectUri !== "string" || !URL.canParse(redirectUri)) return undefined;
+  if (!isWhole || typeof redirectUri !== "string" || parseUrl(redirectUri) === undefined) return undefined;
   try {
     const read = answerReader(SecuritySchemeSchema)(scheme);
     return {

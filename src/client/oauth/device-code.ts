@@ -1,5 +1,6 @@
 import { initiateDeviceAuthorization, pollDeviceAuthorizationGrant } from "openid-client";
 import { A2AError } from "../../core/error.js";
+import { parseUrl } from "../../core/net.js";
 import type { Credential } from "../credentials/credential.js";
 import { flowCredential } from "./flow-credential.js";
 import type { OAuthOptions } from "./options.js";
@@ -70,7 +71,7 @@ const shown = (text: string): string => text.slice(0, 200).replace(/[^\x20-\x7e]
 
 /** Checks a page that the user is sent to. */
 function page(url: string): string {
-  const { protocol, href } = URL.canParse(url) ? new URL(url) : { protocol: "", href: "" };
+  const { protocol, href } = parseUrl(url) ?? { protocol: "", href: "" };
   if (protocol === "https:" || protocol === "http:") return href;
   throw new A2AError("UNAUTHENTICATED", "The issuer names a page that is none.");
 }

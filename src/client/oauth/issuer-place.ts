@@ -1,6 +1,6 @@
 import type { SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
-import { isLoopback } from "../../core/net.js";
+import { isLoopback, parseUrl } from "../../core/net.js";
 import type { OAuthOptions } from "./options.js";
 
 /** The source of an issuer's metadata. */
@@ -67,10 +67,11 @@ const address = /^(?:\[.*\]|[\d.]+)$/;
  * untrusted
  */
 export function checkUrl(name: string, url: unknown, { allowLocalIssuer = false }: OAuthOptions): void {
-  if (typeof url !== "string" || !URL.canParse(url)) throw untrusted(`${name} is no absolute URL`);
-  const { protocol, hostname, username, password } = new URL(url);
+  const parsed = typeof url === "string" ? parseUrl(url) : undefined;
+  if (parsed === undefined) throw untrusted(`${name} is no absolute URL`);
+  const { protocol, hostname, username, password, href } = parsed;
   if (username !== "" || password !== "") throw untrusted(`${name} has credentials in it`);
-  const isHere = isLoopback(url);
+  const isHere = isLoopback(href);
   if (protocol !== "https:" && !(protocol === "http:" && isHere && allowLocalIssuer))
     throw untrusted(`${name} is not https${isHere ? ", which allowLocalIssuer allows on this machine" : ""}`);
   if ((isHere || address.test(hostname)) && !allowLocalIssuer) {

@@ -10,6 +10,7 @@ import {
 } from "openid-client";
 import type { OAuthFlows, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
+import { parseUrl } from "../../core/net.js";
 import { hostOf } from "../hosts.js";
 import type { HttpClient } from "../platform.js";
 import { type IssuerFetch, issuerFetch } from "./issuer-fetch.js";
@@ -189,5 +190,5 @@ function objectOf(text: string): Record<string, unknown> {
   throw untrusted("its metadata are no JSON object");
 }
 
-const same = (one: string, other: string): boolean => URL.canParse(other) && bare(one) === bare(other);
+const same = (one: string, other: string): boolean => parseUrl(other) !== undefined && bare(one) === bare(other);
 const bare = (url: string): string => new URL(url).href.replace(/\/$/, "");

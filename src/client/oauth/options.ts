@@ -1,4 +1,5 @@
 import type { CryptoKey } from "openid-client";
+import { parseUrl } from "../../core/net.js";
 import type { SentOptions } from "../credentials/secret.js";
 import { isHost } from "../hosts.js";
 import type { OAuthStorage } from "./storage.js";
@@ -90,7 +91,7 @@ export function checkOptions(options: OAuthOptions): OAuthLimits {
   }
   if (clientSecret !== undefined && privateKey !== undefined)
     throw new TypeError("clientSecret or privateKey, not both");
-  if (issuer !== undefined && !URL.canParse(issuer)) throw new TypeError("issuer is no absolute URL");
+  if (issuer !== undefined && parseUrl(issuer) === undefined) throw new TypeError("issuer is no absolute URL");
   if (!Array.isArray(issuerHosts) || !issuerHosts.every(isHost)) {
     throw new TypeError("issuerHosts is not a list of hosts without scheme, port and path");
   }

@@ -1,5 +1,6 @@
 import { type Configuration, refreshTokenGrant, type TokenEndpointResponse } from "openid-client";
 import { A2AError } from "../../core/error.js";
+import { parseUrl } from "../../core/net.js";
 import type { CredentialContext } from "../credentials/credential.js";
 import { checkEncrypted } from "../credentials/secret.js";
 import { hostOf, webUrl } from "../hosts.js";
@@ -59,9 +60,10 @@ interface Flight {
 /** Returns the host and port of an interface. */
 function placeNameOf(url: string): string {
   const whole = webUrl(url);
-  if (!URL.canParse(whole))
+  const parsed = parseUrl(whole);
+  if (parsed === undefined)
     throw new A2AError("INVALID_PARAMS", `${url.slice(0, 200)} is not the URL of an interface.`);
-  const { port, protocol } = new URL(whole);
+  const { port, protocol } = parsed;
   return `${hostOf(whole)}:${port || (protocol === "http:" ? "80" : "443")}`;
 }
 

@@ -1,5 +1,6 @@
 import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
+import { parseUrl } from "../../core/net.js";
 import type { Stop } from "../calls/stop.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
@@ -61,7 +62,7 @@ function unreachable(thrown: unknown, url: string): A2AError {
   const error = clientError(thrown);
   const page = (globalThis as { readonly location?: { readonly origin?: unknown } }).location?.origin;
   if (error.reason !== "UNAVAILABLE" || typeof page !== "string") return error;
-  const server = URL.canParse(url) ? new URL(url).origin : page;
+  const server = parseUrl(url)?.origin ?? page;
   if (server === page) return error;
   const hint = `Unless ${server} is down, it does not allow this page's origin, ${page}, by CORS (cors: ["${page}"]).`;
   return new A2AError("UNAVAILABLE", `${error.message} ${hint}`, { cause: thrown });

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { parseUrl } from "../../core/net.js";
 import { MAX_PUSH_URL_LENGTH } from "../options.js";
 import { plainName } from "./host-rules.js";
 
@@ -34,8 +35,8 @@ export function readTarget(text: string, rules: UrlRules): Target | string {
   if (text.includes("#")) return "has a fragment";
   if (authority.includes("@")) return "has credentials in it";
   if (authority.includes("%")) return "has an encoded host";
-  if (!URL.canParse(text)) return "is no absolute URL of https";
-  const url = new URL(text);
+  const url = parseUrl(text);
+  if (url === undefined) return "is no absolute URL of https";
   if (url.protocol !== "https:" && !rules.allowHttp) return "is not https";
   return hostFault(url, authority) ?? portFault(url, rules) ?? targetOf(url);
 }

@@ -8,6 +8,7 @@ import { forAudit } from "../../audit/audit.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { parseUrl } from "../../core/net.js";
 import type { AcceptedConfig, PushConfigurations } from "../../push/configurations.js";
 import type { PushConfigKey } from "../../store/task-store.js";
 import type { ServiceOptions } from "../options.js";
@@ -125,7 +126,7 @@ async function acceptConfig(
   } catch (error) {
     if (!(error instanceof A2AError) || error.reason !== "INVALID_PARAMS") throw error;
     const refused = invalid(error.violations.map(({ description }) => ({ field, description })));
-    const target = URL.canParse(config.url) ? new URL(config.url).origin : "";
+    const target = parseUrl(config.url)?.origin ?? "";
     // The client does not learn the violated rule, because it could reveal inner networks.
     const why = error.cause instanceof Error ? error.cause.message : error.message;
     logger.debug({ target, why }, "push notifications must not go there");
