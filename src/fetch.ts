@@ -3,7 +3,7 @@
 // Cloudflare's workerd provide. Use it with `parley-a2a/store/memory` there.
 
 export * from "./authors.js";
-export { createA2A, type FetchA2A } from "./server/create-fetch-a2a.js";
+export { createFetchA2A, type FetchA2A } from "./server/create-fetch-a2a.js";
 export type { Readiness } from "./server/health.js";
 
 export type { A2AOptions } from "./server/options.js";

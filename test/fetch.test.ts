@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { artifact, completed, createA2A, defaultLimits, reply } from "../src/fetch.js";
+import { artifact, completed, createFetchA2A, defaultLimits, reply } from "../src/fetch.js";
 import type { FetchA2A } from "../src/server/create-fetch-a2a.js";
 import { memoryStore } from "../src/store/memory/index.js";
 import { importGraph, isBuiltin } from "./support/import-graph.js";
@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const a2a of opened.splice(0)) await a2a.close({ graceMs: 0 });
 });
 
-function serve(more: Partial<Parameters<typeof createA2A>[0]> = {}): FetchA2A {
+function serve(more: Partial<Parameters<typeof createFetchA2A>[0]> = {}): FetchA2A {
   const agent = {
     card,
     responds: "message" as const,
@@ -18,7 +18,7 @@ function serve(more: Partial<Parameters<typeof createA2A>[0]> = {}): FetchA2A {
       yield reply(`You said: ${turn.text}`);
     },
   };
-  const a2a = createA2A({ agent, store: memoryStore(), ...more } as Parameters<typeof createA2A>[0]);
+  const a2a = createFetchA2A({ agent, store: memoryStore(), ...more } as Parameters<typeof createFetchA2A>[0]);
   opened.push(a2a);
   return a2a;
 }

@@ -1,8 +1,8 @@
-import { createA2A } from "parley-a2a/fetch";
+import { createFetchA2A } from "parley-a2a/fetch";
 import { memoryStore } from "parley-a2a/store/memory";
 import { greeter } from "./agent.ts";
 
-const a2a = createA2A({ agent: greeter, store: memoryStore(), basePath: "/agents" });
+const a2a = createFetchA2A({ agent: greeter, store: memoryStore(), basePath: "/agents" });
 await a2a.start();
 
 const onListen = ({ port }: { port: number }): void => console.log(`listening on ${port}`);

@@ -1,10 +1,10 @@
-import { createA2A } from "parley-a2a/fetch";
+import { createFetchA2A } from "parley-a2a/fetch";
 import { memoryStore } from "parley-a2a/store/memory";
 import { greeter } from "./agent.ts";
 
 /** A Durable Object: all requests meet in one place, where the tasks are. */
 export class Agents {
-  readonly #a2a = createA2A({ agent: greeter, store: memoryStore(), basePath: "/agents" });
+  readonly #a2a = createFetchA2A({ agent: greeter, store: memoryStore(), basePath: "/agents" });
 
   fetch(request: Request): Promise<Response> {
     return this.#a2a.fetch(request, { remoteAddress: request.headers.get("cf-connecting-ip") ?? undefined });

@@ -33,7 +33,7 @@ export interface FetchA2A {
  *
  * @throws ConfigurationError that names every wrong option and every fault of a card.
  */
-export function createA2A(options: A2AOptions): FetchA2A {
+export function createFetchA2A(options: A2AOptions): FetchA2A {
   const settings = resolveOptions(options, false);
   if (settings.push !== undefined) {
     throw new ConfigurationError("Invalid options", [

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type CardTrust, verifyCard } from "../../src/card/index.js";
 import type { CardSigning } from "../../src/card/signing/signer.js";
-import { createA2A as createFetchA2A } from "../../src/fetch.js";
+import { createFetchA2A } from "../../src/fetch.js";
 import { type Agent, createA2A, createServer, type Logger, reply, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { keyPair } from "../card/signing/keys.js";

@@ -14,7 +14,7 @@ import {
   mutualTlsScheme,
   openIdConnectScheme,
 } from "../../src/auth/index.js";
-import { createA2A as createFetchA2A } from "../../src/fetch.js";
+import { createFetchA2A } from "../../src/fetch.js";
 import {
   type A2A,
   A2AError,
