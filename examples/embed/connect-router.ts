@@ -10,7 +10,7 @@ import { greeter, type Running } from "./greeter.js";
 export async function start(port: number): Promise<Running> {
   const a2a = createA2A({ agent: greeter, store: memoryStore() });
   await a2a.start();
-  const adapter = connectNodeAdapter({ routes: a2a.connectRoutes, contextValues: a2a.connectContext });
+  const adapter = connectNodeAdapter(a2a.connect);
   const server = createServer(adapter).listen(port);
   await once(server, "listening");
   return {

@@ -88,7 +88,7 @@ async function serve(path: string, given: Given): Promise<void> {
     await store.close().catch(() => {});
     throw error;
   }
-  const { url, grpcAddress, card, failure } = server;
+  const { url, grpcAddress, card, failureSignal } = server;
   const running = server;
   const hasTlsFiles = options.tls !== undefined && "keyFile" in options.tls;
   if (hasTlsFiles || auditFile !== undefined) {
@@ -97,9 +97,9 @@ async function serve(path: string, given: Given): Promise<void> {
       if (hasTlsFiles) reload(running, logger);
     });
   }
-  void failure.then((error) => {
-    logger.error({ err: error }, "the server ends, to be started again");
-    return close(running, logger, { code: RESTART_CODE, graceMs: 0 });
+  failureSignal.addEventListener("abort", () => {
+    logger.error({ err: failureSignal.reason }, "the server ends, to be started again");
+    void close(running, logger, { code: RESTART_CODE, graceMs: 0 });
   });
   const tasks = options.store === undefined ? command.store : "the store of the module";
   const agents = Object.keys(options.agents ?? {});

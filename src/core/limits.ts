@@ -174,7 +174,7 @@ export interface Limits {
   readonly agentCleanupMs: number;
   /**
    * Time that a store may fail in a way that only a restart repairs before the server gives up, in milliseconds
-   * (`failure`; `parley serve` exits with code 75). Default 30 seconds.
+   * (`failureSignal`; `parley serve` exits with code 75). Default 30 seconds.
    */
   readonly storeRecoveryMs: number;
   /**

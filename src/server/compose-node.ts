@@ -27,12 +27,18 @@ import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 import { pushModules } from "./push-modules.js";
 
+/** Options of an adapter of Connect for Node.js that serve agents beside other services. */
+export interface ConnectMount {
+  readonly routes: (router: ConnectRouter) => void;
+  /** Tells calls the address of their client. */
+  readonly contextValues: (request: NodeServerRequest) => ContextValues;
+}
+
 /** All parts of a server on Node.js, connected, without the ports. */
 export interface NodeComponents {
   readonly handler: NodeHandler;
   readonly fetch: FetchHandler;
-  readonly connectRoutes: (router: ConnectRouter) => void;
-  readonly connectContext: (request: NodeServerRequest) => ContextValues;
+  readonly connect: ConnectMount;
   /** For a server of grpc-js; made for whoever has one. */
   readonly grpc: () => GrpcBinding;
   /** The services of all versions on the gRPC port, with what answers their calls. */
@@ -83,8 +89,7 @@ export function composeNode(
   return {
     handler: createNodeHandler(dispatch(health ? [route] : []), logger),
     fetch: createFetchHandler(dispatch([route]), logger),
-    connectRoutes: connect.routes,
-    connectContext: (request) => contextValues(peerOf(request)),
+    connect: { routes: connect.routes, contextValues: (request) => contextValues(peerOf(request)) },
     grpc: () => grpcBindingOf(grpcServices, settings.tls !== undefined),
     grpcServices,
     unserved: (path, from) => switchedOff({ binding: "grpc", path, from }, binding),

@@ -1,13 +1,11 @@
-import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import type { Call } from "../core/call.js";
 import type { FetchHandler } from "../http/fetch/handler.js";
 import type { NodeHandler } from "../http/node/handler.js";
-import type { NodeServerRequest } from "../http/node/types.js";
 import type { PushControl } from "../push/control.js";
 import type { Invoke } from "../service/invoke.js";
-import { composeNode } from "./compose-node.js";
+import { type ConnectMount, composeNode } from "./compose-node.js";
 import type { Readiness } from "./health.js";
 import type { A2AOptions } from "./options.js";
 import { resolveOptions } from "./resolve-options.js";
@@ -31,10 +29,11 @@ export interface A2A {
    * and `/readyz`. Other requests are answered with "not found".
    */
   readonly fetch: FetchHandler;
-  /** For a Connect router: Connect, gRPC-Web and gRPC. */
-  readonly connectRoutes: (router: ConnectRouter) => void;
-  /** The `contextValues` for the adapter of that router, so that calls know their client's address. */
-  readonly connectContext: (request: NodeServerRequest) => ContextValues;
+  /**
+   * For a server with Connect: Connect, gRPC-Web and gRPC, as `connectNodeAdapter(a2a.connect)` takes it. An adapter with
+   * other options or services takes `{ ...a2a.connect, … }`, or both members.
+   */
+  readonly connect: ConnectMount;
   /** For a grpc-js server: `server.addService(grpc.definition, grpc.implementation)`. */
   readonly grpc: GrpcBinding;
   /** The service itself, for a binding of your own. */
@@ -53,10 +52,11 @@ export interface A2A {
   /** Calls the listener at every change of the readiness. The returned function removes it. */
   onReadiness(listener: (readiness: Readiness) => void): () => void;
   /**
-   * Resolves when the store has failed for `limits.storeRecoveryMs` and only opening it again may help, as when its file
-   * was removed: close, and start again. Otherwise it stays pending.
+   * Fires when the store has failed for `limits.storeRecoveryMs` and only opening it again may help, as when its file was
+   * removed: close, and start again. `reason` is the error. A signal, because it tells late listeners too (`aborted`), and
+   * unlike an "error" event or a rejected promise does not end a process that does not listen.
    */
-  readonly failure: Promise<Error>;
+  readonly failureSignal: AbortSignal;
   /**
    * Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. It rejects when
    * the store cannot be used, and after `close`.
@@ -77,13 +77,12 @@ export interface A2A {
  */
 export function createA2A(options: A2AOptions): A2A {
   const settings = resolveOptions(options, false);
-  const { handler, fetch, connectRoutes, connectContext, grpc, invoke, card, lifecycle, push } = composeNode(settings);
+  const { handler, fetch, connect, grpc, invoke, card, lifecycle, push } = composeNode(settings);
   let grpcBinding: GrpcBinding | undefined;
   return {
     handler,
     fetch,
-    connectRoutes,
-    connectContext,
+    connect,
     get grpc() {
       grpcBinding ??= grpc();
       return grpcBinding;
@@ -98,7 +97,7 @@ export function createA2A(options: A2AOptions): A2A {
       return lifecycle.readiness;
     },
     onReadiness: (listener) => lifecycle.onReadiness(listener),
-    failure: lifecycle.failure,
+    failureSignal: lifecycle.failureSignal,
     start: () => lifecycle.start(),
     close: ({ graceMs = settings.limits.shutdownGraceMs } = {}) => lifecycle.close(graceMs),
   };

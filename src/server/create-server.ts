@@ -41,10 +41,11 @@ export interface Server {
   /** Calls the listener at every change of the readiness. The returned function removes it. */
   onReadiness(listener: (readiness: Readiness) => void): () => void;
   /**
-   * Resolves when the store has failed for `limits.storeRecoveryMs` and only opening it again may help, as when its file
-   * was removed: close, and start again. Otherwise it stays pending.
+   * Fires when the store has failed for `limits.storeRecoveryMs` and only opening it again may help, as when its file was
+   * removed: close, and start again. `reason` is the error. A signal, because it tells late listeners too (`aborted`), and
+   * unlike an "error" event or a rejected promise does not end a process that does not listen.
    */
-  readonly failure: Promise<Error>;
+  readonly failureSignal: AbortSignal;
   /**
    * Ends in order: the server is no longer ready, refuses new calls, ends open streams with UNAVAILABLE and a time to come
    * back, gives running work its grace period, closes connections, and the store last. Later calls wait for the same end.
@@ -261,7 +262,7 @@ function serverOf(
       return lifecycle.readiness;
     },
     onReadiness: (listener) => lifecycle.onReadiness(listener),
-    failure: lifecycle.failure,
+    failureSignal: lifecycle.failureSignal,
     reloadTls: (given) => {
       if (keeper === undefined) throw new ConfigurationError("Invalid options", ["the server has no tls"]);
       keeper.reload(given);

@@ -43,17 +43,12 @@ export class Lifecycle {
   #isUnhealthy = false;
   #giveUpTimer: NodeJS.Timeout | undefined;
   readonly #removeListener: () => void;
-  /** See `Server.failure`. */
-  readonly failure: Promise<Error>;
-  #fail: (error: Error) => void = () => {};
+  readonly #failure = new AbortController();
 
   constructor(options: LifecycleOptions) {
     this.#options = options;
     this.#engine = options.engine;
     this.#store = options.store;
-    this.failure = new Promise((resolve) => {
-      this.#fail = resolve;
-    });
     this.#removeListener = options.store.health.onChange((status) => this.#onStoreStatus(status));
     const { status } = options.store.health;
     if (!status.healthy) this.#onStoreStatus(status);
@@ -66,6 +61,11 @@ export class Lifecycle {
   /** How many tasks are being executed. */
   get running(): number {
     return this.#engine.running;
+  }
+
+  /** See `Server.failureSignal`. */
+  get failureSignal(): AbortSignal {
+    return this.#failure.signal;
   }
 
   /** Calls the listener at every change of the readiness. The returned function removes it. */
@@ -123,7 +123,7 @@ export class Lifecycle {
 
   #giveUp(): void {
     const { status } = this.#store.health;
-    if (!status.healthy) this.#fail(new Error(`The task store is out of order. ${status.reason}`));
+    if (!status.healthy) this.#failure.abort(new Error(`The task store is out of order. ${status.reason}`));
   }
 
   /** Lets calls wait until the start is over; the first call begins it if `start` was not called. */

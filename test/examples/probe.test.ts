@@ -11,7 +11,7 @@ let a2a: A2A;
 let client: Client<typeof A2AService>;
 beforeEach(() => {
   a2a = createA2A({ agent: probe, store: memoryStore() });
-  client = createClient(A2AService, createRouterTransport(a2a.connectRoutes));
+  client = createClient(A2AService, createRouterTransport(a2a.connect.routes));
 });
 afterEach(() => a2a.close({ graceMs: 0 }));
 

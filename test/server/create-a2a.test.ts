@@ -86,7 +86,7 @@ async function serve(handler: http.RequestListener): Promise<string> {
 }
 
 const clientOf = (a2a: A2A): ReturnType<typeof createClient<typeof A2AService>> =>
-  createClient(A2AService, createRouterTransport(a2a.connectRoutes));
+  createClient(A2AService, createRouterTransport(a2a.connect.routes));
 
 const send = (a2a: A2A): Promise<unknown> => {
   const parts = [{ content: { case: "text" as const, value: "hello" } }];

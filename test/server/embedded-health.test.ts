@@ -43,8 +43,8 @@ describe("the health of an embedded handler", () => {
     const { a2a, heard } = embed(path, { storeRecoveryMs: 3_000 });
     await a2a.start();
     let failure: Error | undefined;
-    void a2a.failure.then((error) => {
-      failure = error;
+    a2a.failureSignal.addEventListener("abort", () => {
+      failure = a2a.failureSignal.reason;
     });
     renameSync(path, `${path}.elsewhere`);
     await expect.poll(() => a2a.readiness, { timeout: 20_000 }).toBe("unavailable");
@@ -57,7 +57,7 @@ describe("the health of an embedded handler", () => {
     const { a2a, heard } = embed(path, { storeRecoveryMs: 600_000 });
     await a2a.start();
     let isFailed = false;
-    void a2a.failure.then(() => {
+    a2a.failureSignal.addEventListener("abort", () => {
       isFailed = true;
     });
     renameSync(path, `${path}.elsewhere`);

@@ -85,8 +85,8 @@ describe("a Connect router of somebody else", () => {
         throw error;
       }
     }
-    const { connectRoutes } = make(agents["accept()"] as Agent);
-    const transport = createRouterTransport(connectRoutes, { router: { interceptors: [watch] } });
+    const { connect } = make(agents["accept()"] as Agent);
+    const transport = createRouterTransport(connect.routes, { router: { interceptors: [watch] } });
     const client = createClient(A2AService, transport);
     await expect(client.sendMessage(request)).rejects.toThrow("Only Markdown.");
     await expect(client.sendStreamingMessage(request)[Symbol.asyncIterator]().next()).rejects.toThrow("Only Markdown.");
