@@ -1,7 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { unknownNames } from "../core/describe.js";
 import { invalid, type Violation } from "../core/error.js";
-import { olderVersions } from "../version/callable.js";
+import { olderVersions } from "../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Credentials } from "./credentials/credential.js";
 import type { CardOptions } from "./discovery/discovery.js";

@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
-import type { OlderMessages, OlderVersion } from "../version/callable.js";
+import type { OlderMessages, OlderVersion } from "../version/client-versions.js";
 import type { CallParameters } from "./calls/parameters.js";
 import type { Stop } from "./calls/stop.js";
 

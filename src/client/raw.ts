@@ -1,7 +1,7 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { A2AError } from "../core/error.js";
 import { latePart } from "../core/late-part.js";
-import { type OlderVersion, olderVersions } from "../version/callable.js";
+import { type OlderVersion, olderVersions } from "../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { EXTENSIONS_PARAMETER, parseVersion } from "../wire/service-params.js";
 import { CallParameters, parametersLast } from "./calls/parameters.js";

@@ -4,8 +4,8 @@ import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import { answerReader } from "../wire/json-reader.js";
 import { isJsonObject } from "../wire/json-struct.js";
-import type { OlderExchange } from "./callable.js";
 import type { CardJson } from "./card-json.js";
+import type { OlderExchange } from "./client-versions.js";
 
 /** One call in JSON, whose answers are read one after the other. */
 export class JsonExchange implements OlderExchange {

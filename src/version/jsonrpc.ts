@@ -6,7 +6,7 @@ import { jsonWriter } from "../wire/json-writer.js";
 import { errorEnvelope, type RequestId } from "../wire/jsonrpc-envelope.js";
 import { jsonPieces } from "../wire/large/large.js";
 import type { JsonForm } from "../wire/make-form.js";
-import { type NamedMethod, namedMethods } from "./calls.js";
+import { type NamedMethod, namedMethods } from "./method-table.js";
 
 /** A method with its request reader and response writer. */
 export interface JsonRpcMethod {

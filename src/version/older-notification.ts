@@ -5,8 +5,8 @@ import { isJsonObject } from "../wire/json-struct.js";
 /** Reads the JSON of a notification. @throws A2AError with reason INVALID_PARAMS */
 type ReadNotification = (json: unknown) => StreamResponse;
 
-const ofV03 = latePart(() => import("./v0.3/push-reader.js"));
-const ofV01 = latePart(() => import("./v0.1/push-reader.js"));
+const ofV03 = latePart(() => import("./v0.3/push.js"));
+const ofV01 = latePart(() => import("./v0.1/push.js"));
 
 /**
  * Returns the reader for a notification of an older version; undefined for the service's own. Older notifications have

@@ -2,7 +2,7 @@ import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import type { JWK } from "jose";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromBase64, utf8Of } from "../../core/bytes.js";
-import { olderCard } from "../../version/older-card.js";
+import { olderCard } from "../../version/card-from-older.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { isVerifiable } from "./algorithms.js";
 import { type CardMembers, canonicalText, membersOfCard, withoutEmpty } from "./canonical.js";

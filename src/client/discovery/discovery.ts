@@ -2,7 +2,7 @@ import { isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
-import { olderCardPaths } from "../../version/callable.js";
+import { olderCardPaths } from "../../version/client-versions.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";

@@ -1,7 +1,7 @@
 import type { AgentCard, AgentInterface } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
 import { isLoopback, parseUrl } from "../../core/net.js";
-import { type OlderVersion, olderVersions, otherGuess } from "../../version/callable.js";
+import { type OlderVersion, olderVersions, otherGuess } from "../../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { CONNECT_BINDING } from "../../wire/card-names.js";
 import { parseVersion } from "../../wire/service-params.js";

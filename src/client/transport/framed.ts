@@ -2,7 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
-import type { OlderMessages } from "../../version/callable.js";
+import type { OlderMessages } from "../../version/client-versions.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";

@@ -2,7 +2,7 @@ import { create, type Message } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
 import type { A2AError, Reason } from "../../core/error.js";
-import { type NamedMethod, v1Calls } from "../../version/calls.js";
+import { type NamedMethod, v1Calls } from "../../version/method-table.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import {

@@ -1,5 +1,5 @@
 import type { Transport } from "@connectrpc/connect";
-import { loaded } from "../../version/callable.js";
+import { loaded } from "../../version/client-versions.js";
 
 /**
  * Returns a transport whose module is imported with its first call, so that pages load only the transports they use.

@@ -2,7 +2,7 @@ import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
 import { A2AError, type Reason } from "../../core/error.js";
-import { loaded, type OlderCalls, type OlderExchange, type OlderMethod } from "../../version/callable.js";
+import { loaded, type OlderCalls, type OlderExchange, type OlderMethod } from "../../version/client-versions.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { Binding } from "../discovery/interfaces.js";
 import { type AnswerHead, errorOfBody, errorOfHead, isSuccess, parsed } from "../errors/answer-errors.js";

@@ -24,7 +24,7 @@ import type { Asked, Serve } from "../serve.js";
 import { again } from "../translate.js";
 import { behave, resumes } from "../v0.3/behaviour.js";
 import { OlderEvents } from "./events.js";
-import { shownTask, withoutHistory } from "./shown.js";
+import { shownTask, withoutHistory } from "./view.js";
 
 const { method: methods } = A2AService;
 

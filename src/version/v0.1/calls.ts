@@ -18,11 +18,11 @@ import { answerReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import type { OlderCalls, OlderMethod } from "../callable.js";
 import type { CardJson as Json } from "../card-json.js";
+import type { OlderCalls, OlderMethod } from "../client-versions.js";
 import { ALL_HISTORY, JsonExchange, withHistoryOf } from "../json-exchange.js";
-import { eventFromV01, type Place, pushFromV01, taskFromV01 } from "./answers.js";
 import { v01Form } from "./json-form.js";
+import { eventFromV01, type Place, pushFromV01, taskFromV01 } from "./responses.js";
 
 const writeSend = jsonWriter(SendMessageRequestSchema, v01Form);
 const writeGet = jsonWriter(GetTaskRequestSchema, v01Form);

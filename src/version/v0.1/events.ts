@@ -6,7 +6,7 @@ import type {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { carry, generationOf, mark, weightOf } from "../../wire/marks.js";
 import { isLast } from "../last.js";
-import { artifactEvent, statusEvent } from "./shown.js";
+import { artifactEvent, statusEvent } from "./view.js";
 
 /** Context of a stream of 0.1 beside its events. */
 export interface EventsOf {

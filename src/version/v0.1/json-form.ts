@@ -24,12 +24,12 @@ import type { Violations } from "../../wire/violations.js";
 import { isLast } from "../last.js";
 import { dataForm } from "../v0.3/data-part.js";
 import { authentication, dropEmptyAuthentication, fileContent, fileNames, partForm } from "../v0.3/json-form.js";
-import { stateWords as laterWords, roleWords } from "../v0.3/words.js";
+import { stateNames as laterNames, roleNames } from "../v0.3/names.js";
 
 /** States of 0.1, which has neither `rejected` nor `auth-required`. */
-const stateWords: EnumForm = {
-  ...laterWords,
-  words: { ...laterWords.words, [TaskState.REJECTED]: "failed", [TaskState.AUTH_REQUIRED]: "input-required" },
+const stateNames: EnumForm = {
+  ...laterNames,
+  words: { ...laterNames.words, [TaskState.REJECTED]: "failed", [TaskState.AUTH_REQUIRED]: "input-required" },
 };
 
 /** The text of 0.1 has objects and lists. */
@@ -221,5 +221,5 @@ function textOrNothing(text: string | undefined): string | undefined {
 export const v01Form: JsonForm = makeForm({
   name: "0.1",
   types,
-  enums: { "lf.a2a.v1.Role": roleWords, "lf.a2a.v1.TaskState": stateWords },
+  enums: { "lf.a2a.v1.Role": roleNames, "lf.a2a.v1.TaskState": stateNames },
 });

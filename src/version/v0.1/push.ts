@@ -1,9 +1,18 @@
-import { type TaskPushNotificationConfig, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  type StreamResponse,
+  StreamResponseSchema,
+  type TaskPushNotificationConfig,
+  TaskSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { jsonReader } from "../../wire/json-reader.js";
+import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { PushDialect } from "../version.js";
 import { v01Form } from "./json-form.js";
-import { shownTask, withoutHistory } from "./shown.js";
+import { taskFromV01 } from "./responses.js";
+import { shownTask, withoutHistory } from "./view.js";
 
+const read = jsonReader(StreamResponseSchema);
 const write = jsonWriter(TaskSchema, v01Form);
 
 /**
@@ -22,4 +31,13 @@ export const push: PushDialect = {
  */
 function isSigned({ authentication }: TaskPushNotificationConfig): boolean {
   return authentication === undefined || authentication.credentials === "" || /^jwt$/i.test(authentication.scheme);
+}
+
+/**
+ * Reads a notification of 0.1, which is the bare task.
+ *
+ * @throws A2AError with reason INVALID_PARAMS for anything else.
+ */
+export function readNotification(json: unknown): StreamResponse {
+  return read(isJsonObject(json) ? { task: taskFromV01(json, { taskId: "", contextId: "" }) } : json);
 }

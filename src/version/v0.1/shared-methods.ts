@@ -7,7 +7,7 @@ import { mapEvents } from "../translate.js";
 import { resumedIn, showsIds } from "./behaviour.js";
 import { OlderEvents } from "./events.js";
 import { jsonRpc } from "./jsonrpc.js";
-import { shownTask, withoutHistory } from "./shown.js";
+import { shownTask, withoutHistory } from "./view.js";
 
 /** Source of a stream in the format of 0.1. */
 export interface Subscription {

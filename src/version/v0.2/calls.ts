@@ -1,9 +1,9 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { OlderCalls, OlderMethod } from "../callable.js";
+import { olderCard } from "../card-from-older.js";
+import type { OlderCalls, OlderMethod } from "../client-versions.js";
 import { cardReader, givesCard, JsonExchange } from "../json-exchange.js";
-import { olderCard } from "../older-card.js";
 import { rpcMethod } from "../v0.3/calls.js";
-import { texts } from "../v0.3/error-texts.js";
+import { texts } from "../v0.3/errors.js";
 
 /** The card for callers that are known: a GET beside JSON-RPC in this version. */
 function extendedCard(): OlderMethod {

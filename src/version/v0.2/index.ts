@@ -1,5 +1,5 @@
 import { latePart } from "../../core/late-part.js";
-import { methods as later } from "../v0.3/index.js";
+import { methods as later } from "../v0.3/names.js";
 import type { ProtocolVersion } from "../version.js";
 
 /** Those of 0.3 but for the extended card, which has a path of its own. Some came with a patch of 0.2. */

@@ -1,13 +1,20 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import type {
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  TaskPushNotificationConfig,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Reason } from "../../core/error.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import type { OlderCalls, OlderMethod } from "../callable.js";
-import { cardReader, givesCard, JsonExchange, withAllHistory, withHistoryOf } from "../json-exchange.js";
-import { olderCard } from "../older-card.js";
-import { texts } from "./error-texts.js";
+import { olderCard } from "../card-from-older.js";
+import type { OlderCalls, OlderMethod } from "../client-versions.js";
+import { ALL_HISTORY, cardReader, givesCard, JsonExchange, withAllHistory, withHistoryOf } from "../json-exchange.js";
+import { texts } from "./errors.js";
 import { schemaForm } from "./json-form.js";
-import { methods } from "./methods.js";
-import { restMethod, statuses } from "./rest-calls.js";
+import { methods } from "./names.js";
+import { taskName } from "./resource-names.js";
+import { restForm } from "./rest-form.js";
 
 /** The method of JSON-RPC for one of the service (specification of 0.3, section 7). */
 export function rpcMethod(desc: DescMethod): OlderMethod | undefined {
@@ -25,6 +32,89 @@ export function rpcMethod(desc: DescMethod): OlderMethod | undefined {
     },
   };
 }
+
+/** Path of a method; tells if its request is the body. */
+interface Route {
+  readonly verbs: readonly string[];
+  readonly place: (request: never) => string;
+  readonly hasBody?: boolean;
+  /** The body is the push config alone, without the message of the contract around it: so @a2a-js/sdk's server reads it. */
+  readonly isInner?: boolean;
+}
+
+const PUSH = "createTaskPushNotificationConfig";
+
+const segment = (text: string): string => encodeURIComponent(text);
+const taskPlace = ({ id }: { readonly id: string }): string => `/v1/tasks/${segment(id)}`;
+const pushPlace = ({ taskId }: { readonly taskId: string }): string =>
+  `/v1/tasks/${segment(taskId)}/pushNotificationConfigs`;
+const onePushPlace = (request: GetTaskPushNotificationConfigRequest): string =>
+  `${pushPlace(request)}/${segment(request.id)}`;
+
+/** The routes of HTTP+JSON (specification of 0.3, section 3.5.3). */
+const routes: Readonly<Record<string, Route>> = {
+  sendMessage: { verbs: ["POST"], place: () => "/v1/message:send", hasBody: true },
+  sendStreamingMessage: { verbs: ["POST"], place: () => "/v1/message:stream", hasBody: true },
+  getTask: {
+    verbs: ["GET"],
+    place: (request: GetTaskRequest) => `${taskPlace(request)}?historyLength=${request.historyLength ?? ALL_HISTORY}`,
+  },
+  cancelTask: { verbs: ["POST"], place: (request: { id: string }) => `${taskPlace(request)}:cancel` },
+  // The contract says GET, the prose says POST.
+  subscribeToTask: { verbs: ["GET", "POST"], place: (request: { id: string }) => `${taskPlace(request)}:subscribe` },
+  createTaskPushNotificationConfig: { verbs: ["POST"], place: pushPlace, hasBody: true },
+  getTaskPushNotificationConfig: { verbs: ["GET"], place: onePushPlace },
+  listTaskPushNotificationConfigs: { verbs: ["GET"], place: pushPlace },
+  deleteTaskPushNotificationConfig: { verbs: ["DELETE"], place: onePushPlace },
+  getExtendedAgentCard: { verbs: ["GET"], place: () => "/v1/card" },
+};
+
+/** The route for a method of the service. */
+function restMethod(desc: DescMethod): OlderMethod | undefined {
+  const route = routes[desc.localName];
+  return route === undefined ? undefined : methodBy(desc, route);
+}
+
+/** Servers of 0.3 decode bodies strictly as ProtoJSON of its contract; answers are read in either of its dialects. */
+function methodBy(desc: DescMethod, route: Route): OlderMethod {
+  const { verbs, place, hasBody = false, isInner = false } = route;
+  const [verb = "GET", ...others] = verbs;
+  const write = isInner ? jsonWriter(desc.input, restForm) : bodyWriter(desc);
+  const read = givesCard(desc) ? cardReader(olderCard) : answerReader(desc.output, restForm);
+  return {
+    name: "",
+    verb,
+    begin: (request) => {
+      const json = hasBody ? write(request) : verb === "POST" ? "{}" : undefined;
+      const at = { json, place: place(request as never) };
+      return new JsonExchange(at, (answer) => withHistoryOf(request, read(answer)));
+    },
+    ...(others.length === 0 ? {} : { otherwise: methodBy(desc, { ...route, verbs: others }) }),
+    ...(desc.localName === PUSH && !isInner ? { otherwise: methodBy(desc, { ...route, isInner: true }) } : {}),
+  };
+}
+
+/** The body that makes a push config is that message of the contract which has one in it. */
+function bodyWriter(desc: DescMethod): (request: Message) => string {
+  const write = jsonWriter(desc.input, restForm);
+  if (desc.localName !== PUSH) return write;
+  return (request) => {
+    const { taskId, id } = request as TaskPushNotificationConfig;
+    return `{"parent":${JSON.stringify(taskName(taskId))},"configId":${JSON.stringify(id)},"config":${write(request)}}`;
+  };
+}
+
+/** Meaning of an HTTP status if the body of an error has no code. */
+const statuses: ReadonlyMap<number, Reason> = new Map([
+  [400, "INVALID_PARAMS"],
+  [404, "TASK_NOT_FOUND"],
+  [409, "TASK_NOT_CANCELABLE"],
+  [415, "CONTENT_TYPE_NOT_SUPPORTED"],
+  [422, "INVALID_PARAMS"],
+  [500, "INTERNAL"],
+  [501, "UNSUPPORTED_OPERATION"],
+  [502, "INVALID_AGENT_RESPONSE"],
+]);
 
 /** How A2A 0.3 is called over JSON-RPC and HTTP+JSON. */
 export const calls: OlderCalls = { jsonRpc: rpcMethod, rest: restMethod, statuses, texts };

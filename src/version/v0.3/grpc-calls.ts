@@ -1,8 +1,8 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse } from "../../../gen/a2a/v1/a2a_pb.js";
-import type { OlderCalls, OlderMessages } from "../callable.js";
+import type { OlderCalls, OlderMessages } from "../client-versions.js";
 import { withHistoryOf } from "../json-exchange.js";
-import { texts } from "./error-texts.js";
+import { texts } from "./errors.js";
 import { fromNative, methodPairs, toNative } from "./messages.js";
 
 /** The rpc for a method of the service. */

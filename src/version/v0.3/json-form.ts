@@ -20,7 +20,7 @@ import { type JsonForm, makeForm } from "../../wire/make-form.js";
 import type { Violations } from "../../wire/violations.js";
 import { isLast } from "../last.js";
 import { type DataForm, objectData, unwrapData } from "./data-part.js";
-import { roleWords, stateWords } from "./words.js";
+import { roleNames, stateNames } from "./names.js";
 
 /** `blocking`, which is the opposite of `returnImmediately`. Where it is left out, a call waits. */
 export const blocking: FieldForm = {
@@ -249,7 +249,7 @@ const types: FormTables["types"] = {
   "google.protobuf.Empty": { write: () => "null", read: () => create(EmptySchema) },
 };
 
-const enums: NonNullable<FormTables["enums"]> = { "lf.a2a.v1.Role": roleWords, "lf.a2a.v1.TaskState": stateWords };
+const enums: NonNullable<FormTables["enums"]> = { "lf.a2a.v1.Role": roleNames, "lf.a2a.v1.TaskState": stateNames };
 
 /** Types that look the same over HTTP+JSON in the schema's dialect, where results and events are wrapped. */
 export const schemaTypes: FormTables["types"] = types;

@@ -1,28 +1,35 @@
-/** Tasks and webhooks go by resource names in the contract of 0.3 (AIP-122); 1.0 has their ids alone. */
+import { Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { EnumForm } from "../../wire/json-form.js";
 
-const taskPattern = /^tasks\/([^/]+)$/;
-const configPattern = /^tasks\/([^/]+)\/pushNotificationConfigs\/([^/]+)$/;
+/** Methods over JSON-RPC, with their names in 1.0. */
+export const methods: Readonly<Record<string, string>> = {
+  "message/send": "SendMessage",
+  "message/stream": "SendStreamingMessage",
+  "tasks/get": "GetTask",
+  "tasks/cancel": "CancelTask",
+  "tasks/resubscribe": "SubscribeToTask",
+  "tasks/pushNotificationConfig/set": "CreateTaskPushNotificationConfig",
+  "tasks/pushNotificationConfig/get": "GetTaskPushNotificationConfig",
+  "tasks/pushNotificationConfig/list": "ListTaskPushNotificationConfigs",
+  "tasks/pushNotificationConfig/delete": "DeleteTaskPushNotificationConfig",
+  "agent/getAuthenticatedExtendedCard": "GetExtendedAgentCard",
+};
 
-export function taskName(id: string): string {
-  return `tasks/${id}`;
-}
+/** Roles, of the JSON of 0.3 and of versions before it. */
+export const roleNames: EnumForm = { words: { [Role.USER]: "user", [Role.AGENT]: "agent" }, otherwise: "agent" };
 
-export function configName({ taskId, id }: ConfigIds): string {
-  return `tasks/${taskId}/pushNotificationConfigs/${id}`;
-}
-
-/** The id in the name of a task. Empty for a malformed name: the request is then rejected like any without an id. */
-export function taskIdOf(name: string): string {
-  return taskPattern.exec(name)?.[1] ?? "";
-}
-
-export interface ConfigIds {
-  readonly taskId: string;
-  readonly id: string;
-}
-
-/** The ids in the name of a webhook; both empty for a malformed name. */
-export function configIdsOf(name: string): ConfigIds {
-  const [, taskId = "", id = ""] = configPattern.exec(name) ?? [];
-  return { taskId, id };
-}
+/** States of the JSON of 0.3. */
+export const stateNames: EnumForm = {
+  words: {
+    [TaskState.UNSPECIFIED]: "unknown",
+    [TaskState.SUBMITTED]: "submitted",
+    [TaskState.WORKING]: "working",
+    [TaskState.COMPLETED]: "completed",
+    [TaskState.FAILED]: "failed",
+    [TaskState.CANCELED]: "canceled",
+    [TaskState.INPUT_REQUIRED]: "input-required",
+    [TaskState.REJECTED]: "rejected",
+    [TaskState.AUTH_REQUIRED]: "auth-required",
+  },
+  otherwise: "unknown",
+};

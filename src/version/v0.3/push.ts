@@ -1,7 +1,15 @@
-import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type StreamResponse, StreamResponseSchema, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { PushDialect } from "../version.js";
 import { schemaForm } from "./json-form.js";
 
 /** Push notifications of 0.3 and of 0.2: the bare task, whichever binding they were asked for over. */
 export const push: PushDialect = { mediaType: "application/json", write: jsonWriter(TaskSchema, schemaForm) };
+
+/**
+ * Reads a notification of 0.3 or 0.2: the bare task, or, as some servers send them, a bare event or message.
+ *
+ * @throws A2AError with reason INVALID_PARAMS for anything else.
+ */
+export const readNotification: (json: unknown) => StreamResponse = jsonReader(StreamResponseSchema, schemaForm);

@@ -28,9 +28,8 @@ import {
   settleRole,
   textVariant,
 } from "./json-form.js";
-import { configName } from "./names.js";
-import { parseResource, settleConfigIds } from "./resource-names.js";
-import { roleWords, stateWords } from "./words.js";
+import { roleNames, stateNames } from "./names.js";
+import { configName, parseResource, settleConfigIds } from "./resource-names.js";
 
 const namesOf = (values: Readonly<Record<string, unknown>>, prefix: string): Record<number, string> =>
   Object.fromEntries(
@@ -46,13 +45,13 @@ const nothing = (): undefined => undefined;
 const enums: NonNullable<FormTables["enums"]> = {
   "lf.a2a.v1.Role": {
     words: { [Role.USER]: "ROLE_USER", [Role.AGENT]: "ROLE_AGENT" },
-    also: { ...byWord(roleWords.words), ROLE_UNSPECIFIED: Role.UNSPECIFIED },
+    also: { ...byWord(roleNames.words), ROLE_UNSPECIFIED: Role.UNSPECIFIED },
     otherwise: "ROLE_AGENT",
     takesNumbers: true,
   },
   "lf.a2a.v1.TaskState": {
     words: { ...namesOf(TaskState, "TASK_STATE_"), [TaskState.CANCELED]: "TASK_STATE_CANCELLED" },
-    also: { ...byWord(stateWords.words), TASK_STATE_CANCELED: TaskState.CANCELED },
+    also: { ...byWord(stateNames.words), TASK_STATE_CANCELED: TaskState.CANCELED },
     otherwise: "TASK_STATE_UNSPECIFIED",
     takesNumbers: true,
   },

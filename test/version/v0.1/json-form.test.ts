@@ -15,7 +15,7 @@ import {
 import { A2AError } from "../../../src/core/error.js";
 import { TaskFold, viewTask } from "../../../src/task/fold.js";
 import { v01Form } from "../../../src/version/v0.1/json-form.js";
-import { shownTask } from "../../../src/version/v0.1/shown.js";
+import { shownTask } from "../../../src/version/v0.1/view.js";
 import { answerReader, jsonReader } from "../../../src/wire/json-reader.js";
 import { jsonWriter } from "../../../src/wire/json-writer.js";
 import { jsonPieces } from "../../../src/wire/large/large.js";

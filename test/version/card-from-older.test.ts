@@ -1,8 +1,8 @@
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { olderCard } from "../../src/version/card-from-older.js";
 import type { CardJson } from "../../src/version/card-json.js";
-import { olderCard } from "../../src/version/older-card.js";
 
 const read = (card: CardJson): AgentCard => fromJson(AgentCardSchema, olderCard(card) as JsonValue);
 
