@@ -8,31 +8,31 @@ import { Versions } from "../version/versions.js";
 import { decodeSegment } from "../wire/path-template.js";
 import type { BindingOptions, HttpBinding } from "./binding.js";
 
-/** What a path below that of a tenant leads to. */
+/** The match of a path below that of a tenant. */
 export interface BelowTenant {
   readonly tenant: string;
-  /** The rest of the path, which begins with `/`. */
+  /** The rest of the path, with a leading `/`. */
   readonly path: string;
   readonly binding: HttpBinding;
   readonly match: unknown;
 }
 
 export interface BelowTenants extends HttpBinding<BelowTenant> {
-  /** Refuses what comes to the URL of a tenant with a verb that nobody serves there; undefined for other paths. */
+  /** Rejects a request to the URL of a tenant with an unsupported verb. Undefined for other paths. */
   unserved(request: HttpRequest): HttpResponse | undefined;
 }
 
-/** What is served below the path of each tenant, made with `optionsBelowTenants`. */
+/** The bindings below the path of each tenant, created with `optionsBelowTenants`. */
 interface Below {
   readonly jsonRpc: HttpBinding & Pick<BelowTenants, "unserved">;
   readonly rest: HttpBinding;
 }
 
 /**
- * JSON-RPC and HTTP+JSON once more below `/{tenant}`, for versions whose messages have no tenant: their cards name a URL for each. To be
- * asked behind the bindings themselves, so that it costs the calls nothing that are theirs.
+ * Serves JSON-RPC and HTTP+JSON also below `/{tenant}`, for versions whose messages have no tenant: their cards name a
+ * URL for each. It is matched after the bindings themselves, so that their calls do not pay for it.
  *
- * @param isTenant whether there is an agent for a tenant
+ * @param isTenant returns true if a tenant has an agent
  */
 export function belowTenants({ jsonRpc, rest }: Below, isTenant: (tenant: string) => boolean): BelowTenants {
   const placeOf = (path: string): Pick<BelowTenant, "tenant" | "path"> | undefined => {
@@ -68,8 +68,8 @@ export function belowTenants({ jsonRpc, rest }: Below, isTenant: (tenant: string
 }
 
 /**
- * Options for bindings that are asked below the path of a tenant: every call is for that tenant. The service's own version has its paths
- * of HTTP+JSON there already.
+ * Returns the options of bindings below the path of a tenant, where every call is for that tenant. The service's own
+ * version already has its HTTP+JSON paths there.
  */
 export function optionsBelowTenants(options: BindingOptions): BindingOptions {
   const { native, others, off } = options.versions;
@@ -89,8 +89,8 @@ export function optionsBelowTenants(options: BindingOptions): BindingOptions {
 }
 
 /**
- * It stands below the translators of versions, which make further calls of one: none of them is for another tenant. Requests are those of
- * one call, so that each may be changed.
+ * Sets the tenant of the path. It runs inside the translators of versions, whose further calls are all for the same
+ * tenant. A request belongs to one call, so it may be changed.
  */
 function inTenantOfPath(invoke: Invoke): Invoke {
   return (asked) => {
@@ -101,7 +101,7 @@ function inTenantOfPath(invoke: Invoke): Invoke {
 }
 
 /**
- * Checks that a request names no other tenant than its path does.
+ * Rejects a request that names another tenant than its path.
  *
  * @throws A2AError INVALID_PARAMS
  */

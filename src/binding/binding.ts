@@ -14,50 +14,56 @@ import type { Versions } from "../version/versions.js";
 
 /**
  * Options of a binding, which translates its wire format into calls of `invoke` and back. It takes its methods, routes
- * and codecs from the registered versions, which derive them from a descriptor, and names none of them: a new rpc in
- * the proto, or another version of the protocol, is served by every binding without a change here.
+ * and codecs from the registered versions, which derive them from a descriptor. Every binding therefore serves a new
+ * rpc of the proto, or another version of the protocol, without a change here.
  */
 export interface BindingOptions {
   readonly versions: Versions;
   readonly invoke: Invoke;
   readonly limits: Limits;
-  /** Counts requests until they are here, over all bindings of a server. */
+  /** Counts requests until they have arrived, over all bindings of a server. */
   readonly arrivals: Arrivals;
   readonly logger: Logger;
-  /** Over JSON-RPC the error of a stream that is refused before it begins is the one event of a stream. Default false. */
+  /**
+   * Over JSON-RPC, answers a stream that is rejected before its first event with a stream whose only event is the
+   * error. Default false.
+   */
   readonly streamErrorsAsEvents?: boolean;
-  /** Told of requests that were refused before they were a call, where HTTP's answers do not say so; undefined: no one asks. */
+  /**
+   * Logs requests rejected before they became calls, unless the HTTP answer reports them. Undefined without an access
+   * log.
+   */
   readonly refused?: RefusalLog | undefined;
-  /** Told of calls whose version does not fit. */
+  /** Notified of calls with an unsupported or wrong version. */
   readonly mismatched?:
     | ((from: Pick<HttpRequest, "peer" | "header">, mismatch: Omit<Mismatch, "address">) => void)
     | undefined;
 }
 
 /**
- * A binding on the HTTP port, beside others.
+ * A binding on the HTTP port, next to others.
  *
- * @typeParam M what is known of a request whose verb and path are for this binding, such as its route.
+ * @typeParam M the match of a request's verb and path, such as its route
  */
 export interface HttpBinding<M = unknown> {
-  /** What this binding knows of a verb and a path; undefined where they are not for it. */
+  /** Matches a verb and a path. Undefined if they do not belong to this binding. */
   match(verb: string, path: string): M | undefined;
-  /** Answers a request that it has matched. Whatever goes wrong is an answer, too: it never rejects. */
+  /** Answers a matched request. Errors are answers too; it never rejects. */
   handle(request: HttpRequest, match: M): Promise<HttpResponse>;
-  /** An error without a further look at the request, as a client of this binding reads errors. */
+  /** Returns an error in the form that clients of this binding read, without reading the request. */
   refuse(request: HttpRequest, error: A2AError): HttpResponse;
 }
 
-/** What a binding needs that serves a version by a descriptor alone, as gRPC and Connect do. */
+/** Options of a binding that serves a version by its descriptor only, as gRPC and Connect do. */
 export interface ServiceBindingOptions extends Omit<BindingOptions, "versions" | "mismatched"> {
   readonly service: DescService;
-  /** Name of the version that the package of the service stands for (specification 3.6.2). */
+  /** Version implied by the package of the service (specification 3.6.2). */
   readonly version: string;
   /** Status codes that differ from those of the errors' reasons. */
   readonly codes?: ErrorCodes | undefined;
 }
 
-/** Options for the service that stands for a version of a name, and what answers its calls. */
+/** Returns the options of a version's service. */
 export function optionsIn(
   version: string,
   service: DescService,
@@ -66,13 +72,13 @@ export function optionsIn(
   return { service, version, invoke, limits, arrivals, logger, refused };
 }
 
-/** What a binding needs of the service of a version beside the native one, which is loaded later. */
+/** Options for the service of a version other than the native one, which is loaded later. */
 export interface OlderServiceOptions extends Omit<ServiceBindingOptions, "service" | "codes"> {
   readonly service: ServiceShape;
   readonly versions: Versions;
 }
 
-/** Options for the service of another version. */
+/** Returns the options of another version's service. */
 export function olderOptions(
   version: string,
   service: ServiceShape,
@@ -81,7 +87,7 @@ export function olderOptions(
   return { service, version, versions, invoke, limits, arrivals, logger, refused };
 }
 
-/** Makes what a binding has of the service of another version, once that is loaded: its calls are translated. */
+/** Creates a binding's table for the service of another version once that is loaded. Its calls are translated. */
 export function olderTable<T extends object>(
   { service: shape, versions, ...options }: OlderServiceOptions,
   make: (options: ServiceBindingOptions) => T,

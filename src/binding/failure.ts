@@ -5,20 +5,20 @@ import { lazy } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
 import type { HeaderPairs } from "../http/response.js";
 
-/** Where something failed, for the log. */
+/** Context of a failure, for the log. */
 export interface FailureContext {
-  /** Tells whether anybody waits for the answer, and where the binding knows, why nobody does. */
+  /** Tells if the client has left, and the reason if the binding knows it. */
   readonly client: Pick<Cancellation, "canceled"> & { readonly reason?: A2AError };
   readonly logger: Logger;
   readonly binding: string;
-  /** Name of the method, when it came that far. */
+  /** Name of the method, if it was read. */
   readonly method?: string | undefined;
   readonly call?: Call | undefined;
 }
 
 /**
- * Anything thrown while a request was answered, as the error that may leave. What is the server's fault is logged, with
- * its cause, which never leaves; what comes of a deadline or of the client's going away is no failure.
+ * Converts a value thrown while a request was answered to an error that may leave the process. Errors of the server are
+ * logged with their cause, which never leaves. Deadlines and departures of clients are not failures.
  */
 export function failureOf(thrown: unknown, { client, logger, binding, method, call }: FailureContext): A2AError {
   const error = toA2AError(thrown);
@@ -29,7 +29,7 @@ export function failureOf(thrown: unknown, { client, logger, binding, method, ca
     logger.debug(facts, "A call ended after its client had left.");
     return reason === "INTERNAL" ? (client.reason ?? cancelled()) : error;
   }
-  // The store, or the end of the server, has a line of its own, however many calls it concerns.
+  // The store's failure, or the shutdown, has a log line of its own, regardless of the number of affected calls.
   if (reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED") logger.debug(facts, "A call was refused.");
   else logger.error(facts, "A call failed.");
   return error;
@@ -37,13 +37,13 @@ export function failureOf(thrown: unknown, { client, logger, binding, method, ca
 
 const cancelled = lazy(() => new A2AError("CANCELLED", "The client cancelled the call."));
 
-/** Headers of an error reply: those of the call, those of the error, and when to try again. */
+/** Yields the headers of an error reply: those of the call and of the error, and `retry-after`. */
 export function* errorHeaders(error: A2AError, call?: Call): HeaderPairs {
   if (call !== undefined) yield* call.answerHeaders;
   yield* headersOf(error);
 }
 
-/** Headers that go with an error, or metadata: its own, and when to try again, which its details say more exactly. */
+/** Returns the headers, or metadata, of an error: its own and `retry-after`, whose exact value is in the details. */
 export function headersOf({ headers, retryAfterMs }: A2AError): Headers {
   if (retryAfterMs === undefined) return headers;
   const all = new Headers(headers);

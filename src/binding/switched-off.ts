@@ -4,17 +4,14 @@ import { serviceSwitchedOff } from "../version/recognition.js";
 import { VERSION_PARAMETER } from "../wire/service-params.js";
 import type { BindingOptions } from "./binding.js";
 
-/** A request for a path that nothing is served under. */
+/** A request for an unknown path. */
 export interface Unserved {
   readonly binding: string;
   readonly path: string;
   readonly from: Pick<HttpRequest, "peer" | "header">;
 }
 
-/**
- * The error for a call of a service that stands for a version that is switched off, which is in the log then; undefined for every
- * other path.
- */
+/** Returns and logs the error for a path of a disabled version's service. Undefined for every other path. */
 export function switchedOff(
   { binding, path, from }: Unserved,
   { versions, mismatched }: Pick<BindingOptions, "mismatched" | "versions">,

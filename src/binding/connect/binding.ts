@@ -43,42 +43,42 @@ import { answerUnlessAborted, untilAborted } from "./stream.js";
 import { OrdinaryUnary } from "./unary.js";
 import { answer } from "./universal.js";
 
-/** What answers the calls of a method. */
+/** The handlers of a method's calls. */
 export interface ConnectMatch {
   readonly handler: UniversalHandler;
-  /** Answers ordinary unary calls; absent for streaming methods. */
+  /** Answers ordinary unary calls. Absent for streaming methods. */
   readonly unary: OrdinaryUnary | undefined;
-  /** Loads the service that it is one of; undefined where, or once, that is there. */
+  /** Loads the service of the method. Undefined once it is loaded. */
   readonly load?: (() => Promise<unknown> | undefined) | undefined;
-  /** What answers those of other versions with the same path, by their names. */
+  /** Matches of other versions with the same path, by version. */
   readonly others?: ReadonlyMap<string, ConnectMatch> | undefined;
 }
 
 export interface ConnectBinding extends HttpBinding<ConnectMatch> {
   /**
-   * Registers the service in a ConnectRouter, for an adapter of one's own. Give the adapter `contextValues` too, so
-   * that calls know their peer. Interceptors of the router see a `google.protobuf.Value` where a call is in JSON.
+   * Registers the service in a ConnectRouter, for an adapter of your own. Pass `contextValues` to the adapter too, so
+   * that calls know their peer. Interceptors of the router receive a `google.protobuf.Value` for a call in JSON.
    */
   readonly routes: (router: ConnectRouter) => void;
   /**
-   * The answer to a gRPC call to an unknown method or service, and to any call of a service whose version is switched off; undefined for
-   * every other request.
+   * Answers a gRPC call to an unknown method or service, or to a service whose version is disabled. Undefined for every
+   * other request.
    */
   readonly unserved: (request: HttpRequest) => HttpResponse | undefined;
 }
 
-/** What a Connect binding has in addition to the options of all bindings. */
+/** Options of a Connect binding in addition to those of all bindings. */
 export interface ConnectOptions {
-  /** What clients may compress requests with, and be answered in. Default: nothing. */
+  /** Compressions accepted in requests and used in answers. Default: none. */
   readonly compressions?: readonly Compression[];
-  /** Registers what else is to be served in the same way, but not mounted elsewhere. */
+  /** Registers further services that are served here, but not mounted elsewhere. */
   readonly more?: ((router: ConnectRouter) => void) | undefined;
 }
 
 /**
- * The Connect, gRPC-Web and gRPC protocols at `/{service}/{method}`, over HTTP/1.1 and HTTP/2 (specification 5.8, 12).
- * Methods that the contract marks as reading only answer to Connect's GET form as well. Methods that take a stream
- * of requests have no place in `invoke` and are left out.
+ * Creates the binding of the Connect, gRPC-Web and gRPC protocols at `/{service}/{method}`, over HTTP/1.1 and HTTP/2
+ * (specification 5.8, 12). Methods that the contract marks as read-only are also served by Connect's GET. Methods with
+ * a stream of requests are left out, because `invoke` does not support them.
  */
 export function createConnectBinding(
   options: BindingOptions,
@@ -103,7 +103,7 @@ export function createConnectBinding(
       registerOlder(router, each, { compressions, register: registerAll });
     return new Map(older.filter((each) => !isTwin(each)).flatMap((each) => [...register(each)]));
   };
-  // Methods are registered at the first call of a path with a service's package: at the start it would make that slower.
+  // Methods are registered with the first call, because registering them at the start would slow it down.
   const matches = lazy(() => {
     const router = createConnectRouter();
     const later = routes(router);
@@ -146,7 +146,7 @@ function handled(
   return unary?.takes(request) ? unary.answer(request) : answer(handler, request, options);
 }
 
-/** Answers a call that its service is loaded for. */
+/** Answers a call after its service has loaded. */
 async function handledAfter(
   loading: Promise<unknown>,
   request: HttpRequest,
@@ -166,7 +166,7 @@ async function handledAfter(
   return handled(request, match, options);
 }
 
-/** Adds what answers the calls of another version under the same paths. */
+/** Adds the handlers of another version under the same paths. */
 function addTwin(matches: Map<string, ConnectMatch>, version: string, twins: ReadonlyMap<string, ConnectMatch>): void {
   for (const [path, twin] of twins) {
     const match = matches.get(path) as ConnectMatch;
@@ -174,7 +174,7 @@ function addTwin(matches: Map<string, ConnectMatch>, version: string, twins: Rea
   }
 }
 
-/** What answers a request of the version that it names. */
+/** Returns the match of the version that a request names. */
 function matchFor(request: HttpRequest, match: ConnectMatch, others: ReadonlyMap<string, ConnectMatch>): ConnectMatch {
   const asked = parseVersion(serviceParameter(request, VERSION_PARAMETER) ?? "");
   return (asked === undefined ? undefined : others.get(asked)) ?? match;
@@ -218,7 +218,9 @@ function matchesOf(
 
 const unserved = lazy(() => new A2AError("METHOD_NOT_FOUND", "No such method is served here."));
 
-/** Registers a method twice, and makes one handler of the two that takes the one whose codec the request asks for. */
+/**
+ * Registers a method twice, for binary and for JSON, and combines both into one handler that chooses by the request.
+ */
 function register(
   router: ConnectRouter,
   method: DescMethod,
@@ -246,11 +248,11 @@ function register(
       : binary(checkedRequest(request, { max, arrivals, check: ofBinary.check }));
     return answered.then((response) => withLarge(request, values, response));
   };
-  // A handler is a function that carries what it is for; the two differ in their codec alone.
+  // A handler is a function with properties. The two handlers differ only in their codec.
   router.handlers.push(Object.assign(choose, { ...binary }));
 }
 
-/** Whether the messages of a request are JSON, whichever of the protocols it speaks. */
+/** Returns true if the messages of a request are JSON, in any of the protocols. */
 function isJson(request: UniversalServerRequest): boolean {
   if (request.method === "GET") return new URL(request.url).searchParams.get("encoding") === "json";
   return /^application\/[a-z+-]*json/i.test(request.header.get("content-type") ?? "");
@@ -262,7 +264,7 @@ function implementation(
   options: ServiceBindingOptions,
 ): MethodImpl<DescMethod> {
   const implement = method.methodKind === "unary" ? unary : serverStreaming;
-  // Which kind of implementation fits cannot be told by the type of a descriptor that is not known before run time.
+  // The type of a descriptor known only at run time does not tell the kind of its implementation.
   return implement(method, registration, options) as MethodImpl<DescMethod>;
 }
 
@@ -275,10 +277,10 @@ function unary(method: DescMethod, registration: Registration, options: ServiceB
   return async (request, context) => {
     const call = begin(context, version);
     try {
-      // A call whose deadline has passed is not begun.
+      // A call whose deadline has passed is not started.
       context.signal.throwIfAborted();
       const answer = await answerUnlessAborted(context.signal, invoke({ method, request: read(request), call }), call);
-      // The descriptor says unary, so this is a message; anything else cannot be written.
+      // The answer of a unary method is a message; a stream could not be written.
       if (weightOf(answer as Message) === undefined) return write(answer as Message);
       return await large(answer as Message, registration, { call, context, limits });
     } catch (thrown) {
@@ -305,7 +307,7 @@ function serverStreaming(
         options.invoke({ method, request: read(request), call }),
         call,
       );
-      // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
+      // The answer of a streaming method is an iterable; a message throws here and is logged.
       yield* untilAborted(context.signal, answer as AsyncIterable<Message>, (message) => {
         if (!hasStarted) copyHeaders(call, context);
         hasStarted = true;
@@ -326,7 +328,7 @@ interface Answered {
   readonly limits: Limits;
 }
 
-/** Puts a large message aside, and gives what goes through Connect in its place. */
+/** Sets a large message aside and returns its placeholder. */
 async function large(
   message: Message,
   registration: Registration,
@@ -346,7 +348,7 @@ async function large(
 }
 
 function begin(context: HandlerContext, version: string): Call {
-  // An answer to a GET may be kept by caches on the way, and a task is another one a moment later.
+  // Caches may store the answer to a GET, but a task can change at any time.
   if (context.requestMethod === "GET") context.responseHeader.set("cache-control", "no-store");
   return new Call(startOf(context, version));
 }
@@ -355,7 +357,7 @@ function placeOf({ name }: DescMethod, call: Call, signal: AbortSignal, logger: 
   return { client: clientOf(signal), logger, binding: call.binding, method: name, call };
 }
 
-/** Why a call cannot be answered any more: its deadline, or else its client. */
+/** Returns the cause of an aborted call: its deadline, or its client's departure. */
 function clientOf({ aborted, reason }: AbortSignal): FailureContext["client"] {
   const error = toA2AError(reason);
   return error.reason === "INTERNAL" ? { canceled: aborted } : { canceled: aborted, reason: error };

@@ -7,7 +7,7 @@ import {
 } from "@connectrpc/connect";
 import type { Call, CallStart, Peer } from "../../core/call.js";
 
-/** What a call needs of its request besides the headers. */
+/** Facts about a call that its request does not contain. */
 interface Origin {
   readonly peer: Peer;
   readonly mount: string | undefined;
@@ -17,25 +17,25 @@ const originKey: ContextKey<Origin | undefined> = createContextKey<Origin | unde
 
 const hasCalledKey: ContextKey<boolean> = createContextKey(false);
 
-/** Whether Connect has made a call with its request by now. */
+/** Returns true if Connect has created a call from the request. */
 export function hasCalled(values: ContextValues): boolean {
   return values.get(hasCalledKey);
 }
 
 /**
- * Carries the connection of a request to its call, for the option of the same name of Connect's adapters: they give a
- * handler everything but the socket. Without it a call's peer has no address.
+ * Passes the connection of a request to its call, for the option of the same name of Connect's adapters, which give a
+ * handler everything except the socket. Without it a call's peer has no address.
  *
- * @param mount path that the handler is mounted below, where that is known.
+ * @param mount path prefix under which the handler is mounted, if known
  */
 export function contextValues(peer: Peer, mount?: string): ContextValues {
   return createContextValues().set(originKey, { peer, mount });
 }
 
 /**
- * What Connect tells about a call.
+ * Returns the facts that Connect provides about a call.
  *
- * @param impliedVersion what the package of the service, which the path begins with, stands for (specification 3.6.2).
+ * @param impliedVersion version implied by the service's package at the beginning of the path (specification 3.6.2)
  */
 export function startOf(context: HandlerContext, impliedVersion: string): CallStart {
   const origin = context.values.get(originKey);
@@ -53,20 +53,20 @@ export function startOf(context: HandlerContext, impliedVersion: string): CallSt
   };
 }
 
-/** HTTP/2's name for the host is no header to the Fetch API, which Connect's headers come from. */
+/** Returns a header. HTTP/2's `:authority` is not a header in the Fetch API, which Connect uses. */
 function headerOf(context: HandlerContext, name: string): string | undefined {
   if (name === ":authority") return new URL(context.url).host;
   return context.requestHeader.get(name) ?? undefined;
 }
 
-/** What may stand in a header of any of the protocols: gRPC allows printable ASCII alone. */
+/** Values that are valid headers in each of the protocols: gRPC allows only printable ASCII. */
 const legalValue = /^[ -~]*$/;
 
 export function isLegalValue(value: string): boolean {
   return legalValue.test(value);
 }
 
-/** Puts the response's headers where Connect takes them from before the first byte leaves, also of an error. */
+/** Copies the response's headers to Connect's context, which sends them before the first byte, also for an error. */
 export function copyHeaders(call: Call, context: HandlerContext): void {
   for (const [name, value] of call.answerHeaders) {
     if (isLegalValue(value)) context.responseHeader.set(name, value);

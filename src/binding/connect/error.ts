@@ -5,22 +5,22 @@ import { detailsOf } from "../../wire/error-details.js";
 import { headersOf } from "../failure.js";
 
 /**
- * An error as Connect writes it: the code of its reason, its text, its headers, its details with ErrorInfo first. Code
- * on the way, such as an interceptor of the host's router, finds the A2AError in `cause`.
+ * Converts an error to Connect's: the code of its reason, its message, its headers, its details with ErrorInfo first.
+ * Code that handles it later, such as an interceptor of the host's router, finds the A2AError in `cause`.
  *
- * @param codes those of another version, where they differ
+ * @param codes codes of another version that differ
  */
 export function connectErrorOf(error: A2AError, codes?: ErrorCodes): ConnectError {
-  // Half a surrogate pair cannot be percent-encoded, and Connect throws at it.
+  // Connect throws for a lone surrogate, which cannot be percent-encoded.
   const message = error.message.toWellFormed();
-  // Both number their codes as google.rpc.Code does, and an error is never OK, the only one that Connect leaves out.
+  // Both use the numbers of google.rpc.Code. Connect lacks only OK, which an error never has.
   const code = (codes?.[error.reason] ?? error.code) as number as Code;
   const made = new ConnectError(message, code, headersOf(error), [], error);
   made.details = detailsOf(error);
   return made;
 }
 
-/** Anything thrown, for Connect, which reports all but its own errors as "unknown". */
+/** Converts any thrown value for Connect, which reports errors other than its own as "unknown". */
 export function forConnect(thrown: unknown): unknown {
   return thrown instanceof A2AError ? connectErrorOf(toA2AError(thrown)) : thrown;
 }

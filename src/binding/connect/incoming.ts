@@ -9,14 +9,14 @@ import { exceedsBinary } from "../../wire/count-values.js";
 import { forConnect } from "./error.js";
 
 /**
- * Looks at the bytes of a message before Connect decodes them: it has no limit for the values in them, and it takes
- * malformed bytes for an internal error. Its errors have no ErrorInfo either.
+ * Checks the bytes of a message before Connect decodes them. Connect does not limit the number of values, treats
+ * malformed bytes as an internal error, and returns errors without ErrorInfo.
  *
- * @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_PARAMS.
+ * @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_PARAMS
  */
 export type Check = (message: Uint8Array) => void;
 
-/** Checks a message in binary. */
+/** Returns the check of a binary message. */
 export function binaryCheck(desc: DescMessage): Check {
   return (message) => {
     let exceeds: boolean;
@@ -30,26 +30,29 @@ export function binaryCheck(desc: DescMessage): Check {
   };
 }
 
-/** The error of bytes that are no message of a type. */
+/** The error for bytes that are not a message of the type. */
 export function notTheMessage({ typeName }: DescMessage): A2AError {
   return invalid([{ field: "", description: `the request's bytes are not a ${typeName} message` }]);
 }
 
-/** Checks a message in JSON: Connect's own error text may have characters that not every protocol can carry. */
+/**
+ * Returns the check of a JSON message. Connect's own error text may contain characters that not every protocol can
+ * carry.
+ */
 export function jsonCheck(limits: Limits): Check {
   return (message) => {
     plainJson(message, limits);
   };
 }
 
-/** The JSON value in a message. @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_REQUEST. */
+/** Returns the JSON value of a message. @throws A2AError with reason REQUEST_TOO_LARGE or INVALID_PARAMS */
 export function plainJson(message: Uint8Array, _limits: Limits): unknown {
   const body = jsonBodyOf(message);
   if (typeof body === "object") return body.json;
   throw invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
 }
 
-/** The same compression, which checks the decompressed bytes. */
+/** Returns the compression with a check of the decompressed bytes. */
 export function checkedCompression(compression: Compression, check: Check): Compression {
   return {
     ...compression,
@@ -67,15 +70,15 @@ export function checkedCompression(compression: Compression, check: Check): Comp
   };
 }
 
-/** The error for a body that cannot be decompressed, or becomes too large: it is the client's mistake. */
+/** The error for a body that cannot be decompressed or becomes too large, which is the client's mistake. */
 function unreadable(thrown: unknown, max: number): never {
   if (ConnectError.from(thrown).code === Code.ResourceExhausted) throw tooLarge(max);
   throw invalid([{ field: "", description: "the request cannot be decompressed" }]);
 }
 
 /**
- * The same request, with the messages in it checked that come without compression. The body throws the
- * error to its reader, which is Connect, and Connect writes it in the protocol of the call.
+ * Returns the request with checks of its uncompressed messages. The body throws the error to its reader, Connect, which
+ * writes it in the protocol of the call.
  */
 export function checkedRequest(request: UniversalServerRequest, rules: Rules): UniversalServerRequest {
   if (request.method === "GET") return checkedGet(request, rules.check);
@@ -92,16 +95,16 @@ export function checkedRequest(request: UniversalServerRequest, rules: Rules): U
 
 export interface Rules {
   readonly check: Check;
-  /** Largest message, in bytes. */
+  /** Maximum size of a message, in bytes. */
   readonly max: number;
   /** Counts a request while it arrives. */
   readonly arrivals: Arrivals;
 }
 
-/** What stands before a message in an envelope, in bytes. */
+/** Size of the prefix of an enveloped message, in bytes. */
 export const ENVELOPE_BYTES = 5;
 
-/** What a piece needs beside its bytes. */
+/** Memory of a chunk in addition to its bytes, in bytes. */
 const PIECE_BYTES = 128;
 
 async function* checkedBody(
@@ -111,7 +114,7 @@ async function* checkedBody(
 ): Body {
   const most = enveloped ? max + ENVELOPE_BYTES : max;
   const chunks: Uint8Array[] = [];
-  // A body that this folder reads is one piece; another adapter's may be many, and does not say where it comes from.
+  // A body read by this folder is one chunk. Another adapter's may be many chunks, from an unknown address.
   let account: Account | undefined;
   let size = 0;
   let bytes: Uint8Array;
@@ -137,10 +140,10 @@ async function* checkedBody(
 
 type Body = AsyncGenerator<Uint8Array, void, undefined>;
 
-/** An envelope is flagged as compressed; a request has none of the other flags. */
+/** Flag of a compressed envelope. Requests have no other flags. */
 const COMPRESSED = 1;
 
-/** The messages in whole envelopes that are not compressed. @throws A2AError for flags that say something else. */
+/** Yields the messages of complete, uncompressed envelopes. @throws A2AError for unknown flags */
 function* plainMessages(bytes: Uint8Array): Iterable<Uint8Array> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = 0; at + ENVELOPE_BYTES <= bytes.byteLength; ) {
@@ -151,7 +154,10 @@ function* plainMessages(bytes: Uint8Array): Iterable<Uint8Array> {
   }
 }
 
-/** Connect reads the message of a GET from the URL; where it is unfit, the same call is made by a POST that says so. */
+/**
+ * Checks the message of a GET, which Connect reads from the URL. For an invalid message it returns the same call as a
+ * POST, whose body throws the error.
+ */
 function checkedGet(request: UniversalServerRequest, check: Check): UniversalServerRequest {
   const { searchParams } = new URL(request.url);
   if (!/^(?:identity)?$/.test(searchParams.get("compression") ?? "")) return request;

@@ -3,23 +3,23 @@ import type { UniversalServerRequest, UniversalServerResponse } from "@connectrp
 import { nextRound } from "../../core/event-loop.js";
 import type { MeasuredPieces } from "../../wire/large/large.js";
 
-/** A large message that an implementation has put aside: an empty one goes through Connect in its place. */
+/** A large message that an implementation has set aside. An empty one passes through Connect in its place. */
 interface Aside extends MeasuredPieces {
-  /** Called when it is written, or will not be written any more. */
+  /** Called once the message is written or can no longer be written. */
   readonly written?: (() => void) | undefined;
 }
 
-/** By the values of their calls, which are the only thing that goes through Connect from one end to the other. */
+/** The messages by the context values of their calls, the only object that Connect passes from one end to the other. */
 const aside = new WeakMap<ContextValues, Aside>();
 
-/** Puts a large message aside; the very next thing that Connect writes for this call stands for it. */
+/** Sets a large message aside. The next message that Connect writes for this call is its placeholder. */
 export function putAside(values: ContextValues, large: Aside): void {
   aside.set(values, large);
 }
 
 /**
- * The same response, in which large messages are written piece by piece. Connect would make each of them as a whole, and
- * once more with its envelope, for every one of its readers. They are sent uncompressed, which a flag in the envelope says.
+ * Returns the response with large messages written piece by piece. Connect would create each as a whole, and again with
+ * its envelope, for every reader. They are sent uncompressed, which a flag in the envelope tells.
  */
 export function withLarge(
   request: UniversalServerRequest,
@@ -34,14 +34,14 @@ export function withLarge(
   return { ...response, body: new LargeBody(body, values, enveloped, request.signal) };
 }
 
-/** What stands before a message: its flags, which are none, and its length. */
+/** Returns the prefix of a message: empty flags and the length. */
 function prefixOf(length: number): Buffer {
   const prefix = Buffer.alloc(5);
   prefix.writeUInt32BE(length, 1);
   return prefix;
 }
 
-/** A body in which each chunk is one message, as Connect makes it. */
+/** A body of Connect, in which each chunk is one message. */
 export class LargeBody implements AsyncIterableIterator<Uint8Array> {
   readonly #inner: AsyncIterator<Uint8Array>;
   readonly #values: ContextValues;
@@ -52,7 +52,7 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
     this.#inner = body[Symbol.asyncIterator]();
     this.#values = values;
     this.#enveloped = enveloped;
-    // The writer does not call again when the reader is gone.
+    // The writer does not call again after the reader has left.
     signal.addEventListener("abort", () => this.#end(), { once: true });
   }
 
@@ -85,7 +85,7 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
   };
 
   async #piece(): Promise<IteratorResult<Uint8Array>> {
-    // Other work of the event loop runs between two pieces, however quickly the reader takes them.
+    // Other work of the event loop runs between two pieces, even if the reader takes them quickly.
     await nextRound();
     const piece = this.#large?.pieces.next();
     if (piece === undefined || piece.done === true) {

@@ -6,14 +6,14 @@ import { isSideEffectFree } from "../../wire/field-rules.js";
 import { type OlderServiceOptions, olderTable, type ServiceBindingOptions } from "../binding.js";
 import { OrdinaryUnary } from "./unary.js";
 
-/** Registers all methods of a service that is there. */
+/** Registers all methods of a loaded service. */
 export type Register = (router: ConnectRouter, options: ServiceBindingOptions) => void;
 
 /** A method of a service that is loaded later. */
 export interface Later {
   /** Answers ordinary calls; undefined until the service is loaded. */
   readonly unary: () => OrdinaryUnary | undefined;
-  /** Loads the service; undefined once it is there. */
+  /** Loads the service; undefined once it is loaded. */
   readonly load: () => Promise<unknown> | undefined;
 }
 
@@ -23,10 +23,10 @@ interface Made {
 }
 
 /**
- * Registers the methods of a service of another version. Each has a placeholder until the version is loaded. The properties of a handler
- * depend on the kind of its method alone, so they are those of a method of the same kind.
+ * Registers the methods of another version's service. Each has a placeholder until the version is loaded. The
+ * properties of a handler depend only on the kind of its method, so they are copied from a method of the same kind.
  *
- * @returns the methods by their paths
+ * @returns the methods by path
  */
 export function registerOlder(
   router: ConnectRouter,
@@ -70,7 +70,7 @@ function serviceOf({ service }: UniversalHandler, typeName: string): DescService
   return { ...service, typeName };
 }
 
-/** A handler of a method of the same kind. */
+/** Returns a handler of a method of the same kind. */
 function likeOf(
   { isStream, isRead }: MethodShape,
   handlers: readonly UniversalHandler[],

@@ -7,21 +7,21 @@ import { type HttpResponse, refusalOf } from "../../http/response.js";
 import { jsonOptions } from "./definition.js";
 import { connectErrorOf } from "./error.js";
 
-/** Whether a request says that it is gRPC or gRPC-Web, wherever it goes. */
+/** Returns true if the media type of a request is that of gRPC or gRPC-Web, for any path. */
 export function isGrpc(request: HttpRequest): boolean {
   return /^application\/grpc(?:$|[-+;])/i.test(request.header("content-type") ?? "");
 }
 
-/** The name of the protocol that a request says it speaks, as calls have it. */
+/** Returns the protocol that a request's media type declares, by its name in calls. */
 export function protocolOf(request: HttpRequest): string {
   if (!isGrpc(request)) return "connect";
   return /^application\/grpc-web/i.test(request.header("content-type") ?? "") ? "grpc-web" : "grpc";
 }
 
 /**
- * An error without a further look at the request, in the form of the protocol that it says it speaks. The answer is one
- * piece: of gRPC a status and nothing else ("Trailers-Only" of PROTOCOL-HTTP2, whose HEADERS have to carry END_STREAM;
- * clients that get more, or a status of HTTP, can only guess).
+ * Rejects a request in the form of the protocol that its media type declares, without reading it. The answer is one
+ * chunk. Over gRPC it is only a status ("Trailers-Only" of PROTOCOL-HTTP2, whose HEADERS must carry END_STREAM);
+ * clients that receive more, or an HTTP error status, can only guess the error.
  */
 export function refuse(request: HttpRequest, error: A2AError, method?: string): HttpResponse {
   request.discard();

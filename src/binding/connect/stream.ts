@@ -1,7 +1,7 @@
 import type { Call } from "../../core/call.js";
 import { type Answer, isStream } from "../../service/invoke.js";
 
-/** Settles as the promise does, or rejects with the signal's reason when it is aborted first. */
+/** Settles like the promise, or rejects with the signal's reason if it aborts first. */
 export function raceAbort<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
@@ -12,7 +12,7 @@ export function raceAbort<T>(signal: AbortSignal, promise: Promise<T>): Promise<
 }
 
 /**
- * The answer to a call, unless the signal is aborted first. A stream that comes too late is closed at once:
+ * Returns the answer of a call, unless the signal aborts first. A stream that arrives later is closed at once, because
  * the service counts it as open until then.
  */
 export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<Answer>, call: Call): Promise<Answer> {
@@ -31,11 +31,11 @@ export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<A
 }
 
 /**
- * The same messages, until the signal is aborted: then `return()` of the iterable is called at once, and the pending `next()`
- * rejects with the reason. Connect pulls at the pace of the client, and does not come back when the client
- * is gone while a write waits for it; without this the iterable would be left open for ever.
+ * Yields the messages until the signal aborts. Then it calls `return()` of the iterable at once, and the pending
+ * `next()` rejects with the reason. Connect pulls at the client's pace and never resumes if the client leaves during a
+ * pending write; the iterable would then stay open.
  *
- * @param form makes the value that is passed on for each message
+ * @param form converts each message to the yielded value
  */
 export async function* untilAborted<T, F>(
   signal: AbortSignal,
@@ -55,7 +55,7 @@ export async function* untilAborted<T, F>(
       let next: IteratorResult<T> | undefined = await raceAbort(signal, iterator.next());
       if (next.done === true) break;
       const formed = form(next.value);
-      // A stream that waits must not keep its last message in memory.
+      // A waiting stream must not keep its last message in memory.
       next = undefined;
       yield await formed;
     }
@@ -67,6 +67,6 @@ export async function* untilAborted<T, F>(
 }
 
 function closeIterator(iterator: AsyncIterator<unknown>): void {
-  // No caller is left that could be given an error of the iterable's cleanup.
+  // No caller is left to handle an error of the iterable's cleanup.
   Promise.resolve(iterator.return?.()).catch(() => {});
 }

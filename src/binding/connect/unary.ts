@@ -27,29 +27,29 @@ import { jsonOptions } from "./definition.js";
 import { connectErrorOf } from "./error.js";
 import { notTheMessage, plainJson } from "./incoming.js";
 
-/** Media types of unary calls of the Connect protocol. */
+/** Media types of unary calls in the Connect protocol. */
 const mediaType = /^application\/(?:json(?:; ?charset=utf-?8)?|proto)$/i;
 
 const PROTO_TYPE = "application/proto";
 const JSON_TYPE = "application/json";
 
-/** Answers from this size on, in bytes, are compressed for clients that accept it, as Connect's handlers do. */
+/** Minimum size of answers that are compressed for clients that accept it, in bytes, like in Connect's handlers. */
 const COMPRESS_MIN_BYTES = 1024;
 
 /** Reads requests and writes answers of one method in one format. */
 interface Codec {
   readonly type: string;
-  /** Checks and parses a request; the result makes its message. */
+  /** Checks and parses a request. The returned function creates the message. */
   readonly parse: (bytes: Buffer) => () => Message;
   readonly write: (message: Message) => string | Uint8Array;
-  /** The same for a large one. */
+  /** Like `write`, for a large message. */
   readonly pieces: (message: Message) => Promise<Pieces> | Pieces;
 }
 
 /**
- * Answers the ordinary calls of one unary method: Connect's protocol, by POST, with a request that is not compressed and
- * has no deadline. Connect's own handler makes a dozen objects of the Fetch API and several async iterables for each of
- * them, at four times the cost; it answers all other calls, and these would look the same if it did.
+ * Answers the ordinary calls of a unary method: Connect's protocol by POST, with an uncompressed request and no
+ * deadline. Connect's own handler takes four times the CPU, because it creates a dozen Fetch API objects and several
+ * async iterables per call. That handler answers all other calls, and would answer these with the same bytes.
  */
 export class OrdinaryUnary {
   readonly #method: DescMethod;
@@ -57,7 +57,7 @@ export class OrdinaryUnary {
   readonly #compressions: readonly Compression[];
   readonly #binary: Codec;
   readonly #json: Codec;
-  /** The last host that a URL could be made with. */
+  /** The last host that was valid in a URL. */
   #host: string | undefined;
 
   constructor(method: DescMethod, options: ServiceBindingOptions, compressions: readonly Compression[]) {
@@ -68,7 +68,7 @@ export class OrdinaryUnary {
     this.#json = jsonCodec(method, options.limits);
   }
 
-  /** Whether a request is an ordinary one. */
+  /** Returns true for an ordinary request. */
   takes(request: HttpRequest): boolean {
     if (request.method !== "POST" || !mediaType.test(request.header("content-type") ?? "")) return false;
     const encoding = request.header("content-encoding");
@@ -76,7 +76,7 @@ export class OrdinaryUnary {
     return request.header("connect-timeout-ms") === undefined && this.#isHost(request.header(":authority"));
   }
 
-  /** Answers it; never rejects. */
+  /** Answers an ordinary request; never rejects. */
   async answer(request: HttpRequest): Promise<HttpResponse> {
     const { invoke, limits, arrivals, version } = this.#options;
     const call = headerCallOf(request, "connect", version);
@@ -116,7 +116,7 @@ export class OrdinaryUnary {
     return { status, type, body, headers, refusals };
   }
 
-  /** A large answer is written piece by piece, and not compressed. */
+  /** Answers with a large message, piece by piece and uncompressed. */
   async #large(request: HttpRequest, call: Call, { type, pieces }: Codec, answer: Message): Promise<HttpResponse> {
     const { written } = call;
     try {
@@ -146,7 +146,7 @@ export class OrdinaryUnary {
     return response ?? undefined;
   }
 
-  /** Connect's handlers need a URL, and so a usable host. */
+  /** Returns true for a valid host, because Connect's handlers need a URL. */
   #isHost(host: string | undefined): boolean {
     if (host === undefined) return false;
     if (host !== this.#host && parseUrl(`http://${host}`) === undefined) return false;
@@ -193,13 +193,13 @@ function jsonCodec({ input, output }: DescMethod, limits: Limits): Codec {
   };
 }
 
-/** Connect takes no JSON in which an object has a member twice, and says so in words of protobuf-es. */
+/** Rejects JSON in which an object has a member twice, with the error text of protobuf-es, as Connect does. */
 function refuseDuplicates(text: string): void {
   try {
     fromJsonString(EmptySchema, text, { ignoreUnknownFields: true });
   } catch {
     try {
-      // Any JSON is a Value: what is refused here is refused for that reason.
+      // Any other JSON is a valid Value, so this error is about a duplicate member.
       fromJsonString(ValueSchema, text, jsonOptions);
     } catch (error) {
       throw ConnectError.from(error, Code.InvalidArgument);

@@ -15,7 +15,7 @@ import { forConnect } from "./error.js";
 import { ENVELOPE_BYTES } from "./incoming.js";
 import { isGrpc, refuse } from "./refusal.js";
 
-/** Nobody reads it. */
+/** The answer to a client that has left; it is never read. */
 const CLIENT_GONE: HttpResponse = { status: 499 };
 
 const ignore = (): void => {};
@@ -24,9 +24,8 @@ const ignore = (): void => {};
 const BINDING = "connect";
 
 /**
- * Answers a request by one of Connect's handlers; never rejects. What the library's own adapters do, in its parts: they
- * look at the whole URL and not at the path below the mount point, print what goes wrong, and throw at a request without
- * a usable Host.
+ * Answers a request by one of Connect's handlers; never rejects. It replaces the library's own adapters, which match
+ * the whole URL instead of the path below the mount point, print errors, and throw for a request without a valid Host.
  */
 export async function answer(
   handler: UniversalHandler,
@@ -42,7 +41,8 @@ export async function answer(
   const fault = faultOf(request);
   if (fault !== undefined && fault !== "endless") return refuse(request, fault, method);
   if (request.httpVersion !== "1.1") {
-    // A stream that is reset with the bytes that opened it is closed by then: to make and to reset calls costs a client nothing.
+    // By then a stream that the client reset immediately is closed. Opening and resetting streams costs a client
+    // nothing.
     await new Promise<void>((resolve) => defer({ run: resolve, failed: ignore }));
     if (request.canceled) return CLIENT_GONE;
   }
@@ -68,7 +68,8 @@ export async function answer(
 }
 
 /**
- * Why Connect refused a call itself: HTTP has a status for it, gRPC has it in its trailers, or the one piece of the body has the reason.
+ * Returns the reason of a rejection by Connect itself: from the HTTP status, gRPC's trailers, or the only chunk of the
+ * body.
  */
 function reasonOf(
   { status, header, trailer }: UniversalServerResponse,
@@ -83,7 +84,7 @@ function reasonOf(
   return names.find((name) => name === code || StatusCode[name] === number);
 }
 
-/** gRPC proper, not gRPC-Web. */
+/** Returns true for gRPC, but not gRPC-Web. */
 function needsTrailers(request: HttpRequest): boolean {
   return isGrpc(request) && !/^application\/grpc-web/i.test(request.header("content-type") ?? "");
 }
@@ -96,7 +97,7 @@ const GRPC_STATUS = "grpc-status";
 const GRPC_TIMEOUT = "grpc-timeout";
 const CONNECT_TIMEOUT = "connect-timeout-ms";
 
-/** What the client's timeout means for its call. */
+/** Checks the timeout that the client has set. */
 function faultOf(request: HttpRequest): DeadlineFault {
   const grpc = isGrpc(request);
   const value = request.header(grpc ? GRPC_TIMEOUT : CONNECT_TIMEOUT);
@@ -111,14 +112,14 @@ function universalRequestOf(
 ): UniversalServerRequest | undefined {
   const { peer } = request;
   const base = `${peer.encrypted ? "https" : "http"}://${request.header(":authority")}`;
-  // Neither Host nor :authority, or one that is no host.
+  // Without Host or :authority, or with an invalid host.
   if (request.header(":authority") === undefined || parseUrl(request.url, base) === undefined) return undefined;
   return {
     httpVersion: request.httpVersion,
     method: request.method,
     url: new URL(request.url, base).toString(),
     header: request.headers,
-    // A conversation goes on while it is read.
+    // A bidirectional stream is answered while its request is read.
     body:
       handler.method.methodKind === "bidi_streaming"
         ? request.chunks()
@@ -128,7 +129,7 @@ function universalRequestOf(
   };
 }
 
-/** The body as one piece, read on demand, with the limits of every other binding. */
+/** Yields the body as one chunk, read on demand, with the limits of every other binding. */
 async function* bodyOf(request: HttpRequest, max: number, arrivals: Arrivals): AsyncGenerator<Uint8Array> {
   try {
     yield await request.readBody({ max, framing: ENVELOPE_BYTES }, arrivals);
@@ -144,7 +145,10 @@ interface Answering {
   readonly failed: (error: unknown) => void;
 }
 
-/** Headers are final when the first chunk is there: implementations may set some until then. */
+/**
+ * Returns the response once its first chunk exists. Headers are final only then, because implementations may set some
+ * until that point.
+ */
 async function responseOf(
   { status, header, body, trailer }: UniversalServerResponse,
   answering: Answering,
@@ -156,7 +160,7 @@ async function responseOf(
   return [{ ...head, body: new IterableBody(iterator, first, answering) }, first.done ? undefined : first.value];
 }
 
-/** What one of Connect's handlers answers, chunk by chunk. */
+/** The answer of one of Connect's handlers, chunk by chunk. */
 class IterableBody implements BodySource {
   readonly #iterator: AsyncIterator<Uint8Array>;
   readonly #first: IteratorResult<Uint8Array>;
@@ -170,7 +174,7 @@ class IterableBody implements BodySource {
 
   async writeTo(writer: BodyWriter): Promise<boolean> {
     let forget = (): void => {};
-    // The source of the next chunk may never end when the client is gone.
+    // The source of the next chunk may never end after the client has left.
     const gone = new Promise<void>((resolve) => {
       forget = this.#answering.request.onCancel(resolve);
     });

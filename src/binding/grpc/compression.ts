@@ -5,7 +5,7 @@ import { Refusal } from "./internal-service.js";
 
 type Decompress = (bytes: Buffer, options: ZlibOptions, done: (error: Error | null, bytes: Buffer) => void) => void;
 
-/** How requests may be compressed (PROTOCOL-HTTP2, "Message-Encoding"). Answers are not. */
+/** Supported compressions of requests (PROTOCOL-HTTP2, "Message-Encoding"). Answers are not compressed. */
 const encodings = new Map<string, Decompress | undefined>([
   ["identity", undefined],
   ["gzip", gunzip],
@@ -15,15 +15,15 @@ const encodings = new Map<string, Decompress | undefined>([
 /** The value of `grpc-accept-encoding`. */
 export const ACCEPTED: string = [...encodings.keys()].join(",");
 
-/** Whether a request of this encoding can be read. */
+/** Returns true if requests with this encoding are supported. */
 export function isKnownEncoding(name: string): boolean {
   return encodings.has(name);
 }
 
 /**
- * The bytes of a message, decompressed where they have to be.
+ * Returns the bytes of a message, decompressed if necessary.
  *
- * @throws A2AError where they are larger than `maxBytes` then; Refusal where they are damaged, or name no encoding.
+ * @throws A2AError if the decompressed bytes exceed `maxBytes`; Refusal if they are damaged or the encoding is unknown
  */
 export async function bytesOf(
   { isCompressed, bytes }: Envelope,

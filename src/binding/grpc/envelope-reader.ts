@@ -3,42 +3,43 @@ import { Pieces } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { Refusal } from "./internal-service.js";
 
-/** A message as it arrived. */
+/** A received message. */
 export interface Envelope {
   readonly isCompressed: boolean;
   readonly bytes: Buffer;
 }
 
-/** Whether a piece of a body is one message, as it is for most requests, and is not compressed. */
+/** Returns true if a chunk of a body is exactly one uncompressed message, as most requests are. */
 export function isOneMessage(piece: Buffer, maxBytes: number): boolean {
   const length = piece.length - PREFIX_BYTES;
   return length >= 0 && length <= maxBytes && piece[0] === 0 && piece.readUInt32BE(1) === length;
 }
 
-/** Takes the messages out of a body that comes in pieces. It holds no more than one message that is not whole. */
+/** Reads the messages of a body that arrives in chunks. It buffers at most one incomplete message. */
 export class EnvelopeReader {
   readonly #maxBytes: number;
   readonly #prefix = Buffer.alloc(PREFIX_BYTES);
-  /** How much of the prefix is here. */
+  /** Number of bytes of the prefix received so far. */
   #prefixed = 0;
   #pieces = new Pieces();
-  /** How much of the message is missing; meaningless before its prefix is whole. */
+  /** Number of bytes missing from the message; valid once its prefix is complete. */
   #missing = 0;
 
-  /** @param maxBytes the largest message, before and after it is decompressed */
+  /** @param maxBytes maximum size of a message, before and after decompression */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether a message has begun and is not whole. */
+  /** True while a message is incomplete. */
   get isInside(): boolean {
     return this.#prefixed > 0;
   }
 
   /**
-   * Takes a piece, and gives the messages that end in it.
+   * Reads a chunk and returns the messages that end in it.
    *
-   * @throws A2AError as soon as a message says that it is too large, and Refusal for an unknown flag; nothing may be read then.
+   * @throws A2AError as soon as a prefix announces a message that is too large, and Refusal for an unknown flag; the
+   * reader must not be used afterwards
    */
   read(piece: Buffer): Envelope[] {
     const whole: Envelope[] = [];
@@ -62,7 +63,7 @@ export class EnvelopeReader {
     }
   }
 
-  /** Looks at a prefix and gives the length in it. */
+  /** Checks a prefix and returns its length. */
   #begin(): number {
     const flag = this.#prefix[0] ?? 0;
     if (flag > 1)
@@ -73,7 +74,7 @@ export class EnvelopeReader {
   }
 }
 
-/** The error of a message beyond the limit, in bytes. */
+/** The error for a message above the limit, in bytes. */
 export function tooLarge(maxBytes: number): A2AError {
   const message = `The message is larger than ${maxBytes} bytes.`;
   return new A2AError("REQUEST_TOO_LARGE", message, { metadata: { limit: "maxRequestBytes" } });

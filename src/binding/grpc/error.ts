@@ -11,27 +11,27 @@ import { headersOf } from "../failure.js";
 export interface GrpcStatus {
   readonly code: number;
   readonly message: string;
-  /** Trailers beside it. */
+  /** Additional trailers. */
   readonly headers?: Iterable<[string, string]>;
   /** A serialized `google.rpc.Status`. */
   readonly details?: Uint8Array;
 }
 
-/** Trailer that carries a serialized `google.rpc.Status`, the usual place of error details (specification 10.6). */
+/** Trailer with a serialized `google.rpc.Status`, the usual place of error details (specification 10.6). */
 export const DETAILS_TRAILER = "grpc-status-details-bin";
 
 /**
- * Bytes of all details together, and of the message as it travels. Several gRPC clients refuse a response with more
- * than 8 KiB of headers, whatever the error was; base64 adds a third to the details.
+ * Maximum bytes of all details together, and of the encoded message. Several gRPC clients reject a response with more
+ * than 8 KiB of headers, and base64 adds a third to the details.
  */
 const MAX_DETAIL_BYTES = 4096;
 const MAX_MESSAGE_BYTES = 2048;
 
 /**
- * An error as the status of a call: the code of its reason, its text, its details with ErrorInfo first, and its
- * headers as trailers (specification 5.4, 10.6).
+ * Returns an error as the status of a call: the code of its reason, its message, its details with ErrorInfo first, and
+ * its headers as trailers (specification 5.4, 10.6).
  *
- * @param codes those of another version, where they differ
+ * @param codes codes of another version that differ
  */
 export function statusOf(error: A2AError, codes?: ErrorCodes): GrpcStatus {
   const message = fittedMessage(error.message);
@@ -40,17 +40,17 @@ export function statusOf(error: A2AError, codes?: ErrorCodes): GrpcStatus {
   return { code, message, headers: legalOf(headersOf(error)), details: toBinary(StatusSchema, status) };
 }
 
-/** What may travel as text in metadata. Headers of a connection are illegal in HTTP/2 (RFC 9113, 8.2.2). */
+/** Names and values that text metadata allows. Headers of a connection are illegal in HTTP/2 (RFC 9113, 8.2.2). */
 const legalName =
   /^(?!(?:connection|keep-alive|proxy-connection|transfer-encoding|upgrade|http2-settings|te)$)[0-9a-z_.-]+(?<!-bin)$/;
 const legalValue = /^[ -~]*$/;
 
-/** Headers that gRPC can carry: values that are not printable ASCII are left out. */
+/** Returns the headers that gRPC can carry. Values outside printable ASCII are left out. */
 export function legalOf(headers: Iterable<[string, string]>): [string, string][] {
   return [...headers].filter(([name, value]) => legalName.test(name) && legalValue.test(value));
 }
 
-/** A status as trailers (PROTOCOL-HTTP2, "Trailers"). */
+/** Returns a status as trailers (PROTOCOL-HTTP2, "Trailers"). */
 export function trailersOf({ code, message, headers = [], details }: GrpcStatus): Record<string, string> {
   return {
     ...Object.fromEntries(headers),
@@ -61,7 +61,7 @@ export function trailersOf({ code, message, headers = [], details }: GrpcStatus)
 }
 
 function fittedMessage(text: string): string {
-  // Half a surrogate pair cannot be percent-encoded, which encodeURI throws at.
+  // encodeURI throws for a lone surrogate.
   let message = text.replace(/\p{Surrogate}/gu, "\ufffd");
   while (encodeURI(message).length > MAX_MESSAGE_BYTES) {
     message = `${message.slice(0, message.length / 2).replace(/\p{Surrogate}$/u, "")}…`;
@@ -81,7 +81,10 @@ function fittedDetails(details: readonly ErrorDetail[]): Any[] {
   return packed;
 }
 
-/** A detail in at most `room` bytes: a long list of violations is cut, anything else that does not fit is left out. */
+/**
+ * Packs a detail into at most `room` bytes. A long list of violations is shortened; any other detail that does not fit
+ * is left out.
+ */
 function fittedDetail({ desc, value }: ErrorDetail, room: number): Any | undefined {
   let message = value;
   let any = anyPack(desc, message);

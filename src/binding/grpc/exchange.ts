@@ -7,50 +7,53 @@ import { allValues } from "../../http/exchange.js";
 import { departureOf } from "../deadline.js";
 import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";
 
-/** Where a stream keeps its exchange, so that listeners find it without a closure. */
+/** Key of a stream's exchange, so that listeners find it without a closure. */
 const exchangeKey: unique symbol = Symbol("exchange");
 
 type OwnStream = ServerHttp2Stream & { [exchangeKey]?: Exchange | undefined };
 
-/** The head of every answer. */
+/** Headers of every answer. */
 const HEAD: OutgoingHttpHeaders = {
   [constants.HTTP2_HEADER_STATUS]: 200,
   [constants.HTTP2_HEADER_CONTENT_TYPE]: "application/grpc+proto",
 };
 
-/** Without `endStream` Node would make V8 describe a new kind of object for every call. gRPC has no use for a date. */
+/**
+ * Options of `respond()`. Without `endStream` Node would create an object of a new shape for every call. gRPC does not
+ * use the date.
+ */
 const OPTIONS = { waitForTrailers: true, endStream: false, sendDate: false };
 const ALONE = { waitForTrailers: false, endStream: true, sendDate: false };
 
 const OK_TRAILERS = { "grpc-status": "0" };
 
-/** What a call begins with. */
+/** The start of a call. */
 export interface ExchangeStart {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values of all headers, by turns. */
+  /** Names and values of all headers, alternating. */
   readonly rawHeaders: readonly string[];
   readonly peer: Peer;
-  /** Name of the version that the package of the service stands for. */
+  /** Version implied by the package of the service. */
   readonly impliedVersion: string;
 }
 
 /**
- * One call on the gRPC port: what gRPC tells about it, and what it is answered with (specification 10, PROTOCOL-HTTP2).
- * Cheap to make: everything but its fields is made on demand.
+ * One call on the gRPC port: its facts and its answer (specification 10, PROTOCOL-HTTP2). Cheap to create: everything
+ * except its fields is created on demand.
  */
 export class Exchange implements CallStart, Cancellation {
   readonly binding = "grpc";
   readonly impliedVersion: string;
   readonly peer: Peer;
   readonly stream: ServerHttp2Stream;
-  /** Called when the stream is over, for whatever reason. */
+  /** Called when the stream has ended for any reason. */
   onOver: (() => void) | undefined;
   readonly #headers: IncomingHttpHeaders;
   readonly #rawHeaders: readonly string[];
   #isAnswered = false;
   #isCanceled = false;
-  /** A part of a message was written, and not all of it. */
+  /** True while a message is partly written. */
   #isInside = false;
   #callbacks: (() => void)[] | undefined;
   #controller: AbortController | undefined;
@@ -69,7 +72,7 @@ export class Exchange implements CallStart, Cancellation {
     stream.on("close", onClose);
   }
 
-  /** Ends the call in so many milliseconds. */
+  /** Ends the call after the given milliseconds. */
   limit(timeoutMs: number): void {
     this.#deadline = Date.now() + timeoutMs;
     this.#timer = setTimeout(onDeadline, timeoutMs, this);
@@ -79,7 +82,7 @@ export class Exchange implements CallStart, Cancellation {
     return this.#deadline;
   }
 
-  /** Binary metadata is no header of the protocol (specification 3.2.6, 10.2). */
+  /** Returns a header. Binary metadata is not a header of the protocol (specification 3.2.6, 10.2). */
   header(name: string): string | undefined {
     const value = this.#headers[name];
     if (value === undefined || name.endsWith("-bin")) return undefined;
@@ -99,12 +102,12 @@ export class Exchange implements CallStart, Cancellation {
     return this;
   }
 
-  /** Whether the client is gone, or its deadline has passed, before it had its answer. */
+  /** True if the client left, or its deadline passed, before it had its answer. */
   get canceled(): boolean {
     return this.#isCanceled;
   }
 
-  /** Why the call cannot be answered any more. */
+  /** The cause of the cancellation. */
   get reason(): A2AError {
     return departureOf(this.#deadline);
   }
@@ -123,12 +126,12 @@ export class Exchange implements CallStart, Cancellation {
     };
   }
 
-  /** Whether nothing more can be answered. */
+  /** True if the call can no longer be answered. */
   get isOver(): boolean {
     return this.#isAnswered || this.stream.destroyed || this.stream.closed;
   }
 
-  /** Sends the head of the answer, if it is not out. */
+  /** Sends the headers of the answer, unless they are sent. */
   begin(headers?: ReadonlyMap<string, string>): void {
     const { stream } = this;
     if (stream.headersSent) return;
@@ -137,7 +140,7 @@ export class Exchange implements CallStart, Cancellation {
     stream.respond(head, OPTIONS);
   }
 
-  /** Answers with one message, behind its envelope. */
+  /** Answers with one message, including its prefix. */
   reply(envelope: Uint8Array, headers?: ReadonlyMap<string, string>): void {
     if (this.isOver) return;
     this.begin(headers);
@@ -145,7 +148,7 @@ export class Exchange implements CallStart, Cancellation {
     this.stream.end(envelope);
   }
 
-  /** Has a large message written, piece by piece. */
+  /** Runs `write`, which writes a large message piece by piece. */
   async writeLarge(headers: ReadonlyMap<string, string>, write: () => Promise<unknown>): Promise<void> {
     this.begin(headers);
     this.#isInside = true;
@@ -153,7 +156,7 @@ export class Exchange implements CallStart, Cancellation {
     this.#isInside = false;
   }
 
-  /** Says that all messages were written. */
+  /** Ends the answer after its last message. */
   end(headers?: ReadonlyMap<string, string>): void {
     if (this.isOver) return;
     this.begin(headers);
@@ -161,7 +164,7 @@ export class Exchange implements CallStart, Cancellation {
     this.stream.end();
   }
 
-  /** Answers with an error, behind what was written. Nothing happens where the call is over. */
+  /** Answers with an error, after the messages already written. Does nothing if the call has ended. */
   fail(status: GrpcStatus, headers?: ReadonlyMap<string, string>): void {
     if (this.isOver) return;
     const { stream } = this;
@@ -169,7 +172,7 @@ export class Exchange implements CallStart, Cancellation {
     if (!stream.headersSent && (headers === undefined || headers.size === 0)) {
       this.#answered();
       stream.respond({ ...trailers, ...HEAD }, ALONE);
-      // What the client still sends is not wanted; this says so when the answer is out (RFC 9113, 8.1).
+      // Closes the stream after the answer, because the rest of the request is not needed (RFC 9113, 8.1).
       if (!stream.readableEnded) setImmediate(dropRest, stream);
       return;
     }
@@ -179,12 +182,12 @@ export class Exchange implements CallStart, Cancellation {
     stream.end();
   }
 
-  /** Ends a call that not even an error can be sent to. */
+  /** Ends a call to which no error can be sent. */
   breakOff(): void {
     this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   }
 
-  /** From here on the end of the stream is no cancellation. */
+  /** Marks the call as answered. From here on, the end of the stream is not a cancellation. */
   #answered(): void {
     this.#isAnswered = true;
     this.#callbacks = undefined;
@@ -200,22 +203,22 @@ export class Exchange implements CallStart, Cancellation {
     if (callbacks !== undefined) callAll([...callbacks]);
   }
 
-  /** The client's deadline has passed. */
+  /** Ends the call when the client's deadline has passed. */
   late(): void {
     this.#cancel();
-    // No status may stand behind half a message.
+    // A status cannot follow an incomplete message.
     if (this.#isInside) this.stream.close(constants.NGHTTP2_CANCEL);
     else this.fail(statusOf(departureOf(0)));
   }
 
-  /** The stream is over. */
+  /** Handles the end of the stream. */
   closed(): void {
     clearTimeout(this.#timer);
     this.#cancel();
     this.onOver?.();
   }
 
-  /** Sent when the messages have left. */
+  /** Trailers that are sent after the messages. */
   get trailers(): OutgoingHttpHeaders {
     return this.#trailers;
   }
@@ -241,7 +244,7 @@ function onDeadline(exchange: Exchange): void {
   exchange.late();
 }
 
-/** Ends what is left of a stream that was answered, while its request still arrives. */
+/** Closes an answered stream whose request is still arriving. */
 export function dropRest(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.close();
 }

@@ -10,17 +10,17 @@ import {
 import { StatusCode } from "../../core/error.js";
 import { type InternalService, Refusal } from "./internal-service.js";
 
-/** The standard health service (grpc.health.v1) of a server and its services. They begin as serving. */
+/** The standard health service (grpc.health.v1) of a server and its services. Their initial status is SERVING. */
 export class Health {
   readonly #status: Map<string, Serving>;
   readonly #watchers = new Set<(name: string) => void>();
 
-  /** @param names of services; the empty one is the server as a whole */
+  /** @param names names of services; the empty name is the whole server */
   constructor(names: readonly string[]) {
     this.#status = new Map(names.map((name) => [name, Serving.SERVING]));
   }
 
-  /** Sets the status of all services, and reports it to watchers for whom it is new. */
+  /** Sets the status of all services, and notifies the watchers of those that changed. */
   setServing(serving: boolean): void {
     const status = serving ? Serving.SERVING : Serving.NOT_SERVING;
     for (const [name, before] of this.#status) {

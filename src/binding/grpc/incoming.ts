@@ -11,35 +11,35 @@ import { type GrpcStatus, statusOf } from "./error.js";
 import type { Exchange } from "./exchange.js";
 import { Refusal } from "./internal-service.js";
 
-/** Where requests are counted until they are here, and how long that may take. */
+/** The quota and timeout of arriving requests. */
 export interface Incoming {
   readonly arrivals: Arrivals;
-  /** The requests that are not here yet. */
+  /** The incomplete requests. */
   readonly late: LateRequests;
-  /** Told of requests that a limit keeps out; undefined: no one asks. */
+  /** Notified of requests that a limit rejects. Undefined without an audit log. */
   readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
 }
 
-/** What becomes of a request. */
+/** The handler of a request. */
 export interface Request {
-  /** The largest message, in bytes. */
+  /** Maximum size of the message, in bytes. */
   readonly maxBytes: number;
-  /** Gets the message when it is here, and its stream has ended. It must not throw. */
+  /** Called with the message once it is complete and its stream has ended. It must not throw. */
   readonly arrived: (exchange: Exchange, message: Uint8Array) => void;
 }
 
-/** Where a stream keeps its request. */
+/** Key of a stream's request. */
 const requestKey: unique symbol = Symbol("request");
 
 type OwnStream = ServerHttp2Stream & { [requestKey]?: SingleRequest | undefined };
 
-/** What Node needs for a piece of a message, beside its bytes. */
+/** Memory of a chunk in addition to its bytes, in bytes. */
 const PIECE_BYTES = 128;
 
 /**
- * Reads the one message of a request. Most are here as a whole, with the end of their stream, in the round of the event
- * loop in which they begin: they are read at once, without a listener for each piece. Only the
- * others are counted and watched.
+ * Reads the one message of a request. Most requests are complete, with the end of their stream, in the round of the
+ * event loop in which they begin. Those are read at once, without a listener for each chunk. Only the others are
+ * counted and timed.
  */
 export function readRequest(exchange: Exchange, request: Request, incoming: Incoming): void {
   const single = new SingleRequest(exchange, request, incoming);
@@ -54,16 +54,16 @@ class SingleRequest implements Arriving {
   readonly #exchange: Exchange;
   readonly #request: Request;
   readonly #incoming: Incoming;
-  /** The message, where it came in one piece. */
+  /** The message, if it arrived in one chunk. */
   #message: Buffer | undefined;
-  /** What came in any other form. */
+  /** Reader of a message in any other form. */
   #reader: EnvelopeReader | undefined;
   #envelope: Envelope | undefined;
   #account: Account | undefined;
-  /** What has come so far, and what was counted of it, in bytes. */
+  /** Bytes received and counted so far. */
   #size = 0;
   #isOver = false;
-  /** It is here as a whole, and waits for its round. */
+  /** True if the request is complete and waits for its round of the event loop. */
   #isWhole = false;
 
   constructor(exchange: Exchange, request: Request, incoming: Incoming) {
@@ -76,18 +76,18 @@ class SingleRequest implements Arriving {
     return this.#isOver || this.#isWhole;
   }
 
-  /** Called in the round after the one in which it began. */
+  /** Called in the round after the one in which the request began. */
   wait(): void {
     const { stream } = this.#exchange;
     if (stream.destroyed || this.#exchange.isOver) return;
     const piece: Buffer | null = this.#size === 0 ? stream.read() : null;
     if (piece === null) return this.#watch();
     this.take(piece);
-    // The end of the stream is reported right after the bytes before it, if it has arrived.
+    // Node reports the end of the stream right after the bytes before it, if the end has arrived.
     this.#incoming.arrivals.begin(this);
   }
 
-  /** It is not here as a whole. */
+  /** Counts and times a request that is still incomplete. */
   #watch(): void {
     const { stream } = this.#exchange;
     const { late } = this.#incoming;
@@ -132,7 +132,7 @@ class SingleRequest implements Arriving {
     if (this.#reader.isInside && (this.#message ?? this.#envelope) !== undefined) throw secondMessage();
   }
 
-  /** The stream of the client has ended. */
+  /** Handles the end of the client's stream. */
   end(): void {
     if (this.#size < LONG_BYTES) return this.#pass();
     if (this.#isOver) return;
@@ -176,7 +176,7 @@ class SingleRequest implements Arriving {
     this.#refuse(status, hasArrived);
   }
 
-  /** It did not come in time. */
+  /** Rejects a request that did not arrive in time. */
   late(timeoutMs: number): void {
     this.#refuse(statusOf(new A2AError("DEADLINE_EXCEEDED", `The request did not come within ${timeoutMs} ms.`)));
   }
@@ -187,7 +187,7 @@ class SingleRequest implements Arriving {
     this.#exchange.fail(status);
   }
 
-  /** It has arrived, or is not needed any more. */
+  /** Releases the quota of a request that has arrived or was canceled. */
   over(): void {
     this.#isOver = true;
     this.#account?.close();
@@ -195,13 +195,13 @@ class SingleRequest implements Arriving {
   }
 }
 
-/** The requests that are not here as a whole, those that began first in front. */
+/** The incomplete requests, oldest first. */
 export class LateRequests {
   readonly #timeoutMs: number;
   readonly #all = new Set<SingleRequest>();
   #sweep: NodeJS.Timeout | undefined;
 
-  /** @param timeoutMs a request must be here within this time, in milliseconds, and a quarter of it */
+  /** @param timeoutMs time for a request to arrive, in milliseconds; it is checked each quarter of this time */
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
   }
@@ -227,7 +227,7 @@ export class LateRequests {
   }
 }
 
-/** What is thrown while a request is read, as a status. */
+/** Converts a value thrown while a request was read to a status. */
 export function refusalStatus(thrown: unknown): GrpcStatus {
   return thrown instanceof Refusal ? thrown : statusOf(toA2AError(thrown));
 }

@@ -13,7 +13,7 @@ import { type InternalMethod, MAX_QUESTION_BYTES, Refusal } from "./internal-ser
 import type { InternalServices } from "./internal-services.js";
 import type { ServedMethod } from "./methods.js";
 
-/** The methods of health and reflection, by their paths. */
+/** Returns the methods of health and reflection by path. */
 export function internalMethods(
   all: InternalServices,
   { logger }: Pick<ServiceBindingOptions, "logger">,
@@ -38,7 +38,7 @@ interface Context {
 
 type Kind<K extends InternalMethod["kind"]> = Extract<InternalMethod, { kind: K }>;
 
-/** Reads questions to a method and writes its answers. */
+/** Reads the requests of a method and writes its answers. */
 class Codec {
   readonly version = "";
   readonly #desc: DescMethod;
@@ -63,7 +63,7 @@ class Codec {
     return this.#write(answer);
   }
 
-  /** Ends a call with what was thrown while it was answered. */
+  /** Ends a call with an error. */
   fail(exchange: Exchange, thrown: unknown): void {
     if (!(thrown instanceof Refusal || thrown instanceof A2AError))
       this.#logger.error({ err: thrown }, "a call of gRPC could not be answered");
@@ -71,7 +71,7 @@ class Codec {
   }
 }
 
-/** A method with one question: one answer, or what there is to tell until the stream is over. */
+/** A method with a single request, which is answered once or with a stream of changes until the call ends. */
 class SingleQuestion extends Codec implements ServedMethod, Request {
   readonly maxBytes: number = MAX_QUESTION_BYTES;
   readonly #method: Kind<"unary" | "server_streaming">;
@@ -108,7 +108,7 @@ class SingleQuestion extends Codec implements ServedMethod, Request {
   }
 }
 
-/** A method with one answer to each question. */
+/** A method that answers each request of a stream. */
 class Conversation extends Codec implements ServedMethod {
   readonly #method: Kind<"bidi_streaming">;
   readonly #all: InternalServices;
@@ -124,14 +124,14 @@ class Conversation extends Codec implements ServedMethod {
     const reader = new EnvelopeReader(MAX_QUESTION_BYTES);
     const writer = new NodeWriter(stream);
     exchange.onOver = this.#all.opened(() => exchange.end());
-    // Answers leave in the order of their questions, also where some have to be decompressed.
+    // Answers are sent in the order of their requests, even if some requests must be decompressed first.
     let last: Promise<void> = Promise.resolve();
     const next = (work: () => void | Promise<void>): void => {
       last = last.then(work).catch((error: unknown) => this.fail(exchange, error));
     };
     stream.on("data", (piece: Buffer) => {
       if (exchange.isOver) return;
-      // No further question is taken before these are answered.
+      // Reads no further request until these are answered.
       stream.pause();
       next(async () => {
         for (const envelope of reader.read(piece)) await this.#answer(exchange, envelope, writer);

@@ -4,8 +4,8 @@ import { type InternalMethod, MAX_QUESTION_BYTES, Refusal } from "./internal-ser
 import type { InternalServices } from "./internal-services.js";
 
 /**
- * Registers health and reflection with a ConnectRouter, so that they are served beside a service that is: by gRPC,
- * gRPC-Web and Connect. They are those of the gRPC port, down to their state.
+ * Registers health and reflection with a ConnectRouter, so that gRPC, gRPC-Web and Connect serve them next to a
+ * service. They share their state with those of the gRPC port.
  */
 export function infrastructureRoutes(all: InternalServices): (router: ConnectRouter) => void {
   return (router) => {
@@ -13,7 +13,7 @@ export function infrastructureRoutes(all: InternalServices): (router: ConnectRou
       for (const desc of service.methods) {
         const method = methods[desc.name];
         if (method === undefined) continue;
-        // Which kind fits is told by the descriptor, which is not known before run time.
+        // The type of a descriptor known only at run time does not tell the kind of its implementation.
         const handler = handlerOf(method, all) as unknown as MethodImpl<DescMethod>;
         router.rpc(desc, handler, { readMaxBytes: MAX_QUESTION_BYTES });
       }
@@ -40,7 +40,7 @@ function handlerOf(method: InternalMethod, all: InternalServices): (...call: nev
   }
 }
 
-/** What is told, until the stream is over. */
+/** Yields the watched changes until the stream ends. */
 async function* watched(
   watch: (tell: (answer: Message) => void) => () => void,
   stream: OpenStream,
@@ -62,7 +62,7 @@ async function* watched(
   }
 }
 
-/** An answer to each request; the next one is taken when its answer has left. */
+/** Yields an answer to each request, and reads the next request after the answer was sent. */
 async function* answered(
   requests: AsyncIterable<Message>,
   answer: (request: Message) => Message | Promise<Message>,
@@ -80,7 +80,7 @@ async function* answered(
   }
 }
 
-/** A stream that ends with its client, or with the server. */
+/** A stream that ends with its client or with the server. */
 class OpenStream {
   isOver = false;
   #wake: () => void = () => {};

@@ -5,15 +5,15 @@ import { type LaterService, reflectionServices } from "./reflection.js";
 
 export interface InfrastructureOptions {
   readonly service: DescService;
-  /** Services beside it, such as those of other versions. */
+  /** Further services, such as those of other versions. */
   readonly others?: readonly LaterService[];
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
 }
 
 /**
- * The services that serve the server itself: its health, and its descriptors by reflection. Clients keep their streams
- * open for as long as they are connected, so a server that waited for them would never drain.
+ * The services about the server itself: its health, and its descriptors by reflection. Clients keep these streams open
+ * while they are connected, so a server that waited for them would never drain.
  */
 export class InternalServices {
   readonly services: readonly InternalService[];
@@ -21,19 +21,19 @@ export class InternalServices {
   readonly #health: Health;
 
   constructor({ service, others = [], reflection = true }: InfrastructureOptions) {
-    // Versions whose package is the same are one service to whoever asks.
+    // Versions with the same package are one service to clients.
     const served = [service, ...others.filter(({ typeName }) => typeName !== service.typeName)];
     this.#health = new Health(["", ...served.map(({ typeName }) => typeName)]);
     const health = this.#health.service;
     this.services = [health, ...(reflection ? reflectionServices([...served, health.service]) : [])];
   }
 
-  /** What the health service says of the server as a whole and of its service. It begins with true. */
+  /** Sets the health of the whole server and of its services, initially true. */
   setServing(serving: boolean): void {
     this.#health.setServing(serving);
   }
 
-  /** Notes a stream that is open, by what ends it, until what this returns is called. */
+  /** Registers the function that ends an open stream. The returned function removes it. */
   opened(end: () => void): () => void {
     this.#open.add(end);
     return () => void this.#open.delete(end);

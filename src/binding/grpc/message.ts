@@ -8,7 +8,7 @@ import { protobufRequest } from "../../wire/field-rules.js";
 import { binaryPieces } from "../../wire/large/large.js";
 import { checkGrpcAnswer } from "../answer.js";
 
-/** Reads requests of a type. What it returns throws A2AError for malformed bytes, and for too many values. */
+/** Returns the reader of a type's requests. The reader throws A2AError for malformed bytes and for too many values. */
 export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message {
   const meant = protobufRequest(desc);
   return (bytes) => {
@@ -23,9 +23,9 @@ export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message
 }
 
 /**
- * A large message in pieces, with its prefix as the first one.
+ * Returns a large message in pieces, the first of which is its prefix.
  *
- * @throws A2AError with reason TOO_MANY_REQUESTS for a message beyond `maxGrpcAnswerBytes`.
+ * @throws A2AError with reason TOO_MANY_REQUESTS for a message above `maxGrpcAnswerBytes`
  */
 export async function largeEnvelope(
   desc: DescMessage,

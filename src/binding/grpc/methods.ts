@@ -20,13 +20,13 @@ import { MessageSink, writeAll } from "./stream.js";
 
 /** A method that the gRPC port serves. */
 export interface ServedMethod {
-  /** Name of the version that the package of its service stands for. */
+  /** Version implied by the package of its service. */
   readonly version: string;
-  /** Takes a call over. */
+  /** Starts to answer a call. */
   begin(exchange: Exchange, incoming: Incoming): void;
 }
 
-/** A path that several versions share: their packages are the same, and `A2A-Version` tells them apart. */
+/** A path shared by several versions. Their packages are the same, and `A2A-Version` selects the version. */
 export class SharedPath {
   readonly #first: ServedMethod;
   readonly #others = new Map<string, ServedMethod>();
@@ -39,17 +39,20 @@ export class SharedPath {
     this.#others.set(method.version, method);
   }
 
-  /** The method of the version that is asked for, else that of the first. */
+  /** Returns the method of the requested version, or of the first version. */
   of(asked: unknown): ServedMethod {
     const name = typeof asked === "string" ? parseVersion(asked) : undefined;
     return (name === undefined ? undefined : this.#others.get(name)) ?? this.#first;
   }
 }
 
-/** The services of all versions, that of the native one first. */
+/** The services of all versions, the native one first. */
 export type GrpcServices = readonly [ServiceBindingOptions, ...OlderServiceOptions[]];
 
-/** The methods of services by their paths. Those that take a stream of requests have no place in `invoke`. */
+/**
+ * Returns the methods of services by path. Those with a stream of requests are left out, because `invoke` does not
+ * support them.
+ */
 export function methodsByPath([own, ...older]: GrpcServices): Map<string, ServedMethod | SharedPath> {
   const paths = new Map<string, ServedMethod | SharedPath>();
   for (const [path, method] of [...callMethodsOf(own), ...older.flatMap(olderMethodsOf)]) {
@@ -83,7 +86,7 @@ interface OlderCallOptions {
   readonly logger: Logger;
 }
 
-/** A method of another version, which may have to be loaded while the request arrives. */
+/** A method of another version, which may be loaded while the request arrives. */
 class OlderCallMethod implements ServedMethod, Request {
   readonly version: string;
   readonly maxBytes: number;
@@ -116,7 +119,7 @@ class OlderCallMethod implements ServedMethod, Request {
   }
 }
 
-/** A method that `invoke` answers. */
+/** A method answered by `invoke`. */
 class CallMethod implements ServedMethod, Request {
   readonly version: string;
   readonly maxBytes: number;
@@ -156,7 +159,7 @@ class CallMethod implements ServedMethod, Request {
     const call = new Call(exchange);
     try {
       const answer = await this.#options.invoke({ method: this.#method, request, call });
-      // The descriptor says which of the two it is; anything else fails to be encoded, or to be iterated.
+      // The answer fits the method's kind; a wrong one fails to be encoded or iterated.
       if (this.#method.methodKind === "unary") {
         if (weightOf(answer as Message) === undefined) {
           exchange.reply(this.#write(answer as Message), call.answerHeaders);
@@ -167,7 +170,7 @@ class CallMethod implements ServedMethod, Request {
     }
   }
 
-  /** Answers with a large message. @throws what an ordinary answer throws, before anything is written */
+  /** Answers with a large message. @throws the errors of an ordinary answer, before anything is written */
   async #large(exchange: Exchange, call: Call, answer: Message): Promise<void> {
     try {
       const pieces = await largeEnvelope(this.#method.output, answer, this.#limits);
@@ -195,13 +198,13 @@ class CallMethod implements ServedMethod, Request {
       const context = { client: exchange, logger, binding: exchange.binding, method: this.#method.name, call };
       exchange.fail(statusOf(failureOf(thrown, context), this.#options.codes), call.answerHeaders);
     } catch (fault) {
-      // No caller handles a rejection: it would end the process.
+      // An unhandled rejection would end the process.
       logger.error({ err: fault }, "a call of gRPC could not be answered");
       exchange.breakOff();
     }
   }
 
-  /** A call whose request could not be read. */
+  /** Rejects a call whose request could not be read. */
   #refuse(exchange: Exchange, error: A2AError): void {
     const { binding } = exchange;
     this.#options.refused?.({ binding, method: this.#method.name, code: error.reason, ms: 0, from: exchange });

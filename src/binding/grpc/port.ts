@@ -5,30 +5,30 @@ import { secureOptions, type TlsFiles } from "../../http/node/tls.js";
 export interface PortOptions {
   /** Name or address to listen on, such as `0.0.0.0` or `::`. */
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 selects any free port. */
   readonly port: number;
   /** Certificate chain and key, PEM. Without them the server speaks cleartext HTTP/2. */
   readonly tls?: TlsFiles | undefined;
-  /** Whether there is room for a new connection; the function closes those for which there is none. Default: always. */
+  /** Admits a new connection, or closes it and returns false. Default: admits all. */
   readonly admit?: ((socket: Socket) => boolean) | undefined;
 }
 
 /** A port that accepts connections for a server. */
 export interface Port {
-  /** Gives the port. Rejects when it cannot be had; `code` says why, as in node:net. */
+  /** Starts to listen and resolves with the port. Rejects if it cannot listen; `code` is the error code of node:net. */
   listen(): Promise<number>;
-  /** Takes no new connection; resolves when those that are open have ended. */
+  /** Accepts no new connections; resolves when the open ones have ended. */
   close(): Promise<void>;
-  /** Uses other TLS files for new connections; those that are open go on. For a port that speaks TLS. */
+  /** Uses other TLS files for new connections; open ones continue. For a port with TLS. */
   setTls(files: TlsFiles): void;
-  /** Breaks off what is open. */
+  /** Closes all open connections at once. */
   destroy(): void;
 }
 
 /**
- * Listens for gRPC, with a limit for the time of a handshake.
+ * Listens for gRPC, with a timeout for TLS handshakes.
  *
- * @param serve takes a connection over, which is secure where it is to be.
+ * @param serve serves a connection, after the handshake if the port uses TLS
  */
 export function openPort(options: PortOptions, handshakeTimeout: number, serve: (socket: Socket) => void): Port {
   const sockets = new Set<Socket>();
@@ -64,7 +64,8 @@ function listen(server: Server, { host, port }: PortOptions): Promise<number> {
     server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen({ host, port }, cause)));
     server.listen(port, host, () => {
       server.removeAllListeners("error");
-      // Later errors are of single connections that could not be accepted, as when files run out: they come again.
+      // Later errors concern single connections that could not be accepted, such as when file descriptors run out. The
+      // clients retry.
       server.on("error", () => {});
       resolve((server.address() as AddressInfo).port);
     });

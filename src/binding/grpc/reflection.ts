@@ -17,7 +17,9 @@ import { StatusCode } from "../../core/error.js";
 import type { OlderServiceOptions } from "../binding.js";
 import { type InternalService, Refusal } from "./internal-service.js";
 
-/** Not used by any method, but a client that knows them can show the details of an error (specification 10.6). */
+/**
+ * Not used by any method, but a client that knows these files can show the details of an error (specification 10.6).
+ */
 const errorFiles: readonly DescFile[] = [file_google_rpc_status, file_google_rpc_error_details];
 
 /** A service whose descriptor is loaded later. */
@@ -26,7 +28,7 @@ export interface LaterService {
   readonly load: () => Promise<DescService>;
 }
 
-/** The service of a version beside the native one. */
+/** Returns the service of a version other than the native one. */
 export function laterService({
   service,
   version,
@@ -43,8 +45,9 @@ export function laterService({
 type Answer = ServerReflectionResponse["messageResponse"];
 
 /**
- * Server reflection, v1 and v1alpha, so that clients such as grpcurl need no proto file. It lists the `services` and
- * itself. Files are answered as they were compiled, with the HTTP rules and the REQUIRED marks.
+ * Returns the services of server reflection, v1 and v1alpha, so that clients such as grpcurl need no proto file.
+ * Reflection lists the `services` and itself. Files are returned as compiled, with the HTTP rules and the REQUIRED
+ * marks.
  */
 export function reflectionServices(services: readonly (DescService | LaterService)[]): InternalService[] {
   const listed = [...services, ServerReflection, ServerReflectionAlpha];
@@ -77,7 +80,7 @@ export function reflectionServices(services: readonly (DescService | LaterServic
   }));
 }
 
-/** Returns the descriptor, after it is loaded: for a request for a file, not for a list of names. */
+/** Loads the descriptor, which only requests for files need, not the list of names. */
 async function loadedService(service: DescService | LaterService): Promise<DescService> {
   return "load" in service ? service.load() : service;
 }
@@ -104,22 +107,22 @@ function answerTo(question: ServerReflectionRequest["messageRequest"], known: Kn
   }
 }
 
-/** One of the answers; `create()` makes messages of plain objects. */
+/** Returns an answer. `create()` accepts plain objects as messages. */
 function answerOf(name: Exclude<Answer["case"], undefined>, value: object): Answer {
   return { case: name, value } as Answer;
 }
 
-/** A file, and behind it all that it needs, so that no client has to ask for each. */
+/** Returns a file followed by all its imports, so that clients need not request each. */
 function filesAnswer(known: KnownFiles, file: DescFile): Answer {
   return answerOf("fileDescriptorResponse", { fileDescriptorProto: known.withImports(file) });
 }
 
-/** The files of services and all that they import, by what a client may ask for. */
+/** The files of services and all their imports, by each key that a client may request. */
 class KnownFiles {
   readonly #files = new Map<string, DescFile>();
   readonly #bytes = new Map<DescFile, Uint8Array>();
   readonly #symbols = new Map<string, DescFile>();
-  /** By extended message, then by number. Every message has an entry. */
+  /** Files by extended message and number. Every message has an entry. */
   readonly #extensions = new Map<string, Map<number, DescFile>>();
 
   constructor(services: readonly DescService[]) {
@@ -145,7 +148,7 @@ class KnownFiles {
   withImports(file: DescFile): Uint8Array[] {
     const all = new Set([file]);
     for (const each of all) {
-      // What is added meanwhile is visited as well.
+      // The loop also visits the files that it adds.
       for (const dependency of each.dependencies) all.add(dependency);
     }
     return [...all].map((each) => this.#bytesOf(each));
@@ -178,7 +181,7 @@ class KnownFiles {
 
 type Named = ReturnType<typeof nestedTypes> extends Iterable<infer Type> ? Type : never;
 
-/** Full names of fields, oneofs, methods, and values, which stand beside their enum and not in it. */
+/** Returns the full names of fields, oneofs, methods, and enum values, whose scope is that of their enum. */
 function membersOf(type: Named): string[] {
   if (type.kind === "message") return [...type.fields, ...type.oneofs].map(({ name }) => `${type.typeName}.${name}`);
   if (type.kind === "service") return type.methods.map(({ name }) => `${type.typeName}.${name}`);

@@ -3,25 +3,25 @@ import type { Peer } from "../../core/call.js";
 import { StatusCode, type StatusName } from "../../core/error.js";
 import type { RefusalLog } from "../../service/interceptors/access-log.js";
 
-/** Where a stream says that it is a call of a method of ours. */
+/** Key that marks a stream as a call of a registered method. */
 const calledKey: unique symbol = Symbol("called");
 
 type Marked = object & { [calledKey]?: true };
 
-/** Notes that a method of ours is called: the access log has a line of it anyway. */
+/** Marks a stream as a call of a registered method, which has its own line in the access log. */
 export function noteCalled(stream: Marked): void {
   stream[calledKey] = true;
 }
 
-/** Where a stream comes from, and where its refusal is reported. */
+/** The origin of a stream, and the log of its rejection. */
 export interface Watcher {
   readonly peer: Peer;
   readonly refused: RefusalLog;
 }
 
 /**
- * Logs a stream of the gRPC port that ends before it was a call of a method of ours: it has no such method, is too large
- * or comes too late. Health and reflection have no lines.
+ * Logs a stream of the gRPC port that ends before it became a call: its method is unknown, or its request is too large
+ * or too late. Health and reflection are not logged.
  */
 export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, { peer, refused }: Watcher): void {
   const path = headers[":path"] ?? "";
@@ -35,7 +35,7 @@ export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHead
   });
 }
 
-/** Name of the status that a stream ended with; one without a status was given up by its client. */
+/** Returns the name of a stream's final status. A stream without a status was canceled by its client. */
 function codeOf({ sentHeaders, sentTrailers }: ServerHttp2Stream): StatusName {
   const status = Number((sentTrailers ?? sentHeaders)?.["grpc-status"] ?? StatusCode.CANCELLED);
   const [name = "UNKNOWN"] = Object.entries(StatusCode).find(([, code]) => code === status) ?? [];

@@ -23,46 +23,46 @@ import { laterService } from "./reflection.js";
 import { watchStream } from "./refusals.js";
 
 export interface GrpcServerOptions extends PortOptions {
-  /** The services, each with what answers its calls; the first one is that of the newest version. */
+  /** The services with their `invoke`. The first one is that of the native version. */
   readonly services: GrpcServices;
   readonly limits: Limits;
-  /** Counts requests until they are here. */
+  /** Counts requests until they have arrived. */
   readonly arrivals: Arrivals;
   readonly logger: Logger;
-  /** Told of calls that are refused before they are a call of a method; undefined: no one asks. */
+  /** Logs streams rejected before they became calls. Undefined without an access log. */
   readonly refused?: RefusalLog | undefined;
-  /** Told of requests that a limit keeps out before they are a call; undefined: no one asks. */
+  /** Notified of requests that a limit rejects before they become calls. Undefined without an audit log. */
   readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
-  /** The error for a path that nothing is served under, where more is known of it than that; undefined: nothing is. */
+  /** Returns a more specific error for an unknown path, such as one of a disabled version, or undefined. */
   readonly unserved?: ((path: string, from: Pick<HttpRequest, "header" | "peer">) => A2AError | undefined) | undefined;
   /** Server reflection, v1 and v1alpha. Default true. */
   readonly reflection?: boolean | undefined;
-  /** Health and reflection, where another port serves them as well. Default: made for this one. */
+  /** Health and reflection, if shared with another port. Default: created for this port. */
   readonly infrastructure?: InternalServices | undefined;
 }
 
 /** A gRPC server with a port of its own. */
 export interface GrpcServer {
-  /** Starts to listen and gives the port. Rejects when the port cannot be had; `code` says why, as in node:net. */
+  /** Starts to listen and resolves with the port. Rejects if it cannot listen; `code` is the error code of node:net. */
   listen(): Promise<number>;
-  /** What the health service says of the server as a whole and of its service. It begins with true. */
+  /** Sets the health of the whole server and of its services, initially true. */
   setServing(serving: boolean): void;
-  /** Uses other TLS files for new connections; those that are open go on. For a server that speaks TLS. */
+  /** Uses other TLS files for new connections; open ones continue. For a server with TLS. */
   setTls(files: TlsFiles): void;
   /**
-   * Says NOT_SERVING, accepts no new connection or call, lets open calls end, and after `graceMs` milliseconds breaks
-   * off those that have not. Resolves when all is closed; never rejects.
+   * Reports NOT_SERVING, rejects new connections and calls, and lets open calls end for `graceMs` milliseconds before
+   * it closes them. Resolves when everything is closed; never rejects.
    */
   drain(graceMs: number): Promise<void>;
 }
 
-/** Characters of an unknown path that are repeated in the answer. */
+/** Maximum number of characters of an unknown path repeated in the answer. */
 const MAX_PATH = 200;
 
-/** How long a client may leave a ping unanswered before its connection is closed. */
+/** Time for a client to answer a ping before its connection is closed, in milliseconds. */
 const PING_TIMEOUT_MS = 20_000;
 
-/** Creates the server; it serves the services, the standard health service, and reflection. */
+/** Creates the server, with the services, the standard health service and reflection. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { limits, logger, services } = options;
   const [{ service }, ...others] = services;
@@ -73,7 +73,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const sessions = createHttp2Sessions({
     begun: (session, socket) => {
       const peer = peerOf({ socket });
-      // The types of Node.js 20 do not know the last argument.
+      // The types of Node.js 20 lack the last argument.
       const begin = (
         stream: ServerHttp2Stream,
         headers: IncomingHttpHeaders,
@@ -85,7 +85,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     // Detects clients that vanished without closing their connection.
     keepAliveMs: limits.keepAliveMs,
     requestTimeoutMs: Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
-    // As on the HTTP port: a connection that is idle for so long is closed, and its client opens another one when needed.
+    // Like the HTTP port, closes idle connections; their clients reconnect when needed.
     idleTimeoutMs: Math.ceil(limits.requestTimeoutMs * 1.1),
     maxStreams: limits.maxStreamsPerConnection,
   });
@@ -117,10 +117,10 @@ async function end(port: Port, graceMs: number, logger: Logger): Promise<void> {
 const TIMEOUT = "grpc-timeout";
 const ENCODING = "grpc-encoding";
 
-/** What stands at the beginning of the media type of gRPC; its messages are those of protobuf. */
+/** Media type of gRPC with protobuf messages, without its parameters. */
 const MEDIA_TYPE = /^application\/grpc(?:\+proto)?(?:$|[; ])/i;
 
-/** Looks at the heads of calls, and hands them to their methods (PROTOCOL-HTTP2, "Request-Headers"). */
+/** Checks the headers of calls and passes the calls to their methods (PROTOCOL-HTTP2, "Request-Headers"). */
 class Calls {
   readonly #methods: ReadonlyMap<string, ServedMethod | SharedPath>;
   readonly #incoming: Incoming;
@@ -169,7 +169,7 @@ class Calls {
   }
 }
 
-/** Whether a stream is a call of gRPC; it is answered in HTTP's own way if not. */
+/** Returns true if a stream is a gRPC call. Otherwise it answers with an HTTP error. */
 function isGrpc(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
   const isPost = headers[":method"] === "POST";
   if (isPost && MEDIA_TYPE.test(headers["content-type"] ?? "")) return true;
@@ -178,7 +178,7 @@ function isGrpc(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolea
   return false;
 }
 
-/** Begins the time that a client gives its call; the call is refused where there is none. */
+/** Starts the timeout that the client has set. Rejects the call if the timeout is zero or malformed. */
 function isInTime(exchange: Exchange, timeout: string): boolean {
   const timeoutMs = grpcTimeoutMs(timeout);
   const fault = deadlineFault(timeoutMs);

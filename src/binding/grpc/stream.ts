@@ -8,30 +8,30 @@ import { cachedEnvelope } from "../../wire/serialization-cache.js";
 import type { Exchange } from "./exchange.js";
 import { largeEnvelope } from "./message.js";
 
-/** The most bytes that are collected before they are written and other connections get their turn. */
+/** Size at which collected messages are written and other connections are served, in bytes. */
 const FLUSH_AT = 32 * 1024;
 
-/** How the messages of a stream are written. */
+/** Options for writing the messages of a stream. */
 export interface Writing {
   readonly desc: DescMessage;
-  /** A message behind its envelope. */
+  /** Encodes a message with its prefix. */
   readonly write: (message: Message) => Uint8Array;
   readonly limits: Limits;
   readonly logger: Logger;
 }
 
 /**
- * Writes messages to a call, in their order, at the pace of the client: while what was written has not left (HTTP/2
- * flow control), nothing further is taken from the iterable. Ends the call with status OK after the last one.
+ * Writes messages to a call, in order and at the client's pace: while written bytes are unsent (HTTP/2 flow control),
+ * it does not read from the iterable. Ends the call with status OK after the last message.
  *
- * When the client leaves or its deadline passes, `return()` of the iterable is called at once, also while a message
- * is awaited, and the promise resolves. It rejects with what the iterable or the writing throws; the call is then
- * open, for its status to be set.
+ * When the client leaves or its deadline passes, it calls `return()` of the iterable at once, also while a message is
+ * awaited, and the promise resolves. It rejects with errors of the iterable or the writing; the call is then still open
+ * for its status.
  */
 export async function writeAll(messages: AsyncIterable<Message>, sink: MessageSink): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   const stop = (): void => {
-    // No caller is left that could be given an error of the iterable's cleanup.
+    // No caller is left to handle an error of the iterable's cleanup.
     Promise.resolve(iterator.return?.()).catch(() => {});
   };
   const forget = sink.exchange.onCancel(stop);
@@ -42,7 +42,7 @@ export async function writeAll(messages: AsyncIterable<Message>, sink: MessageSi
       if (next.done === true) break;
       try {
         const room = sink.take(next.value);
-        // A stream that waits must not keep its last message in memory.
+        // A waiting stream must not keep its last message in memory.
         next = undefined;
         if (room !== undefined) await room;
       } catch (error) {
@@ -58,7 +58,7 @@ export async function writeAll(messages: AsyncIterable<Message>, sink: MessageSi
   }
 }
 
-/** Joins messages that become ready in the same tick and writes them: a write costs more than a message does. */
+/** Joins messages that become ready in the same tick into one write, which costs more than a message. */
 export class MessageSink {
   readonly exchange: Exchange;
   readonly #headers: ReadonlyMap<string, string>;
@@ -74,7 +74,7 @@ export class MessageSink {
     this.#writer = new NodeWriter(exchange.stream);
   }
 
-  /** Takes a message. @returns a promise where the next one has to wait. */
+  /** Takes a message. @returns a promise if the next message has to wait */
   take(message: Message): Promise<void> | undefined {
     if (weightOf(message) !== undefined) return this.#large(message);
     const envelope = cachedEnvelope(message, this.#writing.write);
@@ -100,7 +100,7 @@ export class MessageSink {
     this.exchange.end(this.#headers);
   }
 
-  /** A reader that does not take what was written is cut off, and then treated as a client that has left. */
+  /** Waits until more may be written. A stalled reader is disconnected, as if the client had left. */
   #waitForDrain(): Promise<void> {
     this.flush();
     return this.#writer.isBlocked ? this.#writer.waitForDrain() : new Promise((resolve) => setImmediate(resolve));
@@ -119,7 +119,7 @@ export class MessageSink {
     try {
       this.flush();
     } catch (error) {
-      // Thrown from here it would end the process.
+      // An exception here would end the process.
       this.#writing.logger.error({ err: error }, "a stream of gRPC could not be written");
       this.exchange.breakOff();
     }

@@ -8,27 +8,28 @@ import { failureOf } from "../failure.js";
 import type { Calls, Member } from "./calls.js";
 import { failed, joined, type RpcResponse } from "./outcome.js";
 
-/** Reads of one batch that are run at once. Each is written before the next one of its place begins. */
+/** Number of reads of a batch that run at once. Each answer is written before the next read in its slot starts. */
 const READS_AT_ONCE = 4;
 
-/** Answers are put together until they have so many characters; then they are written as they come. */
+/** Number of characters up to which answers are collected. Beyond it they are written as they become ready. */
 const TOGETHER = 128 * 1024;
 
 interface Placed extends Member {
-  /** Among the members of its batch. */
+  /** Index among the members of its batch. */
   readonly place: number;
 }
 
-/** A response object that waits for the others. */
+/** A response object collected for the common answer. */
 interface Waiting {
   readonly place: number;
   readonly response: RpcResponse;
 }
 
 /**
- * A batch of JSON-RPC 2.0 (section 6), whose answers stand in the order in which they are ready. Small ones leave
- * together as one answer. What is more than that is written member by member, at the pace of the client: reads wait for
- * those before them to be written, and members beyond `maxOutgoingBytesPerCaller` are answered by an error.
+ * A batch of JSON-RPC 2.0 (section 6). Small answers are sent together as one answer, in the order of the members.
+ * Larger ones are written member by member, in the order in which they become ready and at the client's pace. Reads
+ * then wait until earlier answers are written, and members beyond `maxOutgoingBytesPerCaller` are answered with an
+ * error.
  */
 export class Batch implements BodySource {
   readonly #request: HttpRequest;
@@ -38,20 +39,20 @@ export class Batch implements BodySource {
   #waitingLength = 0;
   /** Bytes of all answers so far. */
   #bytes = 0;
-  /** A member found no room, so that further reads are not run. */
+  /** True once a member exceeded the quota; further reads do not run. */
   #isFull = false;
-  /** The answer is written member by member. */
+  /** True once the answer is written member by member. */
   #hasBegun = false;
-  /** What was refused since, until somebody hears of it. */
+  /** Later rejections, until a listener is set. */
   readonly #refusals: Refusal[] = [];
   #hear: ((refusal: Refusal) => void) | undefined;
   #begun: (response: HttpResponse) => void = () => {};
-  /** Where it is written to; undefined where nobody reads it. */
+  /** The writer of the answer. Undefined if the answer is not written. */
   readonly #writer: Promise<BodyWriter | undefined>;
   #writeTo: (writer: BodyWriter | undefined) => void = () => {};
-  /** The end of what is being written. */
+  /** Resolves when all pending writes have ended. */
   #writing: Promise<void> = Promise.resolve();
-  /** All members have been run. */
+  /** Resolves when all members have run. */
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(request: HttpRequest, calls: Calls, options: BindingOptions) {
@@ -63,7 +64,7 @@ export class Batch implements BodySource {
     });
   }
 
-  /** The answer, as a whole or to be written member by member; undefined when there is none. */
+  /** Returns the answer, as a whole or written member by member. Undefined if no member has an answer. */
   answer(batch: readonly Member[]): Promise<HttpResponse | undefined> {
     const members = batch.map((member, place): Placed => ({ ...member, place }));
     const reads = members.filter(({ isRead }) => isRead)[Symbol.iterator]();
@@ -129,12 +130,12 @@ export class Batch implements BodySource {
     else this.#hear(refusal);
   }
 
-  /** What waits, in the order of the members. */
+  /** Returns the collected answers in the order of the members. */
   #together(): RpcResponse[] {
     return this.#waiting.toSorted((a, b) => a.place - b.place).map(({ response }) => response);
   }
 
-  /** From now on every member is written when it is ready. Returns what stands before this one. */
+  /** Starts to write every member once it is ready. Returns the text before this response. */
   #begin(response: RpcResponse): string {
     this.#hasBegun = true;
     const together = this.#together();
@@ -148,7 +149,7 @@ export class Batch implements BodySource {
     return `[${together.map(({ body }) => `${body},`).join("")}`;
   }
 
-  /** Writes behind everything that is being written. */
+  /** Writes after all pending writes. */
   #write(...all: Iterable<Uint8Array | string>[]): Promise<void> {
     const { logger } = this.#options;
     this.#writing = this.#writing.then(async () => {
@@ -157,7 +158,7 @@ export class Batch implements BodySource {
       try {
         for (const pieces of all) await writePieces(writer, pieces);
       } catch (thrown) {
-        // A part of it is out: all that can be done is to break off, and to say why in the log.
+        // A part of the answer is sent, so the failure can only be logged and the connection closed.
         failureOf(thrown, { client: this.#request, logger, binding: "jsonrpc" });
       }
     });

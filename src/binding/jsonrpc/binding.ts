@@ -10,20 +10,20 @@ import { Calls } from "./calls.js";
 import { Methods } from "./methods.js";
 import { failed, invalidRequest } from "./outcome.js";
 
-/** Calls in one batch. */
+/** Maximum number of calls in a batch. */
 const MAX_BATCH = 100;
 
-/** Nobody waits for more where all there was were notifications. */
+/** The answer to a request that contains only notifications. */
 const nothing: HttpResponse = { status: 204 };
 
 /**
- * JSON-RPC 2.0 over HTTP (specification 9): one endpoint at the mount point, whose methods are those that the
- * registered versions have. Batches and notifications are served as JSON-RPC defines them.
+ * Creates the binding of JSON-RPC 2.0 over HTTP (specification 9): one endpoint at the mount point, with the methods of
+ * all registered versions. Batches and notifications work as JSON-RPC defines them.
  */
 export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true> & JsonRpcFallback {
   const methods = new Methods(options.versions, options.invoke);
   return {
-    // What else is asked of the root may be for a page of the server that this one is embedded in.
+    // Other verbs at the root may be for a page of the server that embeds this one.
     match: (verb, path) => (verb === "POST" && isRoot(path) ? true : undefined),
     unserved: (request) => (isRoot(request.target.path) ? wrongVerb(request, methods, options) : undefined),
     handle: (request) => answer(request, methods, options),
@@ -34,9 +34,9 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true>
   };
 }
 
-/** For requests that nobody else answers, either. */
+/** Answers requests that no other handler has answered. */
 export interface JsonRpcFallback {
-  /** Refuses what comes to the endpoint with another verb than POST; undefined for other paths. */
+  /** Rejects a request to the endpoint with another verb than POST. Undefined for other paths. */
   unserved(request: HttpRequest): HttpResponse | undefined;
 }
 

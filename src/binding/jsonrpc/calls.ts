@@ -24,16 +24,16 @@ import { type FailureContext, failureOf } from "../failure.js";
 import type { ErrorShape, Methods, RpcMethod } from "./methods.js";
 import { BINDING, failed, invalidRequest, type RpcResponse, refused } from "./outcome.js";
 
-/** A member of a batch, before it is run. */
+/** A member of a batch that has not run. */
 export interface Member {
   readonly id: RequestId;
-  /** Whether it changes nothing, so that it can wait for others, or be left. */
+  /** True if the member changes nothing, so that it may be delayed or skipped. */
   readonly isRead: boolean;
-  /** Its answer, undefined when there is none. */
+  /** Returns the answer, or undefined for a notification. */
   readonly run: () => Promise<RpcResponse | undefined>;
 }
 
-/** A request object with the method that it asks for, or the answer where there is none to run. */
+/** A request object with its method, or the answer if no method runs. */
 type Resolved =
   | { readonly request: RpcRequest; readonly method: RpcMethod }
   | { readonly answer: RpcResponse | undefined };
@@ -50,12 +50,12 @@ export class Calls {
     this.#options = options;
   }
 
-  /** How errors are written that belong to no method. */
+  /** The format of errors that belong to no method. */
   get errorShape(): ErrorShape {
     return this.#methods.dialect(this.#request).error;
   }
 
-  /** The answer to a request object that came alone; undefined when there is none. */
+  /** Answers a request object outside a batch. Undefined for a notification. */
   alone(json: unknown): Promise<HttpResponse | undefined> {
     const resolved = this.#resolve(json, this.#methods.answersAll(this.#request));
     if (!("method" in resolved)) return Promise.resolve(resolved.answer);
@@ -66,19 +66,19 @@ export class Calls {
     return this.#stream(request.id, request, method);
   }
 
-  /** The members of a batch; undefined where a version does not have batches that one of them is a call of. */
+  /** Returns the members of a batch. Undefined if one of them is a call of a version without batches. */
   members(batch: readonly unknown[]): readonly Member[] | undefined {
     const all = batch.map((json) => this.#resolve(json));
     const fit = all.every((each) => !("method" in each) || each.method.dialect.hasNoBatches !== true);
     return fit ? all.map((each) => this.#member(each)) : undefined;
   }
 
-  /** A member of a batch. A batch has one answer, so that none of its members can stream. */
+  /** Returns a member of a batch. A batch has one answer, so none of its members can stream. */
   #member(resolved: Resolved): Member {
     if (!("method" in resolved)) return { id: null, isRead: false, run: async () => resolved.answer };
     const { request, method } = resolved;
     const id = request.id ?? null;
-    // Nobody waits for a notification, and none is left out.
+    // A notification always runs, because skipping it would leave no error that tells the client.
     const isRead = method.isRead && request.id !== undefined;
     if (!method.isStream) return { id, isRead, run: () => this.#run(request, method) };
     const refused =
@@ -87,9 +87,9 @@ export class Calls {
   }
 
   /**
-   * The method that is asked for, or the answer where there is none to run.
+   * Returns the requested method, or the answer if no method runs.
    *
-   * @param answersAll whether an unknown method is answered without an id, too
+   * @param answersAll true to answer an unknown method even without an id
    */
   #resolve(json: unknown, answersAll = false): Resolved {
     const request = parseRequest(json);
@@ -107,7 +107,7 @@ export class Calls {
     if (unknown.metadata.supportedVersions !== undefined) this.#mismatched(request.method, unknown);
     const { id = answersAll ? null : undefined } = request;
     if (id === undefined) return { answer: undefined };
-    // Whoever speaks none of the versions here reads the form that says which ones are.
+    // A client that speaks none of the supported versions gets the error in the native form, which lists them.
     const shape = unknown.reason === "VERSION_NOT_SUPPORTED" ? this.#methods.native.error : this.errorShape;
     return { answer: failed(shape, id, unknown) };
   }
@@ -117,7 +117,7 @@ export class Calls {
     this.#options.mismatched?.(this.#request, { binding: BINDING, asked, version, why });
   }
 
-  /** Runs a unary method. Nobody waits for a notification: it has no answer. */
+  /** Runs a unary method. A notification gets no answer and is not awaited. */
   #run(request: RpcRequest, method: RpcMethod): Promise<RpcResponse | undefined> {
     if (request.id !== undefined) return this.#unary(request.id, request, method);
     void this.#notify(request, method);
@@ -148,7 +148,7 @@ export class Calls {
       call.written?.();
     } catch (thrown) {
       const { reason, row, message } = this.#failure(thrown, method, call);
-      // Those of the server itself are in the log already.
+      // Errors of the server are already in the log.
       if (row.http >= 500) return;
       const facts = { binding: BINDING, method: method.desc.name, requestId: call.requestId, reason };
       this.#options.logger.warn(facts, `A notification failed: ${message}`);
@@ -188,7 +188,7 @@ export class Calls {
     return { client: this.#request, logger: this.#options.logger, binding: BINDING, method: desc.name, call };
   }
 
-  /** A result that is written piece by piece. */
+  /** Returns a result that is written piece by piece. */
   #large(id: RequestId, method: RpcMethod, answer: Message, call: Call): RpcResponse {
     const body = new PiecesBody({
       pieces: framed(resultPrefix(id), method.pieces(answer), "}"),
@@ -200,7 +200,7 @@ export class Calls {
   }
 }
 
-/** Response objects as the events of a stream. */
+/** Writes response objects as the events of a stream. */
 class ResultFormat implements EventFormat {
   readonly #id: RequestId;
   readonly #prefix: string;

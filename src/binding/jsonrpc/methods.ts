@@ -8,10 +8,10 @@ import type { LoadedVersion, ProtocolVersion } from "../../version/version.js";
 import type { Versions } from "../../version/versions.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 
-/** How an error is written. */
+/** Writes an error. */
 export type ErrorShape = JsonRpcDialect["error"];
 
-/** A method as one version has it. */
+/** A method in one version. */
 export interface RpcMethod extends JsonRpcMethod {
   /** Name of the version. */
   readonly version: string;
@@ -20,20 +20,20 @@ export interface RpcMethod extends JsonRpcMethod {
   readonly error: ErrorShape;
 }
 
-/** What one version has: its methods by their names. */
+/** The methods of one version by name. */
 interface Spoken {
   readonly methods: ReadonlyMap<string, RpcMethod>;
   readonly dialect: JsonRpcDialect;
 }
 
-/** The methods of all versions that are spoken over JSON-RPC. */
+/** The methods of all versions with JSON-RPC. */
 export class Methods {
   readonly #versions: Versions;
   readonly #native: ReadonlyMap<string, RpcMethod>;
   readonly #others: OlderTable<ReadonlyMap<string, Spoken>>;
-  /** The version beside the native one that a call of a method is one of where it names none. */
+  /** The version of each method that only other versions have, for calls that name no version. */
   readonly #versionOfMethod: ReadonlyMap<string, ProtocolVersion>;
-  /** Whether there is another version to choose. */
+  /** True if no other version is registered. */
   readonly #isAlone: boolean;
 
   constructor(versions: Versions, invoke: Invoke) {
@@ -53,8 +53,9 @@ export class Methods {
   }
 
   /**
-   * The method that a request asks for: of the version that it names, else of the service's own version, else of the first that has one
-   * of that name. To be asked once the versions that it needs are loaded (`needsOlder`).
+   * Returns the method that a request calls: in the version that it names, else in the service's own version, else in
+   * the first version with a method of that name. Call it after the versions that the request needs are loaded
+   * (`needsOlder`).
    */
   find(name: string, request: HttpRequest): RpcMethod | undefined {
     const method = this.#native.get(name);
@@ -67,7 +68,7 @@ export class Methods {
     return this.#others.now?.get(version.name)?.methods.get(name);
   }
 
-  /** Whether a request has a call of a version that has to be loaded first. @param json its body */
+  /** Returns true if a request calls a version that must be loaded first. @param json the request's body */
   needsOlder(json: unknown, request: HttpRequest): boolean {
     if (this.#isAlone || this.#versions.loaded !== undefined) return false;
     const asked = serviceParameter(request, VERSION_PARAMETER);
@@ -78,7 +79,7 @@ export class Methods {
     });
   }
 
-  /** The version beside the native one that a method is to be looked up in; undefined for the native one. */
+  /** Returns the version to look a method up in, or undefined for the native one. */
   #versionOf(name: string, asked: string | undefined): ProtocolVersion | undefined {
     const isUnnamed = asked === undefined || asked.trim() === "";
     if (isUnnamed) return this.#native.has(name) ? undefined : this.#versionOfMethod.get(name);
@@ -86,12 +87,14 @@ export class Methods {
     return named === undefined ? undefined : this.#versions.other(named);
   }
 
-  /** How the service's own version is spoken. */
+  /** The dialect of the service's own version. */
   get native(): JsonRpcDialect {
     return this.#versions.native.jsonRpc;
   }
 
-  /** The error for a method that is not there. One that only another version has is better explained by the version. */
+  /**
+   * Returns the error for an unknown method. If only another version has the method, the error is about the version.
+   */
   unknown(name: string, request: HttpRequest): A2AError {
     const asked = serviceParameter(request, VERSION_PARAMETER);
     const isNamed = asked !== undefined && (asked.trim() !== "" || versionWithMethod(name, this.#versions.off));
@@ -100,8 +103,9 @@ export class Methods {
   }
 
   /**
-   * Tells if a request for an unknown method is answered although it has no id: clients of versions from before `A2A-Version` leave it out
-   * (`JsonRpcDialect.isLenient`), and a request that names no version may be one of theirs (specification 3.6.2).
+   * Returns true if a request for an unknown method is answered even without an id. Clients of versions before
+   * `A2A-Version` omit it (`JsonRpcDialect.isLenient`), and a request that names no version may be from such a client
+   * (specification 3.6.2).
    */
   answersAll(request: HttpRequest): boolean {
     const asked = this.#isAlone ? undefined : serviceParameter(request, VERSION_PARAMETER);
@@ -109,7 +113,10 @@ export class Methods {
     return this.#versions.other(this.#versions.named(asked) ?? "")?.isUnnamed === true;
   }
 
-  /** How errors are written that belong to no method: as the version has it that the request names, once it is loaded. */
+  /**
+   * Returns the dialect of errors that belong to no method: that of the version that the request names, once it is
+   * loaded.
+   */
   dialect(request: HttpRequest): JsonRpcDialect {
     const asked = this.#isAlone ? undefined : serviceParameter(request, VERSION_PARAMETER);
     const named = asked === undefined || asked.trim() === "" ? undefined : this.#versions.named(asked);
@@ -123,7 +130,7 @@ function methodsIn(version: string, dialect: JsonRpcDialect, invoke: Invoke): Re
   return new Map(methods.map((method) => [method.name, { ...method, version, invoke, dialect, error }]));
 }
 
-/** Of a version that has no JSON-RPC. */
+/** The dialect of a version without JSON-RPC. */
 function nothing({ error }: JsonRpcDialect): JsonRpcDialect {
   return { methods: [], error };
 }

@@ -7,25 +7,27 @@ import type { RequestId } from "../../wire/jsonrpc-envelope.js";
 import { errorHeaders } from "../failure.js";
 import type { ErrorShape } from "./methods.js";
 
-/** A response object, as the answer that it is where it came alone. */
+/** A response object, usable as the HTTP answer outside a batch. */
 export interface RpcResponse extends HttpResponse {
   readonly type: string;
   readonly headers: HeaderPairs;
   readonly body: string | PiecesBody;
-  /** Whether it is an error; those are small. */
+  /** True for an error, which is always small. */
   readonly isError?: boolean;
 }
 
-/** That of an error, which is small. */
+/** The response object of an error, which is small. */
 export type RpcError = RpcResponse & { readonly body: string };
 
-/** Errors that HTTP itself has to hear of; all others are told in a body with status 200. */
+/** Error statuses that are also the HTTP status. All other errors are in a body with status 200. */
 const httpStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415]);
 
 /** Name of the binding, for logs. */
 export const BINDING = "jsonrpc";
 
-/** The response object of what failed, as its version writes it: a call, or, without one, what never became a call. */
+/**
+ * Returns the response object of a failed call, or of a request that never became a call, in the format of its version.
+ */
 export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?: Call): RpcError {
   const { http } = error.row;
   const status = httpStatuses.has(http) ? http : 200;
@@ -34,25 +36,25 @@ export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?:
   return call === undefined ? refused(response, error) : response;
 }
 
-/** The response object of an error, where no call was made of the request object. */
+/** Returns the response object of an error that occurred before the call. */
 export function refused(response: RpcError, error: A2AError, method?: string): RpcError {
   const refusals: readonly Refusal[] = [refusalOf(BINDING, error, method)];
   return { ...response, refusals };
 }
 
-/** The response object for what is no valid request (specification 9.5: -32600). */
+/** Returns the response object for an invalid request (specification 9.5: -32600). */
 export function invalidRequest(shape: ErrorShape, id: RequestId, why: string): RpcError {
   return failed(shape, id, new A2AError("INVALID_REQUEST", `Request payload validation error: ${why}.`));
 }
 
-/** The response array of a batch. The HTTP status is that of its members where they agree. */
+/** Returns the response array of a batch. The HTTP status is that of its members if they agree. */
 export function joined(responses: readonly RpcResponse[]): HttpResponse {
   const [status = 200, ...others] = new Set(responses.map((response) => response.status));
   return {
     status: others.length === 0 ? status : 200,
     type: JSON_TYPE,
     body: `[${responses.map(({ body }) => body).join(",")}]`,
-    // Of several values of a header the last one counts: let it be that of the first member.
+    // The last value of a header wins, so the order is reversed to keep that of the first member.
     headers: responses.toReversed().flatMap(({ headers }) => [...headers]),
     refusals: responses.flatMap(({ refusals = [] }) => refusals),
   };

@@ -20,15 +20,17 @@ import { pathNotFound, type RestChoice, type RestMatch, type RestRoute, Routes }
 
 const BINDING = "rest";
 
-/** A task is another one a moment later, and it is nobody else's business. */
+/** A task can change at any time, and only its owner may see it. */
 const headersOfRead = [["cache-control", "no-store"]] as const;
 
 export interface RestBinding extends HttpBinding<RestMatch> {
-  /** The answer to a path that nobody serves. */
+  /** Returns the answer to an unknown path. */
   notFound(request: HttpRequest): HttpResponse;
 }
 
-/** HTTP+JSON (specification 11): routes, parameters and bodies are those that the registered versions have. */
+/**
+ * Creates the binding of HTTP+JSON (specification 11). Routes, parameters and bodies come from the registered versions.
+ */
 export function createRestBinding(options: BindingOptions): RestBinding {
   const routes = new Routes(options.versions, options.invoke);
   const { rest } = options.versions.native;
@@ -84,7 +86,7 @@ async function serve(serving: Serving): Promise<HttpResponse> {
   }
 }
 
-/** An answer that is one message. */
+/** Returns an answer with one message. */
 function whole(serving: Serving, message: Message, call: Call): HttpResponse {
   const { request, route } = serving;
   const type = answerType(request.header("accept"), route.dialect.mediaType);
@@ -109,7 +111,7 @@ function failed(serving: Serving, thrown: unknown, call: Call, hasCalled: boolea
   const { request, route, options } = serving;
   const known = errorOf(serving, thrown, call);
   const error = explained(request, known, options);
-  // What the service refuses for its version is in the log already.
+  // The service has already logged the calls that it rejects for their version.
   if (error !== known && error.reason !== "VERSION_NOT_SUPPORTED") mismatched(request, error, options);
   const response = errorResponse(request, error, route.dialect, call);
   return hasCalled ? response : { ...response, refusals: refusalsOf(error, route.method.name) };
@@ -120,7 +122,7 @@ function errorOf({ request, route, options }: Serving, thrown: unknown, call: Ca
   return failureOf(thrown, { client: request, logger, binding: BINDING, method: route.method.name, call });
 }
 
-/** An error as its reader understands it, where its request is one of a version that is switched off. */
+/** Returns the error with an explanation, if the request is one of a disabled version. */
 function explained(request: HttpRequest, error: A2AError, { versions }: BindingOptions): A2AError {
   const asked = serviceParameter(request, VERSION_PARAMETER);
   return pathExplained(error, { path: request.target.path, asked }, versions);
@@ -133,7 +135,7 @@ function mismatched(request: HttpRequest, { message: why }: A2AError, options: B
   options.mismatched?.(request, { binding: BINDING, asked, version, why });
 }
 
-/** Whether a reader that asks for news has this content already; only what has a tag can be asked for so. */
+/** Returns true if the client already has this content, which only answers with an entity tag support. */
 function hasAlready(request: HttpRequest, { answerHeaders }: Call): boolean {
   const etag = answerHeaders.get("etag");
   const known = etag === undefined ? undefined : request.header("if-none-match");
@@ -155,10 +157,11 @@ function withoutBody({ request, route, values }: Serving): Message {
   return route.read({ values, query: request.target.query, body: undefined });
 }
 
-/** @throws A2AError as `readJson()`, and for a media type that is no JSON */
+/** @throws A2AError like `readJson()`, and for a media type other than JSON */
 function bodyOf({ request, options }: Serving): Promise<JsonBody> {
   try {
-    // Without a body its type does not matter, unless it is what keeps pages of others out.
+    // The media type of an empty body matters only for requests of browsers, whose cross-origin protection depends on
+    // it.
     const matters = request.header("content-length") !== "0" || request.header("origin") !== undefined;
     if (matters) checkBodyType(request);
   } catch (error) {
@@ -173,7 +176,7 @@ function messageIn({ request, route, values }: Serving, body: JsonBody): Message
     const error = invalid([{ field: "", description: "the body is not JSON in UTF-8" }]);
     throw route.dialect.malformed === undefined ? error : new A2AError(route.dialect.malformed, error.message);
   }
-  // Where the path says all there is to say, a client need not send an empty object; some write null for nothing.
+  // If the path contains all parameters, the body may be missing or null instead of an empty object.
   return route.read({ values, query: request.target.query, body: body === "empty" ? {} : (body.json ?? {}) });
 }
 

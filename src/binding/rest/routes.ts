@@ -9,7 +9,7 @@ import type { Versions } from "../../version/versions.js";
 import { type RouteMatch, Router } from "../../wire/router.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 
-/** An endpoint as one version has it. */
+/** An endpoint in one version. */
 export interface RestRoute extends Endpoint {
   /** Name of the version. */
   readonly version: string;
@@ -17,10 +17,10 @@ export interface RestRoute extends Endpoint {
   readonly dialect: RestDialect;
 }
 
-/** What a verb and a path lead to in the service's own version, or the version whose paths begin like this one, if there is one. */
+/** The match of a verb and a path in the service's own version, or the other version with such paths. */
 export type RestMatch = RouteMatch<RestRoute> | { readonly other: ProtocolVersion };
 
-/** The route of a request with the values in its path, or why there is none, in the form of its version. */
+/** The route of a request with the values in its path, or the error in the dialect of its version. */
 export type RestChoice =
   | { readonly route: RestRoute; readonly values: readonly string[] }
   | { readonly refused: A2AError; readonly dialect: RestDialect };
@@ -30,7 +30,7 @@ interface Spoken {
   readonly dialect: RestDialect;
 }
 
-/** The routes of all versions that are spoken over HTTP+JSON. */
+/** The routes of all versions with HTTP+JSON. */
 export class Routes {
   readonly #versions: Versions;
   readonly #native: Spoken;
@@ -52,19 +52,20 @@ export class Routes {
     );
   }
 
-  /** What a verb and a path lead to in any version; undefined where that is nothing in all of them. */
+  /** Matches a verb and a path in any version. Undefined if no version has them. */
   match(verb: string, path: string): RestMatch | undefined {
     const other = versionWithPath(path, this.#versions.others);
     return other === undefined ? this.#native.router.match(verb, path) : { other };
   }
 
   /**
-   * The route in the version that the request names. Where it names none, a path that begins as those of another version do is one of
-   * that version, and a tenant of the same name comes after it. Undefined for a version that has to be loaded first.
+   * Returns the route in the version that the request names. If it names none, a path that begins like those of another
+   * version belongs to that version, which takes precedence over a tenant of the same name. Undefined for a version
+   * that must be loaded first.
    */
   choose(request: HttpRequest, match: RestMatch): RestChoice | undefined {
     const value = serviceParameter(request, VERSION_PARAMETER);
-    // Nearly all calls are one of these.
+    // The case of nearly all calls.
     if ("route" in match && (this.#isAlone || value === undefined || value === match.route.version)) return match;
     const asked = value?.trim();
     if (asked === undefined || asked === "") {
@@ -74,13 +75,13 @@ export class Routes {
     const named = this.#versions.named(asked);
     const other = named === undefined ? undefined : this.#versions.other(named);
     if (other !== undefined) return this.#in(other, request, native);
-    // The call of a version that is not spoken here is refused as all others are: behind authentication.
+    // A call of an unsupported version is rejected like all others, after authentication.
     if (native !== undefined) return this.#chosen(native, this.#native);
     if (named !== undefined) return { refused: this.#elsewhere(named, match), dialect: this.#native.dialect };
     return { refused: this.#versions.unsupported(asked), dialect: this.#native.dialect };
   }
 
-  /** @param native what the request would lead to if it named the service's own version */
+  /** @param native the match if the request named the service's own version */
   #in(
     version: ProtocolVersion,
     request: HttpRequest,
@@ -97,7 +98,7 @@ export class Routes {
     return { refused: this.#elsewhere(version.name, found), dialect: spoken.dialect };
   }
 
-  /** The error for a path that another version has than the one that the request names. */
+  /** Returns the error for a path of another version than the one that the request names. */
   #elsewhere(named: string, match: RestMatch): A2AError {
     const { native, text } = this.#versions;
     const owner = "other" in match ? match.other.name : native.name;
@@ -117,14 +118,14 @@ export class Routes {
   }
 }
 
-/** The error for a path that nobody serves. */
+/** Returns the error for an unknown path. */
 export function pathNotFound(): A2AError {
   return new A2AError("METHOD_NOT_FOUND", "Nothing is served under this path.");
 }
 
 function spokenIn(version: string, dialect: RestDialect, invoke: Invoke): Spoken {
   const routes = dialect.endpoints.map((endpoint) => ({ ...endpoint, version, invoke, dialect }));
-  // Whatever can be read at once can be asked about without its body (RFC 9110, 9.3.2).
+  // Every GET without a stream is also served as HEAD, without a body (RFC 9110, 9.3.2).
   const readable = routes.filter(({ verb, isStream }) => verb === "GET" && !isStream);
   return { router: new Router([...routes, ...readable.map((route) => ({ ...route, verb: "HEAD" }))]), dialect };
 }

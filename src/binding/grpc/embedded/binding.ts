@@ -19,9 +19,9 @@ import { writeLarge } from "./large.js";
 import { type Writing, writeAll } from "./stream.js";
 
 export interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrivals" | "version"> {
-  /** Name of the version that the package of the service stands for. Default: that of the service itself. */
+  /** Version implied by the package of the service. Default: that of the service itself. */
   readonly version?: string;
-  /** Whether the server that this is added to speaks TLS, which grpc-js does not tell a handler. Default false. */
+  /** True if the grpc-js server uses TLS, which handlers cannot see. Default false. */
   readonly encrypted?: boolean | undefined;
 }
 
@@ -31,13 +31,13 @@ type StreamHandler = handleServerStreamingCall<Incoming, Buffer>;
 /** The two arguments of grpc-js's `server.addService()`. */
 export interface GrpcBinding {
   readonly definition: GrpcDefinition;
-  /** A handler of grpc-js for each method, which takes the call and, of a unary method, the callback. */
+  /** A grpc-js handler for each method. It takes the call and, for a unary method, the callback. */
   readonly implementation: Readonly<Record<string, (call: unknown, callback: unknown) => void>>;
 }
 
 /**
- * The gRPC binding (specification 10), for any grpc-js server: `server.addService(definition, implementation)`.
- * Methods that take a stream of requests have no place in `invoke`; they are left out, and grpc-js answers them with
+ * Creates the gRPC binding (specification 10) for a grpc-js server: `server.addService(definition, implementation)`.
+ * Methods with a stream of requests are left out, because `invoke` does not support them; grpc-js answers them with
  * UNIMPLEMENTED.
  */
 export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
@@ -59,7 +59,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
       const { start, call } = begin(grpc, options);
       try {
         const answer = await options.invoke({ method, request: request(grpc), call });
-        // The descriptor says unary, so this is a message; anything else fails to encode.
+        // The answer of a unary method is a message; a stream fails to encode.
         if (weightOf(answer as Message) !== undefined) {
           return await largeUnary(grpc, callback, { method, options, call, start, answer: answer as Message });
         }
@@ -86,14 +86,14 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
       const { start, call } = begin(grpc, options);
       try {
         const answer = await options.invoke({ method, request: request(grpc), call });
-        // The descriptor says streaming, so this is an iterable; anything else throws at once and is logged.
+        // The answer of a streaming method is an iterable; a message throws here and is logged.
         await writeAll(grpc, answer as AsyncIterable<Message>, writingOf(method, options, grpc, call));
       } catch (thrown) {
         const error = failureOf(thrown, placeOf(method, call, start, options));
         if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
         if (start.canceled) return;
         sendHeaders(grpc, call);
-        // How grpc-js wants the status of a stream: it is sent after the messages that were written.
+        // grpc-js takes the status of a stream as an error event, and sends it after the messages already written.
         grpc.emit("error", statusFor(grpc, statusOf(error, options.codes)));
       } finally {
         start.finish();
@@ -104,13 +104,13 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
   };
 }
 
-/** Ends a call that not even an error could be sent to. grpc-js hears of no rejection: it would end the process. */
+/** Ends a call to which no error can be sent. grpc-js does not handle rejections, which would end the process. */
 function breakOff(grpc: UnaryCall | StreamCall, { logger }: GrpcBindingOptions, fault: unknown): void {
   logger.error({ err: fault }, "a call of gRPC could not be answered");
   streamOf(grpc)?.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
-/** Writes the messages of a stream; the response's headers leave before the first. */
+/** Returns the writer of a stream's messages. The response's headers are sent before the first message. */
 function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: StreamCall, call: Call): Writing<Message> {
   const write = envelopeWriter(method.output);
   let hasStarted = false;
@@ -128,7 +128,7 @@ function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: Str
   };
 }
 
-/** grpc-js puts the prefix of a message before it by itself. */
+/** Removes the prefix of a message, which grpc-js adds itself. */
 function withoutPrefix(envelope: Uint8Array): Buffer {
   return bufferOf(envelope.subarray(PREFIX_BYTES));
 }
@@ -141,15 +141,15 @@ interface LargeAnswer {
   readonly answer: Message;
 }
 
-/** Answers with a large message. @throws what an ordinary answer throws, before anything is written */
+/** Answers with a large message. @throws the errors of an ordinary answer, before anything is written */
 async function largeUnary(grpc: UnaryCall, callback: Respond, large: LargeAnswer): Promise<void> {
   const { method, options, call, start, answer } = large;
   const begin = (): void => sendHeaders(grpc, call);
   try {
     if (await writeLarge(grpc, method.output, answer, { limits: options.limits, begin })) {
-      // From here on the end of the call is no cancellation.
+      // From here on, the end of the call is not a cancellation.
       start.finish();
-      // The message is out; what is left is the status, which grpc-js takes as an error of the code OK.
+      // The message is sent. grpc-js takes the remaining status as an error with code OK.
       callback({ code: StatusCode.OK, details: "OK" });
     } else {
       begin();
@@ -172,7 +172,7 @@ function request(grpc: UnaryCall | StreamCall): Message {
   return grpc.request;
 }
 
-/** A call whose request could not be read. */
+/** The log entry of a call whose request could not be read. */
 function refusedCall({ name: method }: DescMethod, from: Call, { reason: code }: A2AError): RefusedRequest {
   return { binding: from.binding, method, code, ms: 0, from };
 }

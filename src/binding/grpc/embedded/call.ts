@@ -6,22 +6,20 @@ import { departureOf } from "../../deadline.js";
 import { DETAILS_TRAILER, type GrpcStatus, legalOf } from "../error.js";
 import type { Incoming } from "./definition.js";
 
-/** A call of a unary method, as grpc-js hands it over. The answer is given as bytes; see `encode()`. */
+/** A grpc-js call of a unary method. The answer is passed as bytes; see `encode()`. */
 export type UnaryCall = ServerUnaryCall<Incoming, Buffer>;
 
-/** A call of a server-streaming method, as grpc-js hands it over. */
+/** A grpc-js call of a server-streaming method. */
 export type StreamCall = ServerWritableStream<Incoming, Buffer>;
 
-/**
- * What gRPC tells about a call. Cheap to make: the signal costs something only when it is asked for.
- */
+/** The facts that gRPC provides about a call. Cheap to create: the signal is created on first use. */
 export class GrpcCallStart implements CallStart, Cancellation {
   readonly binding = "grpc";
-  /** What the package of the service stands for (specification 3.6.2, 10.1). */
+  /** Version implied by the package of the service (specification 3.6.2, 10.1). */
   readonly impliedVersion: string;
   readonly #grpc: UnaryCall | StreamCall;
   readonly #encrypted: boolean;
-  /** Asked several times in every call, where `Metadata.get()` would check the name each time. */
+  /** Read several times in every call. `Metadata.get()` would check the name each time. */
   readonly #metadata: Record<string, MetadataValue[]>;
   #controller: AbortController | undefined;
   #finished = false;
@@ -66,17 +64,17 @@ export class GrpcCallStart implements CallStart, Cancellation {
     return () => this.#grpc.off("cancelled", callback);
   }
 
-  /** Whether the client is gone, or its deadline has passed, before it had its answer. */
+  /** True if the client left, or its deadline passed, before it had its answer. */
   get canceled(): boolean {
     return this.#grpc.cancelled && !this.#finished;
   }
 
-  /** Why the call cannot be answered any more. */
+  /** The cause of the cancellation. */
   get reason(): A2AError {
     return departureOf(this.deadline);
   }
 
-  /** Says that the answer is on its way: grpc-js reports the end of an answered call as a cancellation too. */
+  /** Marks the call as answered, because grpc-js reports the end of an answered call as a cancellation too. */
   finish(): void {
     this.#finished = true;
   }
@@ -87,8 +85,8 @@ export class GrpcCallStart implements CallStart, Cancellation {
 }
 
 /**
- * The address in what `getPeer()` says: `1.2.3.4:5`, `ipv4:1.2.3.4:5`, `ipv6:[::1]:5`, or `::1:5`, where the port is
- * what follows the last colon. An IPv4-mapped IPv6 address is given as IPv4. Empty when there is none.
+ * Returns the address in the result of `getPeer()`: `1.2.3.4:5`, `ipv4:1.2.3.4:5`, `ipv6:[::1]:5`, or `::1:5`, whose
+ * port follows the last colon. An IPv4-mapped IPv6 address is returned as IPv4. Empty without an address.
  */
 export function addressOf(peer: string): string {
   if (peer === "unknown" || peer.startsWith("unix:")) return "";
@@ -98,19 +96,19 @@ export function addressOf(peer: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
-/** Metadata as text; binary metadata is no header of the protocol (specification 3.2.6, 10.2). */
+/** Returns metadata as text. Binary metadata is not a header of the protocol (specification 3.2.6, 10.2). */
 function textOf(values: readonly MetadataValue[] | undefined): string | undefined {
   if (values === undefined || values.length === 0 || typeof values[0] !== "string") return undefined;
   return values.length === 1 ? values[0] : values.join(", ");
 }
 
-/** Sends the response's headers, if there are any; grpc-js sends empty ones by itself. Does nothing the second time. */
+/** Sends the response's headers unless they are empty, which grpc-js sends itself. Further calls do nothing. */
 export function sendHeaders(grpc: UnaryCall | StreamCall, call: Call): void {
   if (call.answerHeaders.size === 0) return;
   grpc.sendMetadata(metadataFor(grpc, legalOf(call.answerHeaders)));
 }
 
-/** A status as grpc-js takes it. */
+/** Converts a status to that of grpc-js. */
 export function statusFor(grpc: UnaryCall | StreamCall, { code, message, headers, details }: GrpcStatus): StatusObject {
   const metadata = metadataFor(grpc, headers);
   if (details !== undefined) metadata.set(DETAILS_TRAILER, Buffer.from(details));
@@ -118,8 +116,8 @@ export function statusFor(grpc: UnaryCall | StreamCall, { code, message, headers
 }
 
 /**
- * Metadata of the class that the call's own are of: there may be several copies of grpc-js in a program, and a server of
- * ours needs none.
+ * Creates metadata of the same class as the call's own. A program may contain several copies of grpc-js, and Parley
+ * depends on none.
  */
 export function metadataFor(grpc: UnaryCall | StreamCall, headers: Iterable<[string, string]> = []): Metadata {
   const metadata = Reflect.construct(grpc.metadata.constructor, []) as Metadata;

@@ -5,13 +5,12 @@ import { binaryWriter } from "../../../wire/binary-writer.js";
 import { requestReader } from "../message.js";
 
 /**
- * What a handler of the definition is given: the request, or the error for malformed bytes.
- * It is handed over and not thrown, because grpc-js answers a throwing decoder with a bare INTERNAL status, and bytes
- * that cannot be read are the client's mistake.
+ * The request passed to a handler of the definition, or the error for malformed bytes. The error is passed instead of
+ * thrown, because grpc-js answers a throwing decoder with INTERNAL, but unreadable bytes are the client's mistake.
  */
 export type Incoming = Message | A2AError;
 
-/** A method as grpc-js wants it described: its `MethodDefinition`. */
+/** The `MethodDefinition` of grpc-js. */
 export interface GrpcMethod {
   readonly path: string;
   readonly originalName: string;
@@ -24,20 +23,20 @@ export interface GrpcMethod {
 }
 
 /**
- * A service as grpc-js wants it described: its `ServiceDefinition`. Said here, so that nobody has to install grpc-js who does
- * not use it; test/types compares the two.
+ * The `ServiceDefinition` of grpc-js. It is declared here, so that only users of grpc-js have to install it; test/types
+ * compares the two.
  */
 export type GrpcDefinition = Readonly<Record<string, GrpcMethod>>;
 
 /**
- * A service as grpc-js wants it described, read from the protobuf descriptor: for `server.addService()` together with
- * this folder's implementation, or as the definition of a client. Keys are the rpc names (specification 10.1).
+ * Returns the `ServiceDefinition` of a protobuf descriptor: for `server.addService()` together with this folder's
+ * implementation, or as the definition of a client. Keys are the rpc names (specification 10.1).
  */
 export function grpcServiceDefinition(service: DescService, limits: Limits = defaultLimits): GrpcDefinition {
   return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method, limits)]));
 }
 
-/** The same bytes: the writer makes Buffers wherever grpc-js runs. */
+/** Returns the same bytes as a Buffer, without a copy. The writer creates Buffers wherever grpc-js runs. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -53,8 +52,8 @@ function methodDefinition(service: DescService, method: DescMethod, _limits: Lim
     requestStream: kind === "client_streaming" || kind === "bidi_streaming",
     responseStream: kind === "server_streaming" || kind === "bidi_streaming",
     requestSerialize: (message) => bufferOf(writeInput(message)),
-    // The implementation encodes answers itself, so that one that cannot be encoded is logged like every other failure.
-    // The types of grpc-js know no third outcome beside a message and a thrown error; see Incoming.
+    // The implementation encodes answers itself, so that an encoding failure is logged like every other failure.
+    // The types of grpc-js allow only a message or a thrown error; see Incoming.
     requestDeserialize: (bytes) => decoded(readInput, bytes) as Message,
     responseSerialize: (message) => (Buffer.isBuffer(message) ? message : bufferOf(writeOutput(message))),
     responseDeserialize: (bytes) => fromBinary(method.output, bytes),

@@ -8,16 +8,16 @@ import { streamOf } from "./http2-stream.js";
 
 export interface LargeOptions {
   readonly limits: Limits;
-  /** Sends the headers of the response, if they are not out. */
+  /** Sends the headers of the response, unless they are sent. */
   readonly begin: () => void;
 }
 
 /**
- * Writes a large message piece by piece, behind everything that was written before, with the headers before it. grpc-js
- * would copy it as a whole for each of its readers.
+ * Writes a large message piece by piece, after everything written before and with the headers before it. grpc-js would
+ * copy it as a whole for each of its readers.
  *
- * @returns false where that is not possible here; nothing is written then.
- * @throws A2AError with reason TOO_MANY_REQUESTS for a message beyond `maxGrpcAnswerBytes`, before anything is written.
+ * @returns false if that is not possible here; nothing is written then
+ * @throws A2AError with reason TOO_MANY_REQUESTS for a message above `maxGrpcAnswerBytes`, before anything is written
  */
 export async function writeLarge(
   grpc: UnaryCall | StreamCall,
@@ -29,7 +29,7 @@ export async function writeLarge(
   const stream = streamOf(grpc);
   if (stream === undefined) return false;
   begin();
-  // Does nothing where headers of ours were sent.
+  // Does nothing if headers were sent.
   grpc.sendMetadata(metadataFor(grpc));
   await writePieces(new NodeWriter(stream), pieces);
   return true;

@@ -16,8 +16,8 @@ type Raw = UnaryCall | StreamCall;
 type Respond = (status: ReturnType<typeof statusFor>) => void;
 
 /**
- * The same binding for a service that is loaded later. Requests are kept as their bytes until then. Its methods go
- * by their full names, so that they can be added together with those of another service.
+ * Creates the same binding for a service that is loaded later. Requests stay bytes until then. Methods have their full
+ * names as keys, so that they can be added together with those of another service.
  */
 export function createOlderGrpcBinding({ encrypted, ...options }: OlderGrpcOptions): GrpcBinding {
   const { service, logger } = options;
@@ -58,8 +58,8 @@ export function createOlderGrpcBinding({ encrypted, ...options }: OlderGrpcOptio
 }
 
 /**
- * The services of several versions as one, for one call of `addService`. A path that a version shares with the first one is answered by the
- * version that `A2A-Version` names.
+ * Joins the services of several versions for one call of `addService`. For a path that a version shares with the first
+ * one, `A2A-Version` selects the version.
  */
 export function joinGrpcBindings(
   first: GrpcBinding,
@@ -97,7 +97,7 @@ function versionOf({ metadata }: Raw): string | undefined {
   return typeof asked === "string" ? parseVersion(asked) : undefined;
 }
 
-/** A method whose messages are bytes: what they say is known only later. */
+/** Returns a method whose messages are raw bytes, because their type is loaded later. */
 function rawMethod(path: string, originalName: string, responseStream: boolean): GrpcMethod {
   const bytes = (message: Message): Buffer => bufferOf(message as unknown as Uint8Array);
   const raw = (given: Buffer): Message => given as unknown as Message;

@@ -3,28 +3,31 @@ import { slowReader } from "../../../http/response.js";
 import type { StreamCall } from "./call.js";
 import { streamOf } from "./http2-stream.js";
 
-/** How the messages of a stream are written. */
+/** Writers of a stream's messages. */
 export interface Writing<T> {
-  /** A message as bytes. */
+  /** Encodes a message. */
   readonly encode: (message: T) => Buffer;
-  /** Whether a message is large. */
+  /** Returns true for a large message. */
   readonly isLarge: (message: T) => boolean;
-  /** Writes a large one piece by piece, when everything before it has left; false where that is not possible. */
+  /**
+   * Writes a large message piece by piece, after everything before it was sent. Resolves with false if that is not
+   * possible.
+   */
   readonly writeLarge: (message: T) => Promise<boolean>;
 }
 
 /**
- * Writes messages to a call, in their order, at the pace of the client: while what was written has not left (HTTP/2
- * flow control), nothing further is taken from the iterable. Ends the call with status OK after the last one.
+ * Writes messages to a call, in order and at the client's pace: while written bytes are unsent (HTTP/2 flow control),
+ * it does not read from the iterable. Ends the call with status OK after the last message.
  *
- * When the client leaves or its deadline passes, `return()` of the iterable is called at once, also while a message
- * is awaited, and the promise resolves. It rejects with what the iterable or the writing throws; the call is then
- * open, for its status to be set.
+ * When the client leaves or its deadline passes, it calls `return()` of the iterable at once, also while a message is
+ * awaited, and the promise resolves. It rejects with errors of the iterable or the writing; the call is then still open
+ * for its status.
  */
 export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, writing: Writing<T>): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   const stop = (): void => {
-    // No caller is left that could be given an error of the iterable's cleanup.
+    // No caller is left to handle an error of the iterable's cleanup.
     Promise.resolve(iterator.return?.()).catch(() => {});
   };
   if (grpc.cancelled) return stop();
@@ -37,7 +40,7 @@ export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, 
       if (next.done === true) break;
       const large = writing.isLarge(next.value) ? largeOne(sink, next.value, writing, stop) : undefined;
       const hasRoom = large !== undefined || sink.write(encoded(next.value, writing, stop));
-      // A stream that waits must not keep its last message in memory.
+      // A waiting stream must not keep its last message in memory.
       next = undefined;
       if (large !== undefined) await large;
       else if (!hasRoom) await sink.waitForDrain();
@@ -69,7 +72,7 @@ function encoded<T>(message: T, { encode }: Writing<T>, stop: () => void): Buffe
   }
 }
 
-/** Writes to a call and knows what has not left. */
+/** Writes to a call and counts the unsent messages. */
 class Sink {
   readonly #grpc: StreamCall;
   #pending = 0;
@@ -88,7 +91,7 @@ class Sink {
     if (--this.#pending === 0) this.#left?.();
   };
 
-  /** Until everything that was written has left, or the call is over. */
+  /** Resolves when everything written was sent, or the call has ended. */
   async empty(): Promise<void> {
     while (this.#pending > 0 && !this.#grpc.cancelled) {
       await this.#until((go) => {
@@ -97,12 +100,12 @@ class Sink {
     }
   }
 
-  /** Until there is room for another message, or the call is over. */
+  /** Resolves when another message may be written, or the call has ended. */
   waitForDrain(): Promise<void> {
     return this.#until(() => {});
   }
 
-  /** It is then treated as a client that has left. */
+  /** Closes the call of a stalled client, as if the client had left. */
   #cutOff(): void {
     const stream = streamOf(this.#grpc);
     if (stream === undefined) this.#grpc.destroy();
@@ -114,7 +117,8 @@ class Sink {
     return new Promise((resolve) => {
       let before = this.#pending;
       const look = (): void => {
-        // grpc-js has room again when all of up to sixteen messages have left; one in this time will do.
+        // grpc-js emits "drain" only after all of up to sixteen messages were sent. One sent message counts as
+        // progress.
         if (this.#pending === before) this.#cutOff();
         before = this.#pending;
       };
