@@ -221,7 +221,7 @@ export class Siege {
     const drivers = this.#connect(server);
     const open = (): Order[] => this.orders.filter(({ acknowledged }) => acknowledged === undefined);
     const finished = Promise.all(this.clients.map(({ load }, i) => untilDone(load, drivers[i] as Driver)));
-    await within(60_000, finished, () => `Without an answer: ${JSON.stringify(open())}`);
+    await within(180_000, finished, () => `Without an answer: ${JSON.stringify(open())}`);
     const logs = new Map<Order, Story>();
     await Promise.all(
       this.clients.map(async ({ load }, i) => {
