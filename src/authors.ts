@@ -8,10 +8,7 @@ export type {
   DelegatedContent,
   DelegateOptions,
   RemoteAgent,
-  RemoteAnswer,
-  RemoteMessage,
   RemoteOptions,
-  RemoteUpdate,
   SubTask,
 } from "./agent/delegation.js";
 export { AgentError, DelegationError, TurnPaused } from "./agent/errors.js";
@@ -28,3 +25,5 @@ export { type Logger, silentLogger } from "./core/log.js";
 export type { RemoteAgentOptions, RemoteAgents } from "./delegation/options.js";
 export type { FetchHandler, FetchOrigin } from "./http/fetch/handler.js";
 export type { PushEvent, PushOptions, PushSigningOptions, TargetOptions, TargetTls } from "./push/options.js";
+export type { Answer as RemoteAnswer, Update as RemoteUpdate } from "./task/answer.js";
+export type { MessageInput as RemoteMessage } from "./task/message-input.js";

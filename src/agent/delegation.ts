@@ -1,15 +1,7 @@
-import type { JsonObject } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
-import {
-  type A2AService,
-  type AgentCard,
-  type Artifact,
-  type Message,
-  type StreamResponse,
-  type Task,
-  TaskState,
-} from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { PartInput } from "../task/part-input.js";
+import { type A2AService, type AgentCard, type Message, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Answer, Update } from "../task/answer.js";
+import type { MessageInput } from "../task/message-input.js";
 import type { AgentEvent, Content } from "./event.js";
 import type { TurnRequest } from "./turn-request.js";
 
@@ -19,21 +11,6 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** Message for another agent: a text, parts, or a message with more fields (specification 4.1.4). */
-export type RemoteMessage =
-  | string
-  | readonly PartInput[]
-  | {
-      readonly parts: string | readonly PartInput[];
-      readonly contextId?: string;
-      /** Task that the message continues. Default: a new one. */
-      readonly taskId?: string;
-      readonly referenceTaskIds?: readonly string[];
-      readonly metadata?: JsonObject;
-      readonly extensions?: readonly string[];
-      readonly messageId?: string;
-    };
-
 /** Options of one call of another agent. */
 export interface RemoteOptions {
   /** Ends the call, as the turn's own signal does. */
@@ -41,31 +18,6 @@ export interface RemoteOptions {
   /** Timeout of the whole call, in milliseconds. */
   readonly timeoutMs?: number;
   readonly headers?: Headers | Readonly<Record<string, string>>;
-}
-
-/** Answer of another agent: a task or a message. */
-export interface RemoteAnswer {
-  readonly task: Task | undefined;
-  readonly message: Message | undefined;
-  /** Text of the message, or of the task's artifacts, or else of its status. */
-  readonly text: string;
-  readonly state: TaskState | undefined;
-  readonly taskId: string | undefined;
-  readonly contextId: string;
-}
-
-/** One step of another agent's stream. */
-export interface RemoteUpdate {
-  /** `snapshot`: the connection was lost, and the task was read again. */
-  readonly kind: "task" | "status" | "artifact" | "message" | "snapshot";
-  /** The task after this update; later updates change it. */
-  readonly task: Task | undefined;
-  readonly message: Message | undefined;
-  readonly artifact: Artifact | undefined;
-  /** The added text. */
-  readonly text: string;
-  readonly event: StreamResponse | undefined;
-  readonly generation: number | undefined;
 }
 
 /**
@@ -77,14 +29,14 @@ export interface RemoteUpdate {
 export interface RemoteAgent extends Client<typeof A2AService> {
   readonly card: AgentCard;
   /** Sends a message and waits until its task is finished or waits for its client. */
-  send(message: RemoteMessage, options?: RemoteOptions): Promise<RemoteAnswer>;
+  send(message: MessageInput, options?: RemoteOptions): Promise<Answer>;
   /**
    * Sends a message and yields its results. An interrupted stream resumes automatically. Leaving the loop ends only the
    * call.
    */
-  stream(message: RemoteMessage, options?: RemoteOptions): AsyncIterable<RemoteUpdate>;
+  stream(message: MessageInput, options?: RemoteOptions): AsyncIterable<Update>;
   /** Follows a task until it is finished or waits for its client. */
-  follow(taskId: string, options?: RemoteOptions): AsyncIterable<RemoteUpdate>;
+  follow(taskId: string, options?: RemoteOptions): AsyncIterable<Update>;
 }
 
 /** Message for another agent: the author's content, or a received message. */

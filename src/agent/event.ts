@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { PartInput } from "../task/part-input.js";
+import type { PartInput } from "../task/message-input.js";
 
-export type { PartInput } from "../task/part-input.js";
+export type { PartInput } from "../task/message-input.js";
 
 /** Content of a message: a text, parts, or parts with more fields. */
 export type Content = string | readonly PartInput[] | MessageContent;

@@ -1,11 +1,10 @@
 import type { Client } from "@connectrpc/connect";
 import type { A2AService, AgentCard, AgentInterface } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Answer, Update } from "../task/answer.js";
+import type { MessageInput } from "../task/message-input.js";
 import type { FollowOptions, SendOnceOptions, StreamOptions } from "./calls/call-options.js";
-import type { MessageInput } from "./calls/message-input.js";
 import type { Conversation, ConversationState } from "./follow/conversation.js";
 import type { NotifiedTasks } from "./follow/notified.js";
-import type { Answer } from "./follow/send.js";
-import type { Update } from "./follow/update.js";
 
 /** A client of one agent, created by `connect`. Every method rejects with an A2AError, whichever binding it uses. */
 export interface A2AClient extends Client<typeof A2AService> {

@@ -1,9 +1,10 @@
 // Exports of the client on every runtime: `index.ts` for Node.js and `web.ts` for all others.
 
 export { A2AError, type A2AErrorOptions, type Reason, StatusCode, type Violation } from "../core/error.js";
+export type { Answer, Update } from "../task/answer.js";
+export type { MessageFields, MessageInput } from "../task/message-input.js";
 export { generationOf } from "../wire/marks.js";
 export type { CallOptions, FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "./calls/call-options.js";
-export type { MessageFields, MessageInput } from "./calls/message-input.js";
 export type { A2AClient } from "./client.js";
 export type { Connect } from "./connect.js";
 export { apiKey } from "./credentials/api-key.js";
@@ -18,8 +19,6 @@ export type { Binding } from "./discovery/interfaces.js";
 export { clientError, neverArrived } from "./errors/errors.js";
 export type { Conversation, ConversationState } from "./follow/conversation.js";
 export type { Notification, NotifiedTasks } from "./follow/notified.js";
-export type { Answer } from "./follow/send.js";
-export type { Update } from "./follow/update.js";
 export { type ClientLimits, defaultClientLimits } from "./limits.js";
 export type { ClientOptions } from "./options.js";
 export type {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { RemoteAgent, RemoteUpdate } from "../agent/delegation.js";
-import type { PartInput } from "../task/part-input.js";
+import type { RemoteAgent } from "../agent/delegation.js";
+import type { Update } from "../task/answer.js";
+import type { PartInput } from "../task/message-input.js";
 
 /** Options of one call of another agent. */
 export interface RemoteCallOptions {
@@ -27,8 +28,8 @@ export interface SubTaskMessage {
 /** The client of another agent that a delegation needs, shared by all turns. */
 export interface SubTaskClient extends RemoteAgent {
   /** Like `stream`, for a sub-task. */
-  begin(message: SubTaskMessage, options: SubTaskSend): AsyncIterable<RemoteUpdate>;
+  begin(message: SubTaskMessage, options: SubTaskSend): AsyncIterable<Update>;
   /** Like `follow`. @param after generation up to which the events are known; 0 for none */
-  goOn(taskId: string, after: number, options: RemoteCallOptions): AsyncIterable<RemoteUpdate>;
+  goOn(taskId: string, after: number, options: RemoteCallOptions): AsyncIterable<Update>;
   close(): Promise<void>;
 }

@@ -1,11 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { type Message, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { AbortReason } from "../agent/abort.js";
-import { isSend, type RemoteUpdate, type SubTask } from "../agent/delegation.js";
+import { isSend, type SubTask } from "../agent/delegation.js";
 import { DelegationError, TurnPaused } from "../agent/errors.js";
 import { type AgentEvent, authRequired } from "../agent/event.js";
 import { isOwnRefusal } from "../client/credentials/own-refusal.js";
 import { A2AError, toA2AError } from "../core/error.js";
+import type { Update } from "../task/answer.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { answeringPosition } from "./answers.js";
 import { begunBefore } from "./begun-before.js";
@@ -163,7 +164,7 @@ class Course {
   }
 
   /** Sends the pending message, if any, and returns the updates. */
-  async #updates(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
+  async #updates(client: SubTaskClient): Promise<AsyncIterable<Update>> {
     const { have, answering } = this.#parts;
     if (have.taskId === "") return this.#begin(client);
     if (answering === undefined) return this.#follow(client);
@@ -203,7 +204,7 @@ class Course {
   }
 
   /** Sends the first message, unless a sub-task exists from before a crash or before another delegation's question. */
-  async #begin(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate>> {
+  async #begin(client: SubTaskClient): Promise<AsyncIterable<Update>> {
     const { place } = this.#parts;
     const mayBeThere = this.#job.turn.request.attempt > 1 || place.origin < place.turn;
     const begun = mayBeThere ? await this.#begunBefore(client) : undefined;
@@ -211,7 +212,7 @@ class Course {
   }
 
   /** Finds the sub-task of the first message if its answer was lost; undefined if none is found. */
-  async #begunBefore(client: SubTaskClient): Promise<AsyncIterable<RemoteUpdate> | undefined> {
+  async #begunBefore(client: SubTaskClient): Promise<AsyncIterable<Update> | undefined> {
     const { have, stop } = this.#parts;
     const { messageId } = await this.#names();
     const sought = { messageId, contextId: this.#job.options.contextId };
@@ -222,7 +223,7 @@ class Course {
     return client.goOn(begun.id, 0, this.#calling());
   }
 
-  async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<RemoteUpdate> {
+  async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<Update> {
     const { messageId, key } = await this.#names();
     if (message.taskId === undefined) await this.#noteSend(messageId);
     this.#parts.stop.sending();
@@ -240,7 +241,7 @@ class Course {
     stop.check();
   }
 
-  #follow(client: SubTaskClient): AsyncIterable<RemoteUpdate> {
+  #follow(client: SubTaskClient): AsyncIterable<Update> {
     this.arrived();
     const { taskId, generation, last } = this.#parts.have;
     // Without a recorded sub-task, every event after its creation is requested.
@@ -265,7 +266,7 @@ class Course {
   }
 
   /** Follows the sub-task after a failed send whose message has arrived or is not needed. */
-  async #otherWay(client: SubTaskClient, error: unknown): Promise<AsyncIterable<RemoteUpdate> | undefined> {
+  async #otherWay(client: SubTaskClient, error: unknown): Promise<AsyncIterable<Update> | undefined> {
     if (!(error instanceof A2AError)) return undefined;
     const { have } = this.#parts;
     const { taskId, arrival } = error.metadata;
@@ -279,10 +280,7 @@ class Course {
     return this.#follow(client);
   }
 
-  async *#relay(
-    client: SubTaskClient,
-    updates: AsyncIterable<RemoteUpdate>,
-  ): AsyncGenerator<AgentEvent, void, undefined> {
+  async *#relay(client: SubTaskClient, updates: AsyncIterable<Update>): AsyncGenerator<AgentEvent, void, undefined> {
     for await (const update of updates) {
       this.arrived();
       if (this.#hasBegunBefore(update)) {
@@ -309,11 +307,11 @@ class Course {
    * True for a repeated send whose first answer was lost: its answer is the current task, whose events were not relayed
    * yet.
    */
-  #hasBegunBefore({ kind, generation = 0 }: RemoteUpdate): boolean {
+  #hasBegunBefore({ kind, generation = 0 }: Update): boolean {
     return kind === "task" && !this.#isKnown && this.#parts.have.last === undefined && generation > CREATED;
   }
 
-  #eventsOf({ kind, task, event, generation }: RemoteUpdate): AgentEvent[] {
+  #eventsOf({ kind, task, event, generation }: Update): AgentEvent[] {
     const { relay, stop } = this.#parts;
     const events: AgentEvent[] = [];
     if (!this.#isKnown && task !== undefined) {

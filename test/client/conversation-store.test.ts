@@ -4,8 +4,8 @@ import { StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import { ClientFold } from "../../src/client/follow/fold.js";
-import type { Update } from "../../src/client/follow/update.js";
 import { type ConversationClient, ConversationStore } from "../../src/client/react/conversation-store.js";
+import type { Update } from "../../src/task/answer.js";
 import { connect, serve } from "./world.js";
 
 /** An agent whose task works on until nobody follows it, and that cancels no task. */

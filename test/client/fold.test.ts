@@ -9,7 +9,7 @@ import {
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { ClientFold } from "../../src/client/follow/fold.js";
-import type { Update } from "../../src/client/follow/update.js";
+import type { Update } from "../../src/task/answer.js";
 import { RESUME_EXTENSION } from "../../src/wire/service-params.js";
 
 const place = { taskId: "t", contextId: "c" };

@@ -12,8 +12,8 @@ import {
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import type { ClientCore } from "../../src/client/calls/core.js";
 import { follow, stream } from "../../src/client/follow/send.js";
-import type { Update } from "../../src/client/follow/update.js";
 import { A2AError, invalid } from "../../src/core/error.js";
+import type { Update } from "../../src/task/answer.js";
 import { isTerminal } from "../../src/task/state.js";
 import { resumeParameters } from "../../src/wire/service-params.js";
 import { scaled } from "../support/cover.js";

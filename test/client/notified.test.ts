@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { StreamResponseSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Update } from "../../src/client/follow/update.js";
 import { createPushReceiver, type PushEvent, type PushReceiver } from "../../src/push-receiver/index.js";
 import type { Server } from "../../src/server/create-server.js";
+import type { Update } from "../../src/task/answer.js";
 import { atEnd, connect, serve } from "./world.js";
 
 interface Reporting {

@@ -19,7 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TaskState as Done, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { conversation } from "../../src/client/follow/conversation.js";
 import { follow, send, stream } from "../../src/client/follow/send.js";
-import type { Update } from "../../src/client/follow/update.js";
+import type { Update } from "../../src/task/answer.js";
 import { type ClientBinding, coreOver } from "../client/cores.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 

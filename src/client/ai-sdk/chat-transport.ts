@@ -3,13 +3,13 @@ import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
 import { makeRoom } from "../../core/maps.js";
-import type { PartInput } from "../../task/part-input.js";
+import type { Update } from "../../task/answer.js";
+import type { MessageInput, PartInput } from "../../task/message-input.js";
 import { isTerminal } from "../../task/state.js";
 import type { FollowOptions, StreamOptions } from "../calls/call-options.js";
-import type { MessageInput } from "../calls/message-input.js";
 import { givenUp, orAborted } from "../calls/retry.js";
 import type { ConversationStorage } from "../follow/conversation.js";
-import { answerOf, type Update, waits } from "../follow/update.js";
+import { answerOf, waits } from "../follow/update.js";
 import { type A2AMetadata, agentMessageStream, type UIChunk } from "./chunks.js";
 
 /** The methods of a client that the transport needs. */

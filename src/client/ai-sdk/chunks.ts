@@ -10,9 +10,10 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { base64Of } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
+import type { Update } from "../../task/answer.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import { artifactText, isSameMessage, messageText, taskText, type Update } from "../follow/update.js";
+import { artifactText, isSameMessage, messageText, taskText } from "../follow/update.js";
 
 const writeValue = jsonWriter(ValueSchema);
 

@@ -1,4 +1,4 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import {
   type Message,
@@ -11,30 +11,12 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
-import type { PartInput } from "../../task/part-input.js";
+import type { MessageFields, MessageInput, PartInput } from "../../task/message-input.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import type { SendOptions } from "./call-options.js";
 import { checkRequest } from "./check.js";
 
 const readData = jsonReader(ValueSchema);
-
-/** A message: a text, parts, parts with more fields, or a protobuf message. */
-export type MessageInput = string | readonly PartInput[] | MessageFields | Message;
-
-/** A message with all fields that a caller may set (specification 4.1.4). */
-export interface MessageFields {
-  readonly parts: string | readonly PartInput[];
-  /** Conversation of the message. Default: that of the task, or a new one. */
-  readonly contextId?: string;
-  /** Task that the message continues. Default: a new one. */
-  readonly taskId?: string;
-  readonly referenceTaskIds?: readonly string[];
-  readonly metadata?: JsonObject;
-  /** URIs of extensions that contributed to the message (specification 4.6.2). */
-  readonly extensions?: readonly string[];
-  /** Default: a new one. */
-  readonly messageId?: string;
-}
 
 /** Default context and task of a message. */
 export interface MessagePlace {

@@ -1,13 +1,13 @@
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Answer, Update } from "../../task/answer.js";
+import type { MessageInput } from "../../task/message-input.js";
 import { isInterrupted } from "../../task/state.js";
 import type { CallOptions, SendOnceOptions, StreamOptions } from "../calls/call-options.js";
 import { checkCall, sendRules, streamRules } from "../calls/check.js";
 import type { ClientCore } from "../calls/core.js";
 import { Lifetime, since } from "../calls/lifetime.js";
-import type { MessageInput } from "../calls/message-input.js";
 import { orAborted } from "../calls/retry.js";
-import { type Answer, send, stream } from "./send.js";
-import type { Update } from "./update.js";
+import { send, stream } from "./send.js";
 
 /** State of a conversation as plain JSON, to restore it later. */
 export interface ConversationState {

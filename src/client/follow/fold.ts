@@ -10,11 +10,12 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
+import type { Update } from "../../task/answer.js";
 import { TaskFold, viewTask } from "../../task/fold.js";
 import { isTerminal } from "../../task/state.js";
 import { RESUME_EXTENSION } from "../../wire/service-params.js";
 import { MAX_FOLDED_BYTES } from "../calls/call-options.js";
-import { artifactText, isSameMessage, messageText, type Update } from "./update.js";
+import { artifactText, isSameMessage, messageText } from "./update.js";
 
 /** Maximum characters of an id in an error. */
 const MAX_ID = 100;

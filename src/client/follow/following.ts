@@ -10,6 +10,7 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { backoffMs } from "../../core/backoff.js";
 import { A2AError, type Reason, toA2AError } from "../../core/error.js";
+import type { Update } from "../../task/answer.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import {
   EXTENSIONS_PARAMETER,
@@ -25,7 +26,7 @@ import { keyOf, sendOnce } from "../calls/send-once.js";
 import { isCut, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
 import { ClientFold, generationIn } from "./fold.js";
 import { Attempt, Retries } from "./retries.js";
-import { isSameMessage, type Update } from "./update.js";
+import { isSameMessage } from "./update.js";
 
 /** Start of following: a message to send, an answered one, or an existing task. */
 export interface Beginning {

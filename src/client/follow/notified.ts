@@ -1,10 +1,10 @@
 import type { StreamResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { makeRoom } from "../../core/maps.js";
+import type { Update } from "../../task/answer.js";
 import { isTerminal } from "../../task/state.js";
 import { EXTENSIONS_PARAMETER, RESUME_EXTENSION } from "../../wire/service-params.js";
 import type { ClientCore } from "../calls/core.js";
 import { ClientFold } from "./fold.js";
-import type { Update } from "./update.js";
 
 /** The parts of a notification that the client needs, as in `PushEvent` of `parley-a2a/push-receiver`. */
 export interface Notification {

@@ -1,6 +1,5 @@
 import { create } from "@bufbuild/protobuf";
 import {
-  type Message,
   type SendMessageRequest,
   type SendMessageResponse,
   SendMessageResponseSchema,
@@ -8,27 +7,17 @@ import {
   TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, type Reason } from "../../core/error.js";
+import type { Answer, Update } from "../../task/answer.js";
+import type { MessageInput } from "../../task/message-input.js";
 import type { FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "../calls/call-options.js";
 import { checkCall, followRules, sendRules, streamRules } from "../calls/check.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
 import { Lifetime, since } from "../calls/lifetime.js";
-import { type MessageInput, type MessagePlace, messageOf, requestOf } from "../calls/message-input.js";
+import { type MessagePlace, messageOf, requestOf } from "../calls/message-input.js";
 import { sendOnce } from "../calls/send-once.js";
 import { clientError } from "../errors/errors.js";
 import { Following, questionBefore } from "./following.js";
-import { messageText, taskText, type Update } from "./update.js";
-
-/** Answer of an agent: a task or a message. */
-export interface Answer {
-  readonly task: Task | undefined;
-  readonly message: Message | undefined;
-  /** Text of the message, or of the task's artifacts, or else of its status. */
-  readonly text: string;
-  /** State of the task: terminal, or waiting for its client, unless the send did not wait. */
-  readonly state: TaskState | undefined;
-  readonly taskId: string | undefined;
-  readonly contextId: string;
-}
+import { messageText, taskText } from "./update.js";
 
 /**
  * Sends a message and waits for the answer (specification 3.1.1). If a server answers before the task ends, although

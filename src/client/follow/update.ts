@@ -1,37 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import {
-  type Artifact,
-  type Message,
-  type Part,
-  Role,
-  type StreamResponse,
-  type Task,
-} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Artifact, type Message, type Part, Role, type Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Update } from "../../task/answer.js";
 import { isInterrupted } from "../../task/state.js";
-
-/** One step of a stream: the event, and the task after it. */
-export interface Update {
-  /**
-   * `task`: the task when it is first seen; `status` and `artifact`: an event; `message`: the direct reply of an agent
-   * without a task; `snapshot`: the task read again after a lost connection whose events the server cannot resend.
-   */
-  readonly kind: "task" | "status" | "artifact" | "message" | "snapshot";
-  /**
-   * The folded task, with history and artifacts. The next update modifies it: copy what you keep. Undefined with
-   * `message`.
-   */
-  readonly task: Task | undefined;
-  /** Set with `message`, and with a status that has one. */
-  readonly message: Message | undefined;
-  /** Set with `artifact`: the whole artifact so far. */
-  readonly artifact: Artifact | undefined;
-  /** Text that this update adds to artifacts or says in a message; may be empty. */
-  readonly text: string;
-  /** The received event. Undefined with a `snapshot` that was read. */
-  readonly event: StreamResponse | undefined;
-  /** The task's generation after this update, if the server sends it (docs/extensions/resume.md). */
-  readonly generation: number | undefined;
-}
 
 /** Returns the text of a message: its text parts, joined by line feeds. */
 export function messageText(message: Message): string {

@@ -1,13 +1,15 @@
 import type { AgentCard, Message, Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
+import type { Update } from "../../task/answer.js";
+import type { MessageInput } from "../../task/message-input.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { IDEMPOTENCY_EXTENSION } from "../../wire/service-params.js";
 import type { FollowOptions, StreamOptions } from "../calls/call-options.js";
-import { type MessageInput, messageOf } from "../calls/message-input.js";
+import { messageOf } from "../calls/message-input.js";
 import { unknownArrival } from "../errors/errors.js";
 import type { ConversationStorage } from "../follow/conversation.js";
-import { answerOf, type Update } from "../follow/update.js";
+import { answerOf } from "../follow/update.js";
 import { loadConversation, type StoredTurn, saveConversation, type TurnPhase } from "./storage.js";
 import { type TextBefore, TurnText, textBefore } from "./turn-text.js";
 import { ViewStore } from "./view-store.js";

@@ -1,0 +1,37 @@
+import type { Artifact, Message, StreamResponse, Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+
+/** Answer of an agent: a task or a message. */
+export interface Answer {
+  readonly task: Task | undefined;
+  readonly message: Message | undefined;
+  /** Text of the message, or of the task's artifacts, or else of its status. */
+  readonly text: string;
+  /** State of the task: terminal, or waiting for its client, unless the send did not wait. */
+  readonly state: TaskState | undefined;
+  readonly taskId: string | undefined;
+  readonly contextId: string;
+}
+
+/** One step of a stream: the event, and the task after it. */
+export interface Update {
+  /**
+   * `task`: the task when it is first seen; `status` and `artifact`: an event; `message`: the direct reply of an agent
+   * without a task; `snapshot`: the task read again after a lost connection whose events the server cannot resend.
+   */
+  readonly kind: "task" | "status" | "artifact" | "message" | "snapshot";
+  /**
+   * The folded task, with history and artifacts. The next update modifies it: copy what you keep. Undefined with
+   * `message`.
+   */
+  readonly task: Task | undefined;
+  /** Set with `message`, and with a status that has one. */
+  readonly message: Message | undefined;
+  /** Set with `artifact`: the whole artifact so far. */
+  readonly artifact: Artifact | undefined;
+  /** Text that this update adds to artifacts or says in a message; may be empty. */
+  readonly text: string;
+  /** The received event. Undefined with a `snapshot` that was read. */
+  readonly event: StreamResponse | undefined;
+  /** The task's generation after this update, if the server sends it (docs/extensions/resume.md). */
+  readonly generation: number | undefined;
+}
