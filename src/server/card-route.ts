@@ -19,8 +19,8 @@ import type { PublicKeySource } from "./public-keys.js";
 import { publicTenants } from "./public-tenants.js";
 
 /**
- * The card of the first agent at the well-known paths, and that of each agent below its tenant (specification 8.2, 8.6), in the shape
- * of the version that a request names, or in one that several read.
+ * Serves the card of the first agent at the well-known paths, and that of each agent below its tenant (specification
+ * 8.2, 8.6), in the shape of the requested version, or in one that several versions can read.
  */
 export function createCardRoute(
   settings: Settings,
@@ -51,7 +51,7 @@ export function createCardRoute(
     const absent = (given: DocumentAnswer): HttpResponse => (given.status === 404 ? why(given, name) : given);
     return answered(answer instanceof Promise ? answer.then(absent) : answer, logger, fault);
   };
-  // Every request is looked at here first.
+  // Runs for every request, so it must be cheap.
   return (request) => {
     const { path } = request.target;
     for (const shapes of paths) {
@@ -62,21 +62,21 @@ export function createCardRoute(
   };
 }
 
-/** Says why a card is not there: whoever asks for one of this version has most likely read that it is spoken. */
+/** Adds the reason to a 404. Clients that ask for a card of this version usually know that the server speaks it. */
 function why(given: DocumentAnswer, shape: string): HttpResponse {
   const reason = "what it requires cannot be said in that version";
   const version = parseVersion(shape) === undefined ? "an earlier version of A2A" : `A2A ${shape}`;
   return { ...given, type: "text/plain; charset=utf-8", body: `This agent has no card of ${version}: ${reason}.\n` };
 }
 
-/** Whose card is asked for. */
+/** The agent of a requested card. */
 interface AskedCard {
   readonly served: AgentRegistration;
-  /** The one that its interfaces name, or stand for. */
+  /** The tenant that its interfaces name, or imply by their URL. */
   readonly tenant: string;
 }
 
-/** The card that is asked for. */
+/** A requested card, with the facts that its content depends on. */
 interface Shown extends AskedCard {
   readonly address: PublicAddress;
   readonly origin: RequestOrigin;
@@ -88,7 +88,7 @@ function cardIn(shape: "native" | "all", { served, tenant, address, origin }: Sh
   return withInterfaces(served.card, interfaces);
 }
 
-/** A card in a shape, signed where cards are; undefined where it cannot be said in it. */
+/** Returns a card in a shape, signed if a signer is given; undefined if the shape cannot express the card. */
 async function textIn(shape: CardShape, shown: Shown): Promise<string | undefined> {
   const { signer } = shown;
   if (typeof shape === "string") {
@@ -102,7 +102,7 @@ async function textIn(shape: CardShape, shown: Shown): Promise<string | undefine
   return signer.signText(card, shape.signed === "all" ? [card] : [membersOfCard(card).known, card]);
 }
 
-/** The public keys that the server's cards and notifications are signed by. */
+/** Serves the public keys of the keys that sign the server's cards and notifications. */
 export function createKeysRoute({ cardMaxAgeSeconds, logger }: Settings, publicKeys: PublicKeySource): StaticRoute {
   const caching = { maxAgeSeconds: cardMaxAgeSeconds, since: new Date(), vary: [] };
   const documents = createDocuments("application/jwk-set+json", caching);
@@ -113,7 +113,10 @@ export function createKeysRoute({ cardMaxAgeSeconds, logger }: Settings, publicK
   };
 }
 
-/** An answer that cannot be made is an error of the server. It never rejects: not everybody who asks for an answer uses it. */
+/**
+ * Answers a failure to create the document with status 500. The returned promise never rejects, because some callers do
+ * not use the answer.
+ */
 function answered(
   answer: HttpResponse | Promise<HttpResponse>,
   logger: Logger,
@@ -130,15 +133,15 @@ function conditionsOf(request: HttpRequest): Conditions {
   return { ifNoneMatch: request.header("if-none-match"), ifModifiedSince: request.header("if-modified-since") };
 }
 
-/** As `Vary` names what a shape depends on. */
+/** The header that selects a card's shape, as `Vary` names it. */
 const VERSION_HEADER = "A2A-Version";
 
-/** The card of an agent, with the interface addresses that work for a request of this origin. */
+/** Returns the card of an agent, with interface addresses that work for a request of this origin. */
 export function cardAt(served: AgentRegistration, address: PublicAddress, origin?: RequestOrigin): AgentCard {
   return withInterfaces(served.card, address.interfaces(served.tenant, origin));
 }
 
-/** Says whose card is at a path, in front of what all paths of cards end with. */
+/** Finds the agent whose card is at a path, by the part of the path before the well-known one. */
 function cardsBelow(settings: Settings): (before: string) => AskedCard | undefined {
   const { agents } = settings;
   const [first] = agents.all;
@@ -151,7 +154,7 @@ function cardsBelow(settings: Settings): (before: string) => AskedCard | undefin
   };
 }
 
-/** The origin of a request, which decides the addresses that its answer names. */
+/** Returns the origin of a request, which determines the addresses in its answer. */
 export function originOf(request: HttpRequest, mount: string): RequestOrigin {
   const { address, encrypted } = request.peer;
   return { header: (name) => request.header(name), address, encrypted, mount };

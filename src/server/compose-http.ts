@@ -26,11 +26,11 @@ import { publicTenants, takenTenants } from "./public-tenants.js";
 import type { PushModules } from "./push-modules.js";
 import { createResourceRoute } from "./resource-route.js";
 
-/** What differs between runtimes. */
+/** Parts that differ between runtimes. */
 export interface RuntimeParts {
-  /** Makes the client of another agent. Default: agents call no others. */
+  /** Creates the client of another agent. Default: agents cannot call others. */
   readonly connect?: ConnectRemote;
-  /** What push notifications need. Default: none are sent. */
+  /** Modules for push notifications. Default: none are sent. */
   readonly push?: PushModules;
   /** Headers of every answer over TLS. */
   readonly secureHeaders?: Readonly<Record<string, string>>;
@@ -40,14 +40,14 @@ export interface RuntimeParts {
   readonly more?: ((router: ConnectRouter) => void) | undefined;
 }
 
-/** What HTTP is answered by. */
+/** Parts that answer HTTP requests. */
 export interface HttpComponents {
   readonly connect: ConnectBinding;
-  /** Makes the HTTP dispatch, with these routes before that of the card. */
+  /** Creates the HTTP dispatch, with these routes before that of the card. */
   readonly dispatch: (routes: readonly StaticRoute[]) => Dispatch;
 }
 
-/** What the HTTP parts are connected with. */
+/** Parts that the HTTP parts use. */
 interface Others {
   readonly binding: BindingOptions;
   readonly address: PublicAddress;
@@ -97,7 +97,7 @@ export function composeHttp(
   return { connect, dispatch };
 }
 
-/** URLs of tenants, where there are versions that have no other word for one. */
+/** Creates the bindings at the URLs of tenants; undefined if every version has tenants in its messages. */
 function tenantsOf(settings: Settings, binding: BindingOptions): BelowTenants | undefined {
   const { agents, versions } = settings;
   if (agents.anyTenant || !versions.others.some(({ isUnnamed }) => isUnnamed)) return undefined;
@@ -107,15 +107,15 @@ function tenantsOf(settings: Settings, binding: BindingOptions): BelowTenants | 
 }
 
 /**
- * URLs of tenants come last, so that calls of the server itself do not pay for them. A tenant whose path is that of a version comes before
- * what takes all that is below it.
+ * Orders the bindings. URLs of tenants come last, so that other calls do not pay for matching them. They come before
+ * HTTP+JSON if a tenant has the path of a version, because HTTP+JSON matches everything below that path.
  */
 function orderOf(settings: Settings, rest: HttpBinding, tenants: BelowTenants | undefined): readonly HttpBinding[] {
   if (tenants === undefined) return [rest];
   return takenTenants(settings).length > 0 ? [tenants, rest] : [rest, tenants];
 }
 
-/** What a server in the clear says where a trusted proxy says that its client uses TLS. */
+/** Returns the headers of a cleartext server for clients that use TLS, according to a trusted proxy. */
 function forwardedHeadersOf(
   { tls, trust }: Settings,
   proxies: Proxies,
@@ -125,12 +125,12 @@ function forwardedHeadersOf(
   return { headers: secureHeaders, isSecure: (request) => proxies.isSecure(request) };
 }
 
-/** Headers that other versions have for extensions. */
+/** Returns the headers for extensions in other versions. */
 function versionHeaders({ versions }: Settings): string[] {
   return [...new Set(versions.others.flatMap(({ extensionsParameter }) => extensionsParameter ?? []))];
 }
 
-/** The request headers that the cards name for API keys: scripts of other origins must be able to send them. */
+/** Returns the request headers of API keys in the cards, which scripts of other origins have to send. */
 function keyHeaders({ agents }: Settings): string[] {
   const schemes = agents.all.flatMap(({ card }) => Object.values(card.securitySchemes)).map(({ scheme }) => scheme);
   return schemes.flatMap((scheme) =>
@@ -139,8 +139,8 @@ function keyHeaders({ agents }: Settings): string[] {
 }
 
 /**
- * Logs what a dispatch answers to requests that were refused before they were a call. It stands around the dispatch only where
- * there is an access log.
+ * Logs the answers to requests that were refused before they became calls. It wraps the dispatch only if the access log
+ * is on.
  */
 function withRefusals(dispatch: Dispatch, log: RefusalLog): Dispatch {
   const watched = (
@@ -167,7 +167,7 @@ function withRefusals(dispatch: Dispatch, log: RefusalLog): Dispatch {
   };
 }
 
-/** Tells the audit log of what was refused before it was a call. */
+/** Audits requests that were refused before they became calls. */
 function refusalAudit(audit: Audit, { addressOf }: Pick<Proxies, "addressOf">): NonNullable<Dispatch["refused"]> {
   return (request, { binding, method, reason, limit }) => {
     const event = reason === undefined ? undefined : auditEventOf(reason);

@@ -39,20 +39,20 @@ export interface NodeComponents {
   readonly handler: NodeHandler;
   readonly fetch: FetchHandler;
   readonly connect: ConnectMount;
-  /** For a server of grpc-js; made for whoever has one. */
+  /** Creates the binding for a grpc-js server, on request. */
   readonly grpc: () => GrpcBinding;
-  /** The services of all versions on the gRPC port, with what answers their calls. */
+  /** The services of all versions on the gRPC port, with their handlers. */
   readonly grpcServices: GrpcServices;
-  /** The error for a path of the gRPC port whose service stands for a version that is switched off. */
+  /** Returns the error for a path of the gRPC port whose service belongs to a disabled version. */
   readonly unserved: NonNullable<GrpcServerOptions["unserved"]>;
   readonly arrivals: Arrivals;
   readonly refused: RefusalLog | undefined;
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
-  /** Where push notifications are sent. */
+  /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
-  /** Gets the addresses that the server listens on, if it does. */
+  /** The public address. A server with ports reports the ports to it. */
   readonly address: PublicAddress;
 }
 
@@ -62,7 +62,7 @@ export interface ListenerParts {
   readonly secureHeaders?: Readonly<Record<string, string>>;
   /** Health and reflection, for gRPC on the HTTP port. */
   readonly infrastructure?: InternalServices;
-  /** Whether the handler serves `/healthz` and `/readyz`. Default false: a host server has its own. */
+  /** True serves `/healthz` and `/readyz` by the handler. Default false, because a host server has its own. */
   readonly health?: boolean;
 }
 

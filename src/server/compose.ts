@@ -23,15 +23,15 @@ import { publicKeysOf, pushSignerOf } from "./public-keys.js";
 import { PushDelivery, pushConfigurationsOf } from "./push-delivery.js";
 import { resourceMetadataUrl } from "./resource-route.js";
 
-/** The parts of a server that are the same in every runtime, connected. */
+/** The connected parts of a server that are the same in every runtime. */
 export interface Components extends HttpComponents {
-  /** What further bindings of the runtime are made of. */
+  /** Options for further bindings of the runtime. */
   readonly binding: BindingOptions;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;
-  /** Where push notifications are sent. */
+  /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
-  /** Gets the addresses that the server listens on, if it does. */
+  /** The public address. A server with ports reports the ports to it. */
   readonly address: PublicAddress;
 }
 
@@ -67,7 +67,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     new PushDelivery(settings, settings.push, { engine, signer: pushSigner, modules });
   const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, push, outgoing, prepare });
   const proxies = createProxies(settings.trust, settings.proxyHeaders);
-  // A call over gRPC, or through another router, does not know where the handler is mounted.
+  // Calls over gRPC or through another router have no mount path.
   const originOf = (call: Call): RequestOrigin => ({
     ...proxies.originOf(call),
     mount: call.mount ?? settings.basePath,
@@ -127,7 +127,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
 
 function signerOf({ cardSigning, limits, audit }: Settings, address: PublicAddress): CardSigner | undefined {
   if (cardSigning === undefined) return undefined;
-  // A key that is fetched without TLS may be anybody's (specification 8.4.3).
+  // Without TLS, an attacker could replace the fetched key (specification 8.4.3).
   const ownJku = (): string | undefined => {
     const url = address.url();
     return url.startsWith("https:") && cardSigning.jwks !== false ? `${url}${JWKS_PATH}` : undefined;

@@ -12,7 +12,7 @@ import { resolveOptions } from "./resolve-options.js";
 
 /** Options of `close()`. */
 export interface CloseOptions {
-  /** How long running work and open calls have to finish, in milliseconds. Default `limits.shutdownGraceMs`. */
+  /** Grace period for running work and open calls, in milliseconds. Default `limits.shutdownGraceMs`. */
   readonly graceMs?: number;
 }
 
@@ -20,7 +20,7 @@ export interface CloseOptions {
 export interface A2A {
   /**
    * For Express, node:http, node:http2 and, with a few lines more, Fastify: every HTTP binding and the card. Mount it at the
-   * root, so that the card is where clients look for it; or below a path, and at the root for the path of the card only.
+   * root, because clients look for the card there; or below a path, and at the root for the path of the card only.
    * Requests that do not match go to `next`; without `next` they are answered with "not found".
    */
   readonly handler: NodeHandler;
@@ -39,33 +39,33 @@ export interface A2A {
   /** The service itself, for a binding of your own. */
   readonly invoke: Invoke;
   /**
-   * The card of the agent that the call is for, as its caller sees it; without a call, the card of the first agent. Where cards
-   * are signed it has its signatures once `start` has resolved.
+   * Returns the card of the call's agent, with the addresses for its caller; without a call, the card of the first
+   * agent. If cards are signed, it has signatures after `start` has resolved.
    */
   card(call?: Call): AgentCard;
-  /** Push notifications that were given up, and what this process delivers; undefined without the option `push`. */
+  /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
   readonly push: PushControl | undefined;
-  /** How many tasks are being executed in this process. */
+  /** Number of tasks that run in this process. */
   readonly running: number;
-  /** Whether calls are served; `unavailable` while the store cannot be written. For the health checks of the host. */
+  /** State for the health checks of the host; `unavailable` while the store cannot be written. */
   readonly readiness: Readiness;
   /** Calls the listener at every change of the readiness. The returned function removes it. */
   onReadiness(listener: (readiness: Readiness) => void): () => void;
   /**
-   * Fires when the store has failed for `limits.storeRecoveryMs` and only opening it again may help, as when its file was
-   * removed: close, and start again. `reason` is the error. A signal, because it tells late listeners too (`aborted`), and
-   * unlike an "error" event or a rejected promise does not end a process that does not listen.
+   * Fires after the store has failed for `limits.storeRecoveryMs` and only opening it again may help, for example after
+   * its file was removed: close, and create a new instance. `reason` is the error. It is a signal because late listeners see
+   * it too (`aborted`), and because it does not end a process without a listener, as an "error" event would.
    */
   readonly failureSignal: AbortSignal;
   /**
-   * Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. It rejects when
+   * Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. It rejects if
    * the store cannot be used, and after `close`.
    */
   start(): Promise<void>;
   /**
-   * Refuses new calls, ends streams and running work, and closes the store. It cannot be started again. It rejects when
-   * not all of this could be done, at the latest a little more than `limits.closeTimeoutMs` after the grace period, and
-   * says what was left.
+   * Refuses new calls, ends streams and running work, and closes the store. The instance cannot start again. It rejects
+   * if a step fails, at the latest a little more than `limits.closeTimeoutMs` after the grace period; the error names
+   * the unfinished work.
    */
   close(options?: CloseOptions): Promise<void>;
 }

@@ -15,11 +15,11 @@ export interface FetchA2A {
   /** The service itself, for a binding of your own. */
   readonly invoke: Invoke;
   /**
-   * The card of the agent that the call is for, as its caller sees it; without a call, the card of the first agent. Where cards
-   * are signed it has its signatures once `start` has resolved.
+   * Returns the card of the call's agent, with the addresses for its caller; without a call, the card of the first
+   * agent. If cards are signed, it has signatures after `start` has resolved.
    */
   card(call?: Call): AgentCard;
-  /** Whether calls are served. */
+  /** State for health checks; `unavailable` while the store cannot be written. */
   readonly readiness: Readiness;
   /** Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. */
   start(): Promise<void>;
@@ -28,8 +28,8 @@ export interface FetchA2A {
 }
 
 /**
- * Serves agents by the Fetch API: as `createA2A` of `parley-a2a`, without the handler for Node.js requests, gRPC, push
- * notifications, and compression of Connect and gRPC-Web.
+ * Serves agents by the Fetch API, like `createA2A` of `parley-a2a`, but without the handler for Node.js requests, gRPC,
+ * push notifications, and compression of Connect and gRPC-Web.
  *
  * @throws ConfigurationError that names every wrong option and every fault of a card.
  */

@@ -26,43 +26,43 @@ export interface Server {
   /** URL of the HTTP port for clients on this machine; the card has the one for other clients. */
   readonly url: string;
   readonly port: number;
-  /** Undefined where gRPC has no port. */
+  /** Undefined without a gRPC port. */
   readonly grpcPort: number | undefined;
   /** `host:port` of gRPC for clients on this machine. */
   readonly grpcAddress: string | undefined;
-  /** The card of the first agent, as the well-known path shows it to a client that uses no proxy. */
+  /** The card of the first agent, as the well-known path serves it to a client without a proxy. */
   readonly card: AgentCard;
-  /** Push notifications that were given up, and what this process delivers; undefined without the option `push`. */
+  /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
   readonly push: PushControl | undefined;
-  /** How many tasks are being executed in this process. */
+  /** Number of tasks that run in this process. */
   readonly running: number;
-  /** What `/readyz` and the health service of gRPC report; `unavailable` while the store cannot be written. */
+  /** State that `/readyz` and gRPC's health service report; `unavailable` while the store cannot be written. */
   readonly readiness: Readiness;
   /** Calls the listener at every change of the readiness. The returned function removes it. */
   onReadiness(listener: (readiness: Readiness) => void): () => void;
   /**
-   * Fires when the store has failed for `limits.storeRecoveryMs` and only opening it again may help, as when its file was
-   * removed: close, and start again. `reason` is the error. A signal, because it tells late listeners too (`aborted`), and
-   * unlike an "error" event or a rejected promise does not end a process that does not listen.
+   * Fires after the store has failed for `limits.storeRecoveryMs` and only opening it again may help, for example after
+   * its file was removed: close, and create a new server. `reason` is the error. It is a signal because late listeners see
+   * it too (`aborted`), and because it does not end a process without a listener, as an "error" event would.
    */
   readonly failureSignal: AbortSignal;
   /**
-   * Ends in order: the server is no longer ready, refuses new calls, ends open streams with UNAVAILABLE and a time to come
-   * back, gives running work its grace period, closes connections, and the store last. Later calls wait for the same end.
-   * It rejects when not all of this could be done, at the latest a few seconds after the grace period; a disk that hangs
-   * still hangs then.
+   * Shuts down in this order: reports that it is draining, refuses new calls, ends open streams with UNAVAILABLE and a
+   * retry delay, waits for running work up to the grace period, closes connections, and closes the store. Further calls
+   * return the same promise. It rejects if a step fails, at the latest a few seconds after the grace period; a hanging
+   * disk may still hang then.
    */
   close(options?: CloseOptions): Promise<void>;
   /**
-   * Uses other TLS files for new connections on both ports, or reads the named ones again; open connections go on. Whether clients
-   * are asked for certificates (`ca`) does not change.
+   * Uses other TLS files for new connections on both ports, or reads the current files again. Open connections are not
+   * affected. It cannot enable or disable the request for client certificates (`ca`).
    *
-   * @throws ConfigurationError for files that cannot be used, and for a server without TLS; then nothing has changed.
+   * @throws ConfigurationError for files that cannot be used, and for a server without TLS. Nothing has changed then.
    */
   reloadTls(tls?: TlsFiles | TlsPaths): void;
 }
 
-/** How long complete answers may take to reach their clients at the end, in milliseconds. */
+/** Time for complete answers to reach their clients during shutdown, in milliseconds. */
 const FLUSH_MS = 1_000;
 
 /** Headers of answers over TLS (RFC 6797, 7.2: never over cleartext). */
@@ -71,20 +71,20 @@ function hstsOf({ hstsMaxAgeSeconds }: Settings): Readonly<Record<string, string
 }
 
 /**
- * Serves agents on ports of their own. It resolves when both ports are open and recovery after a crash has begun. When it
- * fails, the ports are closed; the store that it was given stays open.
+ * Serves agents on separate ports. It resolves after both ports are open and recovery after a crash has begun. If it
+ * fails, the ports are closed and the given store stays open.
  *
  * @throws ConfigurationError that names every wrong option and every fault of a card, or a port that is in use;
- * StoreError when the store cannot be used.
+ * StoreError if the store cannot be used.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
   return openServer(resolveOptions(options));
 }
 
 /**
- * The same with options that were checked before.
+ * Serves agents with resolved options.
  *
- * @throws ConfigurationError for a port that is in use; StoreError when the store cannot be used.
+ * @throws ConfigurationError for a port that is in use; StoreError if the store cannot be used.
  */
 export async function openServer(settings: Settings): Promise<Server> {
   // Like `/readyz`, the health service reports when calls are served.
@@ -141,12 +141,14 @@ export async function openServer(settings: Settings): Promise<Server> {
   return serverOf(settings, components, listener, grpc);
 }
 
-/** The time after the start at which versions beside the native one are loaded, in milliseconds: the first calls come before. */
+/**
+ * Delay after the start before other versions are loaded, in milliseconds, so that first calls do not wait for them.
+ */
 const LOAD_MS = 5_000;
 
-/** Loads the versions beside the native one in the background, unless a call of one of them comes before. */
+/** Loads the other versions in the background, unless a call of one of them has loaded them before. */
 function loadLater(versions: Versions, lifecycle: Lifecycle): void {
-  // A call that needs them tries again, and reports the failure.
+  // After a failure, a call that needs them retries and reports the error.
   const load = (): void => void versions.ready().catch(() => {});
   const timer = background(setTimeout(load, LOAD_MS));
   lifecycle.onReadiness((readiness) => {
@@ -192,8 +194,8 @@ async function openGrpc(
 }
 
 /**
- * Lets requests wait until the server has started and its addresses are known, except requests for its health. If the start
- * fails, their connections are closed.
+ * Delays requests, except health checks, until the server has started and its addresses are known. If the start fails,
+ * their connections are closed.
  */
 function after(opened: Promise<void>, { handler, lifecycle }: NodeComponents): NodeHandler {
   return (request, response) => {
@@ -225,14 +227,14 @@ function serverOf(
     logger.info({ graceMs }, "the server ends");
     lifecycle.beginDrain();
     listener.drain();
-    // Refuses new calls at once. Open calls get an answer when the engine ends, and then a moment to deliver it.
+    // Refuses new calls at once. Open calls are answered when the engine ends, and get a moment to deliver the answer.
     const grpcDrained = grpc?.server.drain(graceMs + limits.cancelGraceMs + FLUSH_MS);
     await lifecycle.close(graceMs, async () => {
       await Promise.all([listener.close(FLUSH_MS), grpcDrained]);
     });
     logger.info({}, "the server has ended");
   };
-  // Everything is over by then, unless the store hangs.
+  // Enough time for all steps, unless the store hangs.
   const storeMs = Math.max(limits.cancelGraceMs, limits.closeTimeoutMs);
   const latest = (graceMs: number): number => graceMs + storeMs + 3 * FLUSH_MS;
   let ended: Promise<void> | undefined;
@@ -275,12 +277,12 @@ function serverOf(
   };
 }
 
-/** @throws when the work takes longer. */
+/** @throws if the work takes longer. */
 async function inTime(work: Promise<void>, ms: number): Promise<void> {
   if (!(await within(ms, work))) throw new Error(`The server could not end within ${ms} ms: something hangs.`);
 }
 
-/** The error of a port that could not be opened, with the usual reasons in words. */
+/** Returns the error of a port that could not be opened, with usual reasons as text. */
 export function cannotListen(
   error: NodeJS.ErrnoException,
   { host, port, option }: { host: string; port: number; option: string },

@@ -21,12 +21,14 @@ export interface DispatchOptions {
   /** Tried in this order; the first one that matches answers. */
   readonly bindings: readonly HttpBinding[];
   readonly fallback: Fallback;
-  /** Path that every request begins with, without a slash at the end, where the framework does not remove it. */
+  /** Prefix of every request's path, without a trailing slash, if the framework does not remove it. */
   readonly basePath: string;
   readonly cors: Cors | undefined;
   /** Headers of every answer. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Headers of the answers to requests that came to a trusted proxy over TLS; undefined where that is not asked. */
+  /**
+   * Headers of answers to requests that a trusted proxy received over TLS; undefined if answers do not depend on that.
+   */
   readonly forwarded?:
     | { readonly headers: Readonly<Record<string, string>>; readonly isSecure: (request: HttpRequest) => boolean }
     | undefined;
@@ -58,7 +60,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 }
 
-/** Refuses a request in the form of the binding that would have answered it; other requests are not touched. */
+/** Refuses a request in the form of the binding that would have answered it. Returns undefined for other requests. */
 function refuse(
   { bindings, routes, fallback }: DispatchOptions,
   request: HttpRequest,
@@ -69,7 +71,7 @@ function refuse(
   return routes.some((route) => route(request) !== undefined) ? fallback.refuse(request, error) : undefined;
 }
 
-/** Answers with the first route or binding that matches; undefined where none does. */
+/** Answers with the first route or binding that matches; undefined if none does. */
 function answer({ bindings, cors, routes }: DispatchOptions, request: HttpRequest): Answer | undefined {
   const asked = cors?.preflight(request);
   for (const route of routes) {
@@ -89,13 +91,13 @@ function answer({ bindings, cors, routes }: DispatchOptions, request: HttpReques
   return undefined;
 }
 
-/** The answer to `OPTIONS *`, which asks about the server as a whole (RFC 9110, 9.3.7). */
+/** The answer to `OPTIONS *`, which concerns the whole server (RFC 9110, 9.3.7). */
 const optionsAnswer: HttpResponse = { status: 204, headers: [["allow", "GET, HEAD, POST, DELETE, OPTIONS"]] };
 
-/** Static routes can only be read. */
+/** The answer to writing methods on static routes. */
 const methodNotAllowed: HttpResponse = { status: 405, headers: [["allow", "GET, HEAD"]] };
 
-/** The target below the mount point, or undefined where the request is for another path. */
+/** Returns the target below the mount path, or undefined if the request is for another path. */
 function targetOf(request: HttpRequest, basePath: string, headers: readonly string[]): RequestTarget | undefined {
   const url = originForm(request.url);
   const at = url.indexOf("?");
@@ -105,12 +107,12 @@ function targetOf(request: HttpRequest, basePath: string, headers: readonly stri
   if (basePath === "") return { path, query, mount, headers };
   if (path === basePath) return { path: "/", query, mount, headers };
   if (path.startsWith(`${basePath}/`)) return { path: path.slice(basePath.length), query, mount, headers };
-  // The one document whose place is above the mount point: it comes with the whole path (RFC 9728, 3.1).
+  // The only document above the mount path: its path contains the whole path of the resource (RFC 9728, 3.1).
   const isMetadata = `${path}/`.startsWith(`${RESOURCE_METADATA_PATH}${basePath}/`);
   return isMetadata ? { path, query, mount, headers } : undefined;
 }
 
-/** A server must also accept a whole URL as the target (RFC 9112, 3.2.2). */
+/** Removes the origin of a target, because a server has to accept a whole URL (RFC 9112, 3.2.2). */
 function originForm(url: string): string {
   if (url.startsWith("/")) return url;
   const rest = /^https?:\/\/[^/?#]*(.*)$/i.exec(url)?.[1];

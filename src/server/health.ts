@@ -8,8 +8,8 @@ import type { HttpResponse } from "../http/response.js";
 export type Readiness = "starting" | "ready" | "unavailable" | "draining";
 
 /**
- * Answers the two health checks of an orchestrator. `/healthz`: is the process alive? It is, if it answers. `/readyz`:
- * should it get new work? Undefined for every other path.
+ * Answers the health checks of an orchestrator: `/healthz` succeeds while the process is alive, `/readyz` while it
+ * accepts new work. Returns undefined for other paths.
  */
 export function healthAnswer(path: string, readiness: Readiness): HttpResponse | undefined {
   if (path === "/healthz") return status(200, "ok");

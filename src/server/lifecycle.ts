@@ -11,25 +11,25 @@ import type { TaskStore } from "../store/task-store.js";
 import type { Readiness } from "./health.js";
 import type { PushDelivery } from "./push-delivery.js";
 
-/** What a lifecycle starts, watches and closes. */
+/** Parts that a lifecycle starts, watches and closes. */
 export interface LifecycleOptions {
   readonly engine: Engine;
   readonly store: TaskStore;
   readonly limits: Pick<Limits, "storeRecoveryMs" | "cancelGraceMs" | "closeTimeoutMs">;
   readonly logger: Logger;
-  /** Is told of the start and the end, and writes what it has left at the end. */
+  /** Records start and end; flushed at the end. */
   readonly audit?: AuditRecorder | undefined;
-  /** Begins and ends with the engine. */
+  /** Starts and stops with the engine. */
   readonly push?: PushDelivery | undefined;
-  /** Calls of other agents, closed when no agent runs any more. */
+  /** Calls of other agents, closed after all agents have stopped. */
   readonly outgoing?: { close(): Promise<void> } | undefined;
-  /** What has to be ready before the first call. When it fails the start does. */
+  /** Prepares parts before the first call. If it fails, the start fails. */
   readonly prepare?: (() => Promise<void>) | undefined;
 }
 
 /**
- * The life of a server from start to close. It starts the engine, which recovers interrupted tasks in the background, reports
- * whether calls are served, as far as the store can, and closes the store last.
+ * The lifecycle of a server from start to close. It starts the engine, which recovers interrupted tasks in the
+ * background, reports readiness, which includes the store's health, and closes the store last.
  */
 export class Lifecycle {
   readonly #engine: Engine;
@@ -58,7 +58,7 @@ export class Lifecycle {
     return this.#phase === "ready" && !this.#store.health.status.healthy ? "unavailable" : this.#phase;
   }
 
-  /** How many tasks are being executed. */
+  /** Number of running tasks. */
   get running(): number {
     return this.#engine.running;
   }
@@ -103,7 +103,7 @@ export class Lifecycle {
     callAll([...this.#listeners], readiness);
   }
 
-  /** Logs one line for each change, however many calls it affects. */
+  /** Logs one line per change of the store's health, independent of the number of affected calls. */
   #onStoreStatus(status: StoreStatus): void {
     const { limits, logger } = this.#options;
     if (status.healthy) {
@@ -126,7 +126,7 @@ export class Lifecycle {
     if (!status.healthy) this.#failure.abort(new Error(`The task store is out of order. ${status.reason}`));
   }
 
-  /** Lets calls wait until the start is over; the first call begins it if `start` was not called. */
+  /** Delays calls until the start is complete. The first call begins the start if `start` was not called. */
   readonly afterStart: Interceptor = (next) => {
     const waitFor = async (): Promise<void> => {
       try {
@@ -138,12 +138,12 @@ export class Lifecycle {
     return (invocation) => (this.#phase === "starting" ? waitFor().then(() => next(invocation)) : next(invocation));
   };
 
-  /** From now on new calls are refused. */
+  /** Begins to refuse new calls. */
   beginDrain(): void {
     this.#enter("draining");
   }
 
-  /** Ends like a killed process: nothing more is stored, and nothing is waited for. */
+  /** Ends like a killed process: stores nothing more and waits for nothing. */
   abandon(): void {
     this.beginDrain();
     this.#engine.abandon();
@@ -151,19 +151,20 @@ export class Lifecycle {
     this.#removeListener();
   }
 
-  /** Ends streams and work. Work that is not finished after the grace period is stopped, and recovered at the next start. */
+  /** Ends streams and work. Work that exceeds the grace period is stopped and recovered at the next start. */
   async stop(graceMs: number): Promise<void> {
     this.beginDrain();
-    // A start that is in progress must be over first, or it would begin work after the drain.
+    // Waits for a start in progress, which would begin work after the drain otherwise.
     await this.#started?.catch(() => {});
     await Promise.all([this.#engine.drain(graceMs), this.#options.push?.drain(graceMs)]);
   }
 
   /**
-   * Ends streams and work, then runs `afterwards`, and closes the store last, even if something fails before. A store that
-   * does not answer is waited for until `closeTimeoutMs` after the grace period.
+   * Ends streams and work, then runs `afterwards`, and closes the store last, even if an earlier step fails. It waits
+   * for a store that does not answer until `closeTimeoutMs` after the grace period.
    *
-   * @throws the first error, when everything else is done; where the store did not answer, an error that says what was left.
+   * @throws the first error, after all other steps; if the store did not answer, an error that names the unfinished
+   * work.
    */
   close(graceMs: number, afterwards: () => Promise<void> = async () => {}): Promise<void> {
     this.beginDrain();
@@ -180,7 +181,7 @@ export class Lifecycle {
     const left = stopped ? 0 : this.#engine.abandon();
     if (!stopped) this.#options.push?.abandon();
     await Promise.all([afterwards().catch(note), this.#options.outgoing?.close().catch(note)]);
-    // The steps before may have used all of the time.
+    // The earlier steps may have used all of the time.
     const closeMs = Math.max(latest - performance.now(), Math.min(LEAST_MS, closeTimeoutMs));
     const closed = await within(closeMs, this.#store.close().catch(note));
     if (!stopped || !closed) errors.unshift(new Error(leftBehind(left, closed)));
@@ -195,7 +196,7 @@ export class Lifecycle {
 
 const CLOSED = "This instance is closed and does not start again: create a new one, with a new store (createA2A).";
 
-/** The least time that stopped agents, and a closing store, are given, in milliseconds. */
+/** Minimum time for stopped agents and for closing the store, in milliseconds. */
 const LEAST_MS = 1_000;
 
 function leftBehind(executions: number, closed: boolean): string {

@@ -9,27 +9,27 @@ import { servedVersions } from "../version/versions.js";
 import { authorityFaults, tlsFaults } from "./tls.js";
 import { readTls, type TlsPaths } from "./tls-reload.js";
 
-/** A kind of option: how its values are checked, read from the command line, and shown. */
+/** A kind of option: checks, reads and shows its values. */
 export interface OptionKind<T> {
-  /** What is wrong with a value, as sentences that begin with the option's name; empty when nothing is. */
+  /** Returns the faults of a value, as sentences that begin with the option's name. */
   faults(name: string, value: unknown): readonly string[];
   /**
-   * Reads a value from the command line or the environment; undefined where only code can set the option.
+   * Reads a value from the command line or the environment; undefined if only code can set the option.
    *
-   * @throws RangeError that says what is wrong with the text.
+   * @throws RangeError that names the fault of the text.
    */
   readonly read?: (text: string) => T;
-  /** The placeholder for the value in the help: `<number>`, or `[origins]` where it is optional; empty for a switch. */
+  /** The placeholder of the value in the help: `<number>`, or `[origins]` for an optional one; empty for a switch. */
   readonly placeholder?: string;
-  /** The unit of values in code; undefined where they have none. */
+  /** The unit of values in code; undefined without a unit. */
   readonly unit?: "ms" | "s" | "bytes";
-  /** The only values that are allowed. */
+  /** The allowed values, if they are a fixed list. */
   readonly choices?: readonly string[];
-  /** A value as a person reads it, such as `8 MiB`. */
+  /** Formats a value for people, such as `8MiB`. */
   show(value: T): string;
 }
 
-/** A value for an error text; strings are quoted, because "8080" is not 8080. */
+/** Formats a value for an error text. Strings are quoted, because "8080" is not 8080. */
 export function shown(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
@@ -48,7 +48,7 @@ export function wholeNumber(min: number, max: number, placeholder = "<number>"):
       return within(Number(text), min, max, String);
     },
     placeholder,
-    // Not by `toLocaleString`: it loads all of Intl, at each start.
+    // `toLocaleString` would load all of Intl at each start.
     show: (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ","),
   };
 }
@@ -146,8 +146,8 @@ export function text(
 }
 
 /**
- * A list, separated by commas on the command line. Where `true` means all values, the word `true` does so on the command line
- * too, and so does the flag without a value.
+ * A list, separated by commas on the command line. If `true` means all values, the word `true` and the flag without a
+ * value mean the same on the command line.
  */
 export function list<T>(
   placeholder: string,
@@ -174,7 +174,7 @@ export function codeOnly<T>(faults: (name: string, value: unknown) => readonly s
   return { faults, show: String };
 }
 
-/** Milliseconds of a unit of time, the longest first. */
+/** Milliseconds of each unit of time, longest first. */
 const durations: readonly (readonly [unit: string, ms: number])[] = [
   ["d", 86_400_000],
   ["h", 3_600_000],
@@ -183,7 +183,7 @@ const durations: readonly (readonly [unit: string, ms: number])[] = [
   ["ms", 1],
 ];
 
-/** Bytes of a unit of size, the largest first. */
+/** Bytes of each unit of size, largest first. */
 const sizes: readonly (readonly [unit: string, bytes: number])[] = [
   ["GiB", 2 ** 30],
   ["MiB", 2 ** 20],
@@ -192,29 +192,29 @@ const sizes: readonly (readonly [unit: string, bytes: number])[] = [
 ];
 
 /**
- * The milliseconds of a time such as `500ms`, `10s`, `15m`, `2h` or `7d`; fractions such as `1.5h` too, and 0 needs no unit.
+ * Parses a time such as `500ms`, `10s`, `15m`, `2h`, `7d` or `1.5h` to milliseconds. 0 needs no unit.
  *
- * @throws RangeError for a text without a unit, and for what is no whole number of milliseconds.
+ * @throws RangeError for a text without a unit, and for a fraction of a millisecond.
  */
 export function parseDuration(text: string): number {
   return parse(text, durations, "a time with its unit, such as 500ms, 10s, 15m, 2h or 7d");
 }
 
 /**
- * The bytes of a size such as `64KiB`, `8MiB` or `1GiB`; fractions such as `1.5MiB` too, and 0 needs no unit.
+ * Parses a size such as `64KiB`, `8MiB`, `1GiB` or `1.5MiB` to bytes. 0 needs no unit.
  *
- * @throws RangeError for a text without a unit, and for what is no whole number of bytes.
+ * @throws RangeError for a text without a unit, and for a fraction of a byte.
  */
 export function parseSize(text: string): number {
   return parse(text, sizes, "a size with its unit, such as 512B, 64KiB, 8MiB or 1GiB");
 }
 
-/** Milliseconds in the longest unit that they are a whole number of, as `parseDuration` reads them. */
+/** Formats milliseconds for `parseDuration`, in the longest unit that gives a whole number. */
 export function showDuration(ms: number): string {
   return show(ms, durations);
 }
 
-/** Bytes in the largest unit that they are a whole number of, as `parseSize` reads them. */
+/** Formats bytes for `parseSize`, in the largest unit that gives a whole number. */
 export function showSize(bytes: number): string {
   return show(bytes, sizes);
 }
@@ -237,8 +237,8 @@ function show(value: number, units: Units): string {
   return value === 0 ? "0" : `${value / factor}${unit}`;
 }
 
-// Each function returns what is wrong with the value of an option, as sentences that begin with its name; empty when nothing
-// is. Options from plain JavaScript may have values of any type.
+// Each function returns the faults of an option's value, as sentences that begin with the option's name. Options from
+// plain JavaScript may have values of any type.
 
 export const nothing = (): string[] => [];
 
@@ -372,7 +372,7 @@ export function push(name: string, given: unknown): readonly string[] {
   return clientTlsFaults(used as object).map((fault) => fault.replace(/^tls/, `${name}.tls`));
 }
 
-/** What is wrong with the TLS of a client, which may have authorities, a certificate, or both. */
+/** Returns the faults of a client's TLS options, which may have authorities, a certificate, or both. */
 function clientTlsFaults({ ca, cert, key }: { ca?: unknown; cert?: unknown; key?: unknown }): string[] {
   if ((cert === undefined) !== (key === undefined)) return ["tls needs both cert and key, or neither"];
   return [

@@ -19,23 +19,23 @@ import {
 } from "./option-kinds.js";
 import type { UncheckedOptions } from "./options.js";
 
-/** The description of one option. Checks, flags, variables and documentation are all made from it. */
+/** The description of one option, from which checks, flags, variables and documentation are derived. */
 export interface OptionRow<T = unknown> {
   readonly kind: OptionKind<T>;
-  /** Its line in `parley serve --help`; the docstring says more. Absent where only code can set it. */
+  /** Its line in `parley serve --help`; its doc comment has the details. Absent if only code can set it. */
   readonly help?: string;
-  /** What applies without it, where that is not a value. */
+  /** Description of the default, if that is not a value. */
   readonly otherwise?: string;
-  /** Name of the flag, where it is not the option's name in kebab-case without its unit. */
+  /** Name of the flag, if it is not the option's name in kebab-case without its unit. */
   readonly flag?: string;
-  /** True: only for what opens ports, `createServer` and `parley serve`. */
+  /** True for options of `createServer` and `parley serve` only, which open ports. */
   readonly needsPorts?: boolean;
 }
 
-/** The longest time that a timer can have, in milliseconds. */
+/** Maximum time of a timer, in milliseconds. */
 const maxTime = 2 ** 31 - 1;
 
-/** The defaults of options; options that are not listed have no value by default. */
+/** The defaults of options. Options that are not listed default to undefined. */
 export const defaultOptions: Required<
   Pick<
     UncheckedOptions,
@@ -201,11 +201,11 @@ export function limitRow(name: string): OptionRow<number> {
   if (name === "shutdownGraceMs") {
     return { kind: duration(0, maxTime), flag: "grace", help: "how long running work has to finish at a shutdown" };
   }
-  // No timer is set with it, so it may be longer.
+  // It sets no timer, so it may exceed `maxTime`.
   if (name === "maxInterruptedMs") return { kind: duration(1, Number.MAX_SAFE_INTEGER) };
   if (name.endsWith("Ms")) return { kind: duration(name.endsWith("GraceMs") ? 0 : 1, maxTime) };
   if (name.includes("Bytes")) return { kind: size(1, name === "maxTaskBytes" ? MAX_TASK_BYTES : maxTime) };
-  // 0 is no limit there.
+  // For request rates, 0 means unlimited.
   return { kind: wholeNumber(name.startsWith("maxRequestsPerSecond") ? 0 : 1, maxTime) };
 }
 

@@ -5,7 +5,7 @@ import type { Settings } from "./options.js";
 import { takenTenants } from "./public-tenants.js";
 import { tlsWarnings } from "./tls.js";
 
-/** What is allowed, but probably a mistake. */
+/** Returns warnings about options that are allowed but probably a mistake. */
 export function warningsOf(settings: Settings, listens: boolean): string[] {
   const { agents, service, host, publicUrl, trust, tls, push } = settings;
   const isPublic = listens && !isLoopbackHost(host);
@@ -52,11 +52,11 @@ export function warningsOf(settings: Settings, listens: boolean): string[] {
   return warnings;
 }
 
-/** What lets in whoever comes, or shows their credentials to whoever listens: these are said even where there is no logger. */
+/** Returns warnings about open access and about credentials in cleartext. They are printed even without a logger. */
 export function risksOf(settings: Settings, listens: boolean): string[] {
   const { host, publicUrl, trust, tls, push } = settings;
   const isPublic = listens && !isLoopbackHost(host);
-  // An embedded handler is where its URL says; without one it may be anywhere.
+  // The URL of an embedded handler shows whether others can reach it. Without a URL this is unknown.
   const isOutside = isPublic || (publicUrl !== undefined && !isLoopback(publicUrl));
   const risks: string[] = [];
   const isOpen = settings.service.authenticator === undefined && undeclaredOf(settings).length > 0;

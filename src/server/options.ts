@@ -45,7 +45,7 @@ interface CommonOptions {
    */
   readonly authenticator?: Authenticator;
   /**
-   * Returns the owner of what a caller creates, such as an organisation whose members share tasks: `({ claims }) =>
+   * Returns the owner of a caller's tasks, such as an organisation whose members share them: `({ claims }) =>
    * claims.org`. It is called once per call with the authenticated caller, never with an anonymous one. Undefined
    * refuses the caller (PERMISSION_DENIED). `caller.subject` keeps the authenticated name. Default: that name.
    */
@@ -189,7 +189,7 @@ export interface Settings {
   readonly store: TaskStore;
   readonly limits: Limits;
   readonly logger: Logger;
-  /** Undefined where nobody reads it. */
+  /** Undefined if the log is disabled, or has neither a logger nor a receiver. */
   readonly audit: AuditRecorder | undefined;
   readonly accessLog: boolean;
   readonly streamErrorsAsEvents: boolean;
@@ -202,9 +202,9 @@ export interface Settings {
   readonly cardGrpc: CardGrpc;
   readonly cardMaxAgeSeconds: number;
   readonly cardSigning: CardSigning | undefined;
-  // Undefined where no push notifications are sent.
+  // Undefined if no push notifications are sent.
   readonly push: PushOptions | undefined;
-  /** Whether the process makes a key for notifications of versions that sign them, where the options have none, and shows it. */
+  /** True if the process may create and serve a key for notifications of versions that sign them. */
   readonly makesPushKey: boolean;
   readonly remoteAgents: RemoteAgents;
   readonly page: boolean;
@@ -213,7 +213,7 @@ export interface Settings {
   readonly port: number;
   readonly grpcPort: number | undefined;
   readonly tls: TlsFiles | undefined;
-  /** Where they come from, if that is known. */
+  /** The files of `tls`, if it was given as files. */
   readonly tlsPaths: TlsPaths | undefined;
   readonly hstsMaxAgeSeconds: number;
   readonly reflection: boolean;

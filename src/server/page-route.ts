@@ -14,8 +14,9 @@ const headers = [...Object.entries(others), ["cache-control", "no-cache"] as con
 const plain = [["cache-control", "no-cache"] as const, ["vary", "accept"] as const];
 
 /**
- * The page of the first agent at the root, and that of each agent below its tenant, for clients that ask for HTML as browsers
- * do; a few lines of text for those that take anything, as curl does. Other requests are answered as if there were no page.
+ * Serves the page of the first agent at the root, and that of each agent at its tenant. Clients that accept HTML by
+ * name, like browsers, get HTML; clients that accept anything, like curl, get a few lines of text. Other requests do
+ * not match.
  */
 export function createPageRoute(settings: Settings, address: PublicAddress): StaticRoute {
   const { agents, basePath } = settings;
@@ -52,7 +53,10 @@ function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | und
   return path === "/" ? all[0] : all.find((served) => served.tenant !== "" && pathOf(served) === path);
 }
 
-/** HTML where `Accept` names it, as browsers do; text for who takes anything. Who names another type is a program. */
+/**
+ * Returns `html` if `Accept` names HTML, `text` if it allows anything, and undefined for programs, which name another
+ * type.
+ */
 function formFor(request: HttpRequest): "html" | "text" | undefined {
   const types = request.header("accept")?.split(",") ?? [];
   const names = (form: RegExp): boolean =>

@@ -3,20 +3,20 @@ import { type Forwarded, forwardedBy, type ProxyHeaders, type RequestOrigin, typ
 import type { HttpRequest } from "../http/request.js";
 import type { Interceptor } from "../service/invoke.js";
 
-/** The information of trusted proxies about calls. */
+/** Facts of trusted proxies about calls. */
 export interface Proxies {
-  /** Replaces the proxy by the client as the call's peer; the outermost interceptor. */
+  /** Replaces the proxy by its client as the call's peer; the outermost interceptor. */
   readonly intercept: Interceptor;
-  /** Address of the client that a request came from. */
+  /** Returns the address of a request's client. */
   addressOf(request: Pick<HttpRequest, "header" | "peer">): string;
-  /** Whether a trusted proxy says that its client uses TLS. */
+  /** True if a trusted proxy reports that its client uses TLS. */
   isSecure(request: Pick<HttpRequest, "header" | "peer">): boolean;
-  /** The origin of a call, by its own connection. */
+  /** Returns the origin of a call, with the address of its connection. */
   originOf(call: Call): Omit<RequestOrigin, "mount">;
 }
 
 /**
- * @param trust undefined where no proxy is trusted: then every peer is a client.
+ * @param trust undefined if no proxy is trusted, so that every peer is a client.
  * @param headers see `ServerOptions.proxyHeaders`
  */
 export function createProxies(trust: Trust | undefined, headers?: ProxyHeaders): Proxies {
@@ -46,7 +46,7 @@ export function createProxies(trust: Trust | undefined, headers?: ProxyHeaders):
         const encrypted = forwarded.proto === undefined ? origin.encrypted : forwarded.proto === "https";
         call.peer = { address, encrypted };
       } else if (call.peer.certificate !== undefined && trust(origin.address)) {
-        // The certificate is the proxy's own, also where it says nothing of its client.
+        // The certificate belongs to the proxy, even if the proxy forwards no facts about its client.
         call.peer = { address: origin.address, encrypted: origin.encrypted };
       }
       return next(invocation);

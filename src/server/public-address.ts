@@ -11,36 +11,36 @@ import {
 } from "../http/forwarded.js";
 import type { Versions } from "../version/versions.js";
 
-/** A port that was opened. */
+/** An open port. */
 export interface Listening {
-  /** Host as it was configured, not as it was resolved: certificates and people use this one. */
+  /** Host as configured, not as resolved, because certificates name this one. */
   readonly host: string;
   readonly port: number;
   readonly encrypted: boolean;
 }
 
 /**
- * How a card names gRPC: by `host:port` of its port (specification 4.4.6), by the URL of the HTTP port, which speaks it as
- * well, or not at all.
+ * Form in which a card names gRPC: `host:port` of its port (specification 4.4.6), the URL of the HTTP port, which also
+ * serves gRPC, or not at all.
  */
 export type CardGrpc = "address" | "url" | "omit";
 
-/** What the addresses in a card are made of. */
+/** Options that determine the addresses in a card. */
 export interface AddressSources {
-  /** Wins over everything else. Without a slash at the end. */
+  /** Takes precedence over all other sources. Without a trailing slash. */
   readonly publicUrl: string | undefined;
-  /** `host:port`; wins for gRPC. */
+  /** `host:port`; takes precedence for gRPC. */
   readonly grpcPublicUrl: string | undefined;
   readonly cardGrpc: CardGrpc;
-  /** Undefined: no proxy is trusted. */
+  /** Undefined if no proxy is trusted. */
   readonly trust: Trust | undefined;
   /** See `ServerOptions.proxyHeaders`. */
   readonly proxyHeaders?: ProxyHeaders;
-  /** Versions that the interfaces of a card name. Default: those of every server. */
+  /** Versions in the interfaces of a card. Default: all served versions. */
   readonly versions?: Versions;
 }
 
-/** The addresses under which clients reach the server, for the card (specification 4.4.6). */
+/** The addresses at which clients reach the server, for the card (specification 4.4.6). */
 export class PublicAddress {
   readonly #sources: AddressSources;
   #http: Listening | undefined;
@@ -50,16 +50,16 @@ export class PublicAddress {
     this.#sources = sources;
   }
 
-  /** Called by the server when its ports are open; never called for an embedded handler. */
+  /** Sets the open ports of a server. Not called for an embedded handler. */
   listening(http: Listening, grpc: Listening | undefined): void {
     this.#http = http;
     this.#grpc = grpc;
   }
 
   /**
-   * URL of the HTTP port, without a slash at the end: the configured one; behind a trusted proxy the one that the client
-   * called; otherwise the address that the server listens on. An embedded handler uses the `Host` that the client named,
-   * and only this client sees it.
+   * Returns the URL of the HTTP port, without a trailing slash: the configured one; behind a trusted proxy, the one
+   * that the client called; otherwise the address on which the server listens. An embedded handler uses the client's
+   * `Host`, and only this client sees it.
    */
   url(origin?: RequestOrigin): string {
     const { publicUrl } = this.#sources;
@@ -74,7 +74,7 @@ export class PublicAddress {
     return `${schemeOf(origin)}://${hostOf(origin) ?? "localhost"}${origin.mount}`;
   }
 
-  /** `host:port` of gRPC, or undefined where no such port is known. The host is that of the URL unless it is configured. */
+  /** Returns `host:port` of gRPC, or undefined without a known port. Its host is that of the URL unless configured. */
   grpc(origin?: RequestOrigin): string | undefined {
     if (this.#sources.grpcPublicUrl !== undefined) return this.#sources.grpcPublicUrl;
     if (this.#grpc === undefined) return undefined;
@@ -82,18 +82,18 @@ export class PublicAddress {
     return elsewhere ? `${new URL(this.url(origin)).hostname}:${this.#grpc.port}` : authority(this.#grpc);
   }
 
-  /** Both, as the interfaces of an agent's card name them. */
+  /** Returns both addresses, in the form for the interfaces of an agent's card. */
   endpoints(tenant: string, origin?: RequestOrigin): Endpoints {
     const url = this.url(origin);
     return { url, grpc: this.#cardGrpc(url, origin), tenant };
   }
 
-  /** The interfaces of an agent's card, with the addresses that work for a request of this origin. */
+  /** Returns the interfaces of an agent's card, with addresses that work for a request of this origin. */
   interfaces(tenant: string, origin?: RequestOrigin): AgentInterface[] {
     return interfacesOf(this.endpoints(tenant, origin), this.#sources.versions);
   }
 
-  /** Those of the service's own version alone. */
+  /** Returns only the interfaces of the service's own version. */
   nativeInterfaces(tenant: string, origin?: RequestOrigin): AgentInterface[] {
     return nativeInterfacesOf(this.endpoints(tenant, origin), this.#sources.versions);
   }
@@ -111,7 +111,10 @@ export class PublicAddress {
   }
 }
 
-/** `host:port` for a client on this machine: a wildcard is not an address, and IPv6 needs brackets (RFC 3986, 3.2.2). */
+/**
+ * Returns `host:port` for a client on this machine. A wildcard becomes `localhost`, and IPv6 gets brackets (RFC 3986,
+ * 3.2.2).
+ */
 export function authority({ host, port }: Pick<Listening, "host" | "port">): string {
   const wildcard = host === "0.0.0.0" || host === "::";
   return `${wildcard ? "localhost" : isIPv6(host) ? `[${host}]` : host}:${port}`;

@@ -10,9 +10,8 @@ export interface PublicKeys {
 }
 
 /**
- * What signs notifications, made when it is first asked for; undefined where none are sent.
- *
- * The promise fails with a ConfigurationError for keys that cannot be used.
+ * Returns a function that creates the signer of notifications on its first call; undefined if none are sent. Its
+ * promise fails with a ConfigurationError for keys that cannot be used.
  */
 export function pushSignerOf(
   { push, makesPushKey }: Settings,
@@ -30,19 +29,19 @@ export function pushSignerOf(
   };
 }
 
-/** The keys that are shown to everybody, those of cards and of notifications together. */
+/** The served public keys, of cards and notifications together. */
 export interface PublicKeySource {
   /**
-   * Reads the keys of the options, which is the check of a start.
+   * Reads the keys of the options, to check them at the start.
    *
    * @throws ConfigurationError
    */
   given(): Promise<PublicKeys>;
-  /** The same with those that the process makes. */
+  /** Reads the keys of the options and those that the process created. */
   all(): Promise<PublicKeys>;
 }
 
-/** Finds all public keys; undefined where there are none. */
+/** Returns the source of all public keys; undefined if the server serves none. */
 export function publicKeysOf(
   { cardSigning, push, makesPushKey }: Settings,
   cards: CardSigner | undefined,
@@ -63,7 +62,9 @@ export function publicKeysOf(
   return { given: () => read(true), all: () => read(false) };
 }
 
-/** A reader finds a key by its `kid`: two keys must not have the same one, and one key is shown once. */
+/**
+ * Joins key sets. Readers find a key by its `kid`, so equal keys are served once and different keys must not share one.
+ */
 function joined(sets: readonly PublicKeys[]): PublicKeys {
   const byId = new Map<unknown, object>();
   for (const key of sets.flatMap(({ keys }) => keys)) {

@@ -2,8 +2,9 @@ import { tenantsLikePaths } from "../version/recognition.js";
 import type { Settings } from "./options.js";
 
 /**
- * The tenants that have URLs of their own, for versions whose messages have none. Those of several agents are named in public cards.
- * Those that one agent has a list of are nobody's business who cannot say who he is: they have URLs where everybody may call.
+ * Returns a function that tells if a tenant has a separate URL, for versions without tenants in their messages. Tenants
+ * of several agents are public, because the cards name them. The listed tenants of a single agent have URLs only if
+ * anonymous callers may call, because their names would be disclosed otherwise.
  */
 export function publicTenants({ agents, service }: Pick<Settings, "agents" | "service">): (tenant: string) => boolean {
   const isListed = agents.all.some(({ tenant }) => tenant === "");
@@ -12,14 +13,14 @@ export function publicTenants({ agents, service }: Pick<Settings, "agents" | "se
   return (tenant) => tenant !== "" && agents.resolve(tenant) !== undefined;
 }
 
-/** The versions that calls of the first agent have to name; undefined: none. */
+/** The versions that calls of the first agent have to name; undefined if they need not name one. */
 interface VersionsToName {
   readonly version: string | undefined;
-  /** The same over HTTP+JSON. */
+  /** The version to name over HTTP+JSON. */
   readonly restVersion: string | undefined;
 }
 
-/** Calls name their version where those without one are refused, or are those of another version. */
+/** Returns the versions to name: calls without one are refused, or their path belongs to another version. */
 export function versionsToName({ versions, service, agents }: Settings): VersionsToName {
   const { name } = versions.native;
   const isTaken = tenantsLikePaths(versions.others).some(([tenant]) => tenant === agents.all[0]?.tenant);
@@ -27,7 +28,10 @@ export function versionsToName({ versions, service, agents }: Settings): Version
   return { version: isStrict ? name : undefined, restVersion: isStrict || isTaken ? name : undefined };
 }
 
-/** Tenants that callers of HTTP+JSON miss where they do not name the version. One agent for any tenant has none in mind. */
+/**
+ * Returns warnings about tenants whose HTTP+JSON paths belong to another version unless callers name the version. None
+ * for an agent that serves any tenant.
+ */
 export function takenTenants(settings: Settings): string[] {
   const { agents, versions } = settings;
   if (agents.anyTenant) return [];

@@ -11,14 +11,14 @@ import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
 import type { PushModules } from "./push-modules.js";
 
-/** What deliveries are made with. */
+/** Dependencies of `PushDelivery`. */
 interface PushParts {
   readonly engine: Engine;
   readonly signer: () => Promise<PushSigner>;
   readonly modules: PushModules;
 }
 
-/** What delivers the push notifications of a server, from its start to its end. */
+/** Delivers the push notifications of a server, from its start to its end. */
 export class PushDelivery {
   readonly control: PushControl;
   readonly #settings: Settings;
@@ -35,7 +35,7 @@ export class PushDelivery {
     this.control = createPushControl(() => this.#dispatcher, settings);
   }
 
-  /** Begins to deliver, once the engine has said that this process lives. */
+  /** Begins to deliver. The engine has to write the first heartbeat of this process before. */
   async start(): Promise<void> {
     const { store, limits, logger, audit } = this.#settings;
     const { engine, modules, signer: signing } = this.#parts;
@@ -67,7 +67,7 @@ export class PushDelivery {
     for (const key of signer.jwks().keys) {
       audit?.record({ event: "key.used", use: "push", key: (key as { readonly kid?: string }).kid });
     }
-    // Beside everything else: with older keys what is stored can be read all the same.
+    // Runs in the background, because stored secrets stay readable with their older keys.
     const vault = new ConfigVault(this.#options.encryptionKeys ?? []);
     void encryptStored({ store, vault, logger, audit, isOver: () => this.#isOver });
   }
@@ -87,7 +87,7 @@ export class PushDelivery {
   }
 }
 
-/** What makes and reads push notification configurations; undefined where no notifications are sent. */
+/** Returns the part that creates and reads push notification configurations; undefined if no notifications are sent. */
 export function pushConfigurationsOf(
   { push, limits }: Settings,
   modules: PushModules | undefined,

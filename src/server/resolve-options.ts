@@ -18,9 +18,9 @@ import type { Settings, UncheckedOptions } from "./options.js";
 import { readTls } from "./tls-reload.js";
 
 /**
- * Fills in the defaults and checks everything. What is allowed but probably a mistake is logged as a warning.
+ * Fills in the defaults and checks all options. Logs warnings about allowed values that are probably mistakes.
  *
- * @param listens whether ports are opened; options of ports are unknown otherwise.
+ * @param listens true if ports are opened; otherwise options of ports are rejected.
  * @throws ConfigurationError that names every wrong option, and every fault of the agents and their cards.
  */
 export function resolveOptions(options: UncheckedOptions, listens = true): Settings {
@@ -35,13 +35,15 @@ export function resolveOptions(options: UncheckedOptions, listens = true): Setti
   }
   const settings = settingsOf(all, agents, listens);
   for (const warning of warningsOf(settings, listens)) settings.logger.warn({}, warning);
-  // Whoever gives no logger hears of nothing else.
+  // Without a logger, risks are printed as warnings of the process.
   if (options.logger === undefined)
     for (const risk of risksOf(settings, listens)) globalThis.process?.emitWarning?.(risk, "ParleyWarning");
   return settings;
 }
 
-/** Options that are not set are omitted: a default applies to an absent field, but not to an undefined one. */
+/**
+ * Returns the settings. Unset options are omitted, because defaults apply to absent fields but not to undefined ones.
+ */
 function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
   const limits = { ...defaultLimitsOf(heapLimit()), ...given(all.limits ?? {}) };
   const { retentionMs, maxReopens, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
@@ -77,7 +79,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     cardMaxAgeSeconds: all.cardMaxAgeSeconds,
     cardSigning: all.cardSigning,
     push,
-    // Where a server is mounted the path of the keys may be the host's, unless the option says otherwise.
+    // For an embedded handler, the path of the keys may belong to the host, unless the option enables it.
     makesPushKey:
       push !== undefined &&
       versions.others.some(({ signsPush }) => signsPush) &&
@@ -138,8 +140,8 @@ function valueFaults(options: WithDefaults): readonly string[] {
 }
 
 /**
- * Where the caller's own words decide which addresses a card names, a signature would vouch for whatever address a caller
- * thinks of.
+ * Rejects signing without `publicUrl` if the addresses in a card depend on the request: a signature would vouch for any
+ * address that a caller sends.
  */
 function signingFaults({ cardSigning, push, publicUrl, trustProxy }: WithDefaults, listens: boolean): string[] {
   const trusts = Array.isArray(trustProxy) ? trustProxy.length > 0 : trustProxy !== false && trustProxy !== "";
@@ -156,7 +158,7 @@ function signingFaults({ cardSigning, push, publicUrl, trustProxy }: WithDefault
   return faults;
 }
 
-/** The options that were set. */
+/** Returns the options that are not undefined. */
 function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
@@ -202,7 +204,7 @@ function corsOf(origins: boolean | readonly string[]): Settings["cors"] {
   return origins.length === 0 ? undefined : origins;
 }
 
-/** The most that the heap of this process may have, in bytes; Infinity where the runtime does not say. */
+/** Returns the heap limit of this process, in bytes; Infinity if the runtime does not report it. */
 function heapLimit(): number {
   const v8 = globalThis.process?.getBuiltinModule?.("node:v8");
   const bytes = v8?.getHeapStatistics?.().heap_size_limit ?? 0;

@@ -5,11 +5,11 @@ import { originOf } from "./card-route.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
-/** Where metadata of protected resources are, in front of the resource's own path (RFC 9728, 3.1). */
+/** Path of a protected resource's metadata, followed by the resource's own path (RFC 9728, 3.1). */
 export const RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 /**
- * URL of the metadata of an agent as a protected resource: that of `https://a.example/agents` is at
+ * Returns the URL of an agent's metadata as a protected resource: that of `https://a.example/agents` is at
  * `https://a.example/.well-known/oauth-protected-resource/agents` (RFC 9728, 3.1).
  *
  * @param url of the server, with its path
@@ -25,9 +25,9 @@ function metadataPath(url: string, tenant: string): string {
 const pathOf = (tenant: string): string => (tenant === "" ? "" : `/${encodeURIComponent(tenant)}`);
 
 /**
- * The metadata of each agent that takes tokens of an authorization server (RFC 9728): its issuers and scopes. The resource is the URL
- * of the server, or of the agent below it where there are several. Where that URL has a path, they are also served without it, for
- * a proxy that removes the path.
+ * Serves the metadata of each agent that accepts tokens of an authorization server (RFC 9728): its issuers and scopes.
+ * The resource is the URL of the server, or that of the agent if the server has several. If that URL has a path, the
+ * metadata are also served without it, for a proxy that removes the path.
  */
 export function createResourceRoute(settings: Settings, address: PublicAddress): StaticRoute {
   const guarded = settings.agents.all.filter((served) => issuersOf(served).length > 0);

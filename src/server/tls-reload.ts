@@ -6,7 +6,7 @@ import type { Logger } from "../core/log.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import { tlsFaults, tlsWarnings } from "./tls.js";
 
-/** Files of a TLS server, as PEM. They are looked at every `tlsPollMs`, and used as soon as they have changed. */
+/** Files of a TLS server, as PEM. They are checked every `tlsPollMs` and used as soon as they have changed. */
 export interface TlsPaths {
   readonly keyFile: string;
   readonly certFile: string;
@@ -14,35 +14,35 @@ export interface TlsPaths {
   readonly caFile?: string;
 }
 
-/** What the files say. @throws the error of the system for one that cannot be read. */
+/** Reads the files. @throws the system's error if a file cannot be read. */
 export function readTls(tls: TlsFiles | TlsPaths): TlsFiles {
   if (!("keyFile" in tls)) return tls;
-  // Not imported: this file is loaded in runtimes that have no files.
+  // Not imported, because runtimes without files load this module too.
   const { readFileSync } = process.getBuiltinModule("node:fs");
   const { keyFile, certFile, caFile } = tls;
   const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) };
   return { key: readFileSync(keyFile), cert: readFileSync(certFile), ...ca };
 }
 
-/** What a keeper is made with. */
+/** Options of a keeper. */
 export interface TlsKeeperOptions {
-  /** What the ports were opened with. */
+  /** The files with which the ports were opened. */
   readonly files: TlsFiles;
-  /** Where they come from, if that is known. */
+  /** Their paths; undefined if the contents were given. */
   readonly paths: TlsPaths | undefined;
-  /** Makes a port use other files for its next connections. */
+  /** Functions that make a port use other files for new connections. */
   readonly ports: readonly ((files: TlsFiles) => void)[];
   readonly limits: Pick<Limits, "tlsPollMs">;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;
 }
 
-/** Once a day a certificate that ends soon is named, in milliseconds. */
+/** Time between warnings about a certificate that expires soon, in milliseconds. */
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Keeps the TLS files of a server's ports up to date: what has changed is used for new connections, those that are open go on, and
- * files that cannot be used change nothing.
+ * Keeps the TLS files of a server's ports up to date. Changed files are used for new connections; open connections are
+ * not affected. Unusable files change nothing.
  */
 export class TlsKeeper {
   readonly #options: TlsKeeperOptions;
@@ -50,7 +50,7 @@ export class TlsKeeper {
   readonly #daily: NodeJS.Timeout;
   #paths: TlsPaths | undefined;
   #files: TlsFiles;
-  /** What was wrong at the last look, and whether it was told. */
+  /** The fault at the last check, and whether it was reported. */
   #fault = { text: "", isTold: true };
 
   constructor(options: TlsKeeperOptions) {
@@ -64,9 +64,9 @@ export class TlsKeeper {
   }
 
   /**
-   * Uses these files, or reads those again that are known.
+   * Uses these files, or reads the current files again.
    *
-   * @throws ConfigurationError for what cannot be used; then nothing has changed.
+   * @throws ConfigurationError for unusable files. Nothing has changed then.
    */
   reload(given?: TlsFiles | TlsPaths): void {
     const source = given ?? this.#paths;
@@ -87,7 +87,10 @@ export class TlsKeeper {
     clearInterval(this.#daily);
   }
 
-  /** Whoever writes two files writes one of them first: only what is still wrong at the next look is told. */
+  /**
+   * Checks the files. A fault is reported only if the next check finds it too, because two files are never written at
+   * once.
+   */
   #look(): void {
     if (this.#paths === undefined) return;
     try {
@@ -104,7 +107,7 @@ export class TlsKeeper {
     }
   }
 
-  /** @throws Error with what is wrong with the files. */
+  /** @throws Error that names the faults of the files. */
   #use(files: TlsFiles): void {
     const faults = [...tlsFaults(files)];
     if ((files.ca === undefined) !== (this.#files.ca === undefined)) {

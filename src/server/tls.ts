@@ -3,8 +3,8 @@ import { createSecureContext } from "node:tls";
 import type { TlsFiles } from "../http/node/tls.js";
 
 /**
- * Why a server cannot use TLS with a key and a certificate, as sentences that begin with `tls`; empty when it can. A key of
- * another certificate is reported here, because every handshake would fail silently.
+ * Returns the faults of a server's key and certificate, as sentences that begin with `tls`. A key of another
+ * certificate is reported here, because every handshake would fail silently.
  */
 export function tlsFaults(given: unknown): string[] {
   const { key, cert, ca } = (given ?? {}) as Partial<TlsFiles>;
@@ -26,12 +26,12 @@ export function tlsFaults(given: unknown): string[] {
   }
 }
 
-/** Whether a file is still being written: OpenSSL would take it for one with fewer certificates. */
+/** True for a file that is still being written, which OpenSSL would read as one with fewer certificates. */
 function isCut(pem: string): boolean {
   return pem.split("-----BEGIN CERTIFICATE-----").length !== pem.split("-----END CERTIFICATE-----").length;
 }
 
-/** Node.js ignores what is no certificate among authorities: no client would be let in, and nobody would know why. */
+/** Returns the faults of authorities. Node.js ignores invalid ones and would refuse every client without an error. */
 export function authorityFaults(ca: string): string[] {
   const all = certificatesIn(ca);
   if (all.length === 0) return ["tls: ca has no certificate in PEM"];
@@ -41,8 +41,8 @@ export function authorityFaults(ca: string): string[] {
 }
 
 /**
- * What may be intended but is worth a warning: a certificate that is not valid at this time, or for little more: two weeks, or a
- * third of the time that it is valid for.
+ * Returns warnings about a certificate that is not valid now, or expires within two weeks or within a third of its
+ * lifetime, whichever is shorter.
  */
 export function tlsWarnings({ cert }: TlsFiles, now: number = Date.now()): string[] {
   const { validFromDate, validToDate, subject } = datesOf(new X509Certificate(String(cert)));
@@ -61,7 +61,7 @@ export function tlsWarnings({ cert }: TlsFiles, now: number = Date.now()): strin
 const isKey = (pem: string): boolean => /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/.test(pem);
 const isCertificate = (pem: string): boolean => /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(pem);
 
-/** The key in a text that may contain more, such as the certificate or the parameters of a curve. */
+/** Reads the key from a text that may contain more, such as the certificate or the parameters of a curve. */
 function privateKey(text: string): KeyObject {
   const [pem = ""] = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?-----END \1-----/.exec(text) ?? [];
   if (/ENCRYPTED/.test(pem)) throw new Error("the key is protected by a passphrase; write it without one");
@@ -71,7 +71,7 @@ function privateKey(text: string): KeyObject {
 const certificatesIn = (pem: string): readonly string[] =>
   pem.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[\s\S]*?-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
 
-/** A chain whose first certificate is not the server's looks like a key that does not fit. */
+/** Returns the fault of a key that does not match the first certificate, which may only be in the wrong order. */
 function otherKey(chain: string, key: string, first: X509Certificate): string {
   const all = certificatesIn(chain);
   const fits = all.findIndex((pem) => new X509Certificate(pem).checkPrivateKey(privateKey(key)));
