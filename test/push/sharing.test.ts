@@ -75,7 +75,7 @@ describe.each(kinds)("two dispatchers on one store in %s", { timeout: 120_000 },
 
   it("leave what one of them has to it, however long it takes, while it lives", async () => {
     const [here, there] = open();
-    const leaseMs = 400;
+    const leaseMs = 1_000;
     receiver.answer = (_, response) => void setTimeout(() => response.writeHead(204).end(), 2_000);
     const one = await new Rig(here, { receivers: [receiver], limits, leaseMs, pollMs: 50 }).start();
     const [log] = await logs(here, 1);

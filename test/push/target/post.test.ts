@@ -25,6 +25,9 @@ function answering(...pieces: (string | Buffer)[]): (socket: Socket) => void {
   };
 }
 
+/** 50 MB of zeros. */
+const bomb = gzipSync(Buffer.alloc(50_000_000));
+
 describe("createPoster()", () => {
   it("sends one POST as it is given", async () => {
     const got: unknown[] = [];
@@ -237,7 +240,6 @@ describe("a receiver", () => {
     [
       "has a compression bomb",
       (socket) => {
-        const bomb = gzipSync(Buffer.alloc(50_000_000));
         answering(
           `${first}content-encoding: gzip\r\ncontent-length: ${bomb.length}\r\n\r\n`,
           bomb.subarray(0, 40_000),
