@@ -1,5 +1,5 @@
 // Exports of every runtime: for authors of agents, and for servers of any kind. `index.ts` and
-// `fetch.ts` add what each of them serves with.
+// `fetch.ts` add their servers.
 
 export { AbortReason } from "./agent/abort.js";
 export type { AcceptRequest, Agent, AgentCardInput, ExtendedCard, Recovery, Turn } from "./agent/agent.js";

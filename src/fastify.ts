@@ -10,11 +10,11 @@ export interface ParleyFastifyOptions {
 
 /**
  * Serves agents in a Fastify app: `app.register(parleyFastify, { a2a })`, below a path with `{ a2a, prefix: "/agents" }`.
- * The app's own routes win over it; requests that are not for an agent go to the app's not-found handler. The app's body
- * parsers and other plugins are not affected. The app's hooks up to `preHandler` run, and `onResponse`. The app starts and
- * closes `a2a` itself.
+ * The app's own routes take precedence. Requests that are not for an agent go to the app's not-found handler. The app's
+ * body parsers and other plugins are not affected. The app's hooks up to `preHandler` run, and `onResponse`. The app
+ * starts and closes `a2a` itself.
  *
- * @throws from `ready()` or `listen()`, where the prefix has parameters, or the app has a route of `/*` at the same place.
+ * @throws from `ready()` or `listen()`, if the prefix has parameters, or the app has a route of `/*` at the same path.
  */
 export const parleyFastify: FastifyPluginCallback<ParleyFastifyOptions> = (scope, { a2a }, done) => {
   if (typeof a2a?.handler !== "function") return done(new TypeError("parleyFastify needs { a2a }, made by createA2A"));
@@ -25,12 +25,12 @@ export const parleyFastify: FastifyPluginCallback<ParleyFastifyOptions> = (scope
   scope.addContentTypeParser("*", (_request, _payload, parsed) => parsed(null));
   const handle = (request: FastifyRequest, reply: FastifyReply): void => serve(a2a, prefix, request, reply);
   scope.all("/*", handle);
-  // JSON-RPC is spoken at the prefix itself.
+  // JSON-RPC is served at the prefix itself.
   if (prefix !== "") scope.route({ method: ["POST", "OPTIONS"], url: "", handler: handle });
   done();
 };
 
-/** How a framework such as Express tells a handler which path it removed from the URL. */
+/** A request with the path that a framework such as Express has removed from its URL. */
 interface Mounted {
   url?: string | undefined;
   originalUrl?: string;
@@ -52,6 +52,6 @@ function serve(a2a: ParleyFastifyOptions["a2a"], prefix: string, request: Fastif
     raw.url = url;
     reply.callNotFound();
   });
-  // From here on Fastify sends nothing itself.
+  // The handler answers instead of Fastify.
   if (isOurs) reply.hijack();
 }

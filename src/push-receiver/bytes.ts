@@ -1,12 +1,12 @@
 import { base64Of, concat, utf8Of } from "../core/bytes.js";
 
-/** Bytes in memory of their own, as WebCrypto wants them. */
+/** Bytes in memory that is not shared, as WebCrypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** A key of WebCrypto, which not every set of types has by its name. */
+/** A key of WebCrypto. Some type libraries do not declare its name. */
 export type WebKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
-/** True if both are equal, in a time that depends on their lengths alone. */
+/** Compares bytes in a time that depends only on their lengths. */
 export function areEqual(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
   let difference = 0;
@@ -18,7 +18,7 @@ export async function sha256(bytes: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }
 
-/** A key for HMAC-SHA256. */
+/** Imports a key for HMAC-SHA256. */
 export function hmacKey(secret: Bytes): Promise<WebKey> {
   return crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
 }
@@ -27,10 +27,10 @@ export async function hmac(key: WebKey, bytes: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes));
 }
 
-/** Without padding, in the alphabet of URLs (RFC 4648, 5). */
+/** Encodes bytes in base64url without padding (RFC 4648, 5). */
 export function base64urlOf(bytes: Uint8Array): string {
   return base64Of(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** A text followed by bytes. */
+/** Joins a text and bytes. */
 export const joined = (text: string, bytes: Uint8Array): Bytes => concat([utf8Of(text), bytes]);

@@ -25,18 +25,19 @@ export interface PushEvent {
    */
   readonly response: StreamResponse;
   readonly taskId: string;
-  /** Empty where the payload does not say it. */
+  /** Empty if the payload has none. */
   readonly contextId: string;
   /** Equal in each attempt. Undefined if the sender sets none. */
   readonly eventId: string | undefined;
   /**
-   * Id of the configuration that asked for it. Of a task that its client has named (A2A 0.1) it begins with the id that the task is kept
-   * under, and a slash: others may have a task of the same name. Undefined where the sender does not say it.
+   * Id of the configuration that requested it. For a task whose client chose the id (A2A 0.1), it begins with the
+   * task's stored id and a slash, because other clients may choose the same id. Undefined if the sender does not state
+   * it.
    */
   readonly configId: string | undefined;
   /**
-   * Number of the change of the task that it tells of: it grows from event to event, and is the cursor to resume a stream after.
-   * Undefined where the sender does not say it.
+   * Generation of the task after this event. It increases with each event and is the cursor for resuming a stream.
+   * Undefined if the sender does not state it.
    */
   readonly generation: number | undefined;
   /** Order relative to the handled notifications. `new` if neither id nor generation is known. */

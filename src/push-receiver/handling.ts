@@ -5,8 +5,8 @@ import { PushRefusal } from "./refusal.js";
 import type { PushRequest } from "./request.js";
 
 /**
- * Handles one notification. When it returns, or its promise is fulfilled, the notification is done with; when it throws, the sender
- * tries again. A PushRefusal that it throws is answered as it is: `gone` tells the sender to stop.
+ * Handles one notification. When it returns or its promise is fulfilled, the notification is complete; when it throws,
+ * the sender retries. A thrown PushRefusal is answered unchanged: `gone` makes the sender stop.
  */
 export type PushHandler = (event: PushEvent) => unknown;
 
@@ -33,7 +33,7 @@ export interface HandlingParts {
 /** `Retry-After` for a sender whose last attempt is still being handled, in seconds. */
 const BUSY_SECONDS = 1;
 
-/** Gives each notification to its handler once, as far as the memory reaches. */
+/** Passes each notification to its handler once, as far as the memory remembers it. */
 export class Handling {
   readonly #parts: HandlingParts;
   readonly #marks = new WeakMap<PushEvent, PushMark>();
@@ -106,7 +106,7 @@ function plain(status: number, text: string, headers: Readonly<Record<string, st
   return { status, text: `${text}\n`, headers: { "content-type": "text/plain; charset=utf-8", ...headers } };
 }
 
-/** RFC 9110: 401 names a scheme (15.5.2), 405 the methods (15.5.6). */
+/** Returns the headers of a refusal: 401 names a scheme, 405 the methods (RFC 9110, 15.5.2 and 15.5.6). */
 function headersOf({ code }: PushRefusal): Record<string, string> {
   if (code === "authorization") return { "www-authenticate": 'Bearer realm="webhook"' };
   if (code === "method") return { allow: "POST" };

@@ -2,7 +2,7 @@ import { makeRoom } from "../core/maps.js";
 
 /** Record of a handled notification. */
 export interface PushMark {
-  /** Its event: the same each time that it is sent, in whatever form. */
+  /** Id of its event, which is the same in every attempt and form. */
   readonly id: string;
   /**
    * Key of an ordered sequence: the events of one task for one configuration. Undefined if the sender does not name it.
@@ -23,18 +23,18 @@ export interface PushMark {
  */
 export type PushOrder = "new" | "repeat" | "older";
 
-/** Remembers which notifications were handled. One in a database serves several processes, and outlives them. */
+/** Remembers handled notifications. A memory in a database serves several processes and survives restarts. */
 export interface PushMemory {
   /** Order of a notification relative to the stored marks. */
   order(mark: PushMark): PushOrder | Promise<PushOrder>;
-  /** Called when a notification has been handled. */
+  /** Stores the mark of a handled notification. */
   remember(mark: PushMark): void | Promise<void>;
 }
 
 /**
  * Remembers handled notifications in this process.
  *
- * @param most events, and tasks, that are remembered; the oldest are forgotten first.
+ * @param most maximum number of events, and of tasks, that are remembered; the oldest are evicted first.
  */
 export function pushMemory(most = 100_000): PushMemory {
   const ids = new Map<string, true>();

@@ -7,7 +7,7 @@ export interface NodePushRequest extends AsyncIterable<Uint8Array | string> {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly headersDistinct?: Readonly<Record<string, string[] | undefined>>;
   readonly httpVersionMajor?: number;
-  /** True if it was read already. */
+  /** True if the body was read already. */
   readonly readableDidRead?: boolean;
   /** The body as parsed by a framework. */
   readonly body?: unknown;

@@ -11,18 +11,21 @@ import type { PushMemory } from "./memory.js";
 export interface PushServer {
   /** Its public URL (`publicUrl`): the `iss` of its JWTs. */
   readonly url: string;
-  /** Its public keys: the URL of its JWKS (https, except on this machine), or the set itself. Default: `/.well-known/jwks.json` below its URL. */
+  /**
+   * Its public keys: the URL of its JWKS (https, except on this machine), or the set itself. Default:
+   * `/.well-known/jwks.json` below its URL.
+   */
   readonly jwks?: string | URL | JsonWebKeySet;
 }
 
 /** The task of a notification. */
 export interface NotifiedTask {
   readonly taskId: string;
-  /** Empty where the notification does not say it. */
+  /** Empty if the notification has none. */
   readonly contextId: string;
-  /** Id of the configuration that asked for it. */
+  /** Id of the configuration that requested it. */
   readonly configId: string | undefined;
-  /** The server, where a JWT says it. */
+  /** The server that signed it, if it has a JWT. */
   readonly server: string | undefined;
   /** The `X-A2A-Notification-Token`; empty without one. */
   readonly token: string;
@@ -30,9 +33,9 @@ export interface NotifiedTask {
 
 /** Limits of a receiver. */
 export interface PushReceiverLimits {
-  /** One notification, in bytes. Default 8 MiB. */
+  /** Maximum size of one notification, in bytes. Default 8 MiB. */
   readonly maxBodyBytes: number;
-  /** Values in one notification, whatever their size. Default 250,000. */
+  /** Maximum number of JSON values in one notification. Default 250,000. */
   readonly maxBodyValues: number;
 }
 
@@ -60,8 +63,8 @@ export interface PushReceiverOptions {
   /** Returns true for a task whose notifications are expected. Default: every task. */
   readonly expects?: (task: NotifiedTask) => boolean | Promise<boolean>;
   /**
-   * Lets notifications in that have no signature of a kind that is trusted here, as of servers that are not Parley's. Needs `tokens` or
-   * `authorization`, which is then all that vouches for them. Default false.
+   * Accepts notifications without a trusted kind of signature, such as those of servers without Parley. Requires
+   * `tokens` or `authorization`, which are then the only proof of their sender. Default false.
    */
   readonly acceptUnsigned?: boolean;
   /**
@@ -73,11 +76,14 @@ export interface PushReceiverOptions {
   readonly limits?: Partial<PushReceiverLimits>;
   /** Stores the marks of handled notifications. Default: `pushMemory()`, of this process. */
   readonly memory?: PushMemory;
-  /** Gets refusals (`info`), servers whose keys cannot be had (`warn`) and failures of handlers (`error`). Default: nothing is logged. */
+  /**
+   * Logger of refusals (`info`), servers whose keys cannot be fetched (`warn`) and failures of handlers (`error`).
+   * Default: nothing is logged.
+   */
   readonly logger?: Logger;
 }
 
-/** The stated defaults. */
+/** The default limits. */
 export const defaultReceiverLimits: PushReceiverLimits = {
   maxBodyBytes: 8 * 1024 * 1024,
   maxBodyValues: 250_000,
@@ -134,10 +140,10 @@ function serverFaults(server: unknown): string[] {
   return issuerUrlFaults(`the jwks of ${url}`, String(jwks ?? defaultJwks(url)));
 }
 
-/** A URL as servers say theirs. */
+/** Normalizes a URL as servers do for their own. */
 export const plainUrl = (url: string): string => new URL(url).href.replace(/\/+$/, "");
 
-/** URL of the keys of a server. */
+/** Returns the default URL of a server's keys. */
 export const defaultJwks = (url: string): string => plainUrl(url) + JWKS_PATH;
 
 function audienceFaults(audience: unknown): string[] {
@@ -167,7 +173,7 @@ function limitFaults(limits: unknown): string[] {
   return [...faults, ...set.flatMap(([name, value]) => timeFaults(`limits.${name}`, value))];
 }
 
-/** The longest time that a timer can have, in milliseconds. */
+/** Maximum time of a timer, in milliseconds. */
 const MAX = 2 ** 31 - 1;
 
 function timeFaults(name: string, value: unknown): string[] {

@@ -27,13 +27,13 @@ import { TokenVerifier } from "./token.js";
 /** Receives, verifies and deduplicates notifications. */
 export interface PushReceiver {
   /**
-   * Verifies one notification and returns its event. It is not stored as handled: call `handled` with the event, or it
-   * is new again.
+   * Verifies one notification and returns its event. It does not mark the event as handled: call `handled` afterwards,
+   * otherwise a repeat counts as new.
    *
-   * @throws PushRefusal with the code and the HTTP status of the fault. Any other error is one of this side: 500.
+   * @throws PushRefusal with the code and the HTTP status of the fault. Any other error is internal: answer 500.
    */
   receive(request: PushRequest): Promise<PushEvent>;
-  /** Remembers a notification that `receive` gave: from then on it is a repeat. */
+  /** Marks a notification from `receive` as handled, so that later copies are repeats. */
   handled(event: PushEvent): Promise<void>;
   /**
    * A webhook for servers of the Fetch API, such as Hono, Next.js, Deno or workerd. Answers 204 after the handler is
@@ -41,7 +41,7 @@ export interface PushReceiver {
    * retries.
    */
   fetch(handle: PushHandler): (request: Request) => Promise<Response>;
-  /** The same for `node:http` and Express, before any body parser (or after `express.raw`). */
+  /** A webhook for `node:http` and Express, before any body parser (or after `express.raw`). */
   handler(handle: PushHandler): NodePushHandler;
 }
 
@@ -84,7 +84,7 @@ interface Vouched {
   readonly seconds?: number;
 }
 
-/** Decides which notifications are believed. */
+/** Verifies notifications. */
 class Judge {
   readonly maxBodyBytes: number;
   readonly #maxBodyValues: number;
@@ -139,7 +139,7 @@ class Judge {
     const sentAt = seconds === undefined ? undefined : new Date(seconds * 1_000);
     const event = { ...body, eventId, configId, generation, sentAt, signatures };
     if (eventId === undefined) return { event, mark: undefined };
-    // From fields that every form of a notification has: a copy without one of its signatures is the same event.
+    // Uses only fields of every form of a notification, so that a copy without one of its signatures is the same event.
     const mark = {
       id: eventId,
       line: generation === undefined ? undefined : JSON.stringify([body.taskId, configId ?? ""]),
@@ -206,8 +206,10 @@ function checkSame(given: string | undefined, signed: string): void {
 }
 
 /**
- * Configuration and generation where no JWT says them. A signature of Standard Webhooks covers the event's id, and this is computed of
- * them; without a signature, or with an id of another form, nothing vouches for them, so they are not believed.
+ * Returns configuration and generation of a notification without a JWT. A Standard Webhooks signature covers the
+ * event's id, which is derived from both. Without such a signature they are unverified and not returned.
+ *
+ * @throws PushRefusal if the id does not match them
  */
 async function placeOf(
   { header }: ReadRequest,

@@ -12,27 +12,27 @@ const statuses = {
   authorization: 401,
   /** Its `X-A2A-Notification-Token` is missing or wrong. */
   token: 403,
-  /** It has no signature of a kind that can be checked. */
+  /** It has no signature of a configured kind. */
   unsigned: 403,
-  /** Its signature is wrong, or does not fit its headers or its body. */
+  /** Its signature is wrong, or does not match its headers or its body. */
   signature: 403,
-  /** Its signature is too old, or of a time that has not come. */
+  /** Its signature is too old, or its time is in the future. */
   stale: 403,
   /** It is signed by a server that is not trusted. */
   issuer: 403,
   /** It is for another webhook. */
   audience: 403,
-  /** It is about a task that is not expected. */
+  /** Its task is not expected. */
   task: 403,
   /** The same notification is being handled. */
   busy: 503,
-  /** The keys of its server cannot be had. */
+  /** The keys of its server cannot be fetched. */
   unavailable: 503,
-  /** Not wanted any more: the sender gives up at once. */
+  /** The receiver does not want it any more, so the sender gives up at once. */
   gone: 410,
 } as const;
 
-/** Reason for which a notification is refused. */
+/** Reason for rejecting a notification. */
 export type PushRefusalCode = keyof typeof statuses;
 
 /** A rejected notification. The message goes to the sender: it contains neither secrets nor expected values. */

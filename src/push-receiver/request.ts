@@ -20,12 +20,12 @@ export type PushRequest =
 
 /** A notification that was read. */
 export interface ReadRequest {
-  /** A header; undefined when absent. @throws PushRefusal where it is there twice. */
+  /** Returns a header; undefined if absent. @throws PushRefusal for a repeated header. */
   readonly header: (name: string) => string | undefined;
   readonly body: Bytes;
 }
 
-/** @throws PushRefusal for another method, another type of content, and a body that is too large. */
+/** @throws PushRefusal for another method, another media type, and a body that is too large. */
 export async function readRequest(request: PushRequest, maxBytes: number): Promise<ReadRequest> {
   const { method = "POST" } = request;
   const header = headerOf(request.headers);
@@ -69,7 +69,7 @@ function headerOf(headers: PushHeaders): ReadRequest["header"] {
   };
 }
 
-/** RFC 8259 has no charset, and UTF-8 alone; some senders name it all the same. */
+/** Checks the media type. JSON has no charset parameter and is always UTF-8 (RFC 8259), but some senders add it. */
 function checkType(header: ReadRequest["header"]): void {
   const type = header("content-type") ?? "";
   if (!/^application\/(?:a2a\+)?json *(?:; *charset=(?:utf-8|"utf-8") *)?$/i.test(type)) {
@@ -81,7 +81,7 @@ function checkType(header: ReadRequest["header"]): void {
   }
 }
 
-/** All of a body. @throws PushRefusal as soon as there is more of it than allowed; the rest is not read. */
+/** Reads a whole body. @throws PushRefusal as soon as it exceeds the limit, without reading the rest. */
 export async function collect(chunks: AsyncIterable<Uint8Array | string>, maxBytes: number): Promise<Bytes> {
   const gathered = new Gathered();
   for await (const chunk of chunks) {
@@ -89,11 +89,11 @@ export async function collect(chunks: AsyncIterable<Uint8Array | string>, maxByt
     if (gathered.size + piece.length > maxBytes) throw tooLarge(maxBytes);
     gathered.push(piece);
   }
-  // A copy: the bytes may be a view of larger memory.
+  // Copied, because the bytes may be a view of larger memory.
   return new Uint8Array(gathered.bytes);
 }
 
-/** Not every runtime can iterate over a stream. */
+/** Yields the chunks of a stream, which is not iterable in every runtime. */
 async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   const reader = stream.getReader();
   try {

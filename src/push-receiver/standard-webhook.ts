@@ -6,13 +6,13 @@ import type { ReadRequest } from "./request.js";
 
 /** Keys that verify signatures of Standard Webhooks. */
 export interface WebhookTrust {
-  /** Shared secrets that are right for a token. */
+  /** Returns the shared secrets for a token. */
   readonly secrets: ((token: string) => readonly string[] | Promise<readonly string[]>) | undefined;
   /** `whpk_…`. */
   readonly publicKeys: readonly string[];
 }
 
-/** A notification that was signed. */
+/** The signed facts of a notification. */
 export interface SignedWebhook {
   readonly id: string;
   /** Seconds since 1970. */
@@ -20,10 +20,10 @@ export interface SignedWebhook {
   readonly kind: "v1" | "v1a";
 }
 
-/** Signatures of one notification that are looked at, of each kind. */
+/** Maximum number of signatures of each kind that are verified per notification. */
 const MAX_SIGNATURES = 8;
 
-/** Verifies by keys that are imported once. */
+/** Verifies signatures of Standard Webhooks. Keys are imported once. */
 export class WebhookVerifier {
   readonly #trust: WebhookTrust;
   #publicKeys: Promise<readonly WebKey[]> | undefined;
@@ -38,9 +38,9 @@ export class WebhookVerifier {
   }
 
   /**
-   * Undefined where the notification has no signature of a kind that can be verified.
+   * Verifies the signatures of a notification. Returns undefined if it has none of a configured kind.
    *
-   * @throws PushRefusal where none of those that it has is right.
+   * @throws PushRefusal if none of its signatures is valid.
    */
   async verify({ header, body }: ReadRequest, token: string): Promise<SignedWebhook | undefined> {
     const { secrets, publicKeys } = this.#trust;
@@ -78,7 +78,7 @@ export class WebhookVerifier {
 const importKey = (key: string): Promise<WebKey> =>
   crypto.subtle.importKey("raw", webhookKeyBytes("whpk_", key) as Bytes, "Ed25519", false, ["verify"]);
 
-/** Characters of the header that are looked at. */
+/** Maximum number of characters of the header that are read. */
 const MAX_LENGTH = 8 * 1024;
 
 function signaturesIn(given: readonly string[], version: string, bytes: number): Bytes[] {
@@ -91,7 +91,7 @@ function signaturesIn(given: readonly string[], version: string, bytes: number):
   });
 }
 
-/** Both are signed as they are written, so each has one spelling only. */
+/** Reads the signed headers. The signature covers their text, so each value must have only one spelling. */
 function headOf(header: ReadRequest["header"]): { id: string; seconds: number } {
   const id = header(WEBHOOK_ID) ?? "";
   if (!isEventId(id)) throw new PushRefusal("signature", "The webhook-id is missing, or is no id.");
@@ -102,5 +102,5 @@ function headOf(header: ReadRequest["header"]): { id: string; seconds: number } 
   return { id, seconds: Number(seconds) };
 }
 
-/** Visible characters without a comma, by which two headers of one name would be joined. */
+/** True for visible characters without a comma, because a comma joins two headers of the same name. */
 export const isEventId = (id: unknown): id is string => typeof id === "string" && /^[!-+\--~]{1,256}$/.test(id);

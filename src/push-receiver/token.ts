@@ -27,7 +27,7 @@ export interface SignedClaims {
   readonly seconds: number;
 }
 
-/** The longest JWT that is read, in characters. */
+/** Maximum length of a JWT, in characters. */
 const MAX_LENGTH = 8 * 1024;
 
 /** Maximum length of unverified text in the log, in characters. */
@@ -43,13 +43,13 @@ export class TokenVerifier {
     this.#verifiers = new Map(
       servers.map(({ url, jwks }) => [
         url,
-        // An end is an end: the time of signing, which is checked as well, has the tolerance.
+        // No tolerance for the expiry: it applies to the signing time, which is checked too.
         createVerifier({ jwks, issuer: url, audience, typ: PUSH_JWT_TYPE, clockTolerance: 0 }, parts),
       ]),
     );
   }
 
-  /** @throws PushRefusal for a JWT that is not of a trusted server, not for this webhook, or not of this body. */
+  /** @throws PushRefusal for a JWT of an untrusted server, for another webhook, or of another body. */
   async verify(token: string, { body }: ReadRequest): Promise<SignedClaims> {
     const { iss: issuer, aud } = (token.length > MAX_LENGTH ? undefined : saidIn(token)) ?? {};
     if (typeof issuer !== "string") throw new PushRefusal("signature", "Parley-Signature is no JWT.");
@@ -83,7 +83,10 @@ function saidIn(token: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** For the log of the receiver alone: mostly one of the two is the same place by another name. */
+/**
+ * Returns an error for the receiver's log only. Often the expected and the received value name the same server or
+ * webhook.
+ */
 function differing(option: string, expected: readonly string[], said: unknown): Error {
   const shown = (JSON.stringify(said) ?? "nothing").slice(0, MAX_SHOWN);
   return new Error(`${option} of this receiver: ${expected.join(", ")}; the notification says ${shown}`);
