@@ -1,4 +1,4 @@
-import { background } from "../core/async.js";
+import { background, boundedCall } from "../core/async.js";
 import { type Cancellation, neverCanceled } from "../core/cancellation.js";
 import { A2AError, limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
@@ -90,27 +90,12 @@ export class ChecksUnderWay {
       const message = `${maxUnverifiedPerAddress} credentials of this address are being checked, and others wait.`;
       throw limitReached("maxUnverifiedPerAddress", message);
     }
-    return new Promise((resolve, reject) => {
-      const stop = (error: A2AError): void => {
-        leave();
-        reject(error);
-      };
-      const late = (): void =>
-        stop(new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time."));
-      const timer = background(setTimeout(late, authentication.timeoutMs));
-      let forget = (): void => {};
-      const begin = (): void => {
-        leave();
-        resolve();
-      };
-      const leave = (): void => {
-        clearTimeout(timer);
-        forget();
-        share.waiting.delete(begin);
-      };
-      share.waiting.add(begin);
-      forget = cancellation.onCancel(() => stop(new A2AError("CANCELLED", "The client went away.")));
-    });
+    const late = (): A2AError => new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time.");
+    const begin = (proceed: () => void): (() => void) => {
+      share.waiting.add(proceed);
+      return () => share.waiting.delete(proceed);
+    };
+    return boundedCall(begin, { cancellation, timeout: { ms: authentication.timeoutMs, error: late } });
   }
 
   #begin(share: Share): void {

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { within } from "../core/async.js";
 import type { TaskStore } from "../store/task-store.js";
 
 /** Exit code that asks a supervisor to start the program again (EX_TEMPFAIL of BSD's sysexits). */
@@ -23,16 +24,8 @@ export function exit(code: number): never {
 /** Gives the store a moment to close, then ends the process; by `signal` if the store hangs. */
 export async function exitProcess(code: number, signal: NodeJS.Signals = "SIGKILL"): Promise<never> {
   expected = true;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, CLOSE_MS, false);
-  });
-  const closed = store?.close().then(
-    () => true,
-    () => false,
-  );
-  if (!(await Promise.race([closed ?? true, late]))) die(signal);
-  clearTimeout(timer);
+  const closed = within(CLOSE_MS, store?.close() ?? Promise.resolve()).catch(() => false);
+  if (!(await closed)) die(signal);
   process.exit(code);
 }
 

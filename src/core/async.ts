@@ -15,33 +15,72 @@ export function notPromised(value: unknown): unknown {
   return undefined;
 }
 
+/** Conditions that end a wait early. */
+export interface WaitBounds {
+  /** The wait fails with CANCELLED when this client leaves. */
+  readonly cancellation?: Cancellation;
+  /** The wait fails with this error after so many milliseconds. Its timer does not keep the process alive. */
+  readonly timeout?: { readonly ms: number; readonly error: () => Error };
+}
+
 /**
- * Waits for the promise of an author's function until `ms` have passed or the client has gone. The function then
- * continues, and its result is dropped.
+ * Waits for a promise within bounds. The work continues after them, and its result is dropped.
  *
- * @throws A2AError CANCELLED when the client leaves, the error of `late` after the timeout, and any error of the
- * function before that
+ * @throws the error of the work or of the first bound that is exceeded
  */
-export function bounded<T>(
-  work: Promise<T>,
-  { cancellation }: { readonly cancellation: Cancellation },
-  ms: number,
-  late: () => A2AError,
-): Promise<T> {
+export function bounded<T>(work: Promise<T>, bounds: WaitBounds): Promise<T> {
+  const begin: BeginWait<T> = (resolve, reject) => {
+    work.then(resolve, reject);
+    return nothing;
+  };
+  return boundedCall(begin, bounds);
+}
+
+/** Registers the functions that end a wait. Returns a function that removes them, which is called when it ends. */
+type BeginWait<T> = (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void;
+
+/** Waits within bounds for a later call of one of the functions that `begin` registers. */
+export function boundedCall<T>(begin: BeginWait<T>, { cancellation, timeout }: WaitBounds): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = background(setTimeout(() => fail(late()), ms));
-    let forget = (): void => {};
-    const fail = (error: unknown): void => {
+    let timer: NodeJS.Timeout | undefined;
+    let end = nothing;
+    let forget = nothing;
+    const over = (): void => {
       clearTimeout(timer);
       forget();
+      end();
+    };
+    const fail = (error: unknown): void => {
+      over();
       reject(error);
     };
-    forget = cancellation.onCancel(() => fail(new A2AError("CANCELLED", "The client went away.")));
-    work.then((value) => {
-      clearTimeout(timer);
-      forget();
+    end = begin((value) => {
+      over();
       resolve(value);
     }, fail);
+    if (timeout !== undefined) timer = background(setTimeout(() => fail(timeout.error()), timeout.ms));
+    if (cancellation === undefined) return;
+    forget = cancellation.onCancel(() => fail(new A2AError("CANCELLED", "The client went away.")));
+  });
+}
+
+function nothing(): void {}
+
+/**
+ * Waits for work, or until the signal fires. The work continues after that.
+ *
+ * @param reason makes the error of an abort; default: the reason of the signal
+ */
+export function orAborted<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  reason: () => unknown = () => signal.reason,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(reason());
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }
 

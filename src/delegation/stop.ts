@@ -1,5 +1,6 @@
 import { AbortReason } from "../agent/abort.js";
 import { share } from "../client/calls/stop.js";
+import { orAborted } from "../core/async.js";
 import { over } from "../core/cancellation.js";
 
 /** Causes that make the other agent's task useless. After any other, another attempt continues it. */
@@ -75,18 +76,8 @@ export class SubTaskStop {
   }
 
   /** Waits for work that cannot be stopped, at most until its turn is stopped. */
-  async race<T>(work: Promise<T>): Promise<T> {
-    if (this.signal.aborted) throw this.#reason;
-    let stopped = (): void => {};
-    const abort = new Promise<never>((_, reject) => {
-      stopped = () => reject(this.#reason);
-      this.signal.addEventListener("abort", stopped, { once: true });
-    });
-    try {
-      return await Promise.race([work, abort]);
-    } finally {
-      this.signal.removeEventListener("abort", stopped);
-    }
+  race<T>(work: Promise<T>): Promise<T> {
+    return orAborted(work, this.signal, () => this.#reason);
   }
 
   /** Waits for a pending cancel. @throws AbortReason if its turn was stopped */

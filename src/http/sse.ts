@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
+import { bounded } from "../core/async.js";
 import type { Call } from "../core/call.js";
-import { A2AError } from "../core/error.js";
 import { nextRound } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 import { onOneLine } from "../wire/json-text.js";
@@ -49,7 +49,7 @@ export async function eventsResponse(request: HttpRequest, stream: EventStream):
   const iterator = stream.messages[Symbol.asyncIterator]();
   let first: IteratorResult<Message> | undefined;
   try {
-    first = await raceCancellation(request, iterator.next());
+    first = await bounded(iterator.next(), { cancellation: request });
   } finally {
     if (first === undefined) void close(iterator);
   }
@@ -65,13 +65,6 @@ export function singleEvent({
 }: HttpResponse & { readonly body: string }): HttpResponse {
   const { type: _json, ...rest } = response;
   return { ...rest, headers: [...headers, ...streamHeaders], body: sseFrame(onOneLine(body)) };
-}
-
-function raceCancellation<T>(request: HttpRequest, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const forget = request.onCancel(() => reject(new A2AError("CANCELLED", "The client went away.")));
-    promise.then(resolve, reject).finally(forget);
-  });
 }
 
 /** The body of an event stream. */

@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import { boundedCall } from "../core/async.js";
 import type { Call } from "../core/call.js";
 import { A2AError, limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
@@ -176,31 +177,13 @@ export class OutgoingBudget {
 
   #waitForRoom(call: Call, weight: Weight): Promise<Release> {
     const reader = readerOf(call);
-    return new Promise((resolve, reject) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        removeListener();
-        this.#waiters.delete(waiter);
-      };
-      const waiter: Waiter = {
-        reader,
-        weight,
-        proceed: (release) => {
-          end();
-          resolve(release);
-        },
-      };
-      const timer = setTimeout(() => {
-        end();
-        reject(this.#refusal(reader, weight));
-      }, outgoingWait.timeoutMs);
+    const begin = (proceed: Waiter["proceed"]): (() => void) => {
+      const waiter: Waiter = { reader, weight, proceed };
       this.#waiters.add(waiter);
-      let removeListener = (): void => {};
-      removeListener = call.cancellation.onCancel(() => {
-        end();
-        reject(new A2AError("CANCELLED", "The client went away before its answer."));
-      });
-    });
+      return () => this.#waiters.delete(waiter);
+    };
+    const timeout = { ms: outgoingWait.timeoutMs, error: () => this.#refusal(reader, weight) };
+    return boundedCall(begin, { cancellation: call.cancellation, timeout });
   }
 
   #fits(reader: Reader, weight: Weight): boolean {

@@ -1,15 +1,6 @@
+import { orAborted } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
 import { type Answer, isStream } from "../../service/invoke.js";
-
-/** Settles like the promise, or rejects with the signal's reason if it aborts first. */
-export function raceAbort<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
-}
 
 /**
  * Returns the answer of a call, unless the signal aborts first. A stream that arrives later is closed at once, because
@@ -17,7 +8,7 @@ export function raceAbort<T>(signal: AbortSignal, promise: Promise<T>): Promise<
  */
 export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<Answer>, call: Call): Promise<Answer> {
   try {
-    return await raceAbort(signal, answer);
+    return await orAborted(answer, signal);
   } catch (error) {
     answer.then(
       (late) => {
@@ -52,7 +43,7 @@ export async function* untilAborted<T, F>(
   try {
     signal.throwIfAborted();
     for (;;) {
-      let next: IteratorResult<T> | undefined = await raceAbort(signal, iterator.next());
+      let next: IteratorResult<T> | undefined = await orAborted(iterator.next(), signal);
       if (next.done === true) break;
       const formed = form(next.value);
       // A waiting stream must not keep its last message in memory.

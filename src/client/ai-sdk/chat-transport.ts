@@ -7,7 +7,7 @@ import type { Update } from "../../task/answer.js";
 import type { MessageInput, PartInput } from "../../task/message-input.js";
 import { isTerminal } from "../../task/state.js";
 import type { FollowOptions, StreamOptions } from "../calls/call-options.js";
-import { givenUp, orAborted } from "../calls/retry.js";
+import { givenUp, orGivenUp } from "../calls/retry.js";
 import type { ConversationStorage } from "../follow/conversation.js";
 import { answerOf, waits } from "../follow/update.js";
 import { type A2AMetadata, agentMessageStream, type UIChunk } from "./chunks.js";
@@ -168,7 +168,7 @@ async function* untilStopped({ open, signal, cancel }: Stoppable): AsyncGenerato
   signal.addEventListener("abort", stop, { once: true });
   try {
     for (let next = first; ; next = updates.next()) {
-      const { done, value } = await orAborted(next, signal);
+      const { done, value } = await orGivenUp(next, signal);
       if (done === true) return;
       yield value;
     }

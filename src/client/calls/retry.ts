@@ -1,4 +1,4 @@
-import { pause as wait } from "../../core/async.js";
+import { orAborted, pause as wait } from "../../core/async.js";
 import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
 import type { ClientLimits } from "../limits.js";
@@ -40,12 +40,7 @@ export function givenUp(signal: AbortSignal | undefined): A2AError {
   return new A2AError("CANCELLED", "The call was given up by its caller.", { cause });
 }
 
-/** Returns the result of work, or the error of an aborted call. The work continues in that case. */
-export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const stop = (): void => reject(givenUp(signal));
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
+/** Waits for work. @throws the error of an aborted call as soon as its signal fires; the work continues then */
+export function orGivenUp<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return orAborted(work, signal, () => givenUp(signal));
 }

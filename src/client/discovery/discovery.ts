@@ -6,7 +6,7 @@ import { olderCardPaths } from "../../version/client-versions.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import { givenUp, isPassing, orAborted, pause, waitMs } from "../calls/retry.js";
+import { givenUp, isPassing, orGivenUp, pause, waitMs } from "../calls/retry.js";
 import type { CardOrigin } from "../credentials/credential-hosts.js";
 import { deltaSeconds } from "../errors/error-facts.js";
 import type { ClientLimits } from "../limits.js";
@@ -84,7 +84,7 @@ export async function findCard(source: CardSource, finding: Finding): Promise<Fo
   const deadline = AbortSignal.timeout(limits.cardTimeoutMs);
   const either = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
   try {
-    return await orAborted(find(source, { ...finding, signal: either }), either);
+    return await orGivenUp(find(source, { ...finding, signal: either }), either);
   } catch (error) {
     if (isAborted(signal)) throw givenUp(signal);
     if (!deadline.aborted) throw error;

@@ -6,7 +6,7 @@ import type { CallOptions, SendOnceOptions, StreamOptions } from "../calls/call-
 import { checkCall, sendRules, streamRules } from "../calls/check.js";
 import type { ClientCore } from "../calls/core.js";
 import { Lifetime, since } from "../calls/lifetime.js";
-import { orAborted } from "../calls/retry.js";
+import { orGivenUp } from "../calls/retry.js";
 import { send, stream } from "./send.js";
 
 /** State of a conversation as plain JSON, to restore it later. */
@@ -156,7 +156,7 @@ class FirstMessage {
 async function until(event: Promise<void>, options: CallOptions): Promise<void> {
   const life = new Lifetime(options);
   try {
-    await orAborted(event, life.signal);
+    await orGivenUp(event, life.signal);
   } finally {
     life.end();
   }

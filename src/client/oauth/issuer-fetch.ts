@@ -1,4 +1,5 @@
 import type { CustomFetch } from "openid-client";
+import { orAborted } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { HttpAsk, HttpClient } from "../platform.js";
 import { fetchClient } from "../web/http.js";
@@ -21,7 +22,9 @@ export function issuerFetch(http: HttpClient, { limits, withoutIdToken = false }
     const signal = outer === undefined ? time : AbortSignal.any([time, outer]);
     const whole = body === null || body === undefined ? undefined : String(body);
     const ask = { url, method, headers: new Headers(headers), signal, ...(whole !== undefined && { body: whole }) };
-    const { status, headers: answered, text } = await until(signal, answerOf(http, ask, limits.maxIssuerBytes));
+    const late = (): A2AError => unavailable("it takes too long");
+    const answer = await orAborted(answerOf(http, ask, limits.maxIssuerBytes), signal, late);
+    const { status, headers: answered, text } = answer;
     if (status >= 400) return refusal(status, answered, text, new SentSecrets(ask.headers, whole));
     const isEmpty = status === 204 || status === 205;
     return new Response(isEmpty ? null : withoutIdToken ? dropIdToken(text) : text, { status, headers: answered });
@@ -55,21 +58,6 @@ function plainHeaders(headers: Headers): Headers {
   plain.delete("content-encoding");
   plain.delete("content-length");
   return plain;
-}
-
-/** Stops waiting for a client that ignores its signal. */
-async function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  let stop = (): void => {};
-  const late = new Promise<never>((_, reject) => {
-    stop = () => reject(unavailable("it takes too long"));
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }
 
 export function unavailable(why: string, options: { retryAfterMs?: number; cause?: unknown } = {}): A2AError {

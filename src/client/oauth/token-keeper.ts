@@ -1,4 +1,5 @@
 import { type Configuration, refreshTokenGrant, type TokenEndpointResponse } from "openid-client";
+import { orAborted } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
 import type { CredentialContext } from "../credentials/credential.js";
@@ -237,16 +238,12 @@ export class TokenKeeper {
 
   async #wait(flight: Flight, signal: AbortSignal | undefined): Promise<Tokens> {
     if (signal?.aborted === true) throw abandoned(signal.reason);
-    let leave = (): void => {};
-    const left = new Promise<never>((_, reject) => {
-      leave = () => reject(abandoned(signal?.reason));
-      signal?.addEventListener("abort", leave, { once: true });
-    });
     flight.waiting++;
     try {
-      return await Promise.race([flight.done, left]);
+      return await (signal === undefined
+        ? flight.done
+        : orAborted(flight.done, signal, () => abandoned(signal.reason)));
     } finally {
-      signal?.removeEventListener("abort", leave);
       if (--flight.waiting === 0) flight.abort.abort();
     }
   }

@@ -9,7 +9,6 @@ import { agentMessage } from "../../agent/message.js";
 import { endCalls, makeTurn, type TurnSource } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { bounded, isPromiseLike } from "../../core/async.js";
-import { neverCanceled } from "../../core/cancellation.js";
 import { described } from "../../core/describe.js";
 import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
@@ -73,8 +72,8 @@ export async function askToAccept(
   const view = makeTurn(turn, { task: task?.(), aborter, source });
   try {
     const said: unknown = agent.accept(view, turn.caller);
-    const call = { cancellation: neverCanceled };
-    checkAccepted(isPromiseLike(said) ? await bounded(Promise.resolve(said), call, timeoutMs, tooLate) : said);
+    const timeout = { ms: timeoutMs, error: tooLate };
+    checkAccepted(isPromiseLike(said) ? await bounded(Promise.resolve(said), { timeout }) : said);
   } catch (error) {
     const text = (): string => failureText(error, logger, turn.message.taskId);
     throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Message, MessageSchema, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
+import { orAborted } from "../../core/async.js";
 import { neverCanceled } from "../../core/cancellation.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
@@ -268,22 +269,17 @@ export class Sender {
   async #waitForPlace(owner: OwnerSlots, { client }: SendCommand): Promise<void> {
     const { slots } = this.#source.executions;
     const place = slots.enter(owner, 0);
-    const { signal } = client;
-    let leave = (): void => {};
+    const held = new Promise<void>((resolve, reject) => {
+      place.whenHeld = resolve;
+      place.whenStopped = () => reject(shuttingDown());
+    });
+    const left = (): A2AError => new A2AError("CANCELLED", "The client went away before the agent was asked.");
     try {
-      await new Promise<void>((resolve, reject) => {
-        leave = () => reject(new A2AError("CANCELLED", "The client went away before the agent was asked."));
-        place.whenHeld = resolve;
-        place.whenStopped = () => reject(shuttingDown());
-        if (signal.aborted) leave();
-        else signal.addEventListener("abort", leave, { once: true });
-      });
+      await orAborted(held, client.signal, left);
       this.#checkOpen();
     } catch (error) {
       slots.leave(place);
       throw error;
-    } finally {
-      signal.removeEventListener("abort", leave);
     }
   }
 

@@ -1,4 +1,5 @@
 import { promises as dns, type LookupAddress } from "node:dns";
+import { bounded } from "../../core/async.js";
 import type { TargetLookup } from "../options.js";
 
 /** A host has no addresses, or none that could be found in time. */
@@ -118,15 +119,7 @@ export class Lookups {
     return new LookupError("EAI_AGAIN", `the name could not be looked up within ${pushLookup.timeoutMs} ms`);
   }
 
-  async #inTime<T>(work: Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(this.#late()), pushLookup.timeoutMs);
-    });
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+  #inTime<T>(work: Promise<T>): Promise<T> {
+    return bounded(work, { timeout: { ms: pushLookup.timeoutMs, error: () => this.#late() } });
   }
 }

@@ -23,12 +23,13 @@ export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): I
 
 /** Bounds the time of an author's function, which could otherwise hold its call indefinitely. */
 function inTime<T>(work: Promise<T>, call: Call): Promise<T> {
-  return bounded(work, call, authentication.timeoutMs, () => {
+  const error = (): A2AError => {
     const refusal = new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time.", {
       retryAfterMs: 1_000,
     });
     return forAudit(refusal, { event: "authentication.failed", reason: "timeout" });
-  });
+  };
+  return bounded(work, { cancellation: call.cancellation, timeout: { ms: authentication.timeoutMs, error } });
 }
 
 async function identify(authenticator: Authenticator, call: Call, ownerOf: OwnerOf | undefined): Promise<void> {

@@ -43,6 +43,7 @@ export function boundInterceptors(): { readonly outer: Interceptor; readonly inn
   };
 }
 
+/** Not `bounded`: the time stops while the call is inside, and starts anew after it. */
 function watched(work: Promise<Answer>, watch: Watch, { cancellation }: Call): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;

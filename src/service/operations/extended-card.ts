@@ -31,7 +31,9 @@ export function cardOperation({ options }: OperationParts): Pick<ServiceMethods,
         throw forAudit(refusal, { reason: "missing" });
       }
       const found = served.extendedCard(call.caller);
-      const card = found instanceof Promise ? await bounded(found, call, extendedCard.timeoutMs, tooLate) : found;
+      const timeout = { ms: extendedCard.timeoutMs, error: tooLate };
+      const card =
+        found instanceof Promise ? await bounded(found, { cancellation: call.cancellation, timeout }) : found;
       if (card === undefined) throw new A2AError("PERMISSION_DENIED", "The extended card is not for this caller.");
       const complete = withInterfaces(card, options.interfaces(served.tenant, call));
       // A signature covers the document of one version, and other versions have other documents.
