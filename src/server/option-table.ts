@@ -1,7 +1,7 @@
 import { cardSigningFaults } from "../card/signing/faults.js";
 import { unknownNames } from "../core/describe.js";
 import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
-import { servedVersions } from "../version/versions.js";
+import { previews, servedVersions } from "../version/versions.js";
 import * as checks from "./option-kinds.js";
 import {
   choice,
@@ -104,7 +104,7 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
     otherwise: servedVersions.text,
   },
   preview: {
-    kind: choice(["1.1"], "<version>"),
+    kind: choice(Object.keys(previews) as (keyof typeof previews)[], "<version>"),
     help: "also speak a version of the protocol that is a draft",
     otherwise: "none",
   },

@@ -1,7 +1,6 @@
-import { latePart } from "../core/late-part.js";
-import { EARLIER_WELL_KNOWN_PATH, WELL_KNOWN_PATH } from "../wire/card-names.js";
-import { parseVersion } from "../wire/service-params.js";
+import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import type { CardJson } from "./card-json.js";
+import type { CardDialect } from "./version.js";
 import type { Versions } from "./versions.js";
 
 /** Which of its members a signed card is signed with. */
@@ -45,58 +44,61 @@ export interface ShapesAt {
   for(asked: string | undefined): CardShape;
 }
 
-const loadV03 = latePart(() => import("./v0.3/card.js"));
-const loadV02 = latePart(() => import("./v0.2/card.js"));
-const loadV01 = latePart(() => import("./v0.1/card.js"));
-
-const shapes = {
-  both: {
-    name: "both",
-    signed: "all-and-native",
-    load: async () => (await loadV03()).cardInBoth,
-    orNative: true,
-  },
-  "0.3": {
-    name: "0.3",
-    signed: "all",
-    load: async () => {
-      const { cardToV03 } = await loadV03();
-      return (card) => cardToV03(card, "0.3");
-    },
-    orNative: false,
-  },
-  "0.2": { name: "0.2", signed: "none", load: async () => (await loadV02()).cardToV02, orNative: false },
-  "0.1": { name: "0.1", signed: "none", load: async () => (await loadV01()).cardToV01, orNative: false },
-  earlier: {
-    name: "earlier",
-    signed: "none",
-    load: async () => {
-      const [{ cardToV02 }, { cardToV01 }] = await Promise.all([loadV02(), loadV01()]);
-      // A reader of either would miss the other's required members, so both are written, or neither.
-      return (card) => {
-        const [later, first] = [cardToV02(card), cardToV01(card)];
-        return later && first && { ...first, ...later };
-      };
-    },
-    orNative: false,
-  },
-} as const satisfies Record<string, OtherShape>;
-
 /**
- * The paths at which cards are served, and in which shapes: at that of 1.0 and 0.3 one card that both read, at that of 0.2 and 0.1
- * one that these read; a request that names its version gets that one's alone. Versions that are not served have no shape.
+ * The paths at which cards are served, and in which shapes: at that of the service's own version one card that readers of another
+ * version with that path understand too, at each other path one for all versions that have it. A request that names its version gets
+ * that one's alone. Versions that are not served have no shape.
  */
 export function cardShapesOf(versions: Versions): readonly ShapesAt[] {
-  const has = (name: string): boolean => versions.names.includes(name);
+  const rows = versions.others.flatMap(({ name, card }) => (card === undefined ? [] : [{ name, card }]));
+  const shapes = new Map(rows.map((row) => [row.name, shapeOf(row)]));
   const named = (asked: string | undefined): CardShape | undefined => {
-    const name = asked === undefined || asked.trim() === "" ? undefined : parseVersion(asked);
-    if (name === undefined || !has(name)) return undefined;
-    if (name === versions.native.name) return "native";
-    return Object.hasOwn(shapes, name) ? shapes[name as "0.3"] : "all";
+    const name = asked === undefined || asked.trim() === "" ? undefined : versions.named(asked);
+    if (name === undefined) return undefined;
+    return name === versions.native.name ? "native" : (shapes.get(name) ?? "all");
   };
-  const usual = has("0.3") ? shapes.both : "all";
-  const paths: ShapesAt[] = [{ path: WELL_KNOWN_PATH, for: (asked) => named(asked) ?? usual }];
-  const earlier = has("0.2") ? (has("0.1") ? shapes.earlier : shapes["0.2"]) : has("0.1") ? shapes["0.1"] : undefined;
-  if (earlier !== undefined) paths.push({ path: EARLIER_WELL_KNOWN_PATH, for: (asked) => named(asked) ?? earlier });
-  return paths;
+  const shared = rows.find(({ card }) => card.path === WELL_KNOWN_PATH);
+  const usual = shared === undefined ? "all" : shapeInBoth(shared);
+  const others = new Set(rows.map(({ card }) => card.path).filter((path) => path !== WELL_KNOWN_PATH));
+  return [
+    { path: WELL_KNOWN_PATH, for: (asked) => named(asked) ?? usual },
+    ...[...others].map((path) => {
+      const shape = shapeForAll(rows.filter(({ card }) => card.path === path));
+      return { path, for: (asked: string | undefined) => named(asked) ?? shape };
+    }),
+  ];
+}
+
+/** A version with cards of its own. */
+interface Row {
+  readonly name: string;
+  readonly card: CardDialect;
+}
+
+function shapeOf({ name, card }: Row): OtherShape {
+  const signed = card.isSigned ? "all" : "none";
+  return { name, signed, load: async () => (await card.load()).convert, orNative: false };
+}
+
+/** One card for readers of a version and of the service's own. */
+function shapeInBoth({ card }: Row): OtherShape {
+  const load: OtherShape["load"] = async () => {
+    const { convert, inBoth = convert } = await card.load();
+    return inBoth;
+  };
+  return { name: "both", signed: "all-and-native", load, orNative: true };
+}
+
+/** One card for readers of several versions, the newest first: a reader of either would miss the other's required members. */
+function shapeForAll(rows: readonly Row[]): OtherShape {
+  const [only] = rows;
+  if (rows.length === 1 && only !== undefined) return shapeOf(only);
+  const load: OtherShape["load"] = async () => {
+    const all = await Promise.all(rows.map(({ card }) => card.load()));
+    return (card) => {
+      const made = all.map(({ convert }) => convert(card));
+      return made.includes(undefined) ? undefined : Object.assign({}, ...made.toReversed());
+    };
+  };
+  return { name: "earlier", signed: "none", load, orNative: false };
 }

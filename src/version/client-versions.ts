@@ -68,41 +68,39 @@ export interface OlderVersion {
   /** Its bindings, as cards name them. */
   readonly bindings: readonly string[];
   /** The header that names extensions, in lower case; undefined: it has none. */
-  readonly extensions: string | undefined;
+  readonly extensions?: string;
+  /** The version that a card without a version may also be of. */
+  readonly alike?: string;
   /** Loads how it is called. @param binding one of its own */
-  load(binding: string): Promise<OlderCalls>;
+  load(binding: string): Promise<{ readonly calls: OlderCalls }>;
 }
 
-const ofV03 = latePart(() => import("./v0.3/calls.js"));
+const jsonOfV03 = latePart(() => import("./v0.3/calls.js"));
 const grpcOfV03 = latePart(() => import("./v0.3/grpc-calls.js"));
+const extensions = "x-a2a-extensions";
 
-/** The newest first. They are recognised by their names in the path or the request, so their calls name no version. */
+/**
+ * The registry of clients, the newest version first: small, since browsers load it before the first call. Calls are recognised by their
+ * names in the path or the request, so they name no version.
+ */
 export const olderVersions: readonly OlderVersion[] = [
   {
     name: "0.3",
     bindings: ["JSONRPC", "HTTP+JSON", "GRPC"],
-    extensions: "x-a2a-extensions",
-    load: async (binding) => (await (binding === "GRPC" ? grpcOfV03() : ofV03())).calls,
+    extensions,
+    load: (binding) => (binding === "GRPC" ? grpcOfV03() : jsonOfV03()),
   },
-  {
-    name: "0.2",
-    bindings: ["JSONRPC"],
-    extensions: "x-a2a-extensions",
-    load: latePart(async () => (await import("./v0.2/calls.js")).calls),
-  },
-  {
-    name: "0.1",
-    bindings: ["JSONRPC"],
-    extensions: undefined,
-    load: latePart(async () => (await import("./v0.1/calls.js")).calls),
-  },
+  { name: "0.2", bindings: ["JSONRPC"], extensions, alike: "0.1", load: latePart(() => import("./v0.2/calls.js")) },
+  { name: "0.1", bindings: ["JSONRPC"], alike: "0.2", load: latePart(() => import("./v0.1/calls.js")) },
 ];
 
-/** The other version that a card may be of that names none: the two cannot always be told. */
-export const otherGuess = (version: string): string => (version === "0.1" ? "0.2" : "0.1");
+/** Path of cards before 0.3, where clients look after that of 1.0. */
+export const EARLIER_CARD_PATH = "/.well-known/agent.json";
 
-/** Paths of cards besides that of 1.0, in the order of lookup. */
-export const olderCardPaths: readonly string[] = ["/.well-known/agent.json"];
+/** Loads the conversion of cards before 1.0. */
+export const loadCardConversion: () => Promise<typeof import("./card-from-older.js")> = latePart(
+  () => import("./card-from-older.js"),
+);
 
 /** Loads a part of an older version. @throws A2AError with reason INTERNAL where that fails */
 export async function loaded<T>(part: Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import type { Task, TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Reason, StatusCode } from "../core/error.js";
 import { isSideEffectFree } from "../wire/field-rules.js";
+import type { CardJson } from "./card-json.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";
 import type { RestDialect } from "./rest.js";
 import type { Serve } from "./serve.js";
@@ -98,6 +99,8 @@ export interface ProtocolVersion {
   readonly connect?: ServiceShape;
   /** True for the service's own version with additional fields: cards and notifications are equal in both. */
   readonly extendsNative?: boolean;
+  /** Its cards; undefined for a version that reads those of the service's own. */
+  readonly card?: CardDialect;
   /** True if its clients look for the extended card next to the agent's URL, not below it. */
   readonly hasCardBeside?: boolean;
   /** Its name of the parameter `A2A-Extensions`, in lower case, if it differs from 1.0. */
@@ -113,6 +116,23 @@ export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
   readonly name: string;
   readonly grpc: DescService;
   readonly connect: DescService;
+}
+
+/** Cards of another protocol version. */
+export interface CardDialect {
+  /** Where its clients look for a card, below the root of a host or below `/{tenant}`. */
+  readonly path: string;
+  /** True if its cards have signatures. */
+  readonly isSigned: boolean;
+  readonly load: () => Promise<CardConversions>;
+}
+
+/** Conversions of the JSON of a card of the service's own version, which names the interfaces of all versions. */
+export interface CardConversions {
+  /** Returns the card of this version; undefined for one that it cannot express. */
+  readonly convert: (card: CardJson) => CardJson | undefined;
+  /** Returns a card for clients of both versions, for a version that looks for its cards at the path of the service's own. */
+  readonly inBoth?: (card: CardJson) => CardJson | undefined;
 }
 
 /** Push notifications of another protocol version: the task as of the event, instead of the event. */

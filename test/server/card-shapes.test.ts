@@ -7,8 +7,11 @@ import { composeNode, type NodeComponents } from "../../src/server/compose-node.
 import type { A2AOptions } from "../../src/server/options.js";
 import { resolveOptions } from "../../src/server/resolve-options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { v01 } from "../../src/version/v0.1/index.js";
+import { v02 } from "../../src/version/v0.2/index.js";
+import { v03 } from "../../src/version/v0.3/index.js";
 import { v1 } from "../../src/version/v1.js";
-import type { ProtocolVersion, SpokenOver } from "../../src/version/version.js";
+import type { ProtocolVersion } from "../../src/version/version.js";
 import { Versions } from "../../src/version/versions.js";
 import { keyPair } from "../card/signing/keys.js";
 
@@ -34,14 +37,14 @@ afterEach(async () => {
 
 /** What cards need to know of versions. */
 const rows = {
-  "0.3": row("0.3", ["jsonRpc", "rest", "grpc"]),
-  "0.2": row("0.2", ["jsonRpc"]),
-  "0.1": row("0.1", ["jsonRpc"]),
+  "0.3": row(v03),
+  "0.2": row(v02),
+  "0.1": row(v01),
 };
 type Older = keyof typeof rows;
 
-function row(name: string, interfaces: readonly SpokenOver[]): ProtocolVersion {
-  return { name, interfaces, isUnnamed: true, load: async () => ({}) };
+function row({ name, interfaces, isUnnamed, card }: ProtocolVersion): ProtocolVersion {
+  return { name, interfaces, ...(isUnnamed && { isUnnamed }), ...(card && { card }), load: async () => ({}) };
 }
 
 function serve(options: Partial<A2AOptions> = {}, older: readonly Older[] = ["0.3", "0.2", "0.1"]): NodeComponents {

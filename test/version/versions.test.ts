@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { olderVersions } from "../../src/version/client-versions.js";
 import { v1 } from "../../src/version/v1.js";
 import type { ProtocolVersion } from "../../src/version/version.js";
 import { servedVersions, Versions } from "../../src/version/versions.js";
@@ -41,6 +42,16 @@ describe("the version that the service speaks", () => {
 });
 
 describe("versions beside that of the service", () => {
+  it("are called by clients as servers serve them", () => {
+    const cardNames: Readonly<Record<string, string>> = { jsonRpc: "JSONRPC", rest: "HTTP+JSON", grpc: "GRPC" };
+    const served = servedVersions.others.map(({ name, interfaces, extensionsParameter }) => ({
+      name,
+      bindings: interfaces.map((each) => cardNames[each]),
+      ...(extensionsParameter !== undefined && { extensions: extensionsParameter }),
+    }));
+    expect(olderVersions.map(({ load: _, alike: _alike, ...row }) => row)).toEqual(served);
+  });
+
   const words = [
     String.raw`0\.[1-9](?:\.\d+)?`,
     "message/(?:send|stream)",
@@ -72,7 +83,7 @@ describe("versions beside that of the service", () => {
     const loaded = [...files].map((file) => relative(src, file).replaceAll(sep, "/"));
     const theirs = loaded.filter((file) => /^version\/v0|gen\/a2a\//.test(file));
     // Rows, and the tables of names that they are made of.
-    expect(theirs.filter((file) => !/^version\/v[\d.]+\/(?:index|methods|grpc)\.ts$/.test(file))).toEqual([]);
+    expect(theirs.filter((file) => !/^version\/v[\d.]+\/(?:index|names)\.ts$/.test(file))).toEqual([]);
     expect(theirs).toContain("version/v0.3/index.ts");
     expect(loaded.filter((file) => /form-reader|make-form|form-writer/.test(file))).toEqual([]);
   });

@@ -1,8 +1,7 @@
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { utf8Of } from "../../core/bytes.js";
 import { A2AError, type Violation } from "../../core/error.js";
-import { latePart } from "../../core/late-part.js";
-import { loaded, olderVersions } from "../../version/client-versions.js";
+import { loadCardConversion, loaded, olderVersions } from "../../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { excessOfJson } from "../../wire/count-values.js";
 import { jsonReader } from "../../wire/json-reader.js";
@@ -19,7 +18,6 @@ const MAX_TOLD = 5;
 const MAX_VALUES = 50_000;
 
 const read = jsonReader(AgentCardSchema);
-const theOlderCard = latePart(() => import("../../version/card-from-older.js"));
 
 /** A parsed card. */
 interface ReadCard {
@@ -68,7 +66,7 @@ async function olderCardJson(
   json: Readonly<Record<string, unknown>>,
   where: string,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { olderCard } = await loaded(theOlderCard());
+  const { olderCard } = await loaded(loadCardConversion());
   const card = olderCard(json);
   if (card === undefined) throw notACard(json, where);
   return card;

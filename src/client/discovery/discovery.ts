@@ -2,7 +2,7 @@ import { isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
-import { olderCardPaths } from "../../version/client-versions.js";
+import { EARLIER_CARD_PATH } from "../../version/client-versions.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
@@ -157,11 +157,11 @@ interface Received {
   readonly url: string;
 }
 
-/** Requests the well-known path, then the paths of older versions, then the URL itself. */
+/** Requests the well-known path, then that of older versions, then the URL itself. */
 async function received(url: URL, finding: Finding): Promise<Received> {
   if (/\.json$/i.test(url.pathname)) return fetched(url.href, finding);
   let missing: NoCardError | undefined;
-  for (const path of [WELL_KNOWN_PATH, ...olderCardPaths]) {
+  for (const path of [WELL_KNOWN_PATH, EARLIER_CARD_PATH]) {
     const below = new URL(url);
     below.pathname = url.pathname.replace(/\/*$/, path);
     below.hash = "";

@@ -1,7 +1,7 @@
 import type { AgentCard, AgentInterface } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
 import { isLoopback, parseUrl } from "../../core/net.js";
-import { type OlderVersion, olderVersions, otherGuess } from "../../version/client-versions.js";
+import { type OlderVersion, olderVersions } from "../../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { CONNECT_BINDING } from "../../wire/card-names.js";
 import { parseVersion } from "../../wire/service-params.js";
@@ -75,10 +75,10 @@ export function candidatesOf(card: AgentCard, choosing: Choosing): readonly Cand
 }
 
 function withOther(candidate: Candidate): Candidate {
-  const version = otherGuess(candidate.version);
-  const older = olderVersions.find(({ name }) => name === version);
-  const declared = { ...candidate.declared, protocolVersion: version };
-  return { ...candidate, other: { ...candidate, declared, version, older } };
+  const older = olderVersions.find(({ name }) => name === candidate.older?.alike);
+  if (older === undefined) return candidate;
+  const declared = { ...candidate.declared, protocolVersion: older.name };
+  return { ...candidate, other: { ...candidate, declared, version: older.name, older } };
 }
 
 /** Returns the interfaces of one version only, since an agent's answers may differ between versions. */

@@ -22,7 +22,7 @@ export async function olderTransport(
   settings: TransportSettings,
 ): Promise<Transport> {
   const { older } = settings;
-  const calls = older === undefined ? {} : await loaded(older.load(binding));
+  const { calls }: { calls: OlderCalls } = older === undefined ? { calls: {} } : await loaded(older.load(binding));
   const name = older?.name ?? "";
   const known = <M>(of: ((method: DescMethod) => M | undefined) | undefined) => {
     return (method: DescMethod): M => of?.(method) ?? missing(method, name);

@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../wire/json-struct.js";
 import { parseVersion } from "../../wire/service-params.js";
 import { type CardJson, copied, isSet, mapItems } from "../card-json.js";
+import type { CardConversions } from "../version.js";
 
 const sharedMembers = ["name", "description", "version", "documentationUrl"];
 const skillMembers = ["id", "name", "description", "tags", "examples"];
@@ -155,3 +156,6 @@ function schemeToV01(scheme: unknown): SchemeOfV01 | undefined {
 }
 
 const titled = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).toLowerCase();
+
+/** The cards of 0.1 that a server shows. */
+export const cards: CardConversions = { convert: cardToV01 };

@@ -1,4 +1,5 @@
 import { latePart } from "../../core/late-part.js";
+import { EARLIER_CARD_PATH } from "../client-versions.js";
 import type { ProtocolVersion } from "../version.js";
 
 /** A2A 0.1: the tables that recognise its calls. `loaded.ts` has all other parts. */
@@ -14,6 +15,11 @@ export const v01: ProtocolVersion = {
     "tasks/resubscribe": "SubscribeToTask",
     "tasks/pushNotification/set": "CreateTaskPushNotificationConfig",
     "tasks/pushNotification/get": "GetTaskPushNotificationConfig",
+  },
+  card: {
+    path: EARLIER_CARD_PATH,
+    isSigned: false,
+    load: latePart(async () => (await import("./card.js")).cards),
   },
   load: latePart(async () => (await import("./loaded.js")).loaded),
   signsPush: true,

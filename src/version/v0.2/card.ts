@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../wire/json-struct.js";
 import { type CardJson, mapItems, mapValues } from "../card-json.js";
 import { cardToV03 } from "../v0.3/card.js";
+import type { CardConversions } from "../version.js";
 
 /** The last release of 0.2: earlier ones did not look at it. */
 const RELEASE = "0.2.6";
@@ -33,3 +34,6 @@ function skillToV02(skill: unknown): unknown {
   const { security: _, ...rest } = skill;
   return rest;
 }
+
+/** The cards of 0.2 that a server shows. */
+export const cards: CardConversions = { convert: cardToV02 };

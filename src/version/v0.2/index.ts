@@ -1,4 +1,5 @@
 import { latePart } from "../../core/late-part.js";
+import { EARLIER_CARD_PATH } from "../client-versions.js";
 import { methods as later } from "../v0.3/names.js";
 import type { ProtocolVersion } from "../version.js";
 
@@ -20,5 +21,10 @@ export const v02: ProtocolVersion = {
   paths: [EXTENDED_CARD_PATH],
   hasCardBeside: true,
   extensionsParameter: "x-a2a-extensions",
+  card: {
+    path: EARLIER_CARD_PATH,
+    isSigned: false,
+    load: latePart(async () => (await import("./card.js")).cards),
+  },
   load: latePart(async () => (await import("./loaded.js")).loaded),
 };

@@ -3,6 +3,7 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { setOwn } from "../../wire/json-value.js";
 import { parseVersion } from "../../wire/service-params.js";
 import { type CardJson, copied, isSet, mapItems, mapValues } from "../card-json.js";
+import type { CardConversions } from "../version.js";
 import { requirementsFromV03, requirementsToV03, schemeFromV03, schemeInBoth, schemeToV03 } from "./card-security.js";
 
 /** Members of a card that 0.3 and 1.0 have alike. */
@@ -140,3 +141,6 @@ export function cardInBoth(card: CardJson): CardJson | undefined {
     skills,
   };
 }
+
+/** The cards of 0.3 that a server shows. */
+export const cards: CardConversions = { convert: (card) => cardToV03(card, "0.3"), inBoth: cardInBoth };

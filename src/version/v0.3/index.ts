@@ -1,4 +1,5 @@
 import { latePart } from "../../core/late-part.js";
+import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import type { ProtocolVersion, ServiceShape } from "../version.js";
 import { methods } from "./names.js";
 
@@ -32,5 +33,10 @@ export const v03: ProtocolVersion = {
   grpc: grpcService,
   connect: grpcService,
   extensionsParameter: "x-a2a-extensions",
+  card: {
+    path: WELL_KNOWN_PATH,
+    isSigned: true,
+    load: latePart(async () => (await import("./card.js")).cards),
+  },
   load: latePart(async () => (await import("./loaded.js")).loaded),
 };
