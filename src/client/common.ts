@@ -6,7 +6,6 @@ export type { MessageFields, MessageInput } from "../task/message-input.js";
 export { generationOf } from "../wire/marks.js";
 export type { CallOptions, FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "./calls/call-options.js";
 export type { A2AClient } from "./client.js";
-export type { Connect } from "./connect.js";
 export { apiKey } from "./credentials/api-key.js";
 export { basic } from "./credentials/basic.js";
 export { bearer } from "./credentials/bearer.js";
@@ -21,13 +20,5 @@ export type { Conversation, ConversationState } from "./follow/conversation.js";
 export type { Notification, NotifiedTasks } from "./follow/notified.js";
 export { type ClientLimits, defaultClientLimits } from "./limits.js";
 export type { ClientOptions } from "./options.js";
-export type {
-  ClientTls,
-  HttpAnswer,
-  HttpAsk,
-  HttpClient,
-  Platform,
-  PlatformOptions,
-  TransportSettings,
-} from "./platform.js";
-export type { CreateTransport, RawTransport, RawTransportOptions } from "./raw.js";
+export type { ClientTls } from "./platform.js";
+export type { TransportOptions } from "./raw.js";

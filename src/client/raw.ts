@@ -38,7 +38,7 @@ export function transportOf(platform: Platform, binding: Binding, settings: Tran
 }
 
 /** Options of `createTransport`. */
-export interface RawTransportOptions extends PlatformOptions {
+export interface TransportOptions extends PlatformOptions {
   /** Outermost first. */
   readonly interceptors?: readonly Interceptor[];
   /** Maximum size of an answer, or of an event of a stream, in bytes. Default 64 MiB. */
@@ -62,7 +62,7 @@ export interface RawTransport extends Transport {
  * @param url that of the interface; for gRPC also `host:port`
  * @throws A2AError VERSION_NOT_SUPPORTED for an unknown version
  */
-export type CreateTransport = (binding: Binding, url: string, options?: RawTransportOptions) => RawTransport;
+export type CreateTransport = (binding: Binding, url: string, options?: TransportOptions) => RawTransport;
 
 /** Creates `createTransport` for a platform. */
 export function createTransportWith(platformOf: (options: PlatformOptions) => Platform): CreateTransport {
