@@ -4,12 +4,12 @@
 export { AbortReason } from "./agent/abort.js";
 export type { AcceptRequest, Agent, AgentCardInput, ExtendedCard, Recovery, Turn } from "./agent/agent.js";
 export type {
-  CallOptions,
   DelegatedContent,
   DelegateOptions,
   RemoteAgent,
   RemoteOptions,
   SubTask,
+  TurnCallOptions,
 } from "./agent/delegation.js";
 export { AgentError, DelegationError, TurnPaused } from "./agent/errors.js";
 // The events of most agents; `parley-a2a/events` has all of them.
@@ -24,6 +24,6 @@ export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
 export type { RemoteAgentOptions, RemoteAgents } from "./delegation/options.js";
 export type { FetchHandler, FetchOrigin } from "./http/fetch/handler.js";
-export type { PushEvent, PushOptions, PushSigningOptions, TargetOptions, TargetTls } from "./push/options.js";
-export type { Answer as RemoteAnswer, Update as RemoteUpdate } from "./task/answer.js";
-export type { MessageInput as RemoteMessage } from "./task/message-input.js";
+export type { PushEventKind, PushOptions, PushSigningOptions, TargetOptions, TargetTls } from "./push/options.js";
+export type { Answer, Update } from "./task/answer.js";
+export type { MessageInput } from "./task/message-input.js";

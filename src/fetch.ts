@@ -7,4 +7,4 @@ export { createFetchA2A, type FetchA2A } from "./server/create-fetch-a2a.js";
 export type { Readiness } from "./server/health.js";
 
 export type { A2AOptions } from "./server/options.js";
-export type { Interceptor, Invocation } from "./service/invoke.js";
+export type { Invocation, ServiceInterceptor } from "./service/invoke.js";

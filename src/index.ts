@@ -11,12 +11,11 @@ export type { Readiness } from "./server/health.js";
 export type { A2AOptions, ServerOptions } from "./server/options.js";
 export type { TlsPaths } from "./server/tls-reload.js";
 export {
-  type Answer,
-  type Interceptor,
   type Invocation,
+  type InvocationResult,
   type Invoke,
   isCallOf,
   isStream,
-  type Next,
+  type ServiceInterceptor,
 } from "./service/invoke.js";
 export { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "./wire/service-params.js";

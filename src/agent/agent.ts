@@ -3,7 +3,7 @@ import type { AgentCard, AgentCardSchema, Message, Task } from "../../gen/lf/a2a
 import type { SecuritySchemeInput } from "../auth/scheme-card.js";
 import type { AgentSecurity } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
-import type { CallOptions, DelegatedContent, DelegateOptions, RemoteAgent, SubTask } from "./delegation.js";
+import type { DelegatedContent, DelegateOptions, RemoteAgent, SubTask, TurnCallOptions } from "./delegation.js";
 import type { AgentEvent } from "./event.js";
 
 /** Treatment of an execution that a crash or shutdown interrupted. */
@@ -101,7 +101,7 @@ export interface Turn {
    * Returns a client of another agent, for this turn. The agent is a name in the server's `remoteAgents`, or the URL of
    * its card or of the agent. Never use a caller's input as that URL: it is called from inside your network.
    */
-  call(agent: string, options?: CallOptions): Promise<RemoteAgent>;
+  call(agent: string, options?: TurnCallOptions): Promise<RemoteAgent>;
   /**
    * Delegates a sub-task to another agent and relays its events. Use it with `yield*`, which returns the finished
    * sub-task: its status texts, its growing artifacts (under separate ids) and its questions to the user are relayed.

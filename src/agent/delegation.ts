@@ -6,7 +6,7 @@ import type { AgentEvent, Content } from "./event.js";
 import type { TurnRequest } from "./turn-request.js";
 
 /** Options of `turn.call`. */
-export interface CallOptions {
+export interface TurnCallOptions {
   /** Timeout of a call with one answer, in milliseconds. Default `limits.remoteTimeoutMs`. */
   readonly timeoutMs?: number;
 }
@@ -124,7 +124,7 @@ export interface CallingTurn {
 
 /** Calls of other agents in one turn. */
 export interface TurnCalls {
-  call(agent: string, options?: CallOptions): Promise<RemoteAgent>;
+  call(agent: string, options?: TurnCallOptions): Promise<RemoteAgent>;
   delegate(
     agent: string,
     message: DelegatedContent | undefined,

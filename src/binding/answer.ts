@@ -1,16 +1,16 @@
 import type { Message } from "@bufbuild/protobuf";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
-import { type Answer, isStream } from "../service/invoke.js";
+import { type InvocationResult, isStream } from "../service/invoke.js";
 
 /** Returns the answer of a unary method. */
-export function messageOf(answer: Answer): Message {
+export function messageOf(answer: InvocationResult): Message {
   if (isStream(answer)) throw unfit("a stream where the descriptor says one message");
   return answer;
 }
 
 /** Returns the answer of a server-streaming method. */
-export function messagesOf(answer: Answer): AsyncIterable<Message> {
+export function messagesOf(answer: InvocationResult): AsyncIterable<Message> {
   if (!isStream(answer)) throw unfit("one message where the descriptor says a stream");
   return answer;
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { PushEvent, PushOptions, PushSigningOptions, TargetTls } from "../push/options.js";
+import type { PushEventKind, PushOptions, PushSigningOptions, TargetTls } from "../push/options.js";
 import { readKeyFile } from "./card-key-files.js";
 import type { CommandOptions } from "./command-options.js";
 import { UsageError } from "./usage-error.js";
@@ -33,7 +33,7 @@ export function pushOf(
     ...(allow !== undefined && { allow }),
     ...(deny !== undefined && { deny }),
     // The server rejects unknown events and lists the known ones.
-    ...(given.pushEvents !== undefined && { events: given.pushEvents as readonly PushEvent[] }),
+    ...(given.pushEvents !== undefined && { events: given.pushEvents as readonly PushEventKind[] }),
     ...(given.pushEncryptionKey !== undefined && {
       encryptionKeys: secretsOf("pushEncryptionKey", given.pushEncryptionKey, warn),
     }),

@@ -1,6 +1,5 @@
 import type {
   CallingTurn,
-  CallOptions,
   DelegatedContent,
   DelegateOptions,
   OutgoingCalls,
@@ -8,6 +7,7 @@ import type {
   RelayMark,
   RemoteAgent,
   SubTask,
+  TurnCallOptions,
   TurnCalls,
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
@@ -77,7 +77,7 @@ class CallsOfTurn implements TurnCalls {
     this.#logger = logger;
   }
 
-  async call(agent: string, { timeoutMs = this.#limits.remoteTimeoutMs }: CallOptions = {}): Promise<RemoteAgent> {
+  async call(agent: string, { timeoutMs = this.#limits.remoteTimeoutMs }: TurnCallOptions = {}): Promise<RemoteAgent> {
     const remote = this.#remotes.for(this.#turn, agent);
     const turn = this.#turn;
     const { signal } = turn;

@@ -4,7 +4,7 @@ import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { PushDialectOf } from "../version/push.js";
-import type { PushEvent } from "./options.js";
+import type { PushEventKind } from "./options.js";
 import type { OpenedConfig } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
 import type { Poster } from "./target/post.js";
@@ -22,7 +22,7 @@ export interface DispatcherOptions {
   /** The notification format of other protocol versions. Default: none. */
   readonly dialectOf?: PushDialectOf | undefined;
   readonly signer?: PushSigner | undefined;
-  readonly events?: readonly PushEvent[] | undefined;
+  readonly events?: readonly PushEventKind[] | undefined;
   /** Headers of every notification. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Further headers of notifications in the service's own version. */

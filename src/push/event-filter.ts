@@ -1,6 +1,6 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { PushEvent } from "./options.js";
+import type { PushEventKind } from "./options.js";
 
 const stateNames = {
   submitted: TaskState.SUBMITTED,
@@ -11,13 +11,13 @@ const stateNames = {
   failed: TaskState.FAILED,
   canceled: TaskState.CANCELED,
   rejected: TaskState.REJECTED,
-} as const satisfies Partial<Record<PushEvent, TaskState>>;
+} as const satisfies Partial<Record<PushEventKind, TaskState>>;
 
 /** True if an entry is sent as a notification. */
 export type EventFilter = (entry: LogEntry) => boolean;
 
 /** The filter for configurations that get the task with each event: by default every status change. */
-export function createTaskFilter(events: readonly PushEvent[] | undefined): EventFilter {
+export function createTaskFilter(events: readonly PushEventKind[] | undefined): EventFilter {
   return events === undefined
     ? ({ event }) => event.case === "created" || event.case === "status"
     : createEventFilter(events);
@@ -27,11 +27,11 @@ export function createTaskFilter(events: readonly PushEvent[] | undefined): Even
  * The entries to notify of, as the option `events` names them; by default every entry that a client can see. An
  * accepted message is not an event (specification 3.1.2).
  */
-export function createEventFilter(events: readonly PushEvent[] | undefined): EventFilter {
+export function createEventFilter(events: readonly PushEventKind[] | undefined): EventFilter {
   if (events === undefined) return ({ event }) => event.case !== "message" && event.case !== undefined;
   const named = new Set(events);
   const states = new Set<TaskState>(
-    Object.entries(stateNames).flatMap(([name, state]) => (named.has(name as PushEvent) ? state : [])),
+    Object.entries(stateNames).flatMap(([name, state]) => (named.has(name as PushEventKind) ? state : [])),
   );
   const [task, status, artifact, lastChunk] = (["task", "status", "artifact", "last-chunk"] as const).map((name) =>
     named.has(name),

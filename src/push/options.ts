@@ -74,9 +74,9 @@ export interface PushSigningOptions {
  * Kind of event to send: `task` (created), `status`, `artifact` (with every chunk), `last-chunk`, or a status with one
  * state.
  */
-export type PushEvent = (typeof pushEvents)[number];
+export type PushEventKind = (typeof pushEvents)[number];
 
-/** Every `PushEvent`. */
+/** Every `PushEventKind`. */
 export const pushEvents = [
   "task",
   "status",
@@ -101,7 +101,7 @@ export const MAX_PUSH_URL_LENGTH = 2_048;
 /** Options of push notifications (specification 3.5.3, 4.3.3, 13.2). */
 export interface PushOptions extends TargetOptions {
   /** Events to send. Default: all. */
-  readonly events?: readonly PushEvent[];
+  readonly events?: readonly PushEventKind[];
   /** Signatures beyond the specification. Default: none. */
   readonly signing?: PushSigningOptions;
   /**

@@ -5,7 +5,7 @@ import { callAll } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
-import type { Interceptor } from "../service/invoke.js";
+import type { ServiceInterceptor } from "../service/invoke.js";
 import type { StoreStatus } from "../store/health.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { Readiness } from "./health.js";
@@ -127,7 +127,7 @@ export class Lifecycle {
   }
 
   /** Delays calls until the start is complete. The first call begins the start if `start` was not called. */
-  readonly afterStart: Interceptor = (next) => {
+  readonly afterStart: ServiceInterceptor = (next) => {
     const waitFor = async (): Promise<void> => {
       try {
         await this.start();

@@ -10,7 +10,7 @@ import type { EngineOptions } from "../engine/engine.js";
 import type { ProxyHeaders, Trust } from "../http/forwarded.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import type { PushOptions } from "../push/options.js";
-import type { Interceptor } from "../service/invoke.js";
+import type { ServiceInterceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { Versions } from "../version/versions.js";
@@ -54,7 +54,7 @@ interface CommonOptions {
    * Functions around every call of every binding, after authentication, in the order given, such as for rate limits or
    * telemetry. Each has the form `(next) => (invocation) => next(invocation)`. Default: none.
    */
-  readonly interceptors?: readonly Interceptor[];
+  readonly interceptors?: readonly ServiceInterceptor[];
   /** Protocol versions to serve, by their names in `A2A-Version`. 1.0 is required. Default: all. */
   readonly versions?: readonly string[];
   /**

@@ -1,12 +1,12 @@
 import type { Call } from "../core/call.js";
 import { type Forwarded, forwardedBy, type ProxyHeaders, type RequestOrigin, type Trust } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
-import type { Interceptor } from "../service/invoke.js";
+import type { ServiceInterceptor } from "../service/invoke.js";
 
 /** Facts of trusted proxies about calls. */
 export interface Proxies {
   /** Replaces the proxy by its client as the call's peer; the outermost interceptor. */
-  readonly intercept: Interceptor;
+  readonly intercept: ServiceInterceptor;
   /** Returns the address of a request's client. */
   addressOf(request: Pick<HttpRequest, "header" | "peer">): string;
   /** True if a trusted proxy reports that its client uses TLS. */

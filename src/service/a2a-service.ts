@@ -10,7 +10,7 @@ import { tenant } from "./interceptors/tenant.js";
 import { trace } from "./interceptors/trace.js";
 import { validate } from "./interceptors/validate.js";
 import { version } from "./interceptors/version.js";
-import { type Answer, chain, type Interceptor, type Invoke } from "./invoke.js";
+import { chain, type InvocationResult, type Invoke, type ServiceInterceptor } from "./invoke.js";
 import { cardOperation } from "./operations/extended-card.js";
 import type { Context, OperationParts, ServiceMethods } from "./operations/operation.js";
 import { pushOperations } from "./operations/push.js";
@@ -43,9 +43,9 @@ export function createInvoke(options: ServiceOptions): Invoke {
     validate(limits),
   ];
   // Not async, like the interceptors: `admission` catches synchronous exceptions.
-  return chain(interceptors, ({ method, request, call, served }): Promise<Answer> => {
+  return chain(interceptors, ({ method, request, call, served }): Promise<InvocationResult> => {
     const run = methods[method.localName as keyof ServiceMethods] as
-      | ((request: Message, context: Context) => Answer | Promise<Answer>)
+      | ((request: Message, context: Context) => InvocationResult | Promise<InvocationResult>)
       | undefined;
     if (run === undefined || served === undefined) throw new A2AError("METHOD_NOT_FOUND", "Method not found.");
     if (method.methodKind !== "unary" && served.card.capabilities?.streaming !== true) {
@@ -57,14 +57,17 @@ export function createInvoke(options: ServiceOptions): Invoke {
 }
 
 /** Returns the author's interceptors with a time limit, because an author's code may never return. */
-function boundedInterceptors({ interceptors = [] }: ServiceOptions): readonly Interceptor[] {
+function boundedInterceptors({ interceptors = [] }: ServiceOptions): readonly ServiceInterceptor[] {
   if (interceptors.length === 0) return [];
   const { outer, inner } = boundInterceptors();
   return [outer, ...interceptors, inner];
 }
 
 /** Returns the interceptors that identify the caller, or none for a server without authentication. */
-function authenticationOf(options: ServiceOptions): { first: readonly Interceptor[]; last: readonly Interceptor[] } {
+function authenticationOf(options: ServiceOptions): {
+  first: readonly ServiceInterceptor[];
+  last: readonly ServiceInterceptor[];
+} {
   const { agents, authenticator, ownerOf, limits, logger, audit, resourceMetadata, ignoresSecurity = false } = options;
   if (!ignoresSecurity && agents.all.some(({ agent }) => agent.security !== undefined)) {
     const mayMove = (options.interceptors ?? []).length > 0;

@@ -11,11 +11,8 @@ export interface Invocation {
   readonly served?: AgentRegistration;
 }
 
-/** Answer of a method: one message, or a stream of them for server-streaming methods. */
-export type Answer = Message | AsyncIterable<Message>;
-
-/** The rest of the chain of interceptors. */
-export type Next = (invocation: Invocation) => Promise<Answer>;
+/** Result of a method: one message, or a stream of them for server-streaming methods. */
+export type InvocationResult = Message | AsyncIterable<Message>;
 
 /**
  * A function that runs once around every call of every binding. It may refuse the call with an A2AError, pass on
@@ -23,17 +20,17 @@ export type Next = (invocation: Invocation) => Promise<Answer>;
  * the headers of the request, and takes headers of the response. An interceptor that waits for nothing returns the
  * promise as it is and refuses by throwing synchronously; the outermost interceptor catches both.
  */
-export type Interceptor = (next: Next) => Next;
+export type ServiceInterceptor = (next: Invoke) => Invoke;
 
 /**
  * The function through which every binding calls the service. A binding passes the rpc's descriptor, the decoded
  * request and the call, and gets the answer or an A2AError. The iterable of a streaming method may throw an A2AError at
  * any message.
  */
-export type Invoke = Next;
+export type Invoke = (invocation: Invocation) => Promise<InvocationResult>;
 
 /** Puts interceptors around a method, the first one outermost. */
-export function chain(interceptors: readonly Interceptor[], last: Next): Invoke {
+export function chain(interceptors: readonly ServiceInterceptor[], last: Invoke): Invoke {
   return interceptors.reduceRight((next, interceptor) => interceptor(next), last);
 }
 
@@ -49,6 +46,6 @@ export function isCallOf<I extends DescMessage, M extends DescMethod & { readonl
 }
 
 /** Reports whether an answer is a stream. */
-export function isStream(answer: Answer): answer is AsyncIterable<Message> {
+export function isStream(answer: InvocationResult): answer is AsyncIterable<Message> {
   return Symbol.asyncIterator in answer;
 }

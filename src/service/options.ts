@@ -10,7 +10,7 @@ import type { Engine } from "../engine/engine.js";
 import type { PushConfigurations } from "../push/configurations.js";
 import type { MismatchLog } from "../version/mismatch-log.js";
 import type { Versions } from "../version/versions.js";
-import type { Interceptor } from "./invoke.js";
+import type { ServiceInterceptor } from "./invoke.js";
 
 /** Options of the service and its interceptors. */
 export interface ServiceOptions {
@@ -33,7 +33,7 @@ export interface ServiceOptions {
    */
   readonly ignoresSecurity?: boolean;
   /** Run around every call, after authentication and before everything else. The first is outermost. */
-  readonly interceptors?: readonly Interceptor[];
+  readonly interceptors?: readonly ServiceInterceptor[];
   /** Rejects calls that name no version, instead of using the one that package, method or path imply. Default false. */
   readonly strictVersion?: boolean;
   /** Versions of the protocol that calls may name. */

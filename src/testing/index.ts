@@ -25,13 +25,14 @@ import { useIds } from "../core/ids.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { RemoteAgents } from "../delegation/options.js";
-import type { Interceptor } from "../service/invoke.js";
+import type { ServiceInterceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { OtherAgents } from "./other-agents.js";
-import { type CallOptions, SimulatedProcess } from "./process.js";
+import { SimulatedProcess, type TestCallOptions } from "./process.js";
 
 export { turnWith } from "../agent/agent.js";
+export type { TestCallOptions } from "./process.js";
 export { textOf } from "./text-of.js";
 
 /** Options of `testAgent`. */
@@ -50,14 +51,14 @@ export interface AgentTestOptions {
   readonly remoteAgents?: Readonly<Record<string, Agent | RemoteAgents[string]>>;
   /** The caller, unless a call names another one. Default: the anonymous caller. */
   readonly caller?: CallerInput;
-  readonly interceptors?: readonly Interceptor[];
+  readonly interceptors?: readonly ServiceInterceptor[];
   readonly limits?: Partial<Limits>;
   /** Default: nothing is logged. */
   readonly logger?: Logger;
 }
 
 /** Options of a message in a test. */
-export interface SendOptions extends CallOptions {
+export interface TestSendOptions extends TestCallOptions {
   /** The task that the message goes to, or its id. Default: a new task. */
   readonly task?: Task | string;
   readonly contextId?: string;
@@ -98,51 +99,51 @@ export class AgentTest {
   }
 
   /** Sends a message and waits until its task is over or waits for the client. @throws when the agent answers directly */
-  async send(content: Content, options: SendOptions = {}): Promise<Task> {
+  async send(content: Content, options: TestSendOptions = {}): Promise<Task> {
     const { payload } = await this.#send(content, options);
     if (payload.case === "task") return payload.value;
     throw new Error("The agent answered with a message instead of a task: ask() gives it.");
   }
 
   /** Sends a message to an agent that answers directly. @throws when it answers with a task */
-  async ask(content: Content, options: SendOptions = {}): Promise<Message> {
+  async ask(content: Content, options: TestSendOptions = {}): Promise<Message> {
     const { payload } = await this.#send(content, options);
     if (payload.case === "message") return payload.value;
     throw new Error("The agent answered with a task instead of a message: send() gives it.");
   }
 
   /** Sends a message and returns the events of its stream; the first one is the task, or the direct message. */
-  stream(content: Content, options: SendOptions = {}): AsyncIterable<StreamResponse> {
+  stream(content: Content, options: TestSendOptions = {}): AsyncIterable<StreamResponse> {
     const request = this.#request(content, options);
     return this.#process.stream(A2AService.method.sendStreamingMessage, request, this.#calling(options));
   }
 
   /** The events of a running task; the first one is the task in its present state. */
-  subscribe(task: Task | string, calling: CallOptions = {}): AsyncIterable<StreamResponse> {
+  subscribe(task: Task | string, calling: TestCallOptions = {}): AsyncIterable<StreamResponse> {
     const request = create(SubscribeToTaskRequestSchema, { id: idOf(task) });
     return this.#process.stream(A2AService.method.subscribeToTask, request, this.#calling(calling));
   }
 
   /** A task in its present state. */
-  get(task: Task | string, calling: CallOptions = {}): Promise<Task> {
+  get(task: Task | string, calling: TestCallOptions = {}): Promise<Task> {
     const request = create(GetTaskRequestSchema, { id: idOf(task) });
     return this.#process.unary(A2AService.method.getTask, request, this.#calling(calling));
   }
 
   /** The caller's tasks, newest status first: at most 100. */
-  async list(calling: CallOptions = {}): Promise<Task[]> {
+  async list(calling: TestCallOptions = {}): Promise<Task[]> {
     const request = create(ListTasksRequestSchema, { pageSize: 100, includeArtifacts: true });
     return (await this.#process.unary(A2AService.method.listTasks, request, this.#calling(calling))).tasks;
   }
 
   /** Cancels a task and returns it. */
-  cancel(task: Task | string, calling: CallOptions = {}): Promise<Task> {
+  cancel(task: Task | string, calling: TestCallOptions = {}): Promise<Task> {
     const request = create(CancelTaskRequestSchema, { id: idOf(task) });
     return this.#process.unary(A2AService.method.cancelTask, request, this.#calling(calling));
   }
 
   /** Waits until a task is over or waits for the client, as after `returnImmediately` or a crash. */
-  async settled(task: Task | string, calling: CallOptions = {}): Promise<Task> {
+  async settled(task: Task | string, calling: TestCallOptions = {}): Promise<Task> {
     for (;;) {
       const now = await this.get(task, calling);
       const state = now.status?.state ?? TaskState.UNSPECIFIED;
@@ -198,12 +199,12 @@ export class AgentTest {
     return begun;
   }
 
-  #send(content: Content, options: SendOptions): Promise<SendMessageResponse> {
+  #send(content: Content, options: TestSendOptions): Promise<SendMessageResponse> {
     const request = this.#request(content, options);
     return this.#process.unary(A2AService.method.sendMessage, request, this.#calling(options));
   }
 
-  #request(content: Content, options: SendOptions): SendMessageRequest {
+  #request(content: Content, options: TestSendOptions): SendMessageRequest {
     const { task = "", contextId = "", messageId, referenceTaskIds = [] } = options;
     const message = agentMessage(content, { taskId: idOf(task), contextId });
     message.role = Role.USER;
@@ -219,7 +220,7 @@ export class AgentTest {
     });
   }
 
-  #calling(calling: CallOptions): CallOptions {
+  #calling(calling: TestCallOptions): TestCallOptions {
     return { caller: this.#options.caller ?? anonymous, ...calling };
   }
 }

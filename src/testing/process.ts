@@ -11,12 +11,12 @@ import { A2AError } from "../core/error.js";
 import { composeNode, type NodeComponents } from "../server/compose-node.js";
 import type { A2AOptions } from "../server/options.js";
 import { resolveOptions } from "../server/resolve-options.js";
-import { type Answer, isStream } from "../service/invoke.js";
+import { type InvocationResult, isStream } from "../service/invoke.js";
 import { NO_HOLDER, type TaskStore } from "../store/task-store.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 
-/** Options of a call. */
-export interface CallOptions {
+/** Options of a call in a test. */
+export interface TestCallOptions {
   /** The caller. Default: the one in the options of the test. */
   readonly caller?: CallerInput;
   /** Default: the empty one. */
@@ -56,7 +56,7 @@ export class SimulatedProcess {
   async unary<M extends DescMethodUnary>(
     method: M,
     request: MessageShape<M["input"]>,
-    calling: CallOptions,
+    calling: TestCallOptions,
   ): Promise<MessageShape<M["output"]>> {
     return (await this.#invoke(method, request, calling)) as MessageShape<M["output"]>;
   }
@@ -65,7 +65,7 @@ export class SimulatedProcess {
   async *stream<M extends DescMethodServerStreaming>(
     method: M,
     request: MessageShape<M["input"]>,
-    calling: CallOptions,
+    calling: TestCallOptions,
   ): AsyncGenerator<MessageShape<M["output"]>, void, undefined> {
     const answer = await this.#invoke(method, request, calling);
     if (!isStream(answer)) throw new Error("The answer is no stream.");
@@ -94,7 +94,7 @@ export class SimulatedProcess {
     this.#parts.lifecycle.abandon();
   }
 
-  #invoke(method: DescMethod, request: object, calling: CallOptions): Promise<Answer> {
+  #invoke(method: DescMethod, request: object, calling: TestCallOptions): Promise<InvocationResult> {
     const { caller = anonymous, tenant = "", extensions = [], headers = {}, signal } = calling;
     const all: Readonly<Record<string, string>> = {
       "a2a-version": PROTOCOL_VERSION,

@@ -6,8 +6,8 @@ import {
   type AuditRecord,
   type Call,
   createServer,
-  type Interceptor,
   type Server,
+  type ServiceInterceptor,
 } from "../../src/index.js";
 import { interceptors } from "../../src/service/interceptors/bound-interceptors.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -27,11 +27,11 @@ const hangs = async (call: Call): Promise<void> => {
   await callerOf(call);
 };
 
-const before: Interceptor = (next) => async (invocation) => {
+const before: ServiceInterceptor = (next) => async (invocation) => {
   await hangs(invocation.call);
   return next(invocation);
 };
-const behind: Interceptor = (next) => async (invocation) => {
+const behind: ServiceInterceptor = (next) => async (invocation) => {
   const answer = await next(invocation);
   await hangs(invocation.call);
   return answer;

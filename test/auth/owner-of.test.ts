@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { type Caller, httpBearerScheme } from "../../src/auth/index.js";
-import { createA2A, type Interceptor } from "../../src/index.js";
+import { createA2A, type ServiceInterceptor } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
 import type { CallOptions, Driver } from "../support/driver.js";
@@ -25,7 +25,7 @@ const authenticator = {
 };
 const ownerOf = ({ claims }: Caller): string | undefined => claims.org as string | undefined;
 
-const passing: Interceptor = (next) => next;
+const passing: ServiceInterceptor = (next) => next;
 
 const seen: Caller[] = [];
 const agent = {

@@ -7,7 +7,7 @@ import {
   httpBearerScheme,
   jwtScheme,
 } from "../../src/auth/index.js";
-import { createA2A, type Interceptor } from "../../src/index.js";
+import { createA2A, type ServiceInterceptor } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { testAgent } from "../../src/testing/index.js";
 import { WELL_KNOWN_PATH } from "../../src/wire/card-names.js";
@@ -77,7 +77,7 @@ describe("requirements of an agent", () => {
     expect((await ask(both, withToken)).error?.reason).toBe("UNAUTHENTICATED");
     expect((await ask(both, { ...withKey, ...withToken })).owner).toBe("alice");
     const seen: unknown[] = [];
-    const watch: Interceptor = (next) => (invocation) => {
+    const watch: ServiceInterceptor = (next) => (invocation) => {
       seen.push(invocation.call.caller);
       return next(invocation);
     };
@@ -95,7 +95,7 @@ describe("requirements of an agent", () => {
       authenticate: () => ({ owner: "x", claims }),
     });
     const seen: Readonly<Record<string, unknown>>[] = [];
-    const watch: Interceptor = (next) => (invocation) => {
+    const watch: ServiceInterceptor = (next) => (invocation) => {
       seen.push(invocation.call.caller.claims);
       return next(invocation);
     };
@@ -238,7 +238,7 @@ describe("several agents", () => {
   });
 
   it("cannot be reached around their declaration by an interceptor that changes the tenant", async () => {
-    const move: Interceptor = (next) => (invocation) =>
+    const move: ServiceInterceptor = (next) => (invocation) =>
       next({ ...invocation, request: { ...invocation.request, tenant: "tokens" } as never });
     const { drivers } = await opened(secured({ agents, interceptors: [move] }));
     const driver = drivers.get("jsonrpc") as Driver;

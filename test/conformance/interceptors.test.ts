@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError, type Interceptor, isCallOf, isStream } from "../../src/index.js";
+import { A2AError, isCallOf, isStream, type ServiceInterceptor } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
@@ -20,7 +20,7 @@ describe.each(bindings.map((binding) => [binding.name, binding] as const))("inte
   let driver: Driver;
   let close = async (): Promise<void> => {};
 
-  const watch: Interceptor = (next) => async (invocation) => {
+  const watch: ServiceInterceptor = (next) => async (invocation) => {
     const { call, method } = invocation;
     const line = `${call.caller.owner} ${method.name}`;
     try {
@@ -43,7 +43,7 @@ describe.each(bindings.map((binding) => [binding.name, binding] as const))("inte
     }
   };
 
-  const change: Interceptor = (next) => (invocation) => {
+  const change: ServiceInterceptor = (next) => (invocation) => {
     if (!isCallOf(invocation, A2AService.method.sendMessage)) return next(invocation);
     const content = invocation.request.message?.parts[0]?.content;
     if (content?.case !== "text") return next(invocation);

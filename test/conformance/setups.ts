@@ -5,7 +5,7 @@ import { anonymous, type Caller } from "../../src/core/caller.js";
 import type { Limits } from "../../src/core/limits.js";
 import type { Logger } from "../../src/core/log.js";
 import type { PushOptions } from "../../src/push/options.js";
-import type { Interceptor } from "../../src/service/invoke.js";
+import type { ServiceInterceptor } from "../../src/service/invoke.js";
 import { messenger, obedient, picky, pickyEither, pickyMessenger, undecided } from "./agents.js";
 import { toHook } from "./hook.js";
 
@@ -14,7 +14,7 @@ export type Setup = AgentsInput & SetupOptions;
 
 interface SetupOptions {
   readonly authenticator?: Authenticator;
-  readonly interceptors?: readonly Interceptor[];
+  readonly interceptors?: readonly ServiceInterceptor[];
   readonly limits?: Partial<Limits>;
   readonly logger?: Logger;
   readonly strictVersion?: boolean;

@@ -25,7 +25,7 @@ to \`.cache/docs\`. Messages of the protocol, such as \`Task\` and \`TaskState\`
 `;
 
 /** An exported name with its declaration. */
-interface Export {
+export interface Export {
   readonly name: string;
   /** Path of the file that declares it, below the repository. */
   readonly file: string;
@@ -37,6 +37,11 @@ const declarations =
   /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?^export (?:declare )?(?:async |abstract )*(function|class|const|interface|type|enum)\*? (\w+)/gm;
 const reexports = /^export (?:type )?(\*|\{[^}]*\})(?: from "([^"]+)")?;/gm;
 const imports = /^import (?:type )?\{([^}]*)\} from "([^"]+)";/gm;
+
+/** The exports of each entry point. */
+export function exportsByEntry(): ReadonlyMap<string, readonly Export[]> {
+  return new Map(entries().map(([entry, file]) => [entry, exportsOf(file)]));
+}
 
 /** The page of all exports, docs/api.md. */
 export function apiPage(): string {

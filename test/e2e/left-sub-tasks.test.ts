@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { A2AService, type Message, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type A2AClient, connect } from "../../src/client/index.js";
 import { artifact, inputRequired, type Server } from "../../src/index.js";
-import type { Interceptor } from "../../src/service/invoke.js";
+import type { ServiceInterceptor } from "../../src/service/invoke.js";
 import { fixture } from "../cli/cli.js";
 import { agentOf, Servers } from "../delegation/servers.js";
 import { Home } from "./support/server-process.js";
@@ -17,7 +17,7 @@ class Line {
   held: typeof sendStreamingMessage | typeof cancelTask | undefined;
   arrived = 0;
 
-  readonly interceptor: Interceptor = (next) => async (invocation) => {
+  readonly interceptor: ServiceInterceptor = (next) => async (invocation) => {
     if (invocation.method !== this.held) return next(invocation);
     const left = new Promise<never>(() => {});
     if (this.held === cancelTask) {

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import * as extend from "../../src/extend.js";
 import * as main from "../../src/index.js";
 import * as store from "../../src/store/index.js";
+import { exportsByEntry } from "../docs/api-page.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const { exports: entries } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -69,6 +70,30 @@ describe("the entry points", () => {
     expect(Object.keys(main).filter((name) => [...seam, ...parts].includes(name))).toEqual([]);
     // Interceptors are written by those who embed agents.
     expect(Object.keys(main)).toEqual(expect.arrayContaining(["createA2A", "createServer", "isCallOf", "isStream"]));
+  });
+
+  it("give a name one meaning, whichever of them exports it", () => {
+    const all = [...exportsByEntry().values()].flat();
+    const filesOf = (name: string): Set<string> =>
+      new Set(all.filter((each) => each.name === name).map(({ file }) => file));
+    const names = new Set(all.map(({ name }) => name));
+    expect(names.size).toBeGreaterThan(300);
+    expect([...names].filter((name) => filesOf(name).size > 1)).toEqual([]);
+  });
+
+  it("have schemes and the rarer events in one place each", () => {
+    const others = [...exportsByEntry()].flatMap(([entry, all]) =>
+      entry.endsWith("/auth") || entry.endsWith("/events") ? [] : all,
+    );
+    const rare = ["authRequired", "canceled", "failed", "rejected"];
+    const wrong = others.filter(({ name, file }) => rare.includes(name) || /^src\/auth\//.test(file));
+    expect(wrong).toEqual([]);
+  });
+
+  it("export none of the seams between the client and its platforms", () => {
+    const client = exportsByEntry().get("parley-a2a/client") ?? [];
+    expect(client.length).toBeGreaterThan(30);
+    expect(client.filter(({ file }) => file.endsWith("/platform.ts")).map(({ name }) => name)).toEqual(["ClientTls"]);
   });
 
   it("need no Fastify at run time where it is only typed", async () => {

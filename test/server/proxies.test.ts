@@ -3,7 +3,7 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { Call, type Peer } from "../../src/core/call.js";
 import type { ProxyHeaders } from "../../src/http/forwarded.js";
 import { createProxies } from "../../src/server/proxies.js";
-import type { Answer } from "../../src/service/invoke.js";
+import type { InvocationResult } from "../../src/service/invoke.js";
 
 const method = A2AService.method.getTask;
 const peer: Peer = { address: "10.0.0.1", encrypted: false };
@@ -21,7 +21,7 @@ async function through(
     peer: from,
     signal: new AbortController().signal,
   });
-  const answer = {} as Answer;
+  const answer = {} as InvocationResult;
   expect(await intercept(async () => answer)({ method, request: {} as never, call })).toBe(answer);
   const { address, encrypted } = originOf(call);
   return [call.peer, { address, encrypted }];

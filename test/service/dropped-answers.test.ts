@@ -4,7 +4,7 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed } from "../../src/agent/event.js";
 import { A2AError } from "../../src/core/error.js";
 import { type A2A, createA2A } from "../../src/server/create-a2a.js";
-import type { Interceptor } from "../../src/service/invoke.js";
+import type { ServiceInterceptor } from "../../src/service/invoke.js";
 import { outgoingWait } from "../../src/service/outgoing-budget.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { setConstants } from "../support/constants.js";
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 /** Room for two large answers of a caller. */
-function serve(interceptor: Interceptor): A2A {
+function serve(interceptor: ServiceInterceptor): A2A {
   setConstants(outgoingWait, { timeoutMs: 50 });
   const limits = { maxOutgoingBytesPerCaller: 700_000 };
   const a2a = createA2A({ agent, store: memoryStore(), interceptors: [interceptor], limits });
@@ -56,11 +56,11 @@ async function statuses(a2a: A2A, ids: readonly string[], odd = false): Promise<
   return found;
 }
 
-const isOdd = ({ call, method }: Parameters<Parameters<Interceptor>[0]>[0]): boolean =>
+const isOdd = ({ call, method }: Parameters<Parameters<ServiceInterceptor>[0]>[0]): boolean =>
   method === A2AService.method.getTask && call.header("x-odd") !== undefined;
 
 /** What an interceptor may do with a large answer, and the status of that. */
-const ways: [name: string, interceptor: Interceptor, status: number][] = [
+const ways: [name: string, interceptor: ServiceInterceptor, status: number][] = [
   [
     "asked for twice",
     (next) => async (invocation) => {

@@ -15,7 +15,7 @@ import { silentLogger } from "../../src/core/log.js";
 import { composeNode, type NodeComponents } from "../../src/server/compose-node.js";
 import type { A2AOptions } from "../../src/server/options.js";
 import { resolveOptions } from "../../src/server/resolve-options.js";
-import type { Interceptor } from "../../src/service/invoke.js";
+import type { ServiceInterceptor } from "../../src/service/invoke.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { v1 } from "../../src/version/v1.js";
 import { Versions } from "../../src/version/versions.js";
@@ -120,7 +120,7 @@ describe("another version of the protocol, registered beside 1.0", () => {
 
   it("is what interceptors see as the version of the call", async () => {
     const seen: string[] = [];
-    const note: Interceptor = (next) => async (invocation) => {
+    const note: ServiceInterceptor = (next) => async (invocation) => {
       const answer = await next(invocation);
       seen.push(invocation.call.version);
       return answer;

@@ -1,12 +1,16 @@
 import { orAborted } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
-import { type Answer, isStream } from "../../service/invoke.js";
+import { type InvocationResult, isStream } from "../../service/invoke.js";
 
 /**
  * Returns the answer of a call, unless the signal aborts first. A stream that arrives later is closed at once, because
  * the service counts it as open until then.
  */
-export async function answerUnlessAborted(signal: AbortSignal, answer: Promise<Answer>, call: Call): Promise<Answer> {
+export async function answerUnlessAborted(
+  signal: AbortSignal,
+  answer: Promise<InvocationResult>,
+  call: Call,
+): Promise<InvocationResult> {
   try {
     return await orAborted(answer, signal);
   } catch (error) {

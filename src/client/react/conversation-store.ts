@@ -26,7 +26,7 @@ export interface ConversationClient {
 }
 
 /** One message and its answer. Replaced by a new object when it changes. */
-export interface Turn {
+export interface ConversationTurn {
   /** The id of the message. */
   readonly id: string;
   readonly message: Message;
@@ -45,7 +45,7 @@ export interface Turn {
 
 /** View of a conversation for a page. */
 export interface ConversationView {
-  readonly turns: readonly Turn[];
+  readonly turns: readonly ConversationTurn[];
   readonly isStreaming: boolean;
   readonly contextId: string | undefined;
   /** The task that waits for the next message. */
@@ -84,7 +84,7 @@ export class ConversationStore extends ViewStore<ConversationView> {
   readonly #client: ConversationClient | undefined;
   readonly #storage: ConversationStorage | undefined;
   readonly #name: string;
-  #over: readonly Turn[] = [];
+  #over: readonly ConversationTurn[] = [];
   #open: OpenTurn | undefined;
   #running: Running | undefined;
   #contextId: string | undefined;
@@ -306,13 +306,13 @@ function isRepeatable({ card }: ConversationClient): boolean {
   return card?.capabilities?.extensions.some(({ uri }) => uri === IDEMPOTENCY_EXTENSION) === true;
 }
 
-function viewOf(turn: OpenTurn, kept?: string): Turn {
+function viewOf(turn: OpenTurn, kept?: string): ConversationTurn {
   const { message, text, state, task, taskId, phase, error } = turn;
   const said = kept ?? text.text;
   return { id: message.messageId, message, text: said, progress: text.progress, state, task, taskId, phase, error };
 }
 
-function stored({ message, text, state, taskId, phase }: Turn): StoredTurn {
+function stored({ message, text, state, taskId, phase }: ConversationTurn): StoredTurn {
   return { message, text, state, taskId, phase };
 }
 

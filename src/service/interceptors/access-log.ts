@@ -3,7 +3,7 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Peer } from "../../core/call.js";
 import { toA2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
-import { type Answer, type Interceptor, type Invocation, isStream } from "../invoke.js";
+import { type Invocation, type InvocationResult, isStream, type ServiceInterceptor } from "../invoke.js";
 
 /** The fields of requests, answers and stream events that can name the task of a call. */
 interface OfTask {
@@ -66,11 +66,11 @@ export function refusalLog(logger: Logger, addressOf: (from: RefusedFrom) => str
 }
 
 /** Logs a line when a call or stream ends. It is part of the chain only if the access log is enabled. */
-export function accessLog(logger: Logger): Interceptor {
+export function accessLog(logger: Logger): ServiceInterceptor {
   return (next) => async (invocation) => {
     const taskId = taskOf(invocation.request as OfTask);
     const line: Line = { invocation, began: performance.now(), taskId, state: undefined, events: undefined };
-    let answer: Answer;
+    let answer: InvocationResult;
     try {
       answer = await next(invocation);
     } catch (error) {

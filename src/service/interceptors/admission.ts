@@ -7,7 +7,7 @@ import { A2AError, limitReached, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { dropTransportHeaders } from "../../core/net.js";
 import { weightOf } from "../../wire/marks.js";
-import { type Interceptor, type Invocation, isStream } from "../invoke.js";
+import { type Invocation, isStream, type ServiceInterceptor } from "../invoke.js";
 import { dropAnswer } from "../outgoing-budget.js";
 
 /** Delay after which a rejected call may be retried, in milliseconds. */
@@ -24,7 +24,7 @@ interface AdmissionParts {
  * Counts the open calls and streams and rejects those above the limits. It also converts every error to an A2AError, so
  * that an unexpected error is an "internal error" in every binding, and records rejections in the audit log.
  */
-export function admission(parts: AdmissionParts): Interceptor {
+export function admission(parts: AdmissionParts): ServiceInterceptor {
   const gate = new Gate(parts);
   return (next) => async (invocation) => {
     const counter = gate.enter(invocation);

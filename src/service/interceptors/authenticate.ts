@@ -11,10 +11,10 @@ import { type CallerInput, type OwnerOf, withOwner } from "../../core/caller.js"
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import type { Interceptor, Invocation } from "../invoke.js";
+import type { Invocation, ServiceInterceptor } from "../invoke.js";
 
 /** Identifies the caller and rejects a call without valid credentials (specification 7.4). */
-export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): Interceptor {
+export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): ServiceInterceptor {
   return (next) => async (invocation) => {
     await identify(authenticator, invocation.call, ownerOf);
     return next(invocation);
@@ -81,7 +81,7 @@ interface GuardedAgent {
  * Enforces the declaration of each agent. `first` runs before anything that could reveal information to a caller.
  * `last` runs once the agent of the call is final, and checks the skill.
  */
-export function enforceSecurity(parts: SecurityParts): { first: Interceptor; last: Interceptor } {
+export function enforceSecurity(parts: SecurityParts): { first: ServiceInterceptor; last: ServiceInterceptor } {
   const { agents, authenticator, ownerOf, limits, logger, mayMove } = parts;
   const guards = new Guards({ limits, logger }, parts.audit);
   const guarded = new Map<AgentRegistration, GuardedAgent>();

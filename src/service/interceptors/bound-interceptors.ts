@@ -1,7 +1,7 @@
 import { background } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
-import type { Answer, Interceptor } from "../invoke.js";
+import type { InvocationResult, ServiceInterceptor } from "../invoke.js";
 
 /**
  * Timeout of all the author's interceptors together, before they pass a call on and again after its return, in
@@ -21,7 +21,7 @@ interface Watch {
  * Bounds the time that the author's interceptors take before they pass a call on and after it returned, and ends a call
  * whose client has left meanwhile. `outer` runs before them in the chain, `inner` right after them.
  */
-export function boundInterceptors(): { readonly outer: Interceptor; readonly inner: Interceptor } {
+export function boundInterceptors(): { readonly outer: ServiceInterceptor; readonly inner: ServiceInterceptor } {
   const watches = new WeakMap<Call, Watch>();
   return {
     outer: (next) => (invocation) => {
@@ -44,7 +44,7 @@ export function boundInterceptors(): { readonly outer: Interceptor; readonly inn
 }
 
 /** Not `bounded`: the time stops while the call is inside, and starts anew after it. */
-function watched(work: Promise<Answer>, watch: Watch, { cancellation }: Call): Promise<Answer> {
+function watched(work: Promise<InvocationResult>, watch: Watch, { cancellation }: Call): Promise<InvocationResult> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     let forget = (): void => {};

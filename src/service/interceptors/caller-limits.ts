@@ -4,13 +4,13 @@ import type { Limits } from "../../core/limits.js";
 import { sourceOf } from "../../core/net.js";
 import { RateLimiter } from "../../core/rate-limiter.js";
 import { CallerShares, callerKeyOf } from "../caller-shares.js";
-import type { Interceptor } from "../invoke.js";
+import type { ServiceInterceptor } from "../invoke.js";
 
 /**
  * Limits the open calls and streams of each caller. It runs once the caller is known. `admission` decrements the counts
  * (`Call.share`) when the call ends in any way.
  */
-export function callerLimits(limits: Limits): Interceptor {
+export function callerLimits(limits: Limits): ServiceInterceptor {
   const { maxCallsPerCaller, maxStreamsPerCaller } = limits;
   const shares = new CallerShares();
   return (next) => (invocation) => {
@@ -48,13 +48,13 @@ export const requestRates = {
  * Limits the rate of calls from one address, before the caller is identified. Returns no interceptor without such a
  * limit.
  */
-export function addressRate(limits: Limits): readonly Interceptor[] {
+export function addressRate(limits: Limits): readonly ServiceInterceptor[] {
   const keyOf = ({ peer }: Call): string | undefined => (peer.address === "" ? undefined : sourceOf(peer.address));
   return rate(limits, "maxRequestsPerSecondPerAddress", keyOf);
 }
 
 /** Limits the rate of calls of one caller. Returns no interceptor without such a limit. */
-export function callerRate(limits: Limits): readonly Interceptor[] {
+export function callerRate(limits: Limits): readonly ServiceInterceptor[] {
   return rate(limits, "maxRequestsPerSecondPerCaller", callerKeyOf);
 }
 
@@ -62,7 +62,7 @@ function rate(
   limits: Limits,
   limit: "maxRequestsPerSecondPerAddress" | "maxRequestsPerSecondPerCaller",
   keyOf: (call: Call) => string | undefined,
-): readonly Interceptor[] {
+): readonly ServiceInterceptor[] {
   const perSecond = limits[limit];
   if (perSecond === 0) return [];
   const burst = Math.max(1, Math.round((perSecond * requestRates.burstMs) / 1_000));

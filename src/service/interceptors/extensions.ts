@@ -4,7 +4,7 @@ import { A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Versions } from "../../version/versions.js";
 import { EXTENSIONS_PARAMETER, parseExtensions } from "../../wire/service-params.js";
-import type { Interceptor } from "../invoke.js";
+import type { ServiceInterceptor } from "../invoke.js";
 
 /** Maximum length of the header, in characters. */
 const maxHeaderLength = 8_192;
@@ -15,7 +15,7 @@ const maxHeaderLength = 8_192;
  * are ignored, and another version of an extension is never substituted. If the call's version has another name for the
  * parameter, both names are read and answered.
  */
-export function extensions(limits: Limits, versions: Versions): Interceptor {
+export function extensions(limits: Limits, versions: Versions): ServiceInterceptor {
   const native = versions.native.name;
   return (next) => (invocation) => {
     const { call, served } = invocation;

@@ -6,7 +6,7 @@ import { limitReached } from "../../core/error.js";
 import { nextRound } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import { callerKeyOf } from "../caller-shares.js";
-import type { Interceptor } from "../invoke.js";
+import type { ServiceInterceptor } from "../invoke.js";
 
 /** Size below which a request is not counted, in bytes of memory. */
 const SMALL_BYTES = 4 * 1024;
@@ -18,7 +18,7 @@ const HEAVY_BYTES = 512 * 1024;
  * Limits the memory of the large requests in progress, in total and for each caller. A request counts until it is
  * answered, and a message until its execution has ended (`Call.held`).
  */
-export function requestMemory({ maxOpenRequestBytes }: Limits): Interceptor {
+export function requestMemory({ maxOpenRequestBytes }: Limits): ServiceInterceptor {
   const budget = new Budget(maxOpenRequestBytes);
   return (next) => (invocation) => {
     const { request, call } = invocation;

@@ -1,13 +1,13 @@
 import type { AgentDirectory } from "../../card/agents.js";
 import { invalid } from "../../core/error.js";
 import type { Versions } from "../../version/versions.js";
-import type { Interceptor } from "../invoke.js";
+import type { ServiceInterceptor } from "../invoke.js";
 
 /**
  * Finds the agent of the request's tenant. An unknown tenant is a validation error: tenants are declared in public
  * cards, so the error reveals nothing (section 4.4.6; the specification names no error).
  */
-export function tenant(agents: AgentDirectory, versions: Versions): Interceptor {
+export function tenant(agents: AgentDirectory, versions: Versions): ServiceInterceptor {
   return (next) => (invocation) => {
     const { method, request, call } = invocation;
     const { tenant = "" } = request as { tenant?: string };

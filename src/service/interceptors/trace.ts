@@ -1,4 +1,4 @@
-import type { Interceptor } from "../invoke.js";
+import type { ServiceInterceptor } from "../invoke.js";
 
 /** A request id that is safe in log lines and headers: visible ASCII, at most 128 characters. */
 const requestIdForm = /^[\x21-\x7e]{1,128}$/;
@@ -7,7 +7,7 @@ const requestIdForm = /^[\x21-\x7e]{1,128}$/;
 const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
 
 /** Adopts the client's request id, if it is valid, and the trace of the call. */
-export const trace: Interceptor = (next) => (invocation) => {
+export const trace: ServiceInterceptor = (next) => (invocation) => {
   const { call } = invocation;
   const requestId = call.header("x-request-id");
   if (requestId !== undefined && requestIdForm.test(requestId)) {

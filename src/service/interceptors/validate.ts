@@ -1,11 +1,11 @@
 import type { Message } from "@bufbuild/protobuf";
 import { invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import type { Interceptor } from "../invoke.js";
+import type { ServiceInterceptor } from "../invoke.js";
 import { createValidator } from "../validation.js";
 
 /** Refuses an invalid request, and names all of its violations at once (specification 3.3.2, 5.7). */
-export function validate(limits: Limits): Interceptor {
+export function validate(limits: Limits): ServiceInterceptor {
   const violationsOf = createValidator(limits);
   return (next) => (invocation) => {
     const violations = violationsOf(invocation.method.input, invocation.request as Message);

@@ -2,7 +2,7 @@ import type { A2AError } from "../../core/error.js";
 import type { MismatchLog } from "../../version/mismatch-log.js";
 import type { Versions } from "../../version/versions.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
-import type { Interceptor } from "../invoke.js";
+import type { ServiceInterceptor } from "../invoke.js";
 
 /**
  * Checks the protocol version that the client names in a header, metadata or a query parameter. An empty value means
@@ -10,7 +10,11 @@ import type { Interceptor } from "../invoke.js";
  * value counts as empty. Patch numbers are ignored (specification 3.6, 3.6.1, 3.6.2). A call that names one version but
  * uses another one's package, method or path is rejected.
  */
-export function version(strict: boolean, versions: Versions, mismatches?: Pick<MismatchLog, "note">): Interceptor {
+export function version(
+  strict: boolean,
+  versions: Versions,
+  mismatches?: Pick<MismatchLog, "note">,
+): ServiceInterceptor {
   return (next) => (invocation) => {
     const { call, method } = invocation;
     const asked = call.header(VERSION_PARAMETER);

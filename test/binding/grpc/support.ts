@@ -18,7 +18,7 @@ import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from "../..
 import { defaultLimits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
-import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
+import type { Invocation, InvocationResult, Invoke } from "../../../src/service/invoke.js";
 
 export const unary = A2AService.method.getTask;
 export const streaming = A2AService.method.subscribeToTask;
@@ -55,7 +55,7 @@ export interface Served {
 }
 
 /** What stands for the service: an answer, or something that makes one. */
-export type Answering = (invocation: Invocation) => Answer | Promise<Answer>;
+export type Answering = (invocation: Invocation) => InvocationResult | Promise<InvocationResult>;
 
 /** A server on a free port, whose every method is answered by `answering`, and a client of it. */
 export async function serve(

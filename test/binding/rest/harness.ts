@@ -8,7 +8,7 @@ import type { BindingOptions, HttpBinding } from "../../../src/binding/binding.j
 import { defaultLimits, type Limits } from "../../../src/core/limits.js";
 import type { Logger } from "../../../src/core/log.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
-import type { Answer, Invocation, Invoke } from "../../../src/service/invoke.js";
+import type { Invocation, InvocationResult, Invoke } from "../../../src/service/invoke.js";
 import { servedVersions } from "../../../src/version/versions.js";
 import { handlerOf } from "../../support/binding-handler.js";
 
@@ -37,7 +37,7 @@ export interface Served {
 export interface Setup {
   readonly protocol?: Protocol;
   readonly limits?: Partial<Limits>;
-  readonly invoke?: (invocation: Invocation) => Promise<Answer> | Answer;
+  readonly invoke?: (invocation: Invocation) => Promise<InvocationResult> | InvocationResult;
 }
 
 const cleanups: (() => Promise<void> | void)[] = [];
@@ -50,7 +50,7 @@ export const method = (localName: string): DescMethod =>
   A2AService.methods.find((each) => each.localName === localName) as DescMethod;
 
 /** What methods answer unless a test says otherwise: nothing in particular. */
-export async function blank({ method }: Invocation): Promise<Answer> {
+export async function blank({ method }: Invocation): Promise<InvocationResult> {
   return method.methodKind === "unary" ? create(method.output) : (async function* () {})();
 }
 
