@@ -43,6 +43,6 @@ function isOfV01(card: CardJson): boolean {
   );
 }
 
-/** Each skill of 0.2 has to have them. */
+/** Members that every skill of 0.2 must have. */
 const lacksMembersOfV02 = (skill: unknown): boolean =>
   isJsonObject(skill) && !(isSet(skill.description) && isSet(skill.tags));

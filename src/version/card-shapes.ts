@@ -3,18 +3,16 @@ import type { CardJson } from "./card-json.js";
 import type { CardDialect } from "./version.js";
 import type { Versions } from "./versions.js";
 
-/** Which of its members a signed card is signed with. */
+/** The members that a card's signature covers. */
 export type SignedMembers =
-  /** All, exactly as they are served. */
+  /** All members, exactly as served. */
   | "all"
-  /**
-   * The same, followed by the interfaces of the service's own version alone, for its readers that drop unknown ones.
-   */
+  /** All members, and by another signature those that the service's own version knows, for its strict readers. */
   | "all-and-native"
-  /** The version has no place for signatures. */
+  /** The version does not support signatures. */
   | "none";
 
-/** A form in which a card is served that is not the service's own. */
+/** A form of a card other than the service's own. */
 export interface OtherShape {
   /** Distinguishes it from the others. */
   readonly name: string;
@@ -31,23 +29,23 @@ export interface OtherShape {
 }
 
 /**
- * A form in which a card is served. `native`: as the service's own version has it, with the interfaces of that one alone; `all`: the same with
- * those of all versions.
+ * The form in which a card is served. `native` is the service's own version with only its interfaces; `all` also lists
+ * those of all other versions.
  */
 export type CardShape = "native" | "all" | OtherShape;
 
 /** The shapes of a card at one path. */
 export interface ShapesAt {
-  /** Without the name of an agent's tenant before it. */
+  /** The path without the prefix of an agent's tenant. */
   readonly path: string;
-  /** The shape for a value of `A2A-Version`, undefined where a request has none. */
+  /** Returns the shape for a value of `A2A-Version`, which is undefined if absent. */
   for(asked: string | undefined): CardShape;
 }
 
 /**
- * The paths at which cards are served, and in which shapes: at that of the service's own version one card that readers of another
- * version with that path understand too, at each other path one for all versions that have it. A request that names its version gets
- * that one's alone. Versions that are not served have no shape.
+ * Returns the paths of cards and their shapes. The path of the service's own version has one card that readers of another
+ * version with that path also understand. Each other path has one card for all versions that use it. A request that names
+ * its version gets that version's card. Disabled versions have no shape.
  */
 export function cardShapesOf(versions: Versions): readonly ShapesAt[] {
   const rows = versions.others.flatMap(({ name, card }) => (card === undefined ? [] : [{ name, card }]));
@@ -69,7 +67,7 @@ export function cardShapesOf(versions: Versions): readonly ShapesAt[] {
   ];
 }
 
-/** A version with cards of its own. */
+/** A version with its own form of cards. */
 interface Row {
   readonly name: string;
   readonly card: CardDialect;
@@ -80,7 +78,7 @@ function shapeOf({ name, card }: Row): OtherShape {
   return { name, signed, load: async () => (await card.load()).convert, orNative: false };
 }
 
-/** One card for readers of a version and of the service's own. */
+/** Returns the shape for readers of a version and of the service's own. */
 function shapeInBoth({ card }: Row): OtherShape {
   const load: OtherShape["load"] = async () => {
     const { convert, inBoth = convert } = await card.load();
@@ -89,7 +87,10 @@ function shapeInBoth({ card }: Row): OtherShape {
   return { name: "both", signed: "all-and-native", load, orNative: true };
 }
 
-/** One card for readers of several versions, the newest first: a reader of either would miss the other's required members. */
+/**
+ * Returns the shape for readers of several versions, the newest first. A reader of one version would miss required members of
+ * another, so the card has those of all versions or is not served.
+ */
 function shapeForAll(rows: readonly Row[]): OtherShape {
   const [only] = rows;
   if (rows.length === 1 && only !== undefined) return shapeOf(only);

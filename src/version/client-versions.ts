@@ -6,12 +6,12 @@ import { latePart } from "../core/late-part.js";
 export interface OlderExchange {
   /** The request as JSON: the params of JSON-RPC, or the body of HTTP+JSON; undefined for none. */
   readonly json: string | undefined;
-  /** Path and query behind the URL of the interface; undefined: that URL. */
+  /** Path and query relative to the URL of the interface. Undefined for the URL itself. */
   readonly place?: string;
   /** A path that replaces the last segment of the URL. */
   readonly beside?: string;
   /**
-   * The answer to a call, or one event of a stream, in terms of the service. May change what it reads.
+   * Converts the answer to a call, or one event of a stream, to the service's message. It may modify its argument.
    *
    * @throws A2AError with reason INVALID_AGENT_RESPONSE
    */
@@ -20,7 +20,7 @@ export interface OlderExchange {
   readonly isOver: boolean;
 }
 
-/** A method of the service as an older version has it, in JSON. */
+/** A method of the service in an older version, in JSON. */
 export interface OlderMethod {
   /** JSON-RPC method name; empty if JSON-RPC lacks the method. */
   readonly name: string;
@@ -29,26 +29,26 @@ export interface OlderMethod {
   begin(request: Message): OlderExchange;
   /** Meaning of a 404 of HTTP+JSON. */
   readonly absent?: Reason;
-  /** Another way to ask the same, where a server does not know this one. */
+  /** An alternative call, for servers that do not support this one. */
   readonly otherwise?: OlderMethod;
 }
 
-/** A method of the service as an older version has it, in messages of its own. */
+/** A method of the service in an older version, in that version's own messages. */
 export interface OlderMessages {
   readonly method: DescMethod;
-  /** The request in the older version. */
+  /** Converts a request to the older version. */
   down(request: Message): Message;
   /**
-   * An answer, or one event of a stream, in terms of the service.
+   * Converts an answer, or one event of a stream, from the older version.
    *
-   * @param request of the service, where there is one answer to it
+   * @param request the request of the service, for a unary answer
    */
   up(answer: Message, request?: Message): Message;
-  /** Nothing comes behind this event. */
+  /** Returns true for the last event of a stream. */
   isLast(answer: Message): boolean;
 }
 
-/** How an older version is called, binding by binding: undefined for a method that it does not have. */
+/** The calls of an older version by binding. Undefined for a method that it does not have. */
 export interface OlderCalls {
   readonly jsonRpc?: (method: DescMethod) => OlderMethod | undefined;
   readonly rest?: (method: DescMethod) => OlderMethod | undefined;
@@ -61,17 +61,17 @@ export interface OlderCalls {
   readonly texts?: readonly (readonly [RegExp, Reason])[];
 }
 
-/** A further version that clients speak: the part known before it is loaded. */
+/** A further version that clients support: the part known before it is loaded. */
 export interface OlderVersion {
   /** `Major.Minor`. */
   readonly name: string;
   /** Its bindings, as cards name them. */
   readonly bindings: readonly string[];
-  /** The header that names extensions, in lower case; undefined: it has none. */
+  /** The header that names extensions, in lower case. Undefined if it has none. */
   readonly extensions?: string;
-  /** The version that a card without a version may also be of. */
+  /** The other possible version of a card that names none. */
   readonly alike?: string;
-  /** Loads how it is called. @param binding one of its own */
+  /** Loads its calls. @param binding one of its bindings */
   load(binding: string): Promise<{ readonly calls: OlderCalls }>;
 }
 
@@ -80,8 +80,8 @@ const grpcOfV03 = latePart(() => import("./v0.3/grpc-calls.js"));
 const extensions = "x-a2a-extensions";
 
 /**
- * The registry of clients, the newest version first: small, since browsers load it before the first call. Calls are recognised by their
- * names in the path or the request, so they name no version.
+ * The registry of clients, newest version first. It is small, because browsers load it before the first call. Servers
+ * recognize these versions by names in the path or the request, so calls name no version.
  */
 export const olderVersions: readonly OlderVersion[] = [
   {
@@ -94,7 +94,7 @@ export const olderVersions: readonly OlderVersion[] = [
   { name: "0.1", bindings: ["JSONRPC"], alike: "0.2", load: latePart(() => import("./v0.1/calls.js")) },
 ];
 
-/** Path of cards before 0.3, where clients look after that of 1.0. */
+/** Path of cards before 0.3. Clients look there after the path of 1.0. */
 export const EARLIER_CARD_PATH = "/.well-known/agent.json";
 
 /** Loads the conversion of cards before 1.0. */
@@ -102,7 +102,7 @@ export const loadCardConversion: () => Promise<typeof import("./card-from-older.
   () => import("./card-from-older.js"),
 );
 
-/** Loads a part of an older version. @throws A2AError with reason INTERNAL where that fails */
+/** Loads a part of an older version. @throws A2AError with reason INTERNAL if that fails */
 export async function loaded<T>(part: Promise<T>): Promise<T> {
   try {
     return await part;

@@ -10,21 +10,21 @@ import {
 import { carry, generationOf, mark } from "../wire/marks.js";
 import { isLast } from "./last.js";
 
-/** How a stream of 1.0 becomes one that says that it ends. */
+/** Differences between a stream of 1.0 and one that marks its end. */
 export interface Ending {
   /**
    * True to end the stream if it begins with a task that waits for its client; otherwise it ends when a task begins to
    * wait.
    */
   readonly endsWaiting?: boolean;
-  /** The task that stands for a stream that fails before its first event. Throws for other errors. */
+  /** Returns the task to send if a stream fails before its first event. Throws for other errors. */
   readonly instead?: (error: unknown) => Promise<ReadTask>;
 }
 
 /** A task that was read for a stream. */
 export interface ReadTask {
   readonly task: Task;
-  /** Called when it is written, or never will be. */
+  /** Called once the task is written or can no longer be written. */
   readonly written: () => void;
 }
 
@@ -33,9 +33,9 @@ const over: IteratorReturnResult<undefined> = { done: true, value: undefined };
 const waiting: ReadonlySet<TaskState | undefined> = new Set([TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED]);
 
 /**
- * The events of a stream up to the first status in which its task is over or waits for its client. Where a stream ends otherwise, behind
- * a task or an artifact, the status is said once more. Events are passed on as they are; the one that is added has the generation of
- * that before it, so that a client that resumes there finds the same place.
+ * Yields the events of a stream up to the first status in which its task has ended or waits for its client. If a stream
+ * ends otherwise, after a task or an artifact, the status is repeated. Events are passed on unchanged. The added event
+ * has the generation of the event before it, so that a client that resumes after it finds the same position.
  */
 export class EndedEvents implements AsyncIterable<StreamResponse> {
   readonly #events: AsyncIterable<StreamResponse>;
@@ -51,7 +51,10 @@ export class EndedEvents implements AsyncIterable<StreamResponse> {
   }
 }
 
-/** No generator: one would hold `return()` back until the next event, and a client that leaves were noticed late. */
+/**
+ * Not a generator, because a generator delays `return()` until the next event, so that a client's departure would be
+ * noticed late.
+ */
 class Ended implements AsyncIterator<StreamResponse, undefined> {
   readonly #inner: AsyncIterator<StreamResponse>;
   readonly #ending: Ending;
@@ -131,7 +134,7 @@ class Ended implements AsyncIterator<StreamResponse, undefined> {
     this.#status = status;
   }
 
-  /** The status once more, as the last event. */
+  /** Returns the status again, as the last event. */
   #added(): StreamResponse {
     const { taskId, contextId, status } = { taskId: this.#taskId, contextId: this.#contextId, status: this.#status };
     const event = create(TaskStatusUpdateEventSchema, { taskId, contextId });

@@ -7,7 +7,7 @@ import { isJsonObject } from "../wire/json-struct.js";
 import type { CardJson } from "./card-json.js";
 import type { OlderExchange } from "./client-versions.js";
 
-/** One call in JSON, whose answers are read one after the other. */
+/** One call in JSON, whose answers are read in sequence. */
 export class JsonExchange implements OlderExchange {
   readonly json: string | undefined;
   readonly place?: string;
@@ -35,7 +35,7 @@ export class JsonExchange implements OlderExchange {
   }
 }
 
-/** An event that says that it is the last one: bare, or in the wrapper that says which event it is. */
+/** Returns true for the last event of a stream, bare or in a wrapper. */
 function saysFinal(json: unknown): boolean {
   if (!isJsonObject(json)) return false;
   if (json.final === true) return true;
@@ -43,16 +43,16 @@ function saysFinal(json: unknown): boolean {
   return isJsonObject(wrapped) && wrapped.final === true;
 }
 
-/** A request without a history length gets the whole history: some servers before 1.0 return none then. */
+/** History length for requests without one, because some servers before 1.0 then return no history. */
 export const ALL_HISTORY = 1_000;
 
-/** A request for a task that asks for them, where it says nothing of them. */
+/** Adds the history length to a request for a task that has none. */
 export function withAllHistory(request: Message): Message {
   if (request.$typeName !== "lf.a2a.v1.GetTaskRequest" || wantedHistory(request) !== undefined) return request;
   return { ...request, historyLength: ALL_HISTORY } as Message;
 }
 
-/** The number of messages that a request wants of a task's history, undefined where it does not say. */
+/** Returns the history length that a request names, or undefined. */
 function wantedHistory(request: Message): number | undefined {
   const { historyLength, configuration } = request as {
     historyLength?: number;
@@ -62,8 +62,8 @@ function wantedHistory(request: Message): number | undefined {
 }
 
 /**
- * Truncates the history of a response to the requested length: servers of older versions disagree on the meaning of the
- * number and of its absence.
+ * Truncates the history of a response to the requested length, because servers of older versions disagree on the
+ * meaning of the number and of its absence.
  */
 export function withHistoryOf<M extends Message>(request: Message, answer: M): M {
   const wanted = wantedHistory(request);
@@ -81,12 +81,12 @@ function taskIn(answer: Message): Task | undefined {
   return payload.case === "task" ? payload.value : undefined;
 }
 
-/** Reads cards of an older shape. @param convert makes one of 1.0 of it */
+/** Returns the reader of cards in an older form. @param convert converts a card to 1.0 */
 export function cardReader(convert: (card: CardJson) => CardJson | undefined): (json: unknown) => AgentCard {
   const read = answerReader(AgentCardSchema);
   return (json) => {
     const card = isJsonObject(json) ? (Array.isArray(json.supportedInterfaces) ? json : convert(json)) : undefined;
-    if (card === undefined) throw new A2AError("INVALID_AGENT_RESPONSE", "The answer is no agent card.");
+    if (card === undefined) throw new A2AError("INVALID_AGENT_RESPONSE", "The answer is not an agent card.");
     return read(card);
   };
 }

@@ -14,27 +14,27 @@ export interface JsonRpcMethod {
   readonly name: string;
   readonly desc: DescMethod;
   readonly isStream: boolean;
-  /** True if it only reads. */
+  /** True if the method is read-only. */
   readonly isRead: boolean;
   /** @throws A2AError with reason INVALID_PARAMS that names all violations. */
   readonly read: (params: unknown) => Message;
-  /** The result of a call, or of one event of a stream, as JSON on one line. */
+  /** Writes the result of a call, or one event of a stream, as JSON on one line. */
   readonly write: (result: Message) => string;
   /** The JSON form of responses, if not ProtoJSON: shared values are serialized once per form. */
   readonly form?: JsonForm;
-  /** The same of a large one, in pieces. */
+  /** Like `write`, for a large result, in pieces. */
   readonly pieces: (result: Message) => Iterable<Uint8Array | string>;
   /**
-   * Of a stream: an error before its first event is the one event of a stream, not an answer of JSON, since its clients read nothing
-   * else. Errors that HTTP itself has to hear of are none of these.
+   * True if an error before the first event of a stream is sent as its only event instead of a JSON answer, because the
+   * clients of that version read nothing else. Does not apply to errors that are also HTTP statuses.
    */
   readonly errsAsEvent?: boolean;
 }
 
-/** How a version is spoken over JSON-RPC 2.0. */
+/** The dialect of a version over JSON-RPC 2.0. */
 export interface JsonRpcDialect {
   readonly methods: readonly JsonRpcMethod[];
-  /** The response object of a call that failed. */
+  /** Returns the response object of a failed call. */
   readonly error: (id: RequestId, error: A2AError) => string;
   /**
    * True to accept requests without `jsonrpc`, and to answer those without an id, with a null id: clients of that
@@ -45,7 +45,7 @@ export interface JsonRpcDialect {
   readonly hasNoBatches?: boolean;
 }
 
-/** The dialect of a service whose methods go by their names (specification 9). */
+/** Returns the dialect of a service whose JSON-RPC methods have the names of its rpcs (specification 9). */
 export function jsonRpcOf(service: DescService): JsonRpcDialect {
   return { methods: namedMethods(service).map(methodOf), error: errorEnvelope };
 }
@@ -57,7 +57,7 @@ function methodOf({ name, desc }: NamedMethod): JsonRpcMethod {
     desc,
     isStream: desc.methodKind === "server_streaming",
     isRead: isSideEffectFree(desc),
-    // Some clients leave params out, or send null, where they have nothing to say (specification 9.4.8).
+    // Some clients omit empty params or send null (specification 9.4.8).
     read: (params) => readParams(params ?? {}),
     write: jsonWriter(desc.output),
     pieces: (result) => jsonPieces(desc.output, result),

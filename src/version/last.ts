@@ -1,7 +1,7 @@
 import { TaskState, type TaskStatusUpdateEvent } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { marksOf } from "../wire/marks.js";
 
-/** States in which a stream of a version before 1.0 ends: the task is over, or waits for its client. */
+/** States that end a stream of a version before 1.0: the task has ended, or waits for its client. */
 const endings: ReadonlySet<TaskState> = new Set([
   TaskState.COMPLETED,
   TaskState.FAILED,
@@ -11,7 +11,7 @@ const endings: ReadonlySet<TaskState> = new Set([
   TaskState.AUTH_REQUIRED,
 ]);
 
-/** True if a status event is the last one of its stream, which versions before 1.0 mark in the event (`final`). */
+/** Returns true for the last status event of its stream, which versions before 1.0 mark in the event (`final`). */
 export function isLast(event: TaskStatusUpdateEvent): boolean {
   return marksOf(event)?.isLast ?? endings.has(event.status?.state ?? TaskState.UNSPECIFIED);
 }

@@ -2,12 +2,12 @@ import type { Serve } from "./serve.js";
 import type { Dialects } from "./version.js";
 import type { LoadedVersions, Versions } from "./versions.js";
 
-/** The service as calls of a version have it. @param spoken the names of all versions that are served */
+/** Returns the service for calls of a version. @param spoken the names of all enabled versions */
 export function translated({ translate }: Dialects, service: Serve, spoken: readonly string[]): Serve {
   return translate?.(service, spoken) ?? service;
 }
 
-/** A table that a binding makes of the versions beside the native one once they are loaded. */
+/** A table that a binding creates from the versions other than the native one, once they are loaded. */
 export class OlderTable<T extends object> {
   readonly #versions: Versions;
   readonly #make: (loaded: LoadedVersions) => T;
@@ -24,7 +24,7 @@ export class OlderTable<T extends object> {
     return this.#made;
   }
 
-  /** The table, after the versions are loaded. @throws see `Versions.ready` */
+  /** Returns the table after the versions are loaded. @throws see `Versions.ready` */
   async get(): Promise<T> {
     const loaded = await this.#versions.ready();
     this.#made ??= this.#make(loaded);

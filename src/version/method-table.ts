@@ -15,14 +15,17 @@ export interface VersionCalls {
   readonly rest: readonly Route[];
 }
 
-/** The methods go by their names (specification 9). Those that take a stream of requests have no form in JSON-RPC. */
+/**
+ * Returns the methods by their rpc names (specification 9). Methods with a stream of requests have no JSON-RPC form and
+ * are left out.
+ */
 export function namedMethods(service: DescService): NamedMethod[] {
   return service.methods
     .filter(({ methodKind }) => methodKind === "unary" || methodKind === "server_streaming")
     .map((desc) => ({ name: desc.name, desc }));
 }
 
-/** How A2A 1.0 is called. */
+/** The calls of A2A 1.0. */
 export const v1Calls: VersionCalls = {
   service: A2AService,
   jsonRpc: namedMethods(A2AService),

@@ -1,17 +1,17 @@
 import type { Logger } from "../core/log.js";
 
-/** A call that was refused, or answered by an error, for the version that it names or is made in. */
+/** A call that failed because of the version that it names or uses. */
 export interface Mismatch {
   readonly binding: string;
   /** The requested method, path or service. */
   readonly asked: string;
-  /** The value of `A2A-Version`; undefined where there is none. */
+  /** The value of `A2A-Version`; undefined if absent. */
   readonly version: string | undefined;
   readonly address: string;
   readonly why: string;
 }
 
-/** The time in which lines are counted, in milliseconds. */
+/** Period over which lines are counted, in milliseconds. */
 const WINDOW_MS = 60_000;
 
 /** Maximum number of client-chosen characters. */

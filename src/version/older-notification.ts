@@ -9,8 +9,8 @@ const ofV03 = latePart(() => import("./v0.3/push.js"));
 const ofV01 = latePart(() => import("./v0.1/push.js"));
 
 /**
- * Returns the reader for a notification of an older version; undefined for the service's own. Older notifications have
- * no wrapper: in 0.3 and 0.2 `kind` tells the type, and a task of 0.1 has a status.
+ * Returns the reader of a notification of an older version; undefined for the service's own. Older notifications have
+ * no wrapper: in 0.3 and 0.2 `kind` is the type, and a task of 0.1 has a status.
  */
 export async function olderNotification(
   json: Readonly<Record<string, unknown>>,

@@ -2,7 +2,7 @@ import { A2AError } from "../core/error.js";
 import type { ProtocolVersion } from "./version.js";
 import type { Versions } from "./versions.js";
 
-/** Names from texts about some version that no version has, with the intended ones. */
+/** Method names that texts about some version mention although no version has them, with the intended names. */
 const lookalikes: Readonly<Record<string, string>> = {
   "tasks/list": "ListTasks",
   "agent/authenticatedExtendedCard": "GetExtendedAgentCard",
@@ -13,7 +13,7 @@ export function versionWithMethod(name: string, versions: readonly ProtocolVersi
   return versions.find(({ methods = {} }) => Object.hasOwn(methods, name));
 }
 
-/** The same for every method of JSON-RPC: a table that is made once. */
+/** Returns the first version with each JSON-RPC method, as a table that is created once. */
 export function versionsByMethod(versions: readonly ProtocolVersion[]): ReadonlyMap<string, ProtocolVersion> {
   return new Map(
     versions.toReversed().flatMap((each) => Object.keys(each.methods ?? {}).map((name) => [name, each] as const)),
@@ -22,16 +22,19 @@ export function versionsByMethod(versions: readonly ProtocolVersion[]): Readonly
 
 const noPaths: readonly string[] = [];
 
-/** The first version whose paths begin as this one does. */
+/** Returns the first version with paths that begin like this one. */
 export function versionWithPath(path: string, versions: readonly ProtocolVersion[]): ProtocolVersion | undefined {
-  // Asked of every request: without closures.
+  // Runs for every request, so it creates no closures.
   for (const version of versions) {
     for (const prefix of version.paths ?? noPaths) if (path.startsWith(prefix)) return version;
   }
   return undefined;
 }
 
-/** Tenants whose paths are those of another version, in calls that do not name the service's own, with that version. */
+/**
+ * Returns the tenants whose paths look like those of another version, with that version. Calls that do not name the
+ * service's own version belong to the other version.
+ */
 export function tenantsLikePaths(versions: readonly ProtocolVersion[]): (readonly [tenant: string, version: string])[] {
   return versions.flatMap(({ name, paths = [] }) =>
     paths.flatMap((path) => {
@@ -42,7 +45,7 @@ export function tenantsLikePaths(versions: readonly ProtocolVersion[]): (readonl
 }
 
 /**
- * The error for a method that is not there. Where another version has it, the error says which, and what to do about it.
+ * The error for an unknown method. If another version has it, the error names that version and explains how to call it.
  *
  * @param asked the version that the call names
  */
@@ -70,8 +73,8 @@ function isNative(name: string, { native }: Versions): boolean {
 }
 
 /**
- * The error for a path of gRPC or Connect whose service stands for a version that is switched off; undefined for every other path.
- * It says which service is spoken instead.
+ * The error for a gRPC or Connect path of a disabled version's service. It names the service to use instead. Undefined
+ * for every other path.
  */
 export function serviceSwitchedOff(path: string, versions: Versions): A2AError | undefined {
   const { native, off, text } = versions;
@@ -85,9 +88,10 @@ export function serviceSwitchedOff(path: string, versions: Versions): A2AError |
 }
 
 /**
- * An error of a request over HTTP+JSON whose path begins as those of another version do. Where that one is switched off, and the request
- * does not name the service's own, the error says which one is; where the request names the service's own version, and is no call
- * of it, whose paths these are otherwise. What succeeds is not looked at: a tenant may be called `v1`.
+ * Explains an HTTP+JSON error of a request whose path begins like those of another version. If that version is disabled
+ * and the request does not name the service's own, the error names the enabled versions. If an invalid request names
+ * the service's own version, the error explains that its path is that of a tenant. Successful requests are not
+ * affected, because a tenant may be called `v1`.
  *
  * @param asked the version that the request names
  */
@@ -115,7 +119,7 @@ export function pathExplained(
   return withMore(error, why, text);
 }
 
-/** The same error with one more sentence. */
+/** Returns the error with an additional sentence. */
 function withMore(error: A2AError, why: string, supportedVersions: string): A2AError {
   const { reason, message, metadata, violations, headers, cause } = error;
   return new A2AError(reason, `${message.replace(/[^.]$/, "$&.")} ${why}`, {

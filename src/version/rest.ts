@@ -16,35 +16,35 @@ import { Violations } from "../wire/violations.js";
 export interface Endpoint extends Route {
   readonly isStream: boolean;
   /**
-   * Puts a request together. Exactly one of body and query is looked at, then the values from the path are added.
+   * Builds the request. Exactly one of body and query is read, then the values of the path are added.
    *
-   * @throws A2AError with reason INVALID_PARAMS that names all violations.
+   * @throws A2AError with reason INVALID_PARAMS that names all violations
    */
   readonly read: (source: Source) => Message;
-  /** An answer, or one event of a stream, as JSON on one line. */
+  /** Writes an answer, or one event of a stream, as JSON on one line. */
   readonly write: (answer: Message) => string;
   /** The JSON form of responses, if not ProtoJSON: shared values are serialized once per form. */
   readonly form?: JsonForm;
-  /** The same of a large one, in pieces. */
+  /** Like `write`, for a large answer, in pieces. */
   readonly pieces: (answer: Message) => Iterable<Uint8Array | string>;
   /** Status of a unary response. Default 200. With 204 the response has no body. */
   readonly status?: number;
 }
 
-/** How a version is spoken over HTTP+JSON. */
+/** The dialect of a version over HTTP+JSON. */
 export interface RestDialect {
   readonly endpoints: readonly Endpoint[];
-  /** Media type of its JSON. Clients that prefer `application/json` are answered in that. */
+  /** Media type of its JSON. Clients that prefer `application/json` receive that type. */
   readonly mediaType: string;
-  /** The body of an error. */
+  /** Writes the body of an error. */
   readonly error: (error: A2AError) => string;
-  /** Statuses of errors, where they are others than those of the table (`core/error.ts`). */
+  /** HTTP statuses of errors that differ from the table (`core/error.ts`). */
   readonly statuses?: Readonly<Partial<Record<Reason, number>>>;
   /** The error for a body that is not JSON, if it differs from that of other invalid requests. */
   readonly malformed?: Reason;
 }
 
-/** The dialect of a service that follows from its `google.api.http` rules (specification 11). */
+/** Returns the dialect of a service, derived from its `google.api.http` rules (specification 11). */
 export function restOf(service: DescService): RestDialect {
   return { endpoints: routesOf(service).map(endpointOf), mediaType: "application/a2a+json", error: restError };
 }
@@ -58,7 +58,7 @@ export interface Source {
   readonly body: unknown;
 }
 
-/** A route with the codecs of its method, which are compiled once. */
+/** Returns a route with the codecs of its method, which are compiled once. */
 export function endpointOf(route: Route): Endpoint {
   const { input, output, methodKind } = route.method;
   const readBody = collectingReader(input);
@@ -83,10 +83,13 @@ export function endpointOf(route: Route): Endpoint {
 
 type PutPathValue = (message: Message, raw: string, at: Violations) => void;
 
-/** Fills a field from the path. The same field in body or query has to agree, for one of them would go unheard. */
+/**
+ * Sets a field from the path. The same field in body or query must agree, because one of the two values would be
+ * ignored.
+ */
 function pathField(field: DescField): PutPathValue {
   const { get, set }: FieldAccess = accessTo(field);
-  // Variables stand for scalars, which all have a text form.
+  // Variables are scalars, which all have a text form.
   const leaf = textLeafOf(field) as Leaf;
   return (message, raw, at) => {
     const text = decodeSegment(raw);

@@ -1,19 +1,19 @@
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 
-/** The request by which a version of the protocol sends a message. */
+/** The request that sends a message in one version of the protocol. */
 export interface Sending {
-  /** Headers that every call of the version has. */
+  /** Headers of every call in the version. */
   readonly headers: readonly string[];
   readonly jsonRpc: { readonly method: string; readonly params: object };
   readonly rest?: { readonly path: string; readonly body: object };
-  /** Over gRPC, and over Connect. */
+  /** The request over gRPC and over Connect. */
   readonly rpc?: { readonly path: string; readonly request: object };
 }
 
 const text = "hello";
 const method = A2AService.method.sendMessage.name;
 
-/** 1.0, and those that only add to it. */
+/** 1.0, and versions that only add fields to it. */
 function latest(version: string, tenant: string): Sending {
   const body = { message: { messageId: "1", role: "ROLE_USER", parts: [{ text }] } };
   const request = tenant === "" ? body : { tenant, ...body };
@@ -30,7 +30,7 @@ const message = { kind: "message", messageId: "1", role: "user", parts: [{ kind:
 const request = { message: { messageId: "1", role: "ROLE_USER", content: [{ text }] } };
 const v02: Sending = { headers: [], jsonRpc: { method: "message/send", params: { message } } };
 
-/** Versions from before `A2A-Version`, and before tenants: methods and paths say which one is called. */
+/** Versions older than `A2A-Version` and tenants, which methods and paths identify. */
 const earlier: ReadonlyMap<string, Sending> = new Map<string, Sending>([
   [
     "0.3",
@@ -53,7 +53,7 @@ const earlier: ReadonlyMap<string, Sending> = new Map<string, Sending>([
   ],
 ]);
 
-/** Tells how a version sends the message "hello"; undefined for a version that is not known. */
+/** Returns the request that sends the message "hello" in a version; undefined for an unknown version. */
 export function sendingIn(version: string, tenant: string): Sending | undefined {
   return version.startsWith("1.") ? latest(version, tenant) : earlier.get(version);
 }

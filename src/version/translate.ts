@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Asked, Serve } from "./serve.js";
 
-/** One more call of the service for the same call of a client, which may have a stream open: it is counted by itself. */
+/** Calls the service again within a client's call, which may have a stream open. The call is counted separately. */
 export async function again(service: Serve, asked: Asked): Promise<Awaited<ReturnType<Serve>>> {
   const { call } = asked;
   const { share } = call;
@@ -14,8 +14,8 @@ export async function again(service: Serve, asked: Asked): Promise<Awaited<Retur
 }
 
 /**
- * The events of a stream, each converted. Not an async generator: one that waits for its next event holds back `return()` until that
- * has come, and a client that leaves would be noticed late.
+ * Converts each event of a stream. Not an async generator, because a generator that waits for its next event delays
+ * `return()` until then, so that a client's departure would be noticed late.
  */
 export function mapEvents<M extends Message>(events: AsyncIterable<M>, convert: (event: M) => M): AsyncIterable<M> {
   return {

@@ -6,7 +6,7 @@ import type { NativeVersion } from "./version.js";
 /** Version of the service and its cards: major and minor, without a patch number (specification 3.6). */
 export const PROTOCOL_VERSION = "1.0";
 
-/** A2A 1.0, derived from the contract. Separate, so that users of the version's name alone do not load the codecs. */
+/** A2A 1.0, derived from the contract. Separate, so that users of only the version's name do not load the codecs. */
 export const v1: NativeVersion = {
   name: PROTOCOL_VERSION,
   jsonRpc: /* @__PURE__ */ jsonRpcOf(A2AService),

@@ -7,20 +7,20 @@ import type { JsonRpcDialect } from "./jsonrpc.js";
 import type { RestDialect } from "./rest.js";
 import type { Serve } from "./serve.js";
 
-/** How a version is spoken: codecs and behaviour. Those of versions beside the service's own are loaded later. */
+/** The codecs and behavior of a version. Those of versions other than the service's own are loaded later. */
 export interface Dialects {
   readonly jsonRpc?: JsonRpcDialect;
   readonly rest?: RestDialect;
   /**
-   * Makes what answers calls of this version out of the service: its requests become those of the service, and answers
-   * come back. Applied once, when a binding first needs it; it runs around everything, so that each call is authenticated, counted and
-   * checked as those of the service are. Errors pass as they are, and the dialects write them.
+   * Wraps the service for calls of this version: it converts their requests to the service's and the answers back.
+   * Applied once, when a binding first needs it. It runs outside the interceptors, so that each call is authenticated,
+   * counted and checked like those of the service. Errors pass unchanged, and the dialects write them.
    *
-   * What it answers is the service's message as it is, or one of its own: those of a stream are shared with readers of other
-   * versions, and keep the JSON that they were written in. `carry` takes over the marks on them. Undefined: calls are
-   * those of the service.
+   * An answer is either the service's message itself or a new one, because readers of other versions share the messages
+   * of a stream and their cached JSON. `carry` copies the marks to a new one. Undefined if calls equal those of the
+   * service.
    *
-   * @param spoken names of the versions that the server speaks
+   * @param spoken names of the versions that the server supports
    */
   readonly translate?: (service: Serve, spoken: readonly string[]) => Serve;
 }
@@ -30,7 +30,7 @@ export interface MethodShape {
   readonly name: string;
   /** True if it returns a stream. */
   readonly isStream: boolean;
-  /** True if it only reads, as `isSideEffectFree` of its descriptor. */
+  /** True if it is read-only, like `isSideEffectFree` of its descriptor. */
   readonly isRead: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface ServiceShape {
   readonly methods: readonly MethodShape[];
 }
 
-/** The shape of a service whose descriptor is there already. */
+/** Returns the shape of a service whose descriptor is loaded. */
 export function shapeOf({ typeName, methods }: DescService): ServiceShape {
   return {
     typeName,
@@ -59,33 +59,33 @@ export type ErrorCodes = Readonly<Partial<Record<Reason, StatusCode>>>;
 /** A service of gRPC and Connect with its messages. */
 export interface LoadedService {
   readonly service: DescService;
-  /** See `Dialects.translate`; it is given the service's own descriptors and messages. */
+  /** See `Dialects.translate`. It receives the service's own descriptors and messages. */
   readonly translate: (service: Serve) => Serve;
   readonly codes?: ErrorCodes;
 }
 
-/** All parts of a version that are loaded together. */
+/** All parts of a version that load together. */
 export interface LoadedVersion extends Dialects {
-  /** Its service for gRPC and Connect, where it has one (`ProtocolVersion.grpc`). */
+  /** Its service for gRPC and Connect, if it has one (`ProtocolVersion.grpc`). */
   readonly service?: LoadedService;
-  /** Its push notifications; undefined for a version that sends those of the service's own version, or none. */
+  /** Its push notifications. Undefined for a version without any, or with those of the service's own version. */
   readonly push?: PushDialect;
 }
 
-/** Bindings that a version can be spoken over. */
+/** Bindings that a version can support. */
 export type SpokenOver = "jsonRpc" | "rest" | "grpc" | "connect";
 
 /**
- * A version besides the service's own, as known before its first call: small tables that recognise its calls, and a
+ * A version other than the service's own, as known before its first call: small tables that recognize its calls, and a
  * loader for the rest.
  */
 export interface ProtocolVersion {
-  /** `Major.Minor`, as cards and `A2A-Version` name it (specification 3.6). */
+  /** `Major.Minor`, as in cards and `A2A-Version` (specification 3.6). */
   readonly name: string;
   /** The bindings of its interfaces in a card. */
   readonly interfaces: readonly SpokenOver[];
   /**
-   * True for a version from before `A2A-Version`: its calls name no version, and an empty value means it as well
+   * True for a version older than `A2A-Version`: its calls name no version, and an empty value also means it
    * (specification 3.6.2).
    */
   readonly isUnnamed?: boolean;
@@ -93,25 +93,25 @@ export interface ProtocolVersion {
   readonly methods?: Readonly<Record<string, string>>;
   /** Prefix of its HTTP+JSON paths. A request under it that names no version belongs to this version. */
   readonly paths?: readonly string[];
-  /** The service that gRPC serves it by: the binding is the same, with another descriptor. */
+  /** Its gRPC service: the binding is the same, with another descriptor. */
   readonly grpc?: ServiceShape;
   /** The same for Connect and gRPC-Web. */
   readonly connect?: ServiceShape;
   /** True for the service's own version with additional fields: cards and notifications are equal in both. */
   readonly extendsNative?: boolean;
-  /** Its cards; undefined for a version that reads those of the service's own. */
+  /** Its cards. Undefined for a version that reads those of the service's own version. */
   readonly card?: CardDialect;
-  /** True if its clients look for the extended card next to the agent's URL, not below it. */
+  /** True if its clients look for the extended card next to the agent's URL instead of below it. */
   readonly hasCardBeside?: boolean;
   /** Its name of the parameter `A2A-Extensions`, in lower case, if it differs from 1.0. */
   readonly extensionsParameter?: string;
-  /** True if a JWT signs its push notifications, for which every server has a key (`PushDialect.isSigned`). */
+  /** True if it signs push notifications with a JWT, for which every server has a key (`PushDialect.isSigned`). */
   readonly signsPush?: boolean;
-  /** Loads all other parts of it. Called again after it has failed (`Versions.ready`). */
+  /** Loads all other parts. Called again after a failure (`Versions.ready`). */
   readonly load: () => Promise<LoadedVersion>;
 }
 
-/** The version that the service itself speaks, which every binding has. */
+/** The service's own version, which every binding supports. */
 export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
   readonly name: string;
   readonly grpc: DescService;
@@ -138,8 +138,11 @@ export interface CardConversions {
 /** Push notifications of another protocol version: the task as of the event, instead of the event. */
 export interface PushDialect {
   readonly mediaType: string;
-  /** The body. */
+  /** Writes the body. */
   readonly write: (task: Task) => string;
-  /** Says whether a configuration asks for signed posts: these have the signature as their bearer token, in place of credentials. */
+  /**
+   * Returns true if a configuration requests signed notifications. They carry the signature as their bearer token, in
+   * place of credentials.
+   */
   readonly isSigned?: (config: TaskPushNotificationConfig) => boolean;
 }

@@ -7,7 +7,7 @@ import { v11 } from "./v1.1/index.js";
 import { v1 } from "./v1.js";
 import type { LoadedVersion, NativeVersion, ProtocolVersion } from "./version.js";
 
-/** Versions beside the native one by their names. */
+/** The loaded versions other than the native one, by name. */
 export type LoadedVersions = ReadonlyMap<string, LoadedVersion>;
 
 /**
@@ -17,19 +17,19 @@ export type LoadedVersions = ReadonlyMap<string, LoadedVersion>;
 export class Versions {
   /** The version of the service itself. */
   readonly native: NativeVersion;
-  /** The versions beside it, those that are preferred where a call of several is recognised first. */
+  /** The other versions. If a call could be one of several, the first of them is chosen. */
   readonly others: readonly ProtocolVersion[];
-  /** Those that are known, and switched off. */
+  /** The known versions that are disabled. */
   readonly off: readonly ProtocolVersion[];
-  /** The native one first: the order of cards. */
+  /** Names of the enabled versions, the native one first, in the order of cards. */
   readonly names: readonly string[];
-  /** The same, as errors show them. */
+  /** The names as shown in errors. */
   readonly text: string;
   readonly #byName: ReadonlyMap<string, ProtocolVersion>;
   #loading: Promise<LoadedVersions> | undefined;
   #loaded: LoadedVersions | undefined;
 
-  /** @throws TypeError for a name other than `Major.Minor`, or for a duplicate. */
+  /** @throws TypeError for a name other than `Major.Minor`, or a duplicate */
   constructor(native: NativeVersion, others: readonly ProtocolVersion[] = [], off: readonly ProtocolVersion[] = []) {
     this.native = native;
     this.others = others;
@@ -38,19 +38,19 @@ export class Versions {
     this.text = this.names.join(", ");
     this.#byName = new Map(others.map((version) => [version.name, version]));
     for (const [i, name] of this.names.entries()) {
-      if (parseVersion(name) !== name) throw new TypeError(`"${name}" is no version: it has to be Major.Minor`);
+      if (parseVersion(name) !== name) throw new TypeError(`"${name}" is not a version: it must be Major.Minor`);
       if (this.names.indexOf(name) !== i) throw new TypeError(`version ${name} is registered twice`);
     }
   }
 
-  /** The versions beside the native one; undefined until they are loaded. */
+  /** The versions other than the native one; undefined until they are loaded. */
   get loaded(): LoadedVersions | undefined {
     return this.#loaded;
   }
 
   /**
-   * Loads the versions beside the native one, all of them. A server that listens does so in the background; the first call of one of them
-   * waits for it. The next call tries again after a failure.
+   * Loads all versions other than the native one. A listening server loads them in the background, and the first call
+   * of one of them waits. After a failure the next call retries.
    *
    * @throws A2AError UNAVAILABLE while too many files are open
    */
@@ -64,7 +64,7 @@ export class Versions {
     return this.#loading;
   }
 
-  /** One version after the other: an import is given up where too few files can be opened for one. */
+  /** Loads one version at a time, because an import fails if too few file descriptors are free. */
   async #load(): Promise<LoadedVersions> {
     const loaded = new Map<string, LoadedVersion>();
     for (const version of this.others) loaded.set(version.name, await version.load());
@@ -72,7 +72,7 @@ export class Versions {
     return loaded;
   }
 
-  /** The same with some of the versions alone; the native one is always among them. */
+  /** Returns the versions with only the named ones enabled. The native one is always enabled. */
   only(names: readonly string[]): Versions {
     const isOn = ({ name }: ProtocolVersion): boolean => names.includes(name);
     const all = [...this.others, ...this.off];
@@ -83,27 +83,27 @@ export class Versions {
     );
   }
 
-  /** The same with one more, which is preferred to the others. */
+  /** Returns the versions with one more, which takes precedence over the others. */
   with(version: ProtocolVersion): Versions {
     return new Versions(this.native, [version, ...this.others], this.off);
   }
 
   /**
-   * True if a version uses the service's own cards and notifications: the native version, possibly with additional
-   * fields.
+   * Returns true if a version uses the service's own cards and notifications: the native version, possibly with
+   * additional fields.
    */
   isAsNative(name: string): boolean {
     return name === this.native.name || this.other(name)?.extendsNative === true;
   }
 
-  /** A version beside the native one, by its name. */
+  /** Returns a version other than the native one, by its name. */
   other(name: string): ProtocolVersion | undefined {
     return this.#byName.get(name);
   }
 
   /**
-   * The name of the version that a value of `A2A-Version` asks for, undefined where it is not spoken here. A patch number
-   * is not considered, an empty value is 0.3 (specification 3.6, 3.6.2).
+   * Returns the name of the version that a value of `A2A-Version` requests; undefined if it is not enabled. A patch
+   * number is ignored, and an empty value is 0.3 (specification 3.6, 3.6.2).
    */
   named(value: string): string | undefined {
     const name = parseVersion(value);
@@ -111,12 +111,12 @@ export class Versions {
   }
 
   /**
-   * The version of a call.
+   * Returns the version of a call.
    *
    * @param asked the value of `A2A-Version`, or undefined
-   * @param made the version that package, method or path of the call belong to, where the binding can tell
-   * @throws A2AError VERSION_NOT_SUPPORTED for a version that is not spoken here, and for a call that is made as another
-   * version has it than it says.
+   * @param made the version implied by package, method or path, if the binding can tell
+   * @throws A2AError VERSION_NOT_SUPPORTED for a version that is not enabled, and for a call that names another version
+   * than the one it is made in
    */
   versionOf(asked: string | undefined, made: string | undefined): string {
     if (made !== undefined && (asked === undefined || asked === made)) return made;
@@ -124,7 +124,7 @@ export class Versions {
     const spoken = made ?? this.native.name;
     const isUnnamed = value.trim() === "";
     const named = this.named(value);
-    // Clients of versions from before the header send it empty, or not at all.
+    // Clients of versions older than the header send it empty, or not at all.
     if (isUnnamed && this.other(spoken)?.isUnnamed === true) return spoken;
     if (isUnnamed) throw this.#unnamed(spoken);
     if (named === undefined) throw this.unsupported(value);
@@ -132,21 +132,21 @@ export class Versions {
     return named;
   }
 
-  /** The error for a version that is not spoken here; it names those that are. */
+  /** Returns the error for a version that is not enabled. It names the enabled ones. */
   unsupported(asked: string): A2AError {
     const shown = shownOf(asked);
     return this.#refused(shown, `A2A version ${shown} is not supported; supported: ${this.text}.`);
   }
 
-  /** The error for a call that is one of another version than it says. */
+  /** Returns the error for a call that names another version than the one it is made in. */
   contradicted(asked: string, spoken: string): A2AError {
     const shown = shownOf(asked);
-    return this.#refused(shown, `The call names A2A version ${shown}, but this is how one of ${spoken} is made.`);
+    return this.#refused(shown, `The call names A2A version ${shown}, but uses a method or path of ${spoken}.`);
   }
 
-  /** The error for a call of a version that has to be named, and is not. */
+  /** Returns the error for a call without a version, if the version is required. */
   #unnamed(spoken: string): A2AError {
-    const why = `The call names no version, which stands for ${EMPTY_VERSION} (specification 3.6.2)`;
+    const why = `The call names no version, which means ${EMPTY_VERSION} (specification 3.6.2)`;
     return this.#refused(EMPTY_VERSION, `${why}: send A2A-Version: ${spoken} with it.`);
   }
 
@@ -160,8 +160,8 @@ function shownOf(asked: string): string {
   return asked.trim().slice(0, 32) || EMPTY_VERSION;
 }
 
-/** The default versions of every server. An older or newer version is added here. */
+/** The default versions of every server. Add an older or newer version here. */
 export const servedVersions: Versions = new Versions(v1, [v03, v02, v01]);
 
-/** Drafts, which are spoken where an option asks for them. One that is final moves to `servedVersions`. */
+/** Draft versions, which an option enables. A final version moves to `servedVersions`. */
 export const previews: Readonly<Record<"1.1", () => ProtocolVersion>> = { "1.1": v11 };

@@ -155,7 +155,7 @@ describe("another version of the protocol, registered beside 1.0", () => {
       ],
       [
         { binding: "connect", asked: "SendMessage", version: "1.0", peer: expect.any(String) },
-        why("The call names A2A version 1.0, but this is how one of 0.9 is made."),
+        why("The call names A2A version 1.0, but uses a method or path of 0.9."),
       ],
     ]);
     for (let i = 0; i < 9; i++) await send(served, { body: call("SendMessage", { message }), version: "7.1" });
@@ -221,7 +221,7 @@ describe("another version of the protocol, registered beside 1.0", () => {
 
   it("is refused where a package says one version and A2A-Version another", async () => {
     const refused = await send(serve(), { path: "/toy.v0.Toy/Talk", version: "1.0", body: { text: "hi" } });
-    expect(refused.json.message).toBe("The call names A2A version 1.0, but this is how one of 0.9 is made.");
+    expect(refused.json.message).toBe("The call names A2A version 1.0, but uses a method or path of 0.9.");
   });
 
   it("is one of those that errors and cards name", async () => {

@@ -28,10 +28,10 @@ import { shownTask, withoutHistory } from "./view.js";
 
 const { method: methods } = A2AService;
 
-/** The id of the one configuration that a task has for 0.1, which knows no ids of them. */
+/** The id of a task's only configuration in 0.1, where configurations have no ids. */
 export const CONFIG_ID = "a2a-0.1";
 
-/** As many configurations of a task as one page has. */
+/** Number of a task's configurations that are read, the maximum of one page. */
 const MOST_CONFIGS = 100;
 
 type Answer = Awaited<ReturnType<Serve>>;
@@ -61,10 +61,10 @@ async function send(asked: Asked, service: Serve): Promise<Message> {
   const { message, configuration } = request;
   try {
     const answer = (await service({ ...asked, request })) as SendMessageResponse;
-    // A task that its client has named is never answered directly.
+    // The client has named its task, so the agent never answers directly.
     return taskResponse(answer.payload.value as Task);
   } catch (error) {
-    // 0.1 may be answered with a task that is still at work, and has no other way to hear of it.
+    // 0.1 may answer with a task that is still working, and has no other way to report it.
     const isLate = error instanceof A2AError && error.reason === "DEADLINE_EXCEEDED" && !call.cancellation.canceled;
     if (!isLate) throw error;
     const { historyLength = 0 } = configuration ?? {};
@@ -95,9 +95,9 @@ async function resubscribe(asked: Asked, service: Serve): Promise<Answer> {
 }
 
 /**
- * Says whether the events of a stream have an `id:` to resume after. They have one only where the call asks for it: the first JavaScript
- * client of 0.1 reads an event as one line, `data: …`, and skips or breaks on an event with another line. Reads the call after its
- * interceptors have run.
+ * Returns true if the events of a stream have an `id:` to resume after. They have one only if the call requests it: the
+ * first JavaScript client of 0.1 expects an event to be one line, `data: …`, and skips or fails on an event with
+ * another line. Call it after the interceptors of the call have run.
  */
 export function showsIds(call: Call): boolean {
   return resumes(call) || call.extensions.has(RESUME_EXTENSION);
@@ -106,8 +106,8 @@ export function showsIds(call: Call): boolean {
 type Events = AsyncIterable<StreamResponse>;
 
 /**
- * The order of the artifacts of a task, where a call goes on behind an event that its client has. It is asked for before the stream, so
- * that whatever comes anew is in the stream, in its order.
+ * Returns the order of a task's artifacts if the call resumes after an event. It is read before the stream starts, so
+ * that later artifacts are in the stream, in its order.
  */
 export async function resumedIn(call: Call, taskId: string, service: Serve): Promise<readonly string[] | undefined> {
   if (!resumes(call)) return undefined;
@@ -117,13 +117,13 @@ export async function resumedIn(call: Call, taskId: string, service: Serve): Pro
   return artifacts.map(({ artifactId }) => artifactId);
 }
 
-/** A task as it stands, read within a call that may have a stream open. */
+/** Reads the current task within a call that may have a stream open. */
 async function taskOf(service: Serve, call: Call, id: string, historyLength: number): Promise<Task> {
   const request = create(GetTaskRequestSchema, { id, historyLength });
   return (await again(service, { method: methods.getTask, request, call })) as Task;
 }
 
-/** A message that names its task. Its copy is changed here: the codec has made it for this call. */
+/** Returns a send that names its task. It changes the request, which the codec created for this call. */
 function namedSend({ request: asked, call }: Asked): SendMessageRequest {
   const request = asked as SendMessageRequest;
   const { message } = request;
@@ -133,7 +133,8 @@ function namedSend({ request: asked, call }: Asked): SendMessageRequest {
   if (message === undefined) return request;
   checkName(message.taskId);
   call.namesTask = true;
-  // 0.1 has no ids of messages: of a repeated send it has to be the same, or it would be another one under the same key.
+  // Messages have no ids in 0.1. A repeated send needs the same id, because another one would be a different request
+  // under the same key.
   const key = call.header(IDEMPOTENCY_KEY)?.trim() ?? "";
   if (key !== "") message.messageId = hash("sha256", JSON.stringify(["0.1 message", message.taskId, key]), "hex");
   return request;
@@ -158,7 +159,7 @@ async function setConfig(asked: Asked, service: Serve): Promise<Answer> {
   return create(TaskPushNotificationConfigSchema, { taskId });
 }
 
-/** Its own configuration, else the first that another version has made, else none. */
+/** Returns the configuration of 0.1, else the first of another version, else an empty one. */
 async function getConfig({ request, call }: Asked, service: Serve): Promise<Answer> {
   const { taskId } = request as TaskPushNotificationConfig;
   const all = create(ListTaskPushNotificationConfigsRequestSchema, { taskId, pageSize: MOST_CONFIGS });

@@ -29,13 +29,13 @@ const writeGet = jsonWriter(GetTaskRequestSchema, v01Form);
 const writeCancel = jsonWriter(CancelTaskRequestSchema, v01Form);
 const writeConfig = jsonWriter(TaskPushNotificationConfigSchema, v01Form);
 
-/** One call: its params in JSON, and how its results are read as ProtoJSON of 1.0. */
+/** One call: its params in JSON, and the conversion of its results to ProtoJSON of 1.0. */
 interface Begun {
   readonly params: string;
   readonly up: (result: Json) => Json;
 }
 
-/** A method of 0.1 for one of the service. */
+/** A method of 0.1 for a method of the service. */
 interface Row {
   readonly name: string;
   readonly begin: (request: never) => Begun;
@@ -108,7 +108,7 @@ const rows: Readonly<Record<string, Row>> = {
 
 const ofTask = (id: string): string => `{"id":${quote(id)}}`;
 
-/** One without a URL takes the task's configuration away in 0.1, which was not asked for. */
+/** In 0.1 a configuration without a URL removes the task's configuration, which the caller did not request. */
 function configOf(request: TaskPushNotificationConfig): string {
   if (request.url === "") throw invalid([{ field: "url", description: "is required" }]);
   return writeConfig(request);
@@ -118,7 +118,7 @@ function noConfig(id: string): never {
   throw new A2AError("TASK_NOT_FOUND", "The task has no such push notification config.", { metadata: { id } });
 }
 
-/** The client creates the ids of tasks and sessions. A request that does not mention the history gets it. */
+/** The client creates the ids of tasks and sessions. A request without a history length requests the whole history. */
 function sent(request: SendMessageRequest): { params: string; place: Place } {
   const { message, configuration } = request;
   const place = { taskId: message?.taskId || newId(), contextId: message?.contextId || newId() };
@@ -147,14 +147,14 @@ function methodOf(desc: DescMethod): OlderMethod | undefined {
     begin: (request: Message) => {
       const { params, up } = row.begin(request as never);
       return new JsonExchange({ json: params }, (result) => {
-        if (!isJsonObject(result)) throw new A2AError("INVALID_AGENT_RESPONSE", "The result is no JSON object.");
+        if (!isJsonObject(result)) throw new A2AError("INVALID_AGENT_RESPONSE", "The result is not a JSON object.");
         return withHistoryOf(request, read(up(result)));
       });
     },
   };
 }
 
-/** Codes of errors in 0.1 that mean something else since. */
+/** Error codes of 0.1 that have another meaning in later versions. */
 const reasons: ReadonlyMap<unknown, Reason> = new Map<unknown, Reason>([
   [-32006, "UNSUPPORTED_OPERATION"],
   [-32007, "UNAUTHENTICATED"],
@@ -164,5 +164,5 @@ const reasons: ReadonlyMap<unknown, Reason> = new Map<unknown, Reason>([
   [-32011, "UNAVAILABLE"],
 ]);
 
-/** How A2A 0.1 is called. */
+/** The calls of A2A 0.1. */
 export const calls: OlderCalls = { jsonRpc: methodOf, reasons };

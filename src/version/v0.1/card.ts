@@ -6,7 +6,7 @@ import type { CardConversions } from "../version.js";
 const sharedMembers = ["name", "description", "version", "documentationUrl"];
 const skillMembers = ["id", "name", "description", "tags", "examples"];
 
-/** The text that stood for plain text in the schema of 0.1. */
+/** The mode that means plain text in the schema of 0.1. */
 const PLAIN = "text";
 
 const modes = (given: unknown): unknown => mapItems(given, (mode) => (mode === PLAIN ? "text/plain" : mode));
@@ -39,7 +39,7 @@ function skillFromV01(skill: unknown): unknown {
   };
 }
 
-/** Each scheme is an alternative: 0.1 could not say that several are needed. */
+/** Each scheme is an alternative, because 0.1 cannot require several at once. */
 function securityFromV01({ schemes, credentials }: CardJson): CardJson {
   // Some published cards have one name in place of the list.
   const names = (Array.isArray(schemes) ? schemes : [schemes]).filter((name) => typeof name === "string");
@@ -120,7 +120,7 @@ export function cardToV01(card: CardJson): CardJson | undefined {
   };
 }
 
-/** All schemes that some alternative names, in one list: 0.1 cannot say which of them belong together. */
+/** Lists all schemes of all alternatives, because 0.1 cannot express which of them belong together. */
 function securityToV01({ securitySchemes, securityRequirements }: CardJson): CardJson | undefined {
   const needed = (Array.isArray(securityRequirements) ? securityRequirements : [])
     .filter(isJsonObject)

@@ -8,13 +8,13 @@ import { carry, generationOf, mark, weightOf } from "../../wire/marks.js";
 import { isLast } from "../last.js";
 import { artifactEvent, statusEvent } from "./view.js";
 
-/** Context of a stream of 0.1 beside its events. */
+/** Context of a stream of 0.1 in addition to its events. */
 export interface EventsOf {
-  /** As the client calls its task. */
+  /** The client's id of its task. */
   readonly taskId: string;
   /**
-   * Ids of the artifacts that there are, in their order, where a stream goes on behind an event that its client has: the task that it
-   * begins with has none of them then, and is not told of. Left out for a stream from the beginning.
+   * Ids of the existing artifacts in their order, for a stream that resumes after an event. The task at its beginning
+   * then has no artifacts and is not reported. Undefined for a stream from the beginning.
    */
   readonly resumed?: readonly string[] | undefined;
   /** True if each event has the generation that becomes its `id:`. */
@@ -22,10 +22,11 @@ export interface EventsOf {
 }
 
 /**
- * The events of a stream, which ends as those of 0.3 do (`EndedEvents`), as 0.1 has them: of status and artifacts alone, where artifacts
- * have the index of their first appearance. A task that a stream begins with becomes such events.
+ * Converts the events of a stream, which ends like those of 0.3 (`EndedEvents`), to 0.1: only statuses and artifacts,
+ * whose index is the order of their first appearance. A task at the beginning of a stream becomes such events.
  *
- * No generator: one would hold `return()` back until the next event, and a client that leaves were noticed late.
+ * Not a generator, because a generator delays `return()` until the next event, so that a client's departure would be
+ * noticed late.
  */
 export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
   readonly #events: AsyncIterator<StreamResponse>;
@@ -63,7 +64,7 @@ export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
     return { done: true, value: undefined };
   }
 
-  /** A direct message is none of them: it completes a task that its client has named. */
+  /** Converts an event. A direct message cannot occur: it would complete a task that its client has named. */
   #convert(event: StreamResponse): void {
     const { payload } = event;
     if (payload.case === "task" && !this.#isResumed) this.#task(event, payload.value);

@@ -2,7 +2,7 @@ import { latePart } from "../../core/late-part.js";
 import { EARLIER_CARD_PATH } from "../client-versions.js";
 import type { ProtocolVersion } from "../version.js";
 
-/** A2A 0.1: the tables that recognise its calls. `loaded.ts` has all other parts. */
+/** A2A 0.1: the tables that recognize its calls. `loaded.ts` has all other parts. */
 export const v01: ProtocolVersion = {
   name: "0.1",
   interfaces: ["jsonRpc"],

@@ -32,7 +32,7 @@ const stateNames: EnumForm = {
   words: { ...laterNames.words, [TaskState.REJECTED]: "failed", [TaskState.AUTH_REQUIRED]: "input-required" },
 };
 
-/** The text of 0.1 has objects and lists. */
+/** Structured data of 0.1, which is an object or a list. */
 const data = dataForm({
   kinds: new Set(["structValue", "listValue"]),
   fits: (json) => isJsonObject(json) || Array.isArray(json),
@@ -41,14 +41,17 @@ const data = dataForm({
 
 const part = partForm(["type", "kind"], [...fileNames, ...fileContent], data);
 
-/** A message has no id of its own, nor those of its task and context: they are beside it. Whose it is may be left out. */
+/**
+ * Messages of 0.1 have no id of their own, and the ids of task and context are outside the message. The role is
+ * optional.
+ */
 const settleMessage: Settle = (fields, _json, at) => {
   const message = fields as unknown as Message;
   if (message.messageId === "") message.messageId = newId();
   if (message.role === Role.UNSPECIFIED) message.role = at.isTolerant ? Role.AGENT : Role.USER;
 };
 
-/** Artifacts without an index are numbered as they stand. */
+/** Artifacts without an index are numbered in their order. */
 const settleTask: Settle = (fields) => {
   const { artifacts } = fields as unknown as Task;
   for (const [i, artifact] of artifacts.entries()) if (artifact.artifactId === "") artifact.artifactId = idOf(i);
@@ -59,7 +62,7 @@ const settleArtifactEvent: Settle = (fields) => {
   if (artifact?.artifactId === "") artifact.artifactId = idOf(0);
 };
 
-/** An artifact's id, of a server that only numbers them. */
+/** Returns the id of an artifact that its server only numbers. */
 function idOf(index: number): string {
   return String(index);
 }
@@ -68,7 +71,7 @@ function readIndex(json: unknown, at: Violations): string | undefined {
   return Number.isSafeInteger(json) ? idOf(json as number) : at.add("must be a whole number");
 }
 
-/** The client's ids of task and session stand beside the message, and its wishes around it. */
+/** The ids of task and session, and the options, are in the params next to the message. */
 const settleSend: Settle = (fields, json, at) => {
   const request = fields as unknown as SendMessageRequest;
   const { message } = request;
@@ -86,7 +89,7 @@ function textOf(json: Readonly<Record<string, unknown>>, name: string, at: Viola
   const text = json[name] ?? "";
   if (typeof text === "string") return text;
   at.add("must be a string", name);
-  // Not said to be missing as well.
+  // Not empty, so that it is not reported as missing too.
   return " ";
 }
 
@@ -109,7 +112,7 @@ const configForm = makeForm({
 const writeConfig = jsonWriter(TaskPushNotificationConfigSchema, configForm);
 const readConfig = collectingReader(TaskPushNotificationConfigSchema, configForm);
 
-/** The one configuration of a task; without a URL it is none, which is null. */
+/** The single configuration of a task. One without a URL is written as null. */
 const pushConfig: ObjectForm = {
   members: [
     { field: "taskId", name: "id", isAlways: true, isRequired: true },
@@ -134,7 +137,7 @@ const id: MemberForm = { field: "id", isAlways: true, isRequired: true };
 
 const types: FormTables["types"] = {
   "lf.a2a.v1.Message": {
-    // The first page of the documents has `data`.
+    // The first page of the documents calls the parts `data`.
     members: ["role", { field: "parts", also: ["data"] }, "metadata"],
     settle: settleMessage,
   },
@@ -217,7 +220,10 @@ function textOrNothing(text: string | undefined): string | undefined {
   return text === undefined || text === "" ? undefined : quote(text);
 }
 
-/** The JSON of 0.1: messages of 1.0 in it, both ways. Artifacts have the index of their mark, else 0, the default of 0.1. */
+/**
+ * The JSON of 0.1, read and written from messages of 1.0. The index of an artifact comes from its mark, or is 0, the
+ * default of 0.1.
+ */
 export const v01Form: JsonForm = makeForm({
   name: "0.1",
   types,

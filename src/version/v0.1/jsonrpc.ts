@@ -17,7 +17,7 @@ const codes: Partial<Record<Reason, number>> = {
   VERSION_NOT_SUPPORTED: -32004,
 };
 
-/** 0.1 over JSON-RPC, the one binding that it has. */
+/** The dialect of 0.1 over JSON-RPC, its only binding. */
 export const jsonRpc: JsonRpcDialect = {
   methods: A2AService.methods.flatMap(methodsOf),
   error: (id, error) =>
@@ -30,7 +30,7 @@ export const jsonRpc: JsonRpcDialect = {
   hasNoBatches: true,
 };
 
-/** The names and words of its parts, where they are others than in 1.0. */
+/** Names of fields and values that differ from 1.0. */
 const places: readonly (readonly [RegExp, string])[] = [
   [/\bmessage\.taskId\b/g, "id"],
   [/\bmessage\.contextId\b/g, "sessionId"],

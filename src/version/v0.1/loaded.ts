@@ -3,5 +3,5 @@ import { translate } from "./behaviour.js";
 import { jsonRpc } from "./jsonrpc.js";
 import { push } from "./push.js";
 
-/** How 0.1 is spoken: over JSON-RPC alone. */
+/** The dialects of 0.1, which has only JSON-RPC. */
 export const loaded: LoadedVersion = { jsonRpc, translate, push };

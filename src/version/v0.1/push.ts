@@ -26,8 +26,8 @@ export const push: PushDialect = {
 };
 
 /**
- * The servers of 0.1 signed every post, whatever scheme the client named; its first client names `bearer` for it. Credentials that a client
- * gives are sent as they are.
+ * Returns true if a notification is signed. The servers of 0.1 signed every notification, whichever scheme the client
+ * named; the first client of 0.1 names `bearer`. Credentials of a client are sent unchanged.
  */
 function isSigned({ authentication }: TaskPushNotificationConfig): boolean {
   return authentication === undefined || authentication.credentials === "" || /^jwt$/i.test(authentication.scheme);
@@ -36,7 +36,7 @@ function isSigned({ authentication }: TaskPushNotificationConfig): boolean {
 /**
  * Reads a notification of 0.1, which is the bare task.
  *
- * @throws A2AError with reason INVALID_PARAMS for anything else.
+ * @throws A2AError with reason INVALID_PARAMS for any other value
  */
 export function readNotification(json: unknown): StreamResponse {
   return read(isJsonObject(json) ? { task: taskFromV01(json, { taskId: "", contextId: "" }) } : json);

@@ -3,7 +3,7 @@ import type { CardJson as Json } from "../card-json.js";
 import { isSet } from "../card-json.js";
 import { COMPAT } from "../v0.3/values.js";
 
-/** A task and its session, as the caller knows them: responses of servers may differ. */
+/** The ids of a task and its session that the caller knows. Servers' responses may have others. */
 export interface Place {
   readonly taskId: string;
   readonly contextId: string;
@@ -25,13 +25,13 @@ export function taskFromV01(task: Json, place: Place): Json {
 }
 
 /**
- * One event of a stream. No version but this one begins a stream without the task.
+ * Converts one event of a stream. Only this version begins a stream without the task.
  *
- * @param isFirst whether it is the first one that answers a message: its status is that of the task
+ * @param isFirst true for the first event that answers a message; its status is that of the task
  */
 export function eventFromV01(event: Json, place: Place, isFirst: boolean): Json {
   if (isSet(event.artifact)) return { artifactUpdate: artifactEvent(event, place) };
-  // Some servers send the task all the same.
+  // Some servers send the task nevertheless.
   const isTask = [event.sessionId, event.artifacts, event.history].some(isSet);
   if (isTask || isFirst) return { task: taskFromV01({ ...event, id: place.taskId }, place) };
   return { statusUpdate: { ...place, status: statusFromV01(event.status, place), ...metadataOf(event) } };
@@ -48,7 +48,10 @@ function artifactEvent(event: Json, place: Place): Json {
   };
 }
 
-/** An artifact goes by its index. In a task some servers leave it out, or say 0 for each: it is counted then. */
+/**
+ * An artifact is identified by its index. Some servers leave it out in a task, or send 0 for each; the position then
+ * replaces it.
+ */
 function artifactsFromV01(artifacts: unknown): Json[] {
   const list = listOf(artifacts);
   const indexes = list.map(indexOf);
@@ -91,14 +94,17 @@ function timeFromV01(timestamp: unknown): string | undefined {
 }
 
 function messageFromV01(message: Json, names: MessageNames): Json {
-  // Early examples say it of no message, and agents alone answer.
+  // Early examples omit the role, and only agents answer.
   const isUser = message.role === "user";
   const parts = listOf(message.parts ?? message.data).map(partFromV01);
   const role = isUser ? "ROLE_USER" : "ROLE_AGENT";
   return { messageId: names.next(role, parts), ...names.place, role, parts, ...metadataOf(message) };
 }
 
-/** Messages of 0.1 have no ids. One gets the same name whenever and wherever it is read, so that it is known again. */
+/**
+ * Derives ids for messages, which have none in 0.1. A message gets the same id whenever it is read, so that readers
+ * recognize it.
+ */
 class MessageNames {
   readonly place: Place;
   readonly #seen = new Map<string, number>();
@@ -115,7 +121,7 @@ class MessageNames {
   }
 }
 
-/** 53 bits of a text (cyrb53): names need no more than to differ. */
+/** A 53-bit hash of a text (cyrb53), sufficient for distinct ids. */
 function hashOf(text: string): string {
   let [a, b] = [0xdeadbeef, 0x41c6ce57];
   for (let i = 0; i < text.length; i++) {
@@ -136,7 +142,7 @@ function partFromV01(part: Json): Json {
   return { text: typeof text === "string" ? text : "", ...metadata };
 }
 
-/** Some examples have `data` for `bytes`. A file with neither is a mere name. */
+/** Some examples have `data` instead of `bytes`. A file with neither is only a name. */
 function fileFromV01(given: unknown): Json {
   const file = isJsonObject(given) ? given : {};
   const bytes = file.bytes ?? file.data;
@@ -153,7 +159,7 @@ function dataFromV01(data: unknown, { metadata }: { readonly metadata?: Json }):
   return { data: data.value, ...(Object.keys(rest).length > 0 && { metadata: rest }) };
 }
 
-/** The configuration of a task's notifications; undefined where there is none. */
+/** Returns the push configuration of a task, or undefined. */
 export function pushFromV01(result: Json, taskId: string): Json | undefined {
   const config = result.pushNotificationConfig;
   if (!isJsonObject(config)) return undefined;
@@ -163,7 +169,7 @@ export function pushFromV01(result: Json, taskId: string): Json | undefined {
   const { credentials } = given;
   return {
     taskId,
-    // There is one for each task.
+    // A task has one configuration.
     id: taskId,
     url,
     ...(isSet(token) && { token }),

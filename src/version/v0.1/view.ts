@@ -19,8 +19,8 @@ import { mark } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 
 /**
- * A task as 0.1 has it: its artifacts have an index, and a rejection, which 0.1 calls a failure, says that it is one. The log keeps the
- * order of artifacts, and so does each task that is folded from it, so that readers may share the marks.
+ * Returns a task in the form of 0.1: artifacts have an index, and a rejection, which 0.1 reports as a failure, says so
+ * in its message. The log and every fold of it keep the order of artifacts, so readers can share the marks.
  */
 export function shownTask(task: Task): Task {
   for (const [index, artifact] of task.artifacts.entries()) mark(artifact, { index });
@@ -28,7 +28,7 @@ export function shownTask(task: Task): Task {
   return status === task.status ? task : sharedCopy(task, { status });
 }
 
-/** The same without its messages. */
+/** Returns the task without its messages. */
 export function withoutHistory(task: Task): Task {
   return task.history.length === 0 ? task : sharedCopy(task, { history: [] });
 }
@@ -55,7 +55,7 @@ interface ArtifactParts {
   readonly metadata?: TaskArtifactUpdateEvent["metadata"] | undefined;
 }
 
-/** An event of a stream, not shared with other readers. */
+/** Creates a status event that no other reader shares. */
 export function statusEvent(of: StatusParts): StreamResponse {
   const event = create(TaskStatusUpdateEventSchema);
   event.taskId = of.taskId;
@@ -68,7 +68,7 @@ export function statusEvent(of: StatusParts): StreamResponse {
   return response;
 }
 
-/** An event with an artifact, or a piece of one, under its index. */
+/** Creates an event with an artifact, or a chunk of one, and its index. */
 export function artifactEvent(of: ArtifactParts, artifact: Artifact, index: number): StreamResponse {
   const event = create(TaskArtifactUpdateEventSchema);
   event.taskId = of.taskId;

@@ -5,7 +5,7 @@ import { cardReader, givesCard, JsonExchange } from "../json-exchange.js";
 import { rpcMethod } from "../v0.3/calls.js";
 import { texts } from "../v0.3/errors.js";
 
-/** The card for callers that are known: a GET beside JSON-RPC in this version. */
+/** The card for authenticated callers, which is a GET next to the JSON-RPC endpoint in this version. */
 function extendedCard(): OlderMethod {
   const read = cardReader(olderCard);
   return {
@@ -16,7 +16,7 @@ function extendedCard(): OlderMethod {
   };
 }
 
-/** How A2A 0.2 is called: as 0.3 over JSON-RPC, but for the card. */
+/** The calls of A2A 0.2: those of 0.3 over JSON-RPC, except for the card. */
 export const calls: OlderCalls = {
   jsonRpc: (desc: DescMethod) => (givesCard(desc) ? extendedCard() : rpcMethod(desc)),
   texts,

@@ -3,12 +3,13 @@ import { type CardJson, mapItems, mapValues } from "../card-json.js";
 import { cardToV03 } from "../v0.3/card.js";
 import type { CardConversions } from "../version.js";
 
-/** The last release of 0.2: earlier ones did not look at it. */
+/** The last release of 0.2. Earlier ones ignored the member. */
 const RELEASE = "0.2.6";
 
 /**
- * The JSON of a card of 1.0 as one of 0.2, whose clients look at `url` alone and speak JSON-RPC. A scheme of mutual TLS stays, although
- * 0.2 does not know it: to leave it out would hide a requirement. Undefined as of `cardToV03`.
+ * Converts the JSON of a card of 1.0 to 0.2, whose clients read only `url` and use JSON-RPC. A scheme of mutual TLS
+ * stays, although 0.2 does not define it, because leaving it out would hide a requirement. Undefined if `cardToV03`
+ * returns undefined.
  */
 export function cardToV02(card: CardJson): CardJson | undefined {
   const said = cardToV03(card, "0.2");

@@ -3,15 +3,15 @@ import { EARLIER_CARD_PATH } from "../client-versions.js";
 import { methods as later } from "../v0.3/names.js";
 import type { ProtocolVersion } from "../version.js";
 
-/** Those of 0.3 but for the extended card, which has a path of its own. Some came with a patch of 0.2. */
+/** The methods of 0.3 except for the extended card, which has its own path. Some came with a patch of 0.2. */
 const { "agent/getAuthenticatedExtendedCard": _, ...methods } = later;
 
-/** Beside the endpoint of JSON-RPC. */
+/** Path next to the JSON-RPC endpoint. */
 export const EXTENDED_CARD_PATH = "/agent/authenticatedExtendedCard";
 
 /**
- * A2A 0.2, which is 0.3 over JSON-RPC alone: its clients can read the responses of 0.3. If both are served, 0.3 takes
- * calls that name neither.
+ * A2A 0.2, which is 0.3 with JSON-RPC only; its clients can read the responses of 0.3. If both are served, calls
+ * without a version belong to 0.3.
  */
 export const v02: ProtocolVersion = {
   name: "0.2",

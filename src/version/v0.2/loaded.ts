@@ -8,10 +8,10 @@ import type { LoadedVersion } from "../version.js";
 import { cardToV02 } from "./card.js";
 import { EXTENDED_CARD_PATH, v02 } from "./index.js";
 
-/** 0.2 has one code less than 0.3: an extended card that is not there is an operation that is not supported. */
+/** 0.2 lacks one code of 0.3: a missing extended card is an unsupported operation. */
 const fewer = { ...codes, EXTENDED_AGENT_CARD_NOT_CONFIGURED: -32004 };
 
-/** How 0.2 is spoken. Of HTTP+JSON it has the extended card alone. */
+/** The dialects of 0.2. Over HTTP+JSON it has only the extended card. */
 export const loaded: LoadedVersion = {
   jsonRpc: jsonRpcOf(v02.methods ?? {}, fewer),
   rest: {

@@ -7,7 +7,7 @@ import type { Dialects } from "../version.js";
 
 type Translate = NonNullable<Dialects["translate"]>;
 
-/** Marks a request over HTTP+JSON, or an answer to it, as one in the dialect of the schema. */
+/** Marks an HTTP+JSON request, or its answer, as one in the schema's dialect. */
 export function markSchema<M extends Message>(message: M): M {
   return mark(message, { dialect: "schema" });
 }
@@ -29,7 +29,7 @@ async function answered(serve: Serve, asked: Asked): Promise<Message | AsyncIter
   return Symbol.asyncIterator in answer ? mapEvents(answer, marked) : marked(answer);
 }
 
-/** A copy, for others read the same message in the other dialect. */
+/** Returns a marked copy, because other readers receive the same message in the other dialect. */
 function marked(message: Message): Message {
   return markSchema(sharedCopy(message, {}));
 }

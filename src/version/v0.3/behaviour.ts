@@ -20,14 +20,16 @@ import type { Asked, Serve } from "../serve.js";
 import { again } from "../translate.js";
 
 /**
- * What a server of A2A 0.3, and of 0.2, does otherwise than one of 1.0, on messages of 1.0: whatever binding a call comes over, its
- * codec has made them of it.
+ * Applies the behavior of A2A 0.3 and 0.2 to messages of 1.0, to which the codec of every binding has converted them.
+ * The differences from 1.0 are:
  *
- * - A stream ends with a status that says so, where the task is over or waits for its client; 1.0 goes on behind the latter.
- * - Whoever subscribes to a task that is over, or waits, gets the task and that status; 1.0 refuses the former.
- * - Push configurations: without an id there is one for each task, which a message brings along, setting replaces, and reading finds;
- *   lists have no pages.
- * - The extended card that an agent does not have is not configured; 1.0 knows a difference.
+ * - A stream ends with a status marked as the last one if the task has ended or waits for its client. In 1.0 the stream
+ *   of a waiting task continues.
+ * - A subscription to a task that has ended or waits returns the task and that status. 1.0 rejects it for an ended
+ *   task.
+ * - A push configuration without an id is the only one of its task: a message may contain it, setting replaces it, and
+ *   reading returns it. Lists have no pages.
+ * - An extended card that the agent does not have is always "not configured". 1.0 distinguishes two cases.
  */
 export function behave(service: Serve): Serve {
   const { method } = A2AService;
@@ -58,7 +60,7 @@ export function behave(service: Serve): Serve {
 
 type Events = AsyncIterable<StreamResponse>;
 
-/** One that is over cannot be subscribed to in 1.0: it is read instead. */
+/** Subscribes to a task, or reads it if it has ended, because 1.0 rejects subscriptions to ended tasks. */
 async function subscribe(service: Serve, asked: Asked): Promise<Events> {
   const { call } = asked;
   const { id } = asked.request as SubscribeToTaskRequest;
@@ -76,12 +78,12 @@ async function subscribe(service: Serve, asked: Asked): Promise<Events> {
   });
 }
 
-/** True if a call resumes after an event that its client has. */
+/** Returns true if a call resumes after an event. */
 export function resumes(call: Call): boolean {
   return (call.header("last-event-id") ?? "") !== "" || call.header(resumeParameters.after) !== undefined;
 }
 
-/** The configuration that comes with a message, without an id, is the one of its task that is set without an id. */
+/** Gives a message's configuration without an id the id of its task, like a configuration that is set without an id. */
 function nameConfig({ request, call }: Asked): void {
   const { message, configuration } = request as SendMessageRequest;
   const config = configuration?.taskPushNotificationConfig;
@@ -115,7 +117,7 @@ function pushConfigsOf(service: Serve): PushConfigs {
   return {
     async set(asked) {
       const request = asked.request as TaskPushNotificationConfig;
-      // Clients from before ids overwrite the one configuration of a task.
+      // Clients of versions without ids overwrite the only configuration of a task.
       if (request.id === "") request.id = request.taskId;
       const config = (await service(asked)) as TaskPushNotificationConfig;
       // The client expects its input in the response.

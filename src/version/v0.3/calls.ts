@@ -16,7 +16,7 @@ import { methods } from "./names.js";
 import { taskName } from "./resource-names.js";
 import { restForm } from "./rest-form.js";
 
-/** The method of JSON-RPC for one of the service (specification of 0.3, section 7). */
+/** Returns the JSON-RPC method for a method of the service (specification of 0.3, section 7). */
 export function rpcMethod(desc: DescMethod): OlderMethod | undefined {
   const name = Object.keys(methods).find((each) => methods[each] === desc.name);
   if (name === undefined) return undefined;
@@ -33,12 +33,15 @@ export function rpcMethod(desc: DescMethod): OlderMethod | undefined {
   };
 }
 
-/** Path of a method; tells if its request is the body. */
+/** The path of a method. */
 interface Route {
   readonly verbs: readonly string[];
   readonly place: (request: never) => string;
   readonly hasBody?: boolean;
-  /** The body is the push config alone, without the message of the contract around it: so @a2a-js/sdk's server reads it. */
+  /**
+   * True if the body is only the push config, without the contract's message around it, as @a2a-js/sdk's server
+   * expects.
+   */
   readonly isInner?: boolean;
 }
 
@@ -69,13 +72,16 @@ const routes: Readonly<Record<string, Route>> = {
   getExtendedAgentCard: { verbs: ["GET"], place: () => "/v1/card" },
 };
 
-/** The route for a method of the service. */
+/** Returns the route for a method of the service. */
 function restMethod(desc: DescMethod): OlderMethod | undefined {
   const route = routes[desc.localName];
   return route === undefined ? undefined : methodBy(desc, route);
 }
 
-/** Servers of 0.3 decode bodies strictly as ProtoJSON of its contract; answers are read in either of its dialects. */
+/**
+ * Creates a method. Servers of 0.3 decode bodies strictly as ProtoJSON of its contract; answers are read in either
+ * dialect.
+ */
 function methodBy(desc: DescMethod, route: Route): OlderMethod {
   const { verbs, place, hasBody = false, isInner = false } = route;
   const [verb = "GET", ...others] = verbs;
@@ -94,7 +100,10 @@ function methodBy(desc: DescMethod, route: Route): OlderMethod {
   };
 }
 
-/** The body that makes a push config is that message of the contract which has one in it. */
+/**
+ * Returns the writer of a request's body. To create a push config, the body is the contract's message that contains the
+ * config.
+ */
 function bodyWriter(desc: DescMethod): (request: Message) => string {
   const write = jsonWriter(desc.input, restForm);
   if (desc.localName !== PUSH) return write;
@@ -116,5 +125,5 @@ const statuses: ReadonlyMap<number, Reason> = new Map([
   [502, "INVALID_AGENT_RESPONSE"],
 ]);
 
-/** How A2A 0.3 is called over JSON-RPC and HTTP+JSON. */
+/** The calls of A2A 0.3 over JSON-RPC and HTTP+JSON. */
 export const calls: OlderCalls = { jsonRpc: rpcMethod, rest: restMethod, statuses, texts };

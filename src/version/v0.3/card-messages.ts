@@ -66,7 +66,10 @@ function cardUp(card: earlier.AgentCard, made: native.AgentCard): void {
   made.capabilities.extendedAgentCard = card.supportsAuthenticatedExtendedCard;
 }
 
-/** @throws A2AError VERSION_NOT_SUPPORTED where the card has no way to the agent, or no security, that 0.3 can say */
+/**
+ * @throws A2AError VERSION_NOT_SUPPORTED if 0.3 can express none of the card's interfaces, or none of its security
+ * alternatives
+ */
 function cardDown(card: native.AgentCard, made: earlier.AgentCard): void {
   const [main, ...others] = card.supportedInterfaces
     .filter(({ protocolVersion, tenant }) => tenant === "" && isOurs(protocolVersion))
@@ -85,8 +88,8 @@ function isOurs(version: string): boolean {
 }
 
 /**
- * Leaves out the schemes whose only flow 0.3 does not have, and each alternative that needs one. A list that had alternatives must
- * not become empty by that: it would read as "no authentication".
+ * Removes the schemes whose only flow 0.3 lacks, and each alternative that needs one. If no alternative is left, the
+ * card cannot be expressed: an empty list would mean "no authentication".
  */
 function dropDeviceCode(card: native.AgentCard, made: earlier.AgentCard): void {
   const dropped = Object.entries(card.securitySchemes)
@@ -98,7 +101,7 @@ function dropDeviceCode(card: native.AgentCard, made: earlier.AgentCard): void {
   for (const name of dropped) delete made.securitySchemes[name];
   for (const holder of [made, ...made.skills]) {
     const left = holder.security.filter(({ schemes }) => !dropped.some((name) => Object.hasOwn(schemes, name)));
-    if (left.length === 0 && holder.security.length > 0) throw unsayable("no security that A2A 0.3 knows");
+    if (left.length === 0 && holder.security.length > 0) throw unsayable("no security scheme that A2A 0.3 supports");
     holder.security = left;
   }
 }

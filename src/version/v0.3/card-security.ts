@@ -2,11 +2,11 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { type CardJson, copied, isSet, mapItems, mapValues } from "../card-json.js";
 
 /**
- * Security schemes and requirements of cards, between 1.0 and the form of OpenAPI that 0.2 and 0.3 have: a
- * scheme says its `type`, a requirement is a plain map of scopes.
+ * Conversions of a card's security schemes and requirements between 1.0 and the OpenAPI form of 0.2 and 0.3: a scheme
+ * has a `type`, and a requirement is a plain map of scopes.
  */
 
-/** A kind of scheme: its member in 1.0, its `type`, and members with another name there: those of 1.0, those of 0.3. */
+/** A kind of scheme: its member in 1.0, its `type`, and a renamed member with its name in 1.0 and in 0.3. */
 const kinds: readonly (readonly [member: string, type: string, renamed?: readonly [string, string]])[] = [
   ["apiKeySecurityScheme", "apiKey", ["location", "in"]],
   ["httpAuthSecurityScheme", "http"],
@@ -15,7 +15,7 @@ const kinds: readonly (readonly [member: string, type: string, renamed?: readonl
   ["mtlsSecurityScheme", "mutualTLS"],
 ];
 
-/** Flows that both have, in the order in which one of several is kept: 1.0 has one alone. */
+/** Flows that both versions have, by precedence, because 1.0 keeps only one. */
 const flows = ["authorizationCode", "clientCredentials", "implicit", "password"];
 
 /** Converts a scheme of 0.3 to 1.0; an unknown type becomes a scheme that cannot be satisfied. */
@@ -42,17 +42,17 @@ function oneFlow(given: CardJson): CardJson {
   return copied(given, [kept]);
 }
 
-/** Requirements of 0.3 as 1.0 has them. */
+/** Converts requirements of 0.3 to 1.0. */
 export function requirementsFromV03(security: unknown): unknown {
   return mapItems(security, (requirement) => {
     if (!isJsonObject(requirement)) return requirement;
-    // ProtoJSON of the 0.3 contract; a scheme may be called "schemes", and has a list then.
+    // ProtoJSON of the 0.3 contract. A scheme may be called "schemes", but its value is a list.
     if (isJsonObject(requirement.schemes)) return requirement;
     return { schemes: mapValues(requirement, (scopes) => ({ list: scopes })) };
   });
 }
 
-/** A scheme of 1.0 as 0.3 has it; undefined where 0.3 cannot say it: it has no device flow. */
+/** Converts a scheme of 1.0 to 0.3. Undefined if 0.3 cannot express it, because it lacks the device flow. */
 export function schemeToV03(scheme: unknown): CardJson | undefined {
   const found = kindOf(scheme);
   if (found === undefined) return undefined;
@@ -72,8 +72,8 @@ export function schemeToV03(scheme: unknown): CardJson | undefined {
 }
 
 /**
- * A scheme in both forms at once, for readers of either: members of a flow that 0.3 lacks are kept, since some readers
- * of 1.0 use the older form if it has a `type`.
+ * Returns a scheme in both forms at once, for readers of either. Members of a flow that 0.3 lacks are kept, because
+ * some readers of 1.0 use the older form if it has a `type`.
  */
 export function schemeInBoth(scheme: unknown): unknown {
   const found = kindOf(scheme);
@@ -97,13 +97,13 @@ const placeOf = (location: unknown): unknown => (location === "query" || locatio
 function flowToV03(flow: unknown): unknown {
   if (!isJsonObject(flow)) return flow;
   const { pkceRequired: _, ...rest } = flow;
-  // Required there, and not written where 1.0 has none.
+  // 0.3 requires the scopes; 1.0 omits empty ones.
   return { ...rest, scopes: rest.scopes ?? {} };
 }
 
 /**
- * Requirements of 1.0 as 0.3 has them, without the alternatives that name a scheme that 0.3 cannot say. Undefined where nothing is
- * left of them: an empty list would say that no authentication is needed.
+ * Converts requirements of 1.0 to 0.3, without the alternatives that use a scheme that 0.3 cannot express. Undefined if
+ * no alternative is left, because an empty list would mean that no authentication is required.
  */
 export function requirementsToV03(requirements: unknown, schemes: CardJson): unknown[] | undefined {
   const given = Array.isArray(requirements) ? requirements : [];

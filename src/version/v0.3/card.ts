@@ -6,7 +6,7 @@ import { type CardJson, copied, isSet, mapItems, mapValues } from "../card-json.
 import type { CardConversions } from "../version.js";
 import { requirementsFromV03, requirementsToV03, schemeFromV03, schemeInBoth, schemeToV03 } from "./card-security.js";
 
-/** Members of a card that 0.3 and 1.0 have alike. */
+/** Members of a card that are equal in 0.3 and 1.0. */
 export const sharedMembers: readonly string[] = [
   "name",
   "description",
@@ -18,14 +18,14 @@ export const sharedMembers: readonly string[] = [
   "defaultOutputModes",
 ];
 
-/** Members of a skill that 0.3 and 1.0 have alike. */
+/** Members of a skill that are equal in 0.3 and 1.0. */
 const skillMembers = ["id", "name", "description", "tags", "examples", "inputModes", "outputModes"];
 
 const capabilityMembers = ["streaming", "pushNotifications", "extensions"];
 
 /**
- * The JSON of a card of 0.3 or 0.2 as one of 1.0. What is not of the form that it should have is passed on as
- * it is, so that who reads the result finds it. Signatures are left out: they cover the card as it was, and not this one.
+ * Converts the JSON of a card of 0.3 or 0.2 to 1.0. Malformed members are passed on unchanged, so that the reader of
+ * the result reports them. Signatures are left out, because they cover the original card.
  *
  * @param version `Major.Minor` of its interfaces
  */
@@ -65,10 +65,11 @@ function interfacesFromV03({ url, preferredTransport, additionalInterfaces }: Ca
 }
 
 /**
- * The JSON of a card of 1.0 as one of 0.3 (or, by its version, of 0.2), without signatures: these cover another document. Undefined
- * where it cannot be said: nothing is served in that version without a tenant, or no way is left to satisfy what the card requires.
+ * Converts the JSON of a card of 1.0 to 0.3 (or, by `version`, to 0.2), without signatures, which cover another
+ * document. Undefined if that version cannot express the card: it has no interface without a tenant, or none of its
+ * security alternatives.
  *
- * @param version `Major.Minor` of the interfaces that are named
+ * @param version `Major.Minor` of the listed interfaces
  */
 export function cardToV03(card: CardJson, version: string): CardJson | undefined {
   const interfaces = interfacesToV03(card.supportedInterfaces, version);
@@ -99,7 +100,7 @@ function interfacesToV03(supported: unknown, version: string): { url: unknown; t
   return [...served.filter(isMain), ...served.filter((each) => !isMain(each))];
 }
 
-/** Schemes, requirements and skills, which have requirements of their own. */
+/** Converts the schemes, the requirements, and the skills, which have requirements of their own. */
 function securityToV03(card: CardJson): CardJson | undefined {
   const schemes: Record<string, unknown> = {};
   for (const [name, scheme] of Object.entries(isJsonObject(card.securitySchemes) ? card.securitySchemes : {})) {
@@ -123,8 +124,8 @@ function skillToV03(skill: CardJson, schemes: CardJson): CardJson | undefined {
 }
 
 /**
- * One card that clients of 1.0 and of 0.3 read, each its own members; those of the same name mean the same, and schemes have both
- * forms. Undefined where the card cannot be said in 0.3.
+ * Returns one card for clients of both 1.0 and 0.3, each of which reads its own members. Members with the same name
+ * have the same meaning, and schemes have both forms. Undefined if 0.3 cannot express the card.
  */
 export function cardInBoth(card: CardJson): CardJson | undefined {
   const older = cardToV03(card, "0.3");

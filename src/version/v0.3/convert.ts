@@ -8,23 +8,23 @@ import { cachedLike } from "../../wire/serialization-cache.js";
  */
 export type Convert = (message: Message) => Message;
 
-/** A type of one contract and its like in the other. */
+/** A type of the earlier contract and its counterpart in the native one. */
 export interface Pair {
   readonly earlier: DescMessage;
   readonly native: DescMessage;
-  /** Fields that have another name: the earlier one's, then the native one's, as properties. */
+  /** Renamed fields: the earlier property, then the native one. */
   readonly renamed?: Readonly<Record<string, string>>;
-  /** Fields of the earlier type that no field stands for, or not one alone: `up` and `down` see to them. */
+  /** Fields of the earlier type without a single counterpart, which `up` and `down` convert. */
   readonly onlyEarlier?: readonly string[];
-  /** The same of the native type. */
+  /** Fields of the native type without a single counterpart. */
   readonly onlyNative?: readonly string[];
-  /** Conversions that a table cannot express, after the fields: from the earlier message to the native one. */
+  /** Converts fields that the table cannot express, after the others, from the earlier message to the native one. */
   readonly up?: (earlier: never, native: never) => void;
-  /** The same, from the native message to the earlier one. */
+  /** Converts such fields from the native message to the earlier one. */
   readonly down?: (native: never, earlier: never) => void;
 }
 
-/** A pair whose functions are checked against its types. */
+/** Returns a pair whose functions are checked against its types. */
 export function pair<Earlier extends DescMessage, Native extends DescMessage>(
   earlier: Earlier,
   native: Native,
@@ -36,14 +36,14 @@ export function pair<Earlier extends DescMessage, Native extends DescMessage>(
   return { earlier, native, ...rest } as Pair;
 }
 
-/** Which of the two contracts a converter writes. */
+/** The contract that a converter writes. */
 export type Direction = "up" | "down";
 
 /**
- * Converters between two contracts, compiled from a table of pairs: fields of the same name are taken over, messages in them are
- * converted by their own pair. A type is compiled when it is first needed.
+ * Converters between two contracts, compiled from a table of pairs. Fields of the same name are copied, and messages in
+ * them are converted by their own pair. A type is compiled on first use.
  *
- * @throws TypeError for a field that has no like, and that no pair names as such: nothing is lost unseen
+ * @throws TypeError for a field without a counterpart that its pair does not list, so that no field is lost silently
  */
 export class Converters {
   readonly #pairs: readonly Pair[];
@@ -54,10 +54,10 @@ export class Converters {
   }
 
   /**
-   * Converts a message to a type.
+   * Returns the converter to a type.
    *
-   * @param to a type of the contract that is written; the one that is read follows from it, but for a type of several likes
-   * @param from the type that is read
+   * @param to a type of the written contract
+   * @param from the type that is read; needed only if `to` has several counterparts
    */
   to(direction: Direction, to: DescMessage, from?: DescMessage): Convert {
     const known = this.#compiled[direction].get(to);
@@ -129,7 +129,7 @@ export class Converters {
     if (from === undefined || to === undefined || from.typeName === to.typeName) return undefined;
     let convert: Convert | undefined;
     return (message) => {
-      // The first time, since a pair is compiled when it is needed. A type may have several likes.
+      // Looked up on first use, because pairs are compiled on demand. A type may have several counterparts.
       convert ??= this.to(direction, to, from);
       return convert(message);
     };

@@ -13,15 +13,15 @@ const read = collectingReader(ValueSchema);
 
 /** The data that a version can express. */
 export interface OwnData {
-  /** The kinds of a Value that it has; others are wrapped in an object. */
+  /** The kinds of a Value that the version has. Others are wrapped in an object. */
   readonly kinds: ReadonlySet<Value["kind"]["case"]>;
-  /** The same for requests. */
+  /** Returns true for JSON that the version allows in requests. */
   readonly fits: (json: unknown) => boolean;
   /** The expected type: `must be an object`. */
   readonly expectation: string;
 }
 
-/** How the data of a part and the metadata beside it are written and read. */
+/** Readers and writers of a part's data and its metadata. */
 export interface DataForm {
   readonly writeData: (value: unknown) => string;
   readonly writeMetadata: (value: unknown, message: Fields) => string | undefined;
@@ -30,7 +30,7 @@ export interface DataForm {
   readonly members: readonly FieldForm[];
 }
 
-/** Data in objects that say so where a version has no place for it otherwise. */
+/** Returns the form of data. Data of a kind that the version lacks is wrapped in a marked object. */
 export function dataForm({ kinds, fits, expectation }: OwnData): DataForm {
   const isWrapped = ({ kind }: Value): boolean => !kinds.has(kind.case);
   const writeData = (value: unknown): string => {
@@ -51,7 +51,7 @@ export function dataForm({ kinds, fits, expectation }: OwnData): DataForm {
   return { writeData, writeMetadata, readData, members };
 }
 
-/** Data of 0.3, which has objects alone. */
+/** Data of 0.3, which has only objects. */
 export const objectData: DataForm = dataForm({
   kinds: new Set(["structValue"]),
   fits: isJsonObject,

@@ -21,7 +21,7 @@ interface ErrorObject {
   readonly data: unknown;
 }
 
-/** An error as JSON-RPC has it, and HTTP+JSON with a name as well. */
+/** Returns the error object of JSON-RPC. */
 export function errorObject(error: A2AError, table: ErrorCodes = codes): ErrorObject {
   return { code: table[error.reason] ?? error.row.jsonrpc, message: error.message, data: errorDetails(error) };
 }
@@ -43,8 +43,8 @@ const classes: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * The body of an error over HTTP+JSON, which the documents of 0.3 do not define: the JavaScript library reads `code`,
- * Python's the status, and Java's requires a class name in `error`.
+ * Returns the body of an HTTP+JSON error, which the documents of 0.3 do not define. The JavaScript library reads
+ * `code`, Python's the status, and Java's requires a class name in `error`.
  */
 export function errorBody(error: A2AError): string {
   const { code, message, data } = errorObject(error);
@@ -52,10 +52,10 @@ export function errorBody(error: A2AError): string {
   return JSON.stringify({ code, error: name === undefined ? error.reason : `io.a2a.spec.${name}Error`, message, data });
 }
 
-/** In the words of a caller over JSON-RPC. */
+/** Replaces names of 1.0 by those of the JSON-RPC form. */
 const inWords = (text: string): string => text.replace(/\bROLE_USER\b/g, "user");
 
-/** An error of a request, in its caller's words. All others are as they were. */
+/** Rewords the error of a request. Other errors are unchanged. */
 function reworded(error: A2AError): A2AError {
   const { reason, message, metadata, violations } = error;
   const said = inWords(message);
@@ -64,7 +64,7 @@ function reworded(error: A2AError): A2AError {
   return new A2AError(reason, said, { metadata, violations: renamed });
 }
 
-/** The response object of a call that failed. */
+/** Returns the writer of a failed call's response object. */
 export const errorIn =
   (table: ErrorCodes) =>
   (id: RequestId, error: A2AError): string =>

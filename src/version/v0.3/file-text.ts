@@ -16,10 +16,11 @@ import { mapEvents } from "../translate.js";
 import { isInSchema } from "./asked-dialect.js";
 
 /**
- * The libraries of 0.3 for Python and Go hold a file as base64, and put that text into the bytes of the contract, over gRPC and HTTP+JSON.
- * They are told by their user agent, and a request of theirs by its files: bytes that are well-formed base64 are that text. Python's
- * fails at bytes that are not UTF-8, so it always gets the text. Later ones for Go take bytes as they are, so one of them gets the text where
- * its own request had it.
+ * Converts the files of calls from the 0.3 libraries for Python and Go. They hold a file as base64 and send that text
+ * as the bytes of the contract, over gRPC and HTTP+JSON. A library is recognized by its user agent, and a request with
+ * such text by its files: well-formed base64 is treated as text. Python's library fails on bytes that are not UTF-8, so
+ * it always receives text. Later Go libraries accept plain bytes, so a Go client receives text only if its own request
+ * contained it.
  */
 export function filesAsText(service: Serve): Serve {
   return async (asked) => {
@@ -40,7 +41,7 @@ function libraryOf(call: Call): "python" | "go" | undefined {
   return /\b(?:grpc-go|Go-http-client)\b/i.test(agent) ? "go" : undefined;
 }
 
-/** Decodes the files of a request that are base64, and says whether there were any. */
+/** Decodes the base64 files of a request. Returns true if there were any. */
 function readFiles({ message }: Partial<SendMessageRequest>): boolean {
   let hadText = false;
   for (const part of message?.parts ?? []) {
@@ -63,7 +64,7 @@ function decoded(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   return base64Of(said) === text ? said : undefined;
 }
 
-/** The same answer with its files as text: a copy where it has any, for others read the same message. */
+/** Returns the answer with its files as text. It is a copy if it has files, because others read the same message. */
 function withText<M extends AnyMessage>(answer: M): M {
   return (shown(answer as unknown as Shown) ?? answer) as unknown as M;
 }

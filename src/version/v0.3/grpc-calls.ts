@@ -5,7 +5,7 @@ import { withHistoryOf } from "../json-exchange.js";
 import { texts } from "./errors.js";
 import { fromNative, methodPairs, toNative } from "./messages.js";
 
-/** The rpc for a method of the service. */
+/** Returns the rpc for a method of the service. */
 function rpcOf(desc: DescMethod): OlderMessages | undefined {
   const pair = methodPairs.find(({ native }) => native.localName === desc.localName);
   if (pair === undefined) return undefined;
@@ -24,5 +24,5 @@ function saysFinal(event: Message): boolean {
   return payload.case === "statusUpdate" && payload.value.final;
 }
 
-/** How A2A 0.3 is called over gRPC. */
+/** The calls of A2A 0.3 over gRPC. */
 export const calls: OlderCalls = { grpc: rpcOf, texts };

@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { A2AError, invalid, type Violation } from "../../core/error.js";
 
-/** Fields of 1.0 with their names in the JSON of the contract of 0.3, at the beginning of a path or within it. */
+/** Fields of 1.0 with their names in the JSON of the 0.3 contract, at the beginning of a path or inside it. */
 const renamed: readonly (readonly [RegExp, string])[] = [
   [/^message\.parts\b/, "message.content"],
   [/^configuration\.taskPushNotificationConfig\b/, "configuration.pushNotification"],

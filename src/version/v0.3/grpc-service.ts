@@ -10,7 +10,7 @@ import { filesAsText } from "./file-text.js";
 import { explained } from "./grpc-errors.js";
 import { fromNative, methodPairs, toNative } from "./messages.js";
 
-/** How one method of 0.3 is asked of the service. */
+/** The conversion between a method of 0.3 and the service's. */
 interface Translation {
   readonly native: DescMethod;
   readonly up: (request: Message) => Message;

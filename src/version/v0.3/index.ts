@@ -6,7 +6,7 @@ import { methods } from "./names.js";
 /** Properties of a method that bindings need before its service is loaded. */
 const method = (name: string, { isStream = false, isRead = false } = {}) => ({ name, isStream, isRead });
 
-/** The service of A2A 0.3 for gRPC and Connect, by the names that its calls have. */
+/** The service of A2A 0.3 for gRPC and Connect, with the names in its calls. */
 export const grpcService: ServiceShape = {
   typeName: "a2a.v1.A2AService",
   methods: [
@@ -23,7 +23,7 @@ export const grpcService: ServiceShape = {
   ],
 };
 
-/** A2A 0.3: the tables that recognise its calls. `loaded.ts` has all other parts. */
+/** A2A 0.3: the tables that recognize its calls. `loaded.ts` has all other parts. */
 export const v03: ProtocolVersion = {
   name: "0.3",
   interfaces: ["jsonRpc", "rest", "grpc"],

@@ -22,7 +22,7 @@ import { isLast } from "../last.js";
 import { type DataForm, objectData, unwrapData } from "./data-part.js";
 import { roleNames, stateNames } from "./names.js";
 
-/** `blocking`, which is the opposite of `returnImmediately`. Where it is left out, a call waits. */
+/** `blocking`, the opposite of `returnImmediately`. A call without it waits. */
 export const blocking: FieldForm = {
   field: "returnImmediately",
   name: "blocking",
@@ -31,7 +31,10 @@ export const blocking: FieldForm = {
   read: (json, at) => (typeof json === "boolean" ? !json : at.add("must be true or false")),
 };
 
-/** One scheme in a list; of several the first one counts. Some have a text in the place of the list. */
+/**
+ * A scheme, written as a list with one item. If the list has several items, the first one counts. Some clients send a
+ * string instead of the list.
+ */
 export const authentication: ObjectForm = {
   members: [
     {
@@ -65,10 +68,10 @@ export const pushConfigMembers: readonly MemberForm[] = [
   "authentication",
 ];
 
-/** One that a message brings along. */
+/** A configuration inside a message's request. */
 export const inlinePushConfig: ObjectForm = { members: pushConfigMembers, settle: dropEmptyAuthentication };
 
-/** A file without content, or with both kinds of it, is none. */
+/** Rejects a file without content. */
 const needsContent =
   (...names: readonly [string, string]): Settle =>
   (message, json, at) => {
@@ -80,13 +83,13 @@ const needsContent =
 /** A part with a text. */
 export const textVariant: Variant = { cases: ["text"], members: [{ field: "text", isRequired: true }, "metadata"] };
 
-/** A part with a file, by its content or by where it is. @param content names of the two */
+/** Returns the variant of a part with a file, by content or by URL. @param content names of the two members */
 export function fileVariant(content: readonly [string, string], members: readonly MemberForm[]): Variant {
   const file: GroupForm = { group: "file", isRequired: true, members, settle: needsContent(...content) };
   return { cases: ["raw", "url"], members: [file, "metadata"] };
 }
 
-/** The content of a file, which examples call `data`, and where it is. */
+/** Members of a file's content, which examples call `data`, and of its URL. */
 export const fileContent: readonly MemberForm[] = [
   { field: "raw", name: "bytes", also: ["data"] },
   { field: "url", name: "uri" },
@@ -97,7 +100,7 @@ export const fileNames: readonly MemberForm[] = [
   { field: "mediaType", name: "mimeType" },
 ];
 
-/** A file as 1.0 has it, which is read and not written. */
+/** A file in the form of 1.0, which is read but not written. */
 const NEWER_FILE = "newer file";
 
 const newerFile: Variant = { cases: [], members: ["raw", "url", "filename", "mediaType", "metadata"] };
@@ -135,18 +138,18 @@ export function partForm(
 
 const part = partForm(["kind", "type"], [...fileContent, ...fileNames], objectData);
 
-/** Responses of agents have the role of the agent, which some omit. */
+/** Sets the agent's role, which some agents omit in their answers. */
 export const settleRole: Settle = (message, _json, at) => {
   if (at.isTolerant && message.role === Role.UNSPECIFIED) message.role = Role.AGENT;
 };
 
-/** An example that many copied has the id of the message beside it. */
+/** Reads the id of the message next to the message, as in a widely copied example. */
 export const settleMessageId: Settle = (message, { messageId }) => {
   const { message: said } = message as { message?: { messageId: string } };
   if (said?.messageId === "" && typeof messageId === "string") said.messageId = messageId;
 };
 
-/** A status that is not there. */
+/** Written for a missing status. */
 const UNKNOWN = '{"state":"unknown"}';
 
 const kinds: Readonly<Record<string, string>> = {
@@ -251,9 +254,9 @@ const types: FormTables["types"] = {
 
 const enums: NonNullable<FormTables["enums"]> = { "lf.a2a.v1.Role": roleNames, "lf.a2a.v1.TaskState": stateNames };
 
-/** Types that look the same over HTTP+JSON in the schema's dialect, where results and events are wrapped. */
+/** Types that are equal over HTTP+JSON in the schema's dialect, where results and events are wrapped. */
 export const schemaTypes: FormTables["types"] = types;
 export const schemaEnums: NonNullable<FormTables["enums"]> = enums;
 
-/** The JSON of the schema of 0.3, which JSON-RPC and notifications have: messages of 1.0 in it, both ways. */
+/** The JSON of the 0.3 schema, for JSON-RPC and notifications, read and written from messages of 1.0. */
 export const schemaForm: JsonForm = makeForm({ name: "0.3", types, enums });

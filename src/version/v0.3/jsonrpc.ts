@@ -17,7 +17,7 @@ import { codes, type ErrorCodes, errorIn } from "./errors.js";
 import { schemaForm } from "./json-form.js";
 import { inVersionOfTask } from "./shared-methods.js";
 
-/** How 0.3, and 0.2, are spoken over JSON-RPC. */
+/** Returns the dialect of 0.3 or 0.2 over JSON-RPC. */
 export function jsonRpcOf(methods: Readonly<Record<string, string>>, table: ErrorCodes = codes): JsonRpcDialect {
   return {
     methods: Object.entries(methods).map(([name, rpc]) => methodOf(name, rpc)),
@@ -53,7 +53,7 @@ const cardJson = jsonWriter(AgentCardSchema);
 /**
  * Writes the extended card in the form of a version.
  *
- * @throws A2AError where it has none there.
+ * @throws A2AError if that version cannot express it
  */
 export function writeCardAs(card: AgentCard, form: (card: CardJson) => CardJson | undefined): string {
   const said = form(JSON.parse(cardJson(card)));

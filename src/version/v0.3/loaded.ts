@@ -8,7 +8,7 @@ import { push } from "./push.js";
 import { rest } from "./rest.js";
 import { translate } from "./shared-methods.js";
 
-/** How 0.3 is spoken. */
+/** The dialects of 0.3. */
 export const loaded: LoadedVersion = {
   jsonRpc: jsonRpcOf(methods),
   rest,

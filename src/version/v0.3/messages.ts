@@ -9,7 +9,7 @@ import { type Convert, Converters, type Pair, pair } from "./convert.js";
 import { configIdsOf, configName, taskIdOf, taskName } from "./resource-names.js";
 import { asObject, fromObject, valueFrom } from "./values.js";
 
-// Equal concepts of the contracts of A2A 0.3 and 1.0. Fields of the same name are not listed.
+// Counterparts in the contracts of A2A 0.3 and 1.0. Fields of the same name are not listed.
 
 /** Tasks, messages and their parts. */
 const taskPairs: readonly Pair[] = [
@@ -45,7 +45,7 @@ const taskPairs: readonly Pair[] = [
   pair(earlier.StreamResponseSchema, native.StreamResponseSchema, { renamed: { msg: "message" } }),
 ];
 
-/** A part without content is refused like that of any request. */
+/** Converts a part. A part without content is rejected like that of any request. */
 function partUp({ part, metadata }: earlier.Part, made: native.Part): void {
   if (metadata !== undefined) made.metadata = metadata;
   if (part.case === "text") made.content = { case: "text", value: part.value };
@@ -65,7 +65,7 @@ function partUp({ part, metadata }: earlier.Part, made: native.Part): void {
   }
 }
 
-/** @throws A2AError INVALID_AGENT_RESPONSE for a part without content, which 0.3 has no form for */
+/** @throws A2AError INVALID_AGENT_RESPONSE for a part without content, which 0.3 cannot express */
 function partDown({ content, metadata, filename, mediaType }: native.Part, made: earlier.Part): void {
   if (metadata !== undefined) made.metadata = metadata;
   const file = (value: earlier.FilePart["file"]): void => {
@@ -132,7 +132,7 @@ const pushPairs: readonly Pair[] = [
       const named = configIdsOf(config?.name ?? "");
       const taskId = taskIdOf(parent);
       Object.assign(made, upWebhook(config?.pushNotificationConfig));
-      // If the two name different tasks the request is ambiguous: treated as without a task.
+      // If the two name different tasks, the request is ambiguous and is treated as one without a task.
       made.taskId = named.taskId === "" || named.taskId === taskId ? taskId : "";
       made.id = configId || made.id || named.id;
     },
@@ -234,12 +234,12 @@ const requestPairs: readonly Pair[] = [
   pair(earlier.GetAgentCardRequestSchema, native.GetExtendedAgentCardRequestSchema, { onlyNative: ["tenant"] }),
 ];
 
-/** All pairs, for a check of completeness. */
+/** All pairs, for the check of completeness. */
 export const pairs: readonly Pair[] = [...taskPairs, ...pushPairs, ...requestPairs, ...cardPairs];
 
 const converters = new Converters(pairs);
 
-/** An rpc of 0.3 with its name in 1.0. */
+/** An rpc of 0.3 and its counterpart in 1.0. */
 export interface MethodPair {
   readonly earlier: DescMethod;
   readonly native: DescMethod;

@@ -15,10 +15,10 @@ export const methods: Readonly<Record<string, string>> = {
   "agent/getAuthenticatedExtendedCard": "GetExtendedAgentCard",
 };
 
-/** Roles, of the JSON of 0.3 and of versions before it. */
+/** Roles in the JSON of 0.3 and earlier versions. */
 export const roleNames: EnumForm = { words: { [Role.USER]: "user", [Role.AGENT]: "agent" }, otherwise: "agent" };
 
-/** States of the JSON of 0.3. */
+/** States in the JSON of 0.3. */
 export const stateNames: EnumForm = {
   words: {
     [TaskState.UNSPECIFIED]: "unknown",

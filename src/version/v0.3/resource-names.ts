@@ -2,7 +2,7 @@ import type { Fields, JsonObject } from "../../wire/json-form.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { Violations } from "../../wire/violations.js";
 
-/** Tasks and webhooks go by resource names in the contract of 0.3 (AIP-122); 1.0 has their ids alone. */
+/** Resource names of tasks and webhooks in the contract of 0.3 (AIP-122). 1.0 has only their ids. */
 
 const taskPattern = /^tasks\/([^/]+)$/;
 const configPattern = /^tasks\/([^/]+)\/pushNotificationConfigs\/([^/]+)$/;
@@ -15,7 +15,10 @@ export function configName({ taskId, id }: ConfigIds): string {
   return `tasks/${taskId}/pushNotificationConfigs/${id}`;
 }
 
-/** The id in the name of a task. Empty for a malformed name: the request is then rejected like any without an id. */
+/**
+ * Returns the id in the name of a task. Empty for a malformed name, so that the request is rejected like one without an
+ * id.
+ */
 export function taskIdOf(name: string): string {
   return taskPattern.exec(name)?.[1] ?? "";
 }
@@ -25,13 +28,16 @@ export interface ConfigIds {
   readonly id: string;
 }
 
-/** The ids in the name of a webhook; both empty for a malformed name. */
+/** Returns the ids in the name of a webhook; both empty for a malformed name. */
 export function configIdsOf(name: string): ConfigIds {
   const [, taskId = "", id = ""] = configPattern.exec(name) ?? [];
   return { taskId, id };
 }
 
-/** `tasks/{id}` or `tasks/{id}/pushNotificationConfigs/{id}`, as JSON has them: an id may have a slash, which its path hides. */
+/**
+ * `tasks/{id}` or `tasks/{id}/pushNotificationConfigs/{id}` in JSON. The id of a task may contain a slash, which is
+ * encoded in paths.
+ */
 const pattern = /^tasks\/(.+?)(?:\/pushNotificationConfigs(?:\/([^/]*))?)?$/s;
 
 /** Contents of a resource name. */
@@ -46,7 +52,9 @@ export function parseResource(name: string): Resource | undefined {
   return taskId === undefined ? undefined : { taskId, configId: configId === "" ? undefined : configId };
 }
 
-/** The resource that a member of an object names; undefined where it is not there, or noted a violation. */
+/**
+ * Returns the resource that a member of an object names. Undefined if the member is absent, or if it added a violation.
+ */
 export function readResource(json: JsonObject, member: string, at: Violations): Resource | undefined {
   const name = json[member];
   if (name === undefined || name === null || name === "") return undefined;
@@ -55,8 +63,8 @@ export function readResource(json: JsonObject, member: string, at: Violations): 
 }
 
 /**
- * The ids of a configuration that is to be set, from the names around it: its task is named in several places, which have to
- * agree, and the id that the request gives it counts before those within.
+ * Sets the ids of a configuration from the names around it. The request names the task in several places, which must
+ * agree. The configuration's id in the request takes precedence over those inside.
  */
 export function settleConfigIds(message: Fields, json: JsonObject, at: Violations): void {
   const config = isJsonObject(json.config) ? json.config : {};

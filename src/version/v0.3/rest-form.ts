@@ -59,7 +59,10 @@ const enums: NonNullable<FormTables["enums"]> = {
 
 const { readData, writeData, writeMetadata } = objectData;
 
-/** Data in the proto's dialect stands in a message of its own, `{"data":{"data":{…}}}`; in the schema's beside its kind. */
+/**
+ * The kind of data in the proto's dialect, which is nested, `{"data":{"data":{…}}}`. In the schema's dialect it is next
+ * to its kind.
+ */
 const NESTED = "data without kind";
 
 function wordOf(json: JsonObject): string | undefined {
@@ -92,13 +95,13 @@ const part: VariantsForm = {
         { field: "filename", name: "name" },
       ],
     ),
-    // A value without a kind is written, and read first.
+    // Data without a kind is written, and tried first when reading.
     [NESTED]: dataVariant(readNested, ["data"]),
     data: dataVariant(readData, []),
   },
 };
 
-/** An object without another one in it is meant to be the data itself. */
+/** Reads nested data. An object that is not nested is the data itself. */
 function readNested(json: unknown, at: Violations): unknown {
   const isNested = isJsonObject(json) && isJsonObject(json.data) && Object.keys(json).length === 1;
   if (!isNested) return readData(json, at);
@@ -118,8 +121,8 @@ export function isSchemaDialect(body: unknown): boolean {
 }
 
 /**
- * In the proto's dialect a `blocking` that is left out cannot be told from one that is false, so such a configuration
- * does not wait. The schema's waits.
+ * In the proto's dialect an absent `blocking` is indistinguishable from false, so such a configuration does not wait.
+ * In the schema's dialect it waits.
  */
 const settleSend: Settle = (message, json, at) => {
   settleMessageId(message, json, at);
@@ -129,7 +132,7 @@ const settleSend: Settle = (message, json, at) => {
   if (given.blocking === undefined || given.blocking === null) configuration.returnImmediately = true;
 };
 
-/** The body of a call whose task is in its path may name it once more. */
+/** A resource name that the body may repeat although the path names the task. */
 const named: MemberForm = {
   name: "name",
   read: (message: Fields, json: unknown, at: Violations) => {
@@ -157,7 +160,7 @@ const types: FormTables["types"] = {
       { field: "parts", name: "content", also: ["parts"] },
       "metadata",
       "extensions",
-      // The contract has no such field, and readers of it are strict.
+      // The contract lacks this field, and readers of the contract are strict.
       readOnly("referenceTaskIds"),
     ],
     settle: settleRole,
@@ -203,7 +206,7 @@ const types: FormTables["types"] = {
         write: ({ taskId, id }: Fields) => quote(configName({ taskId: taskId as string, id: id as string })),
       },
       readOnly("taskId"),
-      // The request may be the configuration, or the message around it, with either dialect's names in it.
+      // The request may be the configuration, or a wrapper of it, with the names of either dialect.
       { group: "config", members: [readOnly("taskId"), pushConfig(nothing), ...bareConfig()] },
       pushConfig(),
       ...bareConfig(),
@@ -220,12 +223,15 @@ const types: FormTables["types"] = {
   },
 };
 
-/** A PushNotificationConfig without anything around it. */
+/** Members of a PushNotificationConfig without a wrapper. */
 function bareConfig(): MemberForm[] {
   return ["id", "url", "token", "authentication"].map(readOnly);
 }
 
-/** HTTP+JSON of 0.3: reads the proto's and the schema's dialect, member by member, and writes the proto's, which clients decode strictly. */
+/**
+ * The HTTP+JSON of 0.3. It reads the proto's and the schema's dialect, member by member, and writes the proto's, which
+ * clients decode strictly.
+ */
 export const restForm: JsonForm = makeForm({ name: "0.3 REST", types, enums, takesSnakeCase: true });
 
 const wrapped = new Set([

@@ -14,7 +14,7 @@ import { isSchemaDialect, restForm, restSchemaForm } from "./rest-form.js";
 
 type Method = (typeof A2AService)["methods"][number];
 
-/** One way to call a method: verb and path, with the fields (localName) that its variables stand for. */
+/** An endpoint of a method: verb and path, with the fields (localName) of its variables. */
 interface RestRow {
   readonly method: Method;
   readonly verb: "GET" | "POST" | "DELETE";
@@ -26,7 +26,10 @@ interface RestRow {
 const { method } = A2AService;
 const configs = "/v1/tasks/{id}/pushNotificationConfigs";
 
-/** The texts of 0.3 disagree on the verb of `:subscribe`, and its first contract has `task` in one path: all are served. */
+/**
+ * The texts of 0.3 disagree on the verb of `:subscribe`, and its first contract has `task` in one path. All variants
+ * are served.
+ */
 const rows: readonly RestRow[] = [
   { method: method.sendMessage, verb: "POST", path: "/v1/message:send" },
   { method: method.sendStreamingMessage, verb: "POST", path: "/v1/message:stream" },
@@ -67,7 +70,7 @@ function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpo
     hasBody,
     isStream: method.methodKind === "server_streaming",
     ...(status !== undefined && { status }),
-    // A text that is kept is that of one message, and an answer in the schema's dialect is a message of its own.
+    // Cached text belongs to one message, and an answer in the schema's dialect is a separate message.
     form: restForm,
     write: (answer) => (isInSchema(answer) ? writeSchema(answer) : write(answer)),
     pieces: (answer) => jsonPieces(output, answer, isInSchema(answer) ? restSchemaForm : restForm),
@@ -98,7 +101,7 @@ function putPathValue(
   else fields[field] = value;
 }
 
-/** The card for callers that are authenticated. */
+/** Returns the endpoint of the card for authenticated callers. */
 export function cardEndpoint(path: string, write: (card: AgentCard) => string): Endpoint {
   return {
     method: method.getExtendedAgentCard,
@@ -113,7 +116,10 @@ export function cardEndpoint(path: string, write: (card: AgentCard) => string): 
   };
 }
 
-/** How 0.3 is spoken over HTTP+JSON. Its lists of tasks are named in a table alone, and have no form: there are none. */
+/**
+ * The dialect of 0.3 over HTTP+JSON. Only a table of its documents mentions lists of tasks, without a format, so they
+ * are not served.
+ */
 export const rest: RestDialect = {
   endpoints: [...rows.map(endpointOf), cardEndpoint("/v1/card", writeCard)],
   mediaType: "application/json",

@@ -17,7 +17,7 @@ import { behave } from "./behaviour.js";
 
 const { method } = A2AService;
 
-/** The methods that 0.1 has as well, with the same params: where a call names no version, its task says which one it is. */
+/** Methods that 0.1 also has, with the same params. If a call names no version, its task determines the version. */
 const shared: ReadonlySet<unknown> = new Set([method.getTask, method.cancelTask, method.subscribeToTask]);
 
 /** The method with its response writer. Its streams cache no text, because their responses are not shared. */
@@ -38,8 +38,8 @@ export function translate(service: Serve, spoken: readonly string[]): Serve {
 }
 
 /**
- * Answers calls that name no version, of methods that 0.1 has as well, as 0.1 does where the task was created in it: nothing else tells
- * such a call from one of 0.3.
+ * Answers calls without a version, of methods that 0.1 also has, in the form of 0.1 if the task was created in 0.1.
+ * Nothing else distinguishes such a call from one of 0.3.
  */
 function answeredByTask(serve: Serve, service: Serve): Serve {
   return (asked) => {
@@ -81,7 +81,7 @@ type Decide = (
   all: AsyncIterable<StreamResponse>,
 ) => Promise<AsyncIterable<StreamResponse> | undefined>;
 
-/** A stream whose first event decides how all of it is told. */
+/** A stream whose first event determines the format of all its events. */
 class ByFirst implements AsyncIterableIterator<StreamResponse> {
   readonly #events: AsyncIterator<StreamResponse>;
   readonly #decide: Decide;

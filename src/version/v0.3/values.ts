@@ -3,7 +3,7 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 import { isJsonObject, readValue } from "../../wire/json-struct.js";
 import { Violations } from "../../wire/violations.js";
 
-/** Says, as part metadata, that the data is not the object that it seems to be: a convention of the bridges that are in use. */
+/** Part metadata that marks data wrapped in an object, by a convention of existing bridges. */
 export const COMPAT = "data_part_compat";
 
 /** Converts JSON to a value; undefined if it is not representable, such as a number that is not finite. */
@@ -12,19 +12,19 @@ export function valueFrom(json: JsonValue): Value | undefined {
   return readValue(json, new Violations("answer"));
 }
 
-/** The data of a part and its metadata, as 0.3 has them. */
+/** Data of a part and its metadata in the form of 0.3. */
 export interface ObjectData {
   readonly data: JsonObject;
   readonly metadata: JsonObject | undefined;
 }
 
-/** Data as an object, which is all that 0.3 knows. */
+/** Converts data to an object, the only kind of data in 0.3. */
 export function asObject(json: JsonValue, metadata: JsonObject | undefined): ObjectData {
   if (isJsonObject(json)) return { data: json as JsonObject, metadata };
   return { data: { value: json }, metadata: { ...metadata, [COMPAT]: true } };
 }
 
-/** The reverse: only a flagged value is unwrapped. */
+/** Reverses `asObject`. Only a marked value is unwrapped. */
 export function fromObject({ data, metadata }: ObjectData): { data: JsonValue; metadata: JsonObject | undefined } {
   const { value, ...others } = data;
   if (metadata?.[COMPAT] !== true || value === undefined || Object.keys(others).length > 0) return { data, metadata };

@@ -45,7 +45,7 @@ function add(message: DescriptorProto, { name, number, isOptional }: NewField): 
     jsonName: name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
   });
   if (isOptional === true) {
-    // How proto3 says that a number may be absent: a one-of of its own.
+    // The proto3 encoding of an optional number: a one-of of its own.
     field.proto3Optional = true;
     field.oneofIndex = message.oneofDecl.push(create(OneofDescriptorProtoSchema, { name: `_${name}` })) - 1;
   }
@@ -59,7 +59,7 @@ function allImports(file: DescFile): DescFile[] {
   return [...all];
 }
 
-/** The field of a message that says something, if it has one. */
+/** Returns the field of a message with the given meaning, if it has one. */
 export function fieldThatSays(meaning: Meaning, desc: DescMessage): DescField | undefined {
   const row = newFields.find(({ message, says }) => message === desc.name && says === meaning);
   return row && desc.fields.find(({ name }) => name === row.name);

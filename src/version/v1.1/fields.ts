@@ -2,9 +2,9 @@
 export type Meaning =
   /** The generation of the task, or the one that an event brings its reader to. */
   | "generation"
-  /** The generation that the caller knows: the answer waits for a later one. */
+  /** The generation that the caller knows; the answer waits for a later one. */
   | "known"
-  /** The generation at which the caller expects the task: at any other the message is refused. */
+  /** The generation that the caller expects; the message is rejected at any other. */
   | "expected";
 
 /** A field that 1.1 adds to a message of 1.0. */

@@ -2,9 +2,12 @@ import { latePart } from "../../core/late-part.js";
 import { v1 } from "../v1.js";
 import { type ProtocolVersion, shapeOf } from "../version.js";
 
-/** A2A 1.1, as its draft has it: off where the option `preview` does not ask for it. Once it is final it is one of `servedVersions`. */
+/**
+ * A2A 1.1 according to its draft. Disabled unless the option `preview` enables it. Once final, it moves to
+ * `servedVersions`.
+ */
 export function v11(): ProtocolVersion {
-  // The service has the name that it has in 1.0, and `A2A-Version` alone tells the two apart.
+  // The service has the same name as in 1.0, so only `A2A-Version` distinguishes the two.
   const service = shapeOf(v1.grpc);
   return {
     name: "1.1",

@@ -4,7 +4,7 @@ import type { LoadedVersion } from "../version.js";
 import { service } from "./contract.js";
 import { translate } from "./translate.js";
 
-/** How 1.1 is spoken. */
+/** The dialects of 1.1. */
 export const loaded: LoadedVersion = {
   jsonRpc: jsonRpcOf(service),
   rest: restOf(service),

@@ -12,7 +12,7 @@ import type { Meaning } from "./fields.js";
 
 type Fields = Message & Readonly<Record<string, unknown>>;
 
-/** How one method of 1.1 is asked of the service. */
+/** The conversion between a method of 1.1 and the service's. */
 interface Translation {
   readonly native: DescMethod;
   readonly known: ReadNumber;
@@ -26,7 +26,7 @@ const same = (message: Message): Message => message;
 
 const natives = new Map(A2AService.methods.map((method) => [method.name, method]));
 
-/** Copies of large tasks, which all readers of the same one share. */
+/** Copies of large tasks, shared by all readers of the same task. */
 const copies = new WeakMap<Message, Message>();
 
 const translations: ReadonlyMap<string, Translation> = new Map(
@@ -45,7 +45,7 @@ export function translate(service: Serve): Serve {
   return async ({ method, request, call }) => {
     const { native, known, expected, down } = translations.get(method.name) as Translation;
     const isNew = taskIdOf(request) === "";
-    // A task that does not exist yet has no generation: the draft has the field ignored.
+    // A new task has no generation, and the draft says to ignore the field.
     const wanted = isNew ? undefined : expected(request);
     call.generations = generationsOf(known(request), wanted);
     let answer: Awaited<ReturnType<Serve>>;
@@ -58,12 +58,12 @@ export function translate(service: Serve): Serve {
   };
 }
 
-/** The id of the task that a message is for; undefined for other requests. */
+/** Returns the task's id of a message; undefined for other requests. */
 function taskIdOf(request: Message): string | undefined {
   return (request as Partial<SendMessageRequest>).message?.taskId;
 }
 
-/** A mismatch as the draft has it; any other error as it is. */
+/** Converts a generation mismatch to the draft's error. Any other error is unchanged. */
 function mismatchOf(error: unknown, request: Message, expected: bigint | string | undefined): unknown {
   if (!(error instanceof A2AError) || error.reason !== "GENERATION_MISMATCH") return error;
   const { generation = "", messages = "0" } = error.metadata;
@@ -71,7 +71,7 @@ function mismatchOf(error: unknown, request: Message, expected: bigint | string 
     taskId: taskIdOf(request) ?? "",
     expectedGeneration: `${expected ?? ""}`,
     currentGeneration: generation,
-    // The generation is the expected one then, and a message that was accepted since is not answered yet.
+    // The generation then equals the expected one, but a message accepted since is not answered yet.
     ...(messages !== "0" && { messages }),
   };
   return new A2AError("TASK_GENERATION_MISMATCH", error.message, { metadata, cause: error });
@@ -84,7 +84,7 @@ function generationsOf(
   return { ...(known && { known }), ...(expected && { expected }) };
 }
 
-/** Reads a number of a request: from the request itself, or from a message in it. */
+/** Returns the reader of a number in a request: of the request itself, or of a message in it. */
 function reader(meaning: Meaning, desc: DescMessage): ReadNumber {
   const own = fieldThatSays(meaning, desc);
   if (own !== undefined) return (request) => numbered(own.jsonName, (request as Fields)[own.localName]);
@@ -137,7 +137,7 @@ function notedInside(
 function noted(message: Message, { localName }: DescField, generation: number | undefined): Message {
   const known = copies.get(message);
   if (known !== undefined) return known;
-  // 0 says that the server does not count.
+  // 0 means that the server does not count.
   const copy = sharedCopy(message, { [localName]: BigInt(generation ?? 0) } as Partial<Message>);
   if (weightOf(message) !== undefined) copies.set(message, copy);
   return copy;

@@ -460,10 +460,10 @@ describe("cards of A2A 0.3 and 1.0", () => {
     expect(Object.keys(card.securitySchemes as object)).toEqual(["client"]);
     expect(card.security).toEqual([{ schemes: { client: {} } }]);
     expect(() => shown({ securitySchemes, securityRequirements: [needs("device")] })).toThrow(
-      "no security that A2A 0.3 knows",
+      "no security scheme that A2A 0.3 supports",
     );
     const skills = [{ id: "s", securityRequirements: [needs("device")] }];
-    expect(() => shown({ securitySchemes, skills })).toThrow("no security that A2A 0.3 knows");
+    expect(() => shown({ securitySchemes, skills })).toThrow("no security scheme that A2A 0.3 supports");
   });
 
   it("reads one of 0.3: each way to the agent once, with the version of the card", () => {
