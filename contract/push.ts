@@ -196,7 +196,7 @@ function listing(contract: StoreContract): void {
   });
 }
 
-/** What is stored of push configurations, to be looked at as a whole and stored in another way. */
+/** Tests reading and rewriting the stored bytes of all push configurations. */
 export function pushBytesContract(contract: StoreContract): void {
   contract.suite.describe("scanPushConfigs() and rewritePushConfig()", () => {
     scanning(contract);
@@ -247,7 +247,7 @@ function rewriting(contract: StoreContract): void {
     expect(await store.rewritePushConfig({ ...key, from, to })).toBe(true);
     to.fill(0);
     expect(await all(store, 10)).toEqual(["a/x=new", "a/y=old"]);
-    // What was changed meanwhile stays, and so does what is gone.
+    // Configurations that changed or were deleted meanwhile are not rewritten.
     expect(await store.rewritePushConfig({ ...key, from, to: from })).toBe(false);
     expect(await store.rewritePushConfig({ ...key, from: bytesOf("new "), to: from })).toBe(false);
     expect(await store.rewritePushConfig({ ...key, configId: "z", from, to: from })).toBe(false);

@@ -30,8 +30,8 @@ const SAVE_MS = 200;
 const SLICE_MS = 5_000;
 
 /**
- * Maximum age of the store's last confirmation of a claim before it is checked again, in milliseconds, so that a
- * configuration deleted or replaced meanwhile is no longer used.
+ * Maximum age of the store's last confirmation of a claim, in milliseconds. An older one is checked again, so that a
+ * deleted or replaced configuration is not used.
  */
 const CONFIRM_MS = 1_000;
 

@@ -84,12 +84,12 @@ function isNetwork(host: string): boolean {
 }
 
 function nestedFaults(place: string, value: unknown, known: readonly string[]): string[] {
-  if (!isObject(value)) return [`${place} is no object of options`];
+  if (!isObject(value)) return [`${place} must be an object of options`];
   return unknownNames(`${place}.`, Object.keys(value), known);
 }
 
 function keyFaults(place: string, value: unknown): string[] {
-  if (!Array.isArray(value)) return [`${place} is no list of keys`];
+  if (!Array.isArray(value)) return [`${place} must be a list of keys`];
   if (value.length === 0) return [`${place} is empty: leave it out to store secrets as they are`];
   if (value.length > MAX_KEYS) return [`${place} has more than ${MAX_KEYS} keys`];
   const seen = new Set<string>();

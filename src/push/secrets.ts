@@ -93,7 +93,7 @@ export class ConfigVault {
     }
   }
 
-  /** True if the current key encrypted it, or if there is no current key. */
+  /** True if the current key encrypted it, or if no current key is set. */
   isCurrent(bytes: Uint8Array): boolean {
     if (this.currentKeyId === undefined) return true;
     const { form } = read(bytes);

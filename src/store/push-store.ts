@@ -209,7 +209,7 @@ export interface DeadDelivery extends PushConfigKey, StoredPushConfig {
   /** Position of the last entry of its task: entries after `position` are undelivered. */
   readonly headPosition: number;
   readonly failure: string;
-  /** Time of the first failure; undefined if there was none before. */
+  /** Time of the first failed attempt; undefined if no earlier attempt failed. */
   readonly failingSince: number | undefined;
   /** Time at which it was given up. */
   readonly at: number;

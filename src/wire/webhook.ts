@@ -52,8 +52,8 @@ export function webhookKeyBytes(prefix: WebhookKeyPrefix, text: unknown): Uint8A
  */
 export function webhookSecretFault(text: unknown): string | undefined {
   const bytes = webhookKeyBytes("whsec_", text);
-  if (bytes === undefined) return "is not of the form whsec_ with base64 behind it";
-  return bytes.length < 24 || bytes.length > 64 ? "has not 24 to 64 bytes" : undefined;
+  if (bytes === undefined) return "must be whsec_ followed by base64";
+  return bytes.length < 24 || bytes.length > 64 ? "must have 24 to 64 bytes" : undefined;
 }
 
 /**

@@ -105,14 +105,14 @@ describe("parley push", () => {
   it("says in one line what is wrong", async () => {
     const [code, , said] = await ended("list", "--db", join(cwd, "nothing.db"));
     expect(code).toBe(2);
-    expect(said).toMatch(/^parley: Cannot open .*nothing\.db: there is no such file\.\n$/);
+    expect(said).toMatch(/^parley: Cannot open .*nothing\.db: the file does not exist\.\n$/);
     for (const args of [[], ["--all", "--task", "a"], ["--all", "--config", "x"]]) {
       const [exitCode, out, error] = await ended("redrive", "--db", path, ...args);
       expect([exitCode, out]).toEqual([2, ""]);
       expect(error).toMatch(/^parley: .*--task.*\n$/);
     }
     const [, , none] = await ended("list");
-    expect(none).toMatch(/^parley: Cannot open .*parley\.db: there is no such file\.\n$/);
+    expect(none).toMatch(/^parley: Cannot open .*parley\.db: the file does not exist\.\n$/);
     expect((await ended("list", "--db", path, "--limit", "none"))[0]).toBe(2);
   });
 });

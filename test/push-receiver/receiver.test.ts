@@ -127,7 +127,7 @@ describe("a receiver", () => {
     const other = { secrets: [await pushSecretOf(secret, "other")] };
     expect((await (await webhook(other)).post(sent)).status).toBe(403);
     await expect(pushSecretOf(secret, "")).rejects.toThrow("The token is empty");
-    await expect(pushSecretOf("whsec_AAAA", "acme")).rejects.toThrow("has not 24 to 64 bytes");
+    await expect(pushSecretOf("whsec_AAAA", "acme")).rejects.toThrow("must have 24 to 64 bytes");
   });
 
   it("takes notifications of servers that sign nothing where it is told to, by their token", async () => {
@@ -202,7 +202,7 @@ describe("a receiver", () => {
     expect(make({ servers: ["agents.example"], audience })).toThrow("without an absolute URL");
     expect(make({ ...trust.jwt, audience: `${audience}?a=1` })).toThrow("audience is no absolute URL without query");
     expect(make({ acceptUnsigned: true })).toThrow("acceptUnsigned needs tokens or authorization");
-    expect(make({ secrets: ["whsec_c2hvcnQ="] })).toThrow("secrets[0] has not 24 to 64 bytes");
+    expect(make({ secrets: ["whsec_c2hvcnQ="] })).toThrow("secrets[0] must have 24 to 64 bytes");
     expect(make({ publicKeys: [trusting.webhookKeys.whsk] })).toThrow("publicKeys[0] is not of the form whpk_");
     expect(make({ ...trust.v1, tokens: [""] })).toThrow("tokens[0] is empty");
     expect(make({ ...trust.v1, token: "a" })).toThrow("did you mean tokens?");

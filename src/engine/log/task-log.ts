@@ -310,7 +310,7 @@ export class TaskLog {
     return !this.#writing && this.#unstored.length === 0;
   }
 
-  /** Resolves when the log is no longer behind; see `isBehind`. */
+  /** Resolves once `isBehind` is false. */
   async waitForDrain(maxEntries: number, maxBytes: number): Promise<void> {
     while (this.isBehind(maxEntries, maxBytes)) await new Promise<void>((resolve) => this.#room.push(resolve));
   }

@@ -137,7 +137,7 @@ const none: readonly LogEntry[] = [];
 /** @throws A2AError TASK_NOT_FOUND if the task is gone */
 async function stillThere(log: TaskLog): Promise<true> {
   if (!(await log.isStored())) throw taskNotFound(log.taskId);
-  // Yields to the event loop before the store is read again, whatever it answers.
+  // Yields to the event loop before the store is read again, even if the store answers at once.
   await nextRound();
   return true;
 }

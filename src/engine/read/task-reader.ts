@@ -344,7 +344,7 @@ function isTrouble(error: unknown): boolean {
 }
 
 function damaged(taskId: string, cause: unknown): A2AError {
-  return new A2AError("TASK_DAMAGED", "The task cannot be read: what is stored of it is damaged.", {
+  return new A2AError("TASK_DAMAGED", "The task cannot be read: its stored data is damaged.", {
     cause,
     metadata: { taskId },
   });

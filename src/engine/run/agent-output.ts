@@ -9,7 +9,7 @@ import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Logger } from "../../core/log.js";
 
-/** Maximum characters of a failure text, which is stored whatever the size of its task. */
+/** Maximum characters of a failure text, which is stored even for a task of maximum size. */
 const MAX_REASON = 10_000;
 
 const INVALID_ANSWER = "The agent's answer is not valid:";

@@ -222,8 +222,8 @@ export class Execution {
   }
 
   /**
-   * Ends immediately, whatever the agent does, and stores nothing more. The task's lease remains, and the process that
-   * claims it recovers the task.
+   * Ends immediately, without waiting for the agent, and stores nothing more. The task's lease remains, and the process
+   * that claims it recovers the task.
    */
   abandon(cause: AbortCause, error?: unknown): void {
     if (this.#over) return;

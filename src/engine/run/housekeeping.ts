@@ -105,7 +105,7 @@ export class Housekeeping {
         logger.error({ err: error, taskId: log.taskId }, "news of a task could not be read; it is tried again");
         continue;
       }
-      // Another process canceled or ended the task: the agent's work here is no longer needed.
+      // Another process canceled or ended the task, so the agent need not continue here.
       if (isTerminal(log.fold.state)) executions.get(log.taskId)?.cancel().catch(this.noteTrouble);
     }
   }

@@ -95,6 +95,6 @@ export async function messageAt(store: TaskStore, turn: TurnRequest, position: n
   const event = bytes && decodeEntry(bytes).event;
   const message =
     event?.case === "created" ? event.value.history.at(-1) : event?.case === "message" ? event.value : undefined;
-  if (message === undefined) throw new Error(`Entry ${position} of task ${taskId} is no message.`);
+  if (message === undefined) throw new Error(`Entry ${position} of task ${taskId} is not a message.`);
   return message;
 }

@@ -93,7 +93,7 @@ function checkAccepted(said: unknown): void {
   if (said === undefined) return;
   const isGenerator = typeof said === "object" && said !== null && "next" in said && "throw" in said;
   if (said === false || said instanceof Error || isGenerator) {
-    const what = isGenerator ? "is a generator, which nobody runs" : "returned instead of throwing";
+    const what = isGenerator ? "is a generator, which is never run" : "returned instead of throwing";
     throw new TypeError(`accept() refuses a message by throwing an A2AError; it ${what}`);
   }
 }

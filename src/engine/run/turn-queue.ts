@@ -45,7 +45,7 @@ export class TurnQueue {
     const log = this.#log;
     const entry = (log.tail.after(position - 1) ?? (await log.pages.after(position - 1)))[0];
     const request = entry && storedTurn(log.head, entry);
-    if (request === undefined) throw new Error(`Entry ${position} of task ${log.taskId} is no message.`);
+    if (request === undefined) throw new Error(`Entry ${position} of task ${log.taskId} is not a message.`);
     return request;
   }
 }

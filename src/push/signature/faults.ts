@@ -13,7 +13,7 @@ const MAX_SECRETS = 8;
  * no key.
  */
 export function pushSigningFaults(place: string, given: unknown): string[] {
-  if (!isJsonObject(given)) return [`${place} is no object with keys`];
+  if (!isJsonObject(given)) return [`${place} must be an object with keys`];
   const { keys, jwks = true, webhookSecrets, secretPer = "token" } = given;
   const faults = unknownNames(`${place}.`, Object.keys(given), knownFields);
   if (keys !== undefined) faults.push(...cardKeyFaults(`${place}.keys`, keys));
@@ -25,7 +25,7 @@ export function pushSigningFaults(place: string, given: unknown): string[] {
 }
 
 function secretFaults(place: string, given: unknown): string[] {
-  if (!Array.isArray(given) || given.length === 0) return [`${place} is no list of secrets`];
+  if (!Array.isArray(given) || given.length === 0) return [`${place} must be a list of secrets`];
   if (given.length > MAX_SECRETS) return [`${place} has more than ${MAX_SECRETS} secrets`];
   const faults = given.flatMap((each, i) => {
     const fault = secretFault(each);

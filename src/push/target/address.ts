@@ -62,7 +62,7 @@ function v4(high = 0, low = 0): ipaddr.IPv4 {
 
 const network = (text: string): Network => {
   const read = readNetwork(text);
-  if (read === undefined) throw new TypeError(`${text} is no network`);
+  if (read === undefined) throw new TypeError(`${text} is not a network`);
   return read;
 };
 

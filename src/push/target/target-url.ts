@@ -29,14 +29,14 @@ export interface UrlRules {
 export function readTarget(text: string, rules: UrlRules): Target | string {
   if (text.length > MAX_PUSH_URL_LENGTH) return `has more than ${MAX_PUSH_URL_LENGTH} characters`;
   const authority = /^https?:\/\/([^/?]+)/i.exec(text)?.[1];
-  if (authority === undefined) return "is no absolute URL of https";
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about.
+  if (authority === undefined) return "is not an absolute https URL";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression detects control characters.
   if (/[\u0000-\u0020\u007f\\]/.test(text)) return "has spaces, control characters or backslashes";
   if (text.includes("#")) return "has a fragment";
   if (authority.includes("@")) return "has credentials in it";
   if (authority.includes("%")) return "has an encoded host";
   const url = parseUrl(text);
-  if (url === undefined) return "is no absolute URL of https";
+  if (url === undefined) return "is not an absolute https URL";
   if (url.protocol !== "https:" && !rules.allowHttp) return "is not https";
   return hostFault(url, authority) ?? portFault(url, rules) ?? targetOf(url);
 }

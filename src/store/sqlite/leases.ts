@@ -125,7 +125,7 @@ function nextHolder(db: Database): Query<[string], string> {
   return db.values<[string], string>(sql);
 }
 
-/** One query per holder: holders are few, whatever the number of leases. */
+/** One query per holder, because a database has few holders but may have many leases. */
 function holders(next: Query<[string], string>): string[] {
   const found: string[] = [];
   for (let last: string | undefined = NO_HOLDER; ; ) {

@@ -213,7 +213,7 @@ function quickCheck(path: string, db: Database): void {
   if (found !== "ok") throw new StoreError("damaged", `${path} is damaged: ${String(found)}`);
 }
 
-/** Readable by its owner alone, whatever the umask. SQLite gives the log and its index the mode of the file. */
+/** Readable by its owner alone, for any umask. SQLite gives the log and its index the mode of the file. */
 const FILE_MODE = 0o600;
 
 /** Resolves links, so that a file has one lock; therefore the file must exist first. */

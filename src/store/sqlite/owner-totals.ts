@@ -8,7 +8,7 @@ export interface OwnerTotals {
   configsOf(owner: string): number;
 }
 
-/** The totals in a file, inside a transaction that changes what they count. */
+/** Returns the totals of a file. They are updated in the transaction that changes the counted rows. */
 export function ownerTotalsIn(db: Database): OwnerTotals {
   const add = db.command<[string, number, number]>(
     "INSERT INTO owner_total (owner, tasks, configs) VALUES (?, ?, ?) " +

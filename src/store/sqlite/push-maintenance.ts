@@ -30,7 +30,7 @@ export interface PushMaintenance {
  */
 export function openPushMaintenance(given: string): PushMaintenance {
   const path = resolve(given);
-  if (!existsSync(path)) throw new StoreError("failed", `Cannot open ${path}: there is no such file.`);
+  if (!existsSync(path)) throw new StoreError("failed", `Cannot open ${path}: the file does not exist.`);
   let db: Database | undefined;
   try {
     db = sqliteDriver().open(realpathSync(path), { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });
@@ -73,7 +73,7 @@ function maintenanceOf(db: Database, path: string): PushMaintenance {
 
 function checkVersion(db: Database, path: string): void {
   if (db.pragma("application_id") !== APPLICATION_ID) {
-    throw new StoreError("failed", `Cannot open ${path}: it is no file of Parley.`);
+    throw new StoreError("failed", `Cannot open ${path}: it is not a Parley database.`);
   }
   const version = db.pragma("user_version") as number;
   if (version === SCHEMA_VERSION) return;

@@ -60,7 +60,7 @@ class Writer {
     this.#pulse = new Heartbeat((request) => {
       if (this.#fault === undefined) this.#committer.commit([{ method: "beatForIt", request }]);
     });
-    // For times without writes. This thread knows best what it wrote last.
+    // Checks the file while no writes arrive. Only this thread knows its own last write.
     this.#timer = setInterval(() => this.#lookAgain(), LOOK_MS);
     port.on("message", (first: Incoming) => this.#round(first));
     port.postMessage({ started: true } satisfies Started);

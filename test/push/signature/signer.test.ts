@@ -168,14 +168,14 @@ describe("the keys of a signer", () => {
   const pem = keyPair().pem;
   const whsk = newWebhookKeys().whsk;
   it.each<[string, unknown, string]>([
-    ["no object", true, "push.signing is no object with keys"],
+    ["no object", true, "push.signing must be an object with keys"],
     ["an unknown name", { webhookSecret: "x" }, "did you mean webhookSecrets?"],
     ["no keys", { keys: [] }, "push.signing.keys is no list of keys"],
     ["a public key", { keys: [{ key: keyPair().publicPem }] }, "push.signing.keys[0].key is a public key"],
     ["a secret as a key", { keys: [{ key: { kty: "oct", k: "c2VjcmV0" } }] }, "push.signing.keys[0].key is a shared"],
-    ["a text", { webhookSecrets: ["whsec_not base64!"] }, "webhookSecrets[0] is not of the form"],
-    ["a short secret", { webhookSecrets: [newSecret(23)] }, "push.signing.webhookSecrets[0] has not 24 to 64 bytes"],
-    ["a long secret", { webhookSecrets: [newSecret(65)] }, "push.signing.webhookSecrets[0] has not 24 to 64 bytes"],
+    ["a text", { webhookSecrets: ["whsec_not base64!"] }, "webhookSecrets[0] must be whsec_"],
+    ["a short secret", { webhookSecrets: [newSecret(23)] }, "push.signing.webhookSecrets[0] must have 24 to 64 bytes"],
+    ["a long secret", { webhookSecrets: [newSecret(65)] }, "push.signing.webhookSecrets[0] must have 24 to 64 bytes"],
     [
       "a secret twice",
       { webhookSecrets: [`whsec_${"a".repeat(32)}`, `whsec_${"a".repeat(32)}`] },

@@ -35,12 +35,12 @@ describe("TargetGuard.parse()", () => {
   });
 
   it.each([
-    ["", "no absolute URL"],
-    ["/hook", "no absolute URL"],
-    ["ftp://example.com/", "no absolute URL"],
-    ["https:example.com", "no absolute URL"],
-    ["https:///example.com", "no absolute URL"],
-    ["https://", "no absolute URL"],
+    ["", "not an absolute https URL"],
+    ["/hook", "not an absolute https URL"],
+    ["ftp://example.com/", "not an absolute https URL"],
+    ["https:example.com", "not an absolute https URL"],
+    ["https:///example.com", "not an absolute https URL"],
+    ["https://", "not an absolute https URL"],
     ["http://example.com/", "not https"],
     ["https://user:secret@example.com/", "credentials"],
     ["https://@example.com/", "credentials"],
@@ -49,7 +49,7 @@ describe("TargetGuard.parse()", () => {
     ["https://exam%70le.com/", "encoded host"],
     ["https://example.com/a b", "spaces"],
     ["https://example.com\t/", "spaces"],
-    [" https://example.com/", "no absolute URL"],
+    [" https://example.com/", "not an absolute https URL"],
     ["https://example.com\\@8.8.8.8/", "backslashes"],
     ["https://0x8.8.8.8/", "in another way"],
     ["https://010.8.8.8/", "in another way"],

@@ -69,7 +69,7 @@ describe("openPushMaintenance()", { timeout: 60_000 }, () => {
 
   it("opens no file that is not there, of another application, or of another version, and changes none", async () => {
     const missing = temporaryFile();
-    expect(() => openPushMaintenance(missing)).toThrow(/there is no such file/);
+    expect(() => openPushMaintenance(missing)).toThrow(/the file does not exist/);
     expect(existsSync(missing)).toBe(false);
 
     const foreign = temporaryFile();
@@ -77,7 +77,7 @@ describe("openPushMaintenance()", { timeout: 60_000 }, () => {
     other.exec("CREATE TABLE theirs (x)");
     other.close();
     const size = statSync(foreign).size;
-    expect(() => openPushMaintenance(foreign)).toThrow(/no file of Parley/);
+    expect(() => openPushMaintenance(foreign)).toThrow(/not a Parley database/);
     expect(statSync(foreign).size).toBe(size);
 
     const path = temporaryFile();
