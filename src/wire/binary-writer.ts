@@ -210,13 +210,13 @@ function writeStructOfJson(json: unknown, out: BinaryOutput): void {
 
 function writeInt32(value: unknown, out: BinaryOutput): void {
   const number = expect("number", value);
-  if ((number | 0) !== number) throw new TypeError(`${number} is no whole number of 32 bits`);
+  if ((number | 0) !== number) throw new TypeError(`${number} is not a 32-bit integer`);
   out.int32(number);
 }
 
 function writeUint32(value: unknown, out: BinaryOutput): void {
   const number = expect("number", value);
-  if (number >>> 0 !== number) throw new TypeError(`${number} is no whole number of 32 bits without a sign`);
+  if (number >>> 0 !== number) throw new TypeError(`${number} is not an unsigned 32-bit integer`);
   out.uint32(number);
 }
 

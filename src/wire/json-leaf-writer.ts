@@ -63,7 +63,7 @@ function writeBytes(value: unknown): string {
 /** A Struct that a message holds as a plain object. */
 export function structWriter(value: unknown): string {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw unwritable("a Struct that is no object");
+    throw unwritable("a Struct that is not an object");
   return writeJsonValue(value);
 }
 

@@ -151,8 +151,8 @@ class SingleRequest implements Arriving {
     if (this.#exchange.isOver) return;
     if (this.#message !== undefined) return this.#request.arrived(this.#exchange, this.#message);
     if (this.#envelope === undefined || this.#reader?.isInside === true) {
-      const what = this.#reader === undefined ? "There is no message" : "The message is not whole";
-      this.#refuse(new Refusal(StatusCode.INVALID_ARGUMENT, `${what} in the request.`), true);
+      const what = this.#reader === undefined ? "The request has no message." : "The request's message is incomplete.";
+      this.#refuse(new Refusal(StatusCode.INVALID_ARGUMENT, what), true);
       return;
     }
     void this.#arrive(this.#envelope);

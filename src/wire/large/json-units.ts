@@ -89,7 +89,7 @@ function* withInside(
   { field, message }: { readonly field: JsonField; readonly message: Message },
   way: JsonWay,
 ): Units {
-  if (part.kind !== "message") throw new TypeError(`${field.of.name} is no message`);
+  if (part.kind !== "message") throw new TypeError(`${field.of.name} is not a message`);
   const held: UnitOrList[] = [...jsonUnits(part.desc, part.message, way)];
   const end = held.pop();
   // The last unit is "}" or the text of an object that was written at once, which is reopened.
