@@ -1,4 +1,4 @@
-import type { Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
   A2AService,
   type GetTaskRequest,
@@ -7,12 +7,16 @@ import {
   type Task,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { withFirst } from "../../core/async.js";
-import { latePart } from "../../core/late-part.js";
 import { type AnswerWriter, mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
 import type { Asked, Serve } from "../serve.js";
+import { mapEvents } from "../translate.js";
+import { resumedIn, showsIds } from "../v0.1/behaviour.js";
+import { OlderEvents } from "../v0.1/events.js";
+import { jsonRpc as jsonRpcOfV01 } from "../v0.1/jsonrpc.js";
+import { shownTask, withoutHistory } from "../v0.1/view.js";
 import { behave } from "./behaviour.js";
 
 const { method } = A2AService;
@@ -23,11 +27,11 @@ const shared: ReadonlySet<unknown> = new Set([method.getTask, method.cancelTask,
 /** The method with its response writer. Its streams cache no text, because their responses are not shared. */
 export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
   if (!shared.has(own.desc)) return own;
-  const writerOf = (answer: Message): AnswerWriter => marksOf(answer)?.writer ?? own;
+  const writerFor = (answer: Message): AnswerWriter => marksOf(answer)?.writer ?? own;
   return {
     ...own,
-    write: (answer) => writerOf(answer).write(answer),
-    pieces: (answer) => writerOf(answer).pieces(answer),
+    write: (answer) => writerFor(answer).write(answer),
+    pieces: (answer) => writerFor(answer).pieces(answer),
   };
 }
 
@@ -48,8 +52,6 @@ function answeredByTask(serve: Serve, service: Serve): Serve {
   };
 }
 
-const ofV01 = latePart(() => import("../v0.1/shared-methods.js"));
-
 /** True if the call identifies itself as 0.3: by a header, or by a binding that 0.1 lacks. */
 function isNamed({ call }: Asked): boolean {
   return call.binding !== "jsonrpc" || (call.header(VERSION_PARAMETER)?.trim() ?? "") !== "";
@@ -58,10 +60,11 @@ function isNamed({ call }: Asked): boolean {
 async function read(asked: Asked, serve: Serve): Promise<Message> {
   const task = (await serve(asked)) as Task;
   if (marksOf(task)?.version !== "0.1") return task;
-  const { older, writers } = await ofV01();
-  const { historyLength } = asked.request as GetTaskRequest;
+  const shown = shownTask(task);
   // In 0.1 an absent length requests no messages.
-  return mark(sharedCopy(older.task(task, historyLength), {}), { writer: writers.of(asked.method) });
+  const { historyLength } = asked.request as GetTaskRequest;
+  const answer = historyLength === undefined ? withoutHistory(shown) : shown;
+  return mark(sharedCopy(answer, {}), { writer: writerOf(asked.method) });
 }
 
 async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<AsyncIterable<Message>> {
@@ -69,11 +72,21 @@ async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<As
   return new ByFirst(events, async (first, rest) => {
     const { payload } = first;
     if (payload.case !== "task" || marksOf(payload.value)?.version !== "0.1") return undefined;
-    const { older, writers } = await ofV01();
-    const { id } = asked.request as SubscribeToTaskRequest;
-    const writer = writers.of(asked.method);
-    return older.events(rest, { taskId: id, call: asked.call, service }, (event) => mark(event, { writer }));
+    const { call } = asked;
+    const { id: taskId } = asked.request as SubscribeToTaskRequest;
+    const events = new OlderEvents(rest, {
+      taskId,
+      resumed: await resumedIn(call, taskId, service),
+      hasIds: showsIds(call),
+    });
+    const writer = writerOf(asked.method);
+    return mapEvents(events, (event) => mark(event, { writer }));
   });
+}
+
+/** Returns the writer of the answers of 0.1. */
+function writerOf(desc: DescMethod): AnswerWriter | undefined {
+  return jsonRpcOfV01.methods.find((method) => method.desc === desc);
 }
 
 type Decide = (
