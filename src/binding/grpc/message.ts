@@ -39,6 +39,11 @@ export async function largeEnvelope(
   return prefixed(prefix, pieces);
 }
 
+/** Returns a large message as a whole, for servers that cannot write it in pieces. @throws as `largeEnvelope` */
+export async function wholeEnvelope(desc: DescMessage, message: Message, limits: Limits): Promise<Uint8Array> {
+  return Buffer.concat([...(await largeEnvelope(desc, message, limits))]);
+}
+
 function* prefixed(prefix: Uint8Array, pieces: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
   yield prefix;
   yield* pieces;

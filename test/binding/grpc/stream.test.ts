@@ -3,7 +3,17 @@ import { status } from "@grpc/grpc-js";
 import { describe, expect, it } from "vitest";
 import { StreamResponseSchema, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../../src/core/error.js";
-import { callStream, detailsOf, drainStream, lazyStream, servers, settled, taskEvent, until } from "./support.js";
+import {
+  callStream,
+  detailsOf,
+  drainStream,
+  lazyCall,
+  servers,
+  settled,
+  streaming,
+  taskEvent,
+  until,
+} from "./support.js";
 
 const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `${i}`);
 
@@ -76,7 +86,7 @@ describe.each(servers)("a stream over gRPC, on %s,", (_name, serve) => {
       return events();
     });
     const made = () => streams[0]?.made ?? 0;
-    const client = lazyStream(port);
+    const client = lazyCall(port, streaming);
     await until(() => made() > 0);
     // 64 KiB that HTTP/2 lets go without being read, and what grpc-js holds.
     expect(await settled(made)).toBeLessThan(30);

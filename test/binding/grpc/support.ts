@@ -163,15 +163,15 @@ export function callStream(client: Client, deadline?: number): ClientStream {
 }
 
 /**
- * A stream of a client that reads nothing until it is resumed. It speaks bare HTTP/2, because a client of grpc-js reads
+ * A call of a client that reads nothing until it is resumed. It speaks bare HTTP/2, because a client of grpc-js reads
  * on while its stream is paused, and keeps it all.
  */
-export function lazyStream(port: number): ClientHttp2Stream {
+export function lazyCall(port: number, method: { name: string }): ClientHttp2Stream {
   const session = connect(`http://127.0.0.1:${port}`);
   cleanup(() => session.destroy());
   const stream = session.request({
     ":method": "POST",
-    ":path": path(streaming),
+    ":path": path(method),
     "content-type": "application/grpc",
     te: "trailers",
   });

@@ -1,22 +1,18 @@
-import { constants } from "node:http2";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
+import type { handleServerStreamingCall, handleUnaryCall, StatusObject } from "@grpc/grpc-js";
 import { Call } from "../../../core/call.js";
 import { A2AError, StatusCode } from "../../../core/error.js";
 import type { RefusedRequest } from "../../../service/interceptors/access-log.js";
 import { PROTOCOL_VERSION } from "../../../version/v1.js";
-import { PREFIX_BYTES } from "../../../wire/binary-output.js";
 import { envelopeWriter } from "../../../wire/binary-writer.js";
 import { weightOf } from "../../../wire/marks.js";
-import { cachedEnvelope } from "../../../wire/serialization-cache.js";
 import type { ServiceBindingOptions } from "../../binding.js";
 import { type FailureContext, failureOf } from "../../failure.js";
 import { statusOf } from "../error.js";
+import { wholeEnvelope } from "../message.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, statusFor, type UnaryCall } from "./call.js";
-import { bufferOf, type GrpcDefinition, grpcServiceDefinition, type Incoming } from "./definition.js";
-import { streamOf } from "./http2-stream.js";
-import { writeLarge } from "./large.js";
-import { type Writing, writeAll } from "./stream.js";
+import { type GrpcDefinition, grpcServiceDefinition, type Incoming, withoutPrefix } from "./definition.js";
+import { writeAll } from "./stream.js";
 
 export interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrivals" | "version"> {
   /** Version implied by the package of the service. Default: that of the service itself. */
@@ -47,7 +43,7 @@ export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
     if (method.methodKind === "server_streaming") implementation[method.name] = serverStreaming(method, options);
   }
   return {
-    definition: grpcServiceDefinition(options.service, options.limits),
+    definition: grpcServiceDefinition(options.service),
     implementation: implementation as GrpcBinding["implementation"],
   };
 }
@@ -58,12 +54,12 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
     try {
       const { start, call } = begin(grpc, options);
       try {
-        const answer = await options.invoke({ method, request: request(grpc), call });
         // The answer of a unary method is a message; a stream fails to encode.
-        if (weightOf(answer as Message) !== undefined) {
-          return await largeUnary(grpc, callback, { method, options, call, start, answer: answer as Message });
-        }
-        const bytes = write(answer as Message);
+        const answer = (await options.invoke({ method, request: request(grpc), call })) as Message;
+        // The end of every call is a cancellation for grpc-js, which tells in no other way that an answer was read.
+        if (call.written !== undefined) start.onEnd(call.written);
+        const bytes =
+          weightOf(answer) === undefined ? write(answer) : await wholeEnvelope(method.output, answer, options.limits);
         sendHeaders(grpc, call);
         callback(null, withoutPrefix(bytes));
       } catch (thrown) {
@@ -75,19 +71,25 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
         start.finish();
       }
     } catch (fault) {
-      breakOff(grpc, options, fault);
+      breakOff(options, fault, callback);
     }
   };
 }
 
 function serverStreaming(method: DescMethod, options: GrpcBindingOptions): StreamHandler {
+  const write = envelopeWriter(method.output);
   return async (grpc) => {
     try {
       const { start, call } = begin(grpc, options);
       try {
         const answer = await options.invoke({ method, request: request(grpc), call });
         // The answer of a streaming method is an iterable; a message throws here and is logged.
-        await writeAll(grpc, answer as AsyncIterable<Message>, writingOf(method, options, grpc, call));
+        await writeAll(grpc, answer as AsyncIterable<Message>, {
+          call,
+          desc: method.output,
+          write,
+          limits: options.limits,
+        });
       } catch (thrown) {
         const error = failureOf(thrown, placeOf(method, call, start, options));
         if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
@@ -99,68 +101,27 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
         start.finish();
       }
     } catch (fault) {
-      breakOff(grpc, options, fault);
+      breakOff(options, fault, (status) => grpc.emit("error", status));
     }
   };
 }
 
-/** Ends a call to which no error can be sent. grpc-js does not handle rejections, which would end the process. */
-function breakOff(grpc: UnaryCall | StreamCall, { logger }: GrpcBindingOptions, fault: unknown): void {
+/**
+ * Ends a call whose error could not be sent. grpc-js does not handle rejections, which would end the process. If one of
+ * the host's interceptors threw, grpc-js sends no status, and the call stays open until its deadline.
+ */
+function breakOff(
+  { logger }: GrpcBindingOptions,
+  fault: unknown,
+  respond: (status: Partial<StatusObject>) => void,
+): void {
   logger.error({ err: fault }, "a call of gRPC could not be answered");
-  streamOf(grpc)?.close(constants.NGHTTP2_INTERNAL_ERROR);
-}
-
-/** Returns the writer of a stream's messages. The response's headers are sent before the first message. */
-function writingOf(method: DescMethod, { limits }: GrpcBindingOptions, grpc: StreamCall, call: Call): Writing<Message> {
-  const write = envelopeWriter(method.output);
-  let hasStarted = false;
-  const begin = (): void => {
-    if (!hasStarted) sendHeaders(grpc, call);
-    hasStarted = true;
-  };
-  return {
-    encode: (message) => {
-      begin();
-      return withoutPrefix(cachedEnvelope(message, write));
-    },
-    isLarge: (message) => weightOf(message) !== undefined,
-    writeLarge: (message) => writeLarge(grpc, method.output, message, { limits, begin }),
-  };
-}
-
-/** Removes the prefix of a message, which grpc-js adds itself. */
-function withoutPrefix(envelope: Uint8Array): Buffer {
-  return bufferOf(envelope.subarray(PREFIX_BYTES));
-}
-
-interface LargeAnswer {
-  readonly method: DescMethod;
-  readonly options: GrpcBindingOptions;
-  readonly call: Call;
-  readonly start: GrpcCallStart;
-  readonly answer: Message;
-}
-
-/** Answers with a large message. @throws the errors of an ordinary answer, before anything is written */
-async function largeUnary(grpc: UnaryCall, callback: Respond, large: LargeAnswer): Promise<void> {
-  const { method, options, call, start, answer } = large;
-  const begin = (): void => sendHeaders(grpc, call);
   try {
-    if (await writeLarge(grpc, method.output, answer, { limits: options.limits, begin })) {
-      // From here on, the end of the call is not a cancellation.
-      start.finish();
-      // The message is sent. grpc-js takes the remaining status as an error with code OK.
-      callback({ code: StatusCode.OK, details: "OK" });
-    } else {
-      begin();
-      callback(null, withoutPrefix(envelopeWriter(method.output)(answer)));
-    }
-  } finally {
-    call.written?.();
+    respond({ code: StatusCode.INTERNAL, details: "Internal error." });
+  } catch (error) {
+    logger.error({ err: error }, "a call of gRPC could not be ended");
   }
 }
-
-type Respond = Parameters<handleUnaryCall<Incoming, Buffer>>[1];
 
 function begin(grpc: UnaryCall | StreamCall, options: GrpcBindingOptions): { start: GrpcCallStart; call: Call } {
   const start = new GrpcCallStart(grpc, options.encrypted ?? false, options.version ?? PROTOCOL_VERSION);

@@ -59,8 +59,7 @@ export class GrpcCallStart implements CallStart, Cancellation {
   }
 
   onCancel(callback: () => void): () => void {
-    if (this.canceled) callback();
-    else this.#grpc.once("cancelled", callback);
+    this.onEnd(callback);
     return () => this.#grpc.off("cancelled", callback);
   }
 
@@ -77,6 +76,12 @@ export class GrpcCallStart implements CallStart, Cancellation {
   /** Marks the call as answered, because grpc-js reports the end of an answered call as a cancellation too. */
   finish(): void {
     this.#finished = true;
+  }
+
+  /** Calls back at the end of the call, answered or canceled: when grpc-js holds nothing for it anymore. */
+  onEnd(callback: () => void): void {
+    if (this.#grpc.cancelled) callback();
+    else this.#grpc.once("cancelled", callback);
   }
 
   #abort(): void {

@@ -1,6 +1,6 @@
 import { type DescMethod, type DescService, fromBinary, type Message } from "@bufbuild/protobuf";
 import { type A2AError, toA2AError } from "../../../core/error.js";
-import { defaultLimits, type Limits } from "../../../core/limits.js";
+import { PREFIX_BYTES } from "../../../wire/binary-output.js";
 import { binaryWriter } from "../../../wire/binary-writer.js";
 import { requestReader } from "../message.js";
 
@@ -32,8 +32,8 @@ export type GrpcDefinition = Readonly<Record<string, GrpcMethod>>;
  * Returns the `ServiceDefinition` of a protobuf descriptor: for `server.addService()` together with this folder's
  * implementation, or as the definition of a client. Keys are the rpc names (specification 10.1).
  */
-export function grpcServiceDefinition(service: DescService, limits: Limits = defaultLimits): GrpcDefinition {
-  return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method, limits)]));
+export function grpcServiceDefinition(service: DescService): GrpcDefinition {
+  return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method)]));
 }
 
 /** Returns the same bytes as a Buffer, without a copy. The writer creates Buffers wherever grpc-js runs. */
@@ -41,7 +41,12 @@ export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-function methodDefinition(service: DescService, method: DescMethod, _limits: Limits): GrpcMethod {
+/** Removes the prefix of a message, which grpc-js adds itself. */
+export function withoutPrefix(envelope: Uint8Array): Buffer {
+  return bufferOf(envelope.subarray(PREFIX_BYTES));
+}
+
+function methodDefinition(service: DescService, method: DescMethod): GrpcMethod {
   const kind = method.methodKind;
   const writeInput = binaryWriter(method.input);
   const writeOutput = binaryWriter(method.output);

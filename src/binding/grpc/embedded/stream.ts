@@ -1,19 +1,21 @@
-import { NodeWriter } from "../../../http/node/writer.js";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { Call } from "../../../core/call.js";
+import { A2AError } from "../../../core/error.js";
+import type { Limits } from "../../../core/limits.js";
 import { slowReader } from "../../../http/response.js";
-import type { StreamCall } from "./call.js";
-import { streamOf } from "./http2-stream.js";
+import { weightOf } from "../../../wire/marks.js";
+import { cachedEnvelope } from "../../../wire/serialization-cache.js";
+import { wholeEnvelope } from "../message.js";
+import { type StreamCall, sendHeaders } from "./call.js";
+import { withoutPrefix } from "./definition.js";
 
-/** Writers of a stream's messages. */
-export interface Writing<T> {
-  /** Encodes a message. */
-  readonly encode: (message: T) => Buffer;
-  /** Returns true for a large message. */
-  readonly isLarge: (message: T) => boolean;
-  /**
-   * Writes a large message piece by piece, after everything before it was sent. Resolves with false if that is not
-   * possible.
-   */
-  readonly writeLarge: (message: T) => Promise<boolean>;
+/** Options for writing the messages of a stream. */
+export interface Writing {
+  readonly call: Call;
+  readonly desc: DescMessage;
+  /** Encodes a message with its prefix. */
+  readonly write: (message: Message) => Uint8Array;
+  readonly limits: Limits;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface Writing<T> {
  * awaited, and the promise resolves. It rejects with errors of the iterable or the writing; the call is then still open
  * for its status.
  */
-export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, writing: Writing<T>): Promise<void> {
+export async function writeAll(grpc: StreamCall, messages: AsyncIterable<Message>, writing: Writing): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   const stop = (): void => {
     // No caller is left to handle an error of the iterable's cleanup.
@@ -32,18 +34,21 @@ export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, 
   };
   if (grpc.cancelled) return stop();
   grpc.once("cancelled", stop);
-  const sink = new Sink(grpc);
+  const sink = new Sink(grpc, writing);
   try {
     for (;;) {
-      let next: IteratorResult<T> | undefined = await iterator.next();
+      let next: IteratorResult<Message> | undefined = await iterator.next();
       if (grpc.cancelled) return;
       if (next.done === true) break;
-      const large = writing.isLarge(next.value) ? largeOne(sink, next.value, writing, stop) : undefined;
-      const hasRoom = large !== undefined || sink.write(encoded(next.value, writing, stop));
-      // A waiting stream must not keep its last message in memory.
-      next = undefined;
-      if (large !== undefined) await large;
-      else if (!hasRoom) await sink.waitForDrain();
+      try {
+        const room = sink.take(next.value);
+        // A waiting stream must not keep its last message in memory.
+        next = undefined;
+        if (room !== undefined) await room;
+      } catch (error) {
+        stop();
+        throw error;
+      }
       if (grpc.cancelled) return;
     }
   } finally {
@@ -52,86 +57,69 @@ export async function writeAll<T>(grpc: StreamCall, messages: AsyncIterable<T>, 
   grpc.end();
 }
 
-async function largeOne<T>(sink: Sink, message: T, writing: Writing<T>, stop: () => void): Promise<void> {
-  await sink.empty();
-  try {
-    if (await writing.writeLarge(message)) return;
-  } catch (error) {
-    stop();
-    throw error;
-  }
-  if (!sink.write(encoded(message, writing, stop))) await sink.waitForDrain();
-}
-
-function encoded<T>(message: T, { encode }: Writing<T>, stop: () => void): Buffer {
-  try {
-    return encode(message);
-  } catch (error) {
-    stop();
-    throw error;
-  }
-}
-
 /** Writes to a call and counts the unsent messages. */
 class Sink {
   readonly #grpc: StreamCall;
+  readonly #writing: Writing;
+  #hasStarted = false;
   #pending = 0;
   #left: (() => void) | undefined;
 
-  constructor(grpc: StreamCall) {
+  constructor(grpc: StreamCall, writing: Writing) {
     this.#grpc = grpc;
+    this.#writing = writing;
   }
 
-  write(bytes: Buffer): boolean {
+  /** Takes a message. @returns a promise if the next message has to wait */
+  take(message: Message): Promise<void> | undefined {
+    if (weightOf(message) !== undefined) return this.#large(message);
+    return this.#write(cachedEnvelope(message, this.#writing.write)) ? undefined : this.#sent(slowReader.timeoutMs);
+  }
+
+  /** Writes a large message and waits until it was sent: until then it counts for its reader. */
+  async #large(message: Message): Promise<void> {
+    const { desc, limits } = this.#writing;
+    this.#write(await wholeEnvelope(desc, message, limits));
+    // grpc-js does not tell a slow reader of one message from a stalled one.
+    await this.#sent(Number.POSITIVE_INFINITY);
+  }
+
+  #write(envelope: Uint8Array): boolean {
+    if (!this.#hasStarted) sendHeaders(this.#grpc, this.#writing.call);
+    this.#hasStarted = true;
     this.#pending++;
-    return this.#grpc.write(bytes, this.#written);
+    return this.#grpc.write(withoutPrefix(envelope), this.#written);
   }
 
   readonly #written = (): void => {
     if (--this.#pending === 0) this.#left?.();
   };
 
-  /** Resolves when everything written was sent, or the call has ended. */
-  async empty(): Promise<void> {
-    while (this.#pending > 0 && !this.#grpc.cancelled) {
-      await this.#until((go) => {
-        this.#left = go;
-      });
-    }
-  }
-
-  /** Resolves when another message may be written, or the call has ended. */
-  waitForDrain(): Promise<void> {
-    return this.#until(() => {});
-  }
-
-  /** Closes the call of a stalled client, as if the client had left. */
-  #cutOff(): void {
-    const stream = streamOf(this.#grpc);
-    if (stream === undefined) this.#grpc.destroy();
-    else new NodeWriter(stream).breakOff("stalled");
-  }
-
-  #until(listen: (go: () => void) => void): Promise<void> {
+  /**
+   * Resolves when everything written was sent, or the call has ended.
+   *
+   * @throws A2AError for a client to which no message could be sent for so many milliseconds
+   */
+  #sent(timeoutMs: number): Promise<void> {
     const grpc = this.#grpc;
-    return new Promise((resolve) => {
+    if (this.#pending === 0 || grpc.cancelled) return Promise.resolve();
+    return new Promise((resolve, reject) => {
       let before = this.#pending;
       const look = (): void => {
-        // grpc-js emits "drain" only after all of up to sixteen messages were sent. One sent message counts as
-        // progress.
-        if (this.#pending === before) this.#cutOff();
+        if (this.#pending === before) {
+          reject(new A2AError("CANCELLED", "The client stopped reading."));
+          end();
+        }
         before = this.#pending;
       };
-      const timer = setInterval(look, slowReader.timeoutMs);
-      const go = (): void => {
+      const timer = timeoutMs < Number.POSITIVE_INFINITY ? setInterval(look, timeoutMs) : undefined;
+      const end = (): void => {
         clearInterval(timer);
-        grpc.off("drain", go);
-        grpc.off("close", go);
+        grpc.off("close", end);
         resolve();
       };
-      listen(go);
-      grpc.once("drain", go);
-      grpc.once("close", go);
+      this.#left = end;
+      grpc.once("close", end);
     });
   }
 }
