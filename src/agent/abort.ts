@@ -1,3 +1,5 @@
+import { LazyAbortController } from "../core/cancellation.js";
+
 /**
  * Cause of a turn's interruption: its client canceled the task, the server shuts down, the client of a direct reply
  * disconnected, another process took the task over, an event could not be stored, or the task has ended and the agent
@@ -22,23 +24,19 @@ export interface Client {
   readonly deadline?: number;
 }
 
-/**
- * An abort controller whose signal is created on first access: most agents never use it, and an AbortSignal is
- * expensive to create and to collect.
- */
-export class LazyAbortController {
-  #controller: AbortController | undefined;
+/** The abort controller of a turn. It may follow the client that waits for the turn. */
+export class TurnAborter extends LazyAbortController {
   #followed: Client | undefined;
   #disconnect: (() => void) | undefined;
   #reason: AbortReason | undefined;
 
   /** @param followed a client whose disconnect aborts as well; its signal is created together with this one */
   constructor(followed?: Client) {
+    super();
     this.#followed = followed;
   }
 
-  /** Reason of the abort, or undefined. */
-  get reason(): AbortReason | undefined {
+  override get reason(): AbortReason | undefined {
     return this.#reason;
   }
 
@@ -47,20 +45,16 @@ export class LazyAbortController {
     return this.#followed?.deadline ?? Number.POSITIVE_INFINITY;
   }
 
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      this.#follow();
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
-    }
-    return this.#controller.signal;
+  override get signal(): AbortSignal {
+    this.#follow();
+    return super.signal;
   }
 
   /** Aborts; the first reason is kept. */
-  abort(cause: AbortReason["cause"]): void {
+  abort(cause: AbortCause): void {
     if (this.#reason !== undefined) return;
     this.#reason = new AbortReason(cause);
-    this.#controller?.abort(this.#reason);
+    this.cancel();
   }
 
   /** Stops following the client, which may disconnect from here on. */
@@ -70,7 +64,7 @@ export class LazyAbortController {
   }
 
   #follow(): void {
-    if (this.#followed === undefined) return;
+    if (this.#followed === undefined || this.#disconnect !== undefined) return;
     const { signal } = this.#followed;
     this.#disconnect = () => {
       const { reason } = signal;

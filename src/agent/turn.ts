@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
-import type { LazyAbortController } from "./abort.js";
+import type { TurnAborter } from "./abort.js";
 import type { Turn } from "./agent.js";
 import { copyMessage } from "./copy-message.js";
 import type { OutgoingCalls, RelayedEvent, RelayMark, TurnCalls } from "./delegation.js";
@@ -26,7 +26,7 @@ export interface TurnSource {
 export interface TurnContext {
   /** The current task, including the message of this turn; undefined if it does not exist yet. */
   readonly task: Task | undefined;
-  readonly aborter: LazyAbortController;
+  readonly aborter: TurnAborter;
   readonly source: TurnSource;
   /** Created when the agent first calls another one. */
   calls?: TurnCalls;

@@ -1,3 +1,5 @@
+import { callAll } from "./event-loop.js";
+
 /**
  * Notifies of the client's departure. An AbortSignal does the same, but takes several microseconds to create and
  * collect, a cost for every call that waits for its task.
@@ -26,6 +28,47 @@ export function cancellationOf(signal: AbortSignal): Cancellation {
       return () => signal.removeEventListener("abort", callback);
     },
   };
+}
+
+/** A Cancellation with an AbortSignal that is created on first access, because most calls never need one. */
+export class LazyAbortController implements Cancellation {
+  #controller: AbortController | undefined;
+  #callbacks: Set<() => void> | undefined;
+  #isCanceled = false;
+
+  get canceled(): boolean {
+    return this.#isCanceled;
+  }
+
+  /** Abort reason of the signal. Undefined is the default of `AbortController.abort()`. */
+  get reason(): unknown {
+    return undefined;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isCanceled) this.#controller.abort(this.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  onCancel(callback: () => void): () => void {
+    if (this.#isCanceled) callback();
+    else {
+      this.#callbacks ??= new Set();
+      this.#callbacks.add(callback);
+    }
+    return () => this.#callbacks?.delete(callback);
+  }
+
+  /** Fires the signal and calls the callbacks. Has no effect the second time. */
+  cancel(): void {
+    if (this.#isCanceled) return;
+    this.#isCanceled = true;
+    this.#controller?.abort(this.reason);
+    if (this.#callbacks !== undefined) callAll(this.#callbacks);
+  }
 }
 
 /**

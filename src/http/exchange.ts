@@ -1,44 +1,12 @@
-import { callAll } from "../core/event-loop.js";
+import { LazyAbortController } from "../core/cancellation.js";
 import type { RequestTarget } from "./request.js";
 
 /** The target of a request that has not been dispatched yet. */
 const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
 
 /** Common part of the exchanges of all runtimes: the request's target, and notification when its client disconnects. */
-export abstract class Exchange {
+export abstract class Exchange extends LazyAbortController {
   target: RequestTarget = undispatched;
-  #controller: AbortController | undefined;
-  #callbacks: Set<() => void> | undefined;
-  #isCanceled = false;
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#isCanceled) this.#controller.abort();
-    }
-    return this.#controller.signal;
-  }
-
-  /** True if the client disconnected before the end of the answer. */
-  get canceled(): boolean {
-    return this.#isCanceled;
-  }
-
-  onCancel(callback: () => void): () => void {
-    if (this.#isCanceled) callback();
-    else {
-      this.#callbacks ??= new Set();
-      this.#callbacks.add(callback);
-    }
-    return () => this.#callbacks?.delete(callback);
-  }
-
-  /** Fires the signal and the callbacks, because the client has disconnected. */
-  protected cancel(): void {
-    this.#isCanceled = true;
-    this.#controller?.abort();
-    if (this.#callbacks !== undefined) callAll(this.#callbacks);
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { AbortReason, type Client } from "../agent/abort.js";
+import { type Client, TurnAborter } from "../agent/abort.js";
 import type { Cancellation } from "../core/cancellation.js";
 import { A2AError } from "../core/error.js";
 import { type Deferred, defer } from "../core/event-loop.js";
@@ -15,36 +15,18 @@ const ignore = (): void => {};
  * It starts to listen in the next round of the event loop, because most agents that answer directly have answered by
  * then.
  */
-export class DirectSend implements Client, DirectCall, Deferred {
-  readonly #caller: Client & { readonly cancellation: Cancellation };
+export class DirectSend extends TurnAborter implements DirectCall, Deferred {
+  readonly #cancellation: Cancellation;
   readonly #open: DirectCalls;
-  #controller: AbortController | undefined;
   #reject: (error: unknown) => void = ignore;
   #isOver = false;
   #isRefused = false;
-  #isStopped = false;
   #removeListener: (() => void) | undefined;
 
   constructor(caller: Client & { readonly cancellation: Cancellation }, open: DirectCalls) {
-    this.#caller = caller;
+    super(caller);
+    this.#cancellation = caller.cancellation;
     this.#open = open;
-  }
-
-  get deadline(): number {
-    return this.#caller.deadline ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** Fires when the caller leaves, and when the server ends. */
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      const controller = new AbortController();
-      const { signal } = this.#caller;
-      this.#controller = controller;
-      if (this.#isStopped) controller.abort(new AbortReason("shutdown"));
-      else if (signal.aborted) controller.abort(signal.reason);
-      else signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
-    }
-    return this.#controller.signal;
   }
 
   /**
@@ -70,7 +52,7 @@ export class DirectSend implements Client, DirectCall, Deferred {
   run(): void {
     if (this.#isOver) return;
     this.#open.begin(this);
-    this.#removeListener = this.#caller.cancellation.onCancel(() => {
+    this.#removeListener = this.#cancellation.onCancel(() => {
       this.refuse(new A2AError("CANCELLED", "The client went away before the agent answered."));
     });
   }
@@ -80,8 +62,7 @@ export class DirectSend implements Client, DirectCall, Deferred {
   }
 
   stop(): void {
-    this.#isStopped = true;
-    this.#controller?.abort(new AbortReason("shutdown"));
+    this.abort("shutdown");
   }
 
   refuse(error: A2AError): void {

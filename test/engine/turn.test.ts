@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { MessageSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { LazyAbortController } from "../../src/agent/abort.js";
+import { TurnAborter } from "../../src/agent/abort.js";
 import { type Turn, turnWith } from "../../src/agent/agent.js";
 import { makeTurn } from "../../src/agent/turn.js";
 import type { TurnRequest } from "../../src/agent/turn-request.js";
@@ -32,7 +32,7 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
     sending: async () => {},
     messageAt: async () => message,
   };
-  return { turn: makeTurn(request, { task, aborter: new LazyAbortController(), source }), request, task, referenced };
+  return { turn: makeTurn(request, { task, aborter: new TurnAborter(), source }), request, task, referenced };
 }
 
 /** Everything that an agent can get at, changed. */

@@ -1,8 +1,7 @@
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { CallStart, Peer } from "../../core/call.js";
-import type { Cancellation } from "../../core/cancellation.js";
+import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
-import { callAll } from "../../core/event-loop.js";
 import { allValues } from "../../http/exchange.js";
 import { departureOf } from "../deadline.js";
 import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";
@@ -42,7 +41,7 @@ export interface ExchangeStart {
  * One call on the gRPC port: its facts and its answer (specification 10, PROTOCOL-HTTP2). Cheap to create: everything
  * except its fields is created on demand.
  */
-export class Exchange implements CallStart, Cancellation {
+export class Exchange extends LazyAbortController implements CallStart {
   readonly binding = "grpc";
   readonly impliedVersion: string;
   readonly peer: Peer;
@@ -52,17 +51,15 @@ export class Exchange implements CallStart, Cancellation {
   readonly #headers: IncomingHttpHeaders;
   readonly #rawHeaders: readonly string[];
   #isAnswered = false;
-  #isCanceled = false;
   /** True while a message is partly written. */
   #isInside = false;
-  #callbacks: (() => void)[] | undefined;
-  #controller: AbortController | undefined;
   /** In milliseconds since 1970. */
   #deadline = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #trailers: OutgoingHttpHeaders = OK_TRAILERS;
 
   constructor({ stream, headers, rawHeaders, peer, impliedVersion }: ExchangeStart) {
+    super();
     this.stream = stream;
     this.peer = peer;
     this.impliedVersion = impliedVersion;
@@ -90,40 +87,13 @@ export class Exchange implements CallStart, Cancellation {
     return typeof value === "string" ? value : value.join(", ");
   }
 
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#isCanceled) this.#controller.abort(this.reason);
-    }
-    return this.#controller.signal;
-  }
-
   get cancellation(): Cancellation {
     return this;
   }
 
-  /** True if the client left, or its deadline passed, before it had its answer. */
-  get canceled(): boolean {
-    return this.#isCanceled;
-  }
-
   /** The cause of the cancellation. */
-  get reason(): A2AError {
+  override get reason(): A2AError {
     return departureOf(this.#deadline);
-  }
-
-  onCancel(callback: () => void): () => void {
-    if (this.#isCanceled) {
-      callback();
-      return nothing;
-    }
-    this.#callbacks ??= [];
-    const callbacks = this.#callbacks;
-    callbacks.push(callback);
-    return () => {
-      const at = callbacks.indexOf(callback);
-      if (at >= 0) callbacks.splice(at, 1);
-    };
   }
 
   /** True if the call can no longer be answered. */
@@ -190,22 +160,16 @@ export class Exchange implements CallStart, Cancellation {
   /** Marks the call as answered. From here on, the end of the stream is not a cancellation. */
   #answered(): void {
     this.#isAnswered = true;
-    this.#callbacks = undefined;
     clearTimeout(this.#timer);
   }
 
-  #cancel(): void {
-    if (this.#isAnswered || this.#isCanceled) return;
-    this.#isCanceled = true;
-    const callbacks = this.#callbacks;
-    this.#callbacks = undefined;
-    this.#controller?.abort(this.reason);
-    if (callbacks !== undefined) callAll([...callbacks]);
+  override cancel(): void {
+    if (!this.#isAnswered) super.cancel();
   }
 
   /** Ends the call when the client's deadline has passed. */
   late(): void {
-    this.#cancel();
+    this.cancel();
     // A status cannot follow an incomplete message.
     if (this.#isInside) this.stream.close(constants.NGHTTP2_CANCEL);
     else this.fail(statusOf(departureOf(0)));
@@ -214,7 +178,7 @@ export class Exchange implements CallStart, Cancellation {
   /** Handles the end of the stream. */
   closed(): void {
     clearTimeout(this.#timer);
-    this.#cancel();
+    this.cancel();
     this.onOver?.();
   }
 
@@ -248,5 +212,3 @@ function onDeadline(exchange: Exchange): void {
 export function dropRest(stream: ServerHttp2Stream): void {
   if (!stream.destroyed) stream.close();
 }
-
-function nothing(): void {}

@@ -1,5 +1,5 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { type AbortCause, LazyAbortController } from "../../agent/abort.js";
+import { type AbortCause, TurnAborter } from "../../agent/abort.js";
 import type { Agent, Turn } from "../../agent/agent.js";
 import { recoveryOf, startAgent } from "../../agent/agent-calls.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
@@ -86,7 +86,7 @@ export class Execution {
   #over = false;
   /** The lease to set when it leaves the queue. Until then the stored lease marks the turn as not started. */
   #begun: Lease | undefined;
-  #aborter = new LazyAbortController();
+  #aborter = new TurnAborter();
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
   #failure: unknown;
@@ -374,7 +374,7 @@ export class Execution {
   }
 
   /** Replaces the execution's signal by that of an agent that already runs. */
-  #adopt(started: LazyAbortController): void {
+  #adopt(started: TurnAborter): void {
     if (this.#aborter.reason !== undefined) started.abort(this.#aborter.reason.cause);
     this.#aborter = started;
   }

@@ -1,5 +1,5 @@
 import { TaskState as State, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { LazyAbortController } from "../../agent/abort.js";
+import { TurnAborter } from "../../agent/abort.js";
 import { recoveryOf } from "../../agent/agent-calls.js";
 import { makeTurn } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
@@ -91,7 +91,7 @@ function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: Tur
   if (attempt > recovery.maxRestarts + 1) return false;
   const turn = makeTurn(ranBefore(request, attempt), {
     task: viewTask(recovery.log.fold.task),
-    aborter: new LazyAbortController(),
+    aborter: new TurnAborter(),
     source: recovery.source,
   });
   return recoveryOf(served.agent, turn) === "restart";

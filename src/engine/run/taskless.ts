@@ -1,5 +1,5 @@
 import type { Message, Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { type Client, LazyAbortController } from "../../agent/abort.js";
+import { type Client, TurnAborter } from "../../agent/abort.js";
 import type { Agent, Turn } from "../../agent/agent.js";
 import { startAgent } from "../../agent/agent-calls.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
@@ -27,7 +27,7 @@ export interface TasklessTurn {
 export interface PendingTurn {
   readonly agent: Agent;
   readonly iterator: AsyncIterator<AgentEvent>;
-  readonly aborter: LazyAbortController;
+  readonly aborter: TurnAborter;
   readonly turn: Turn;
   /** Its first event; undefined if the agent threw before it. */
   readonly first: IteratorResult<AgentEvent> | undefined;
@@ -37,7 +37,7 @@ export interface PendingTurn {
 
 /** Runs an agent up to its first event, which decides between a direct reply and a task. */
 export async function firstEvent({ agent, turn, client, source }: TasklessTurn): Promise<PendingTurn> {
-  const aborter = new LazyAbortController(client);
+  const aborter = new TurnAborter(client);
   const view = makeTurn(turn, { task: undefined, aborter, source });
   const iterator = startAgent(agent, view);
   try {
@@ -62,7 +62,7 @@ export async function askToAccept(
   { logger, timeoutMs, task }: { readonly logger: Logger; readonly timeoutMs: number; readonly task?: () => Task },
 ): Promise<void> {
   if (agent.accept === undefined) return;
-  const aborter = new LazyAbortController(client);
+  const aborter = new TurnAborter(client);
   const tooLate = (): A2AError => {
     aborter.abort("disconnected");
     return new A2AError("UNAVAILABLE", "The agent did not say in time whether it takes the message.", {

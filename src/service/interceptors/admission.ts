@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { type Audit, auditOf, forAudit } from "../../audit/audit.js";
 import { background } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
-import type { Cancellation } from "../../core/cancellation.js";
+import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import { A2AError, limitReached, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { dropTransportHeaders } from "../../core/net.js";
@@ -202,14 +202,13 @@ function wrapError(error: unknown, call: Call): A2AError {
 const MAX_MS = 2 ** 31 - 1;
 
 /** A cancellation that also fires after a timeout. The creator must call `end`. */
-class Expiry implements Cancellation {
-  readonly #client: Cancellation;
-  readonly #callbacks = new Set<() => void>();
+class Expiry extends LazyAbortController {
   readonly #timer: NodeJS.Timeout | undefined;
   #hasPassed = false;
 
   constructor(client: Cancellation, ms: number) {
-    this.#client = client;
+    super();
+    client.onCancel(() => this.cancel());
     // A stream with a longer timeout ends with its connection.
     if (ms <= MAX_MS) this.#timer = background(setTimeout(() => this.#pass(), Math.max(0, ms)));
   }
@@ -219,29 +218,12 @@ class Expiry implements Cancellation {
     return this.#hasPassed;
   }
 
-  get canceled(): boolean {
-    return this.#hasPassed || this.#client.canceled;
-  }
-
-  onCancel(callback: () => void): () => void {
-    if (this.#hasPassed) {
-      callback();
-      return () => {};
-    }
-    this.#callbacks.add(callback);
-    const forget = this.#client.onCancel(callback);
-    return () => {
-      this.#callbacks.delete(callback);
-      forget();
-    };
-  }
-
   end(): void {
     clearTimeout(this.#timer);
   }
 
   #pass(): void {
     this.#hasPassed = true;
-    for (const callback of [...this.#callbacks]) callback();
+    this.cancel();
   }
 }
