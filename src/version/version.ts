@@ -120,7 +120,7 @@ export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
 
 /** Cards of another protocol version. */
 export interface CardDialect {
-  /** Where its clients look for a card, below the root of a host or below `/{tenant}`. */
+  /** Path of its cards, below the root of a host or below `/{tenant}`. */
   readonly path: string;
   /** True if its cards have signatures. */
   readonly isSigned: boolean;

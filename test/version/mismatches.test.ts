@@ -163,11 +163,18 @@ const rows: readonly Row[] = [
     const off = /"?a2a\.v1\.A2AService"? belongs to an earlier version of A2A\. This server speaks A2A 1\.0/;
     return [
       [`1.0 over ${shown}`, one, "7.7", everyVersion, "FailedPrecondition", names],
-      [`1.0 over ${shown}`, one, "0.3", everyVersion, "FailedPrecondition", /names A2A version 0\.3, .* one of 1\.0/],
+      [`1.0 over ${shown}`, one, "0.3", everyVersion, "FailedPrecondition", /names A2A version 0\.3, .* path of 1\.0/],
       [`1.0 over ${shown}`, one, "", everyVersion, "FailedPrecondition", namesNone],
       [`1.0 over ${shown}`, one, undefined, { strictVersion: true }, "FailedPrecondition", namesNone],
       [`0.3 over ${shown}`, three, "7.7", everyVersion, "FailedPrecondition", names],
-      [`0.3 over ${shown}`, three, "1.0", everyVersion, "FailedPrecondition", /names A2A version 1\.0, .* one of 0\.3/],
+      [
+        `0.3 over ${shown}`,
+        three,
+        "1.0",
+        everyVersion,
+        "FailedPrecondition",
+        /names A2A version 1\.0, .* path of 0\.3/,
+      ],
       [`0.3 over ${shown}`, three, undefined, only("1.0"), "Unimplemented", off],
       [`0.3 over ${shown}`, three, "0.3", only("1.0", "0.2"), "Unimplemented", off],
     ];
