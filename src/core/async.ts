@@ -19,7 +19,7 @@ export function notPromised(value: unknown): unknown {
 export interface WaitBounds {
   /** The wait fails with CANCELLED when this client leaves. */
   readonly cancellation?: Cancellation;
-  /** The wait fails with this error after so many milliseconds. Its timer does not keep the process alive. */
+  /** The wait fails with this error after `ms` milliseconds. Its timer does not keep the process alive. */
   readonly timeout?: { readonly ms: number; readonly error: () => Error };
 }
 

@@ -1,16 +1,17 @@
 import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
 
-// `binary-writer.ts` by protobuf-es, for browsers: a page has few messages to write, and has to load what writes them.
+// `binary-writer.ts` with protobuf-es, for browsers. A page writes few messages, so a small download matters more than
+// speed.
 
-/** The flag and the length that gRPC has before a message, in bytes. */
+/** Size of gRPC's flag and length before a message, in bytes. */
 const HEAD = 5;
 
-/** The writer of a message type in the binary format. @throws when a value is not of its field's type */
+/** Returns the binary writer of a message type. @throws if a value is not of its field's type */
 export function binaryWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Uint8Array {
   return (message) => toBinary(desc, message);
 }
 
-/** As `binaryWriter()`, with the flag and the length that gRPC has before a message. */
+/** Returns a writer like that of `binaryWriter()`, with gRPC's flag and length before the message. */
 export function envelopeWriter<Desc extends DescMessage>(desc: Desc): (message: MessageShape<Desc>) => Uint8Array {
   return (message) => {
     const bytes = toBinary(desc, message);
@@ -21,7 +22,7 @@ export function envelopeWriter<Desc extends DescMessage>(desc: Desc): (message: 
   };
 }
 
-/** Nothing is written in pieces there. */
+/** Always undefined, because browsers write no message in pieces. */
 export function binaryFields(_: DescMessage): undefined {
   return undefined;
 }

@@ -82,7 +82,7 @@ export function zeroTest(field: DescField): (value: unknown) => boolean {
     case ScalarType.FLOAT:
       return (value) => Object.is(value, 0); // -0 is a value
     default:
-      return (value) => value === 0 || value === 0n || value === "0"; // 64 bits come as bigint or text
+      return (value) => value === 0 || value === 0n || value === "0"; // 64-bit values are bigint or text
   }
 }
 

@@ -10,12 +10,12 @@ import { writeRare } from "./library-json.js";
 /** Writes one value. */
 export type Write = (value: unknown) => string;
 
-/** A member's name with its colon, as first member and behind another one. */
+/** Returns a member's name with its colon, for the first and for a later member of an object. */
 export function keyOf(name: string): { readonly first: string; readonly later: string } {
   return { first: `${quote(name)}:`, later: `,${quote(name)}:` };
 }
 
-/** An enum by its names, or by the words of a form. */
+/** Returns the writer of an enum, by its names or by the words of a form. */
 export function enumWriter(desc: DescEnum, form?: EnumForm): Write {
   if (desc.typeName === "google.protobuf.NullValue") return () => "null";
   const words = form?.words ?? Object.fromEntries(desc.values.map(({ number, name }) => [number, name]));
@@ -26,7 +26,7 @@ export function enumWriter(desc: DescEnum, form?: EnumForm): Write {
   return (value) => names.get(value) ?? `${expect("number", value)}`;
 }
 
-/** A scalar. */
+/** Returns the writer of a scalar type. */
 export function scalarWriter(type: ScalarType): Write {
   switch (type) {
     case ScalarType.STRING:
@@ -49,7 +49,7 @@ export function scalarWriter(type: ScalarType): Write {
   }
 }
 
-/** @throws A2AError with reason INTERNAL for a value of another type. */
+/** @throws A2AError with reason INTERNAL for a value of another type */
 export function expect(type: "string" | "number" | "boolean" | "bigint", value: unknown): unknown {
   if (typeof value !== type) throw unwritable(`a ${typeof value} where a ${type} belongs`);
   return value;
@@ -60,14 +60,14 @@ function writeBytes(value: unknown): string {
   return `"${base64Of(value)}"`;
 }
 
-/** A Struct that a message holds as a plain object. */
+/** Writes a Struct that a message holds as a plain object. */
 export function structWriter(value: unknown): string {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw unwritable("a Struct that is not an object");
   return writeJsonValue(value);
 }
 
-/** Writers of the types with a JSON form of their own, or undefined. */
+/** Returns the writer of a type with a special JSON form, or undefined. */
 export function wellKnown(desc: DescMessage): Write | undefined {
   switch (desc.typeName) {
     case "google.protobuf.Timestamp":

@@ -3,30 +3,30 @@ import { isUnicode } from "./json-leaf.js";
 import { toListValue, toStruct, toValue } from "./json-value.js";
 import type { Violations } from "./violations.js";
 
-/** A JSON object, and neither null nor a list. */
+/** Returns true for a JSON object, but not for null or an array. */
 export function isJsonObject(json: unknown): json is Record<string, unknown> {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** A Struct in a field, where the message holds the JSON object itself: looked through, not copied. */
+/** Reads a Struct for a field that holds the JSON object itself. The object is validated and not copied. */
 export function readJsonObject(json: unknown, at: Violations): unknown {
   if (!isJsonObject(json)) return at.add("must be an object");
   return isSound(json, at) ? json : undefined;
 }
 
-/** google.protobuf.Struct as a message. */
+/** Reads a google.protobuf.Struct as a message. */
 export function readStruct(json: unknown, at: Violations): Struct | undefined {
   const object = readJsonObject(json, at);
   return object === undefined ? undefined : toStruct(object as Record<string, unknown>);
 }
 
-/** google.protobuf.ListValue. */
+/** Reads a google.protobuf.ListValue. */
 export function readListValue(json: unknown, at: Violations): ListValue | undefined {
   if (!Array.isArray(json)) return at.add("must be an array");
   return isSound(json, at) ? toListValue(json) : undefined;
 }
 
-/** google.protobuf.Value: any JSON, and `null` is its null value. */
+/** Reads a google.protobuf.Value: any JSON, where `null` is a value. */
 export function readValue(json: unknown, at: Violations): Value | undefined {
   return isSound(json, at) ? toValue(json) : undefined;
 }
@@ -38,7 +38,10 @@ function isSound(json: unknown, at: Violations): boolean {
   return at.count === before;
 }
 
-/** Tells if a value is sound by the strictest rules. Keeps no path, which takes most of the time of a large value. */
+/**
+ * Returns true if a value is valid by the strictest rules. It tracks no path, which would take most of the time for a
+ * large value.
+ */
 function hasNoFault(json: unknown, levels: number): boolean {
   switch (typeof json) {
     case "string":

@@ -1,13 +1,14 @@
 import type { DescMessage, JsonValue, Message } from "@bufbuild/protobuf";
 
-// `library-json.ts` without the library, for browsers: clients meet no type but those of the contract.
+// `library-json.ts` without the library, for browsers. Clients read and write only types of the contract, which need
+// none of it.
 
-/** The contract has none of these types. */
+/** Never called, because the contract has no such type. */
 export function readRare(desc: DescMessage, _: unknown): Message {
   throw new TypeError(`${desc.typeName} has no JSON here`);
 }
 
-/** The contract has none of these types. */
+/** Never called, because the contract has no such type. */
 export function writeRare(desc: DescMessage, _: Message): JsonValue {
   throw new TypeError(`${desc.typeName} has no JSON here`);
 }

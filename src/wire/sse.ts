@@ -1,33 +1,34 @@
 import { Gathered } from "../core/bytes.js";
 import { A2AError } from "../core/error.js";
 
-/** Keeps a silent connection open; clients ignore it. */
+/** A comment that keeps a silent connection open; clients ignore it. */
 export const SSE_HEARTBEAT = ":\n\n";
 
 /**
- * One event as it goes over the wire. `data` is JSON on one line (`onOneLine`), as `jsonWriter` makes it. The id is what clients send back as `Last-Event-ID`.
+ * Formats one event. `data` is JSON on one line (`onOneLine`), as `jsonWriter` writes it. Clients send the id back as
+ * `Last-Event-ID`.
  */
 export function sseFrame(data: string, id?: number): string {
   return id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`;
 }
 
-/** One event as it was received. */
+/** A received event. */
 export interface SseEvent {
-  /** Undefined: not named, which makes it a `message`. */
+  /** Undefined for an event without a name, whose type is `message`. */
   readonly event: string | undefined;
   readonly data: string;
   /** The last id seen on the stream so far, or empty. */
   readonly id: string;
 }
 
-/** An event longer than this, in characters, is taken for an attack or an error of the server. */
+/** Maximum length of an event, in characters. A longer one indicates an attack or a broken server. */
 const MAX_EVENT_LENGTH = 64 * 1024 * 1024;
 
 /**
- * Reads events from the bytes of a stream (HTML standard, section 9.2.6), wherever chunks begin and end. Comments are
- * dropped, and so is an event that the stream breaks off in the middle of.
+ * Reads events from the bytes of a stream (HTML standard, section 9.2.6), independent of chunk boundaries. Comments and
+ * an incomplete last event are dropped.
  *
- * @throws A2AError with reason INVALID_AGENT_RESPONSE when an event exceeds `maxLength` characters.
+ * @throws A2AError with reason INVALID_AGENT_RESPONSE if an event exceeds `maxLength` characters
  */
 export async function* parseSse(
   chunks: AsyncIterable<Uint8Array>,
@@ -35,10 +36,10 @@ export async function* parseSse(
 ): AsyncGenerator<SseEvent, void, undefined> {
   const decoder = new TextDecoder();
   const parser = new EventParser();
-  // The line that has begun, and whether a line feed would still belong to the break before it.
+  // The incomplete line, and true if a line feed would belong to the preceding carriage return.
   let begun = "";
   let afterReturn = false;
-  // Chunks that end no line, put together: a text of each of them takes many times as much.
+  // Joins chunks without a line break, because a text for each takes many times the memory.
   const rest = new Gathered();
   for await (const chunk of chunks) {
     rest.push(chunk);
@@ -67,7 +68,7 @@ function tooLong(max: number): A2AError {
   return new A2AError("INVALID_AGENT_RESPONSE", `An event of the stream exceeds ${max} characters.`);
 }
 
-/** Puts lines together to events. */
+/** Joins lines to events. */
 class EventParser {
   /** Characters of the event so far. */
   length = 0;
@@ -75,7 +76,7 @@ class EventParser {
   #event: string | undefined;
   #id = "";
 
-  /** Takes a line; an empty one completes the event. */
+  /** Adds a line; an empty one completes the event. */
   line(line: string): SseEvent | undefined {
     if (line === "") return this.#complete();
     this.length += line.length;

@@ -56,7 +56,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
       try {
         // The answer of a unary method is a message; a stream fails to encode.
         const answer = (await options.invoke({ method, request: request(grpc), call })) as Message;
-        // The end of every call is a cancellation for grpc-js, which tells in no other way that an answer was read.
+        // grpc-js reports the end of every call as a cancellation, its only sign that an answer was read.
         if (call.written !== undefined) start.onEnd(call.written);
         const bytes =
           weightOf(answer) === undefined ? write(answer) : await wholeEnvelope(method.output, answer, options.limits);

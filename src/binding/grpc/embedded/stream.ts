@@ -98,7 +98,7 @@ class Sink {
   /**
    * Resolves when everything written was sent, or the call has ended.
    *
-   * @throws A2AError for a client to which no message could be sent for so many milliseconds
+   * @throws A2AError if no message could be sent to the client for `timeoutMs` milliseconds
    */
   #sent(timeoutMs: number): Promise<void> {
     const grpc = this.#grpc;
