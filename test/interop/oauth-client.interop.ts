@@ -96,7 +96,7 @@ beforeAll(async () => {
     device: { deviceCode: { tokenUrl: `${at}/token`, deviceAuthorizationUrl: `${at}/device/auth`, scopes } },
     code: { authorizationCode: { tokenUrl: `${at}/token`, authorizationUrl: `${at}/auth`, scopes } },
   };
-  const agentOf = (it: ReturnType<typeof oauth2>, scope = "read") => ({
+  const agentOf = (it: ReturnType<typeof oauth2Scheme>, scope = "read") => ({
     ...obedient("secured"),
     security: { schemes: { it }, require: [{ it: [scope] }] },
   });

@@ -61,7 +61,7 @@ beforeAll(async () => {
     clientId: resourceServer.client_id,
     clientSecret: resourceServer.client_secret,
   };
-  const agentOf = (name: string, it: ReturnType<typeof oauth2>): Agent => ({
+  const agentOf = (name: string, it: ReturnType<typeof oauth2Scheme>): Agent => ({
     card: { name, description: "Says who calls.", version: "1.0.0" },
     responds: "message",
     security: { schemes: { it }, require: [{ it: ["read"] }] },
