@@ -186,7 +186,7 @@ class Pieces {
     if ("error" in arrived) return { kind: "error", error: arrived.error };
     const { result } = arrived;
     if (typeof result !== "object" || result === null) {
-      return { kind: "error", error: new TypeError("The stream's iterator gave a result that is no object.") };
+      return { kind: "error", error: new TypeError("The stream's iterator returned a result that is not an object.") };
     }
     if (result.done === true) return this.#end();
     try {

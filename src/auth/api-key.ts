@@ -54,11 +54,11 @@ const refused = new Refusal("The API key is not accepted.");
 
 function faultsOf({ in: location, name, keys, check }: ApiKeySchemeOptions): string[] {
   const faults: string[] = [];
-  if (!["header", "query", "cookie"].includes(location)) faults.push("in is none of header, query, cookie");
+  if (!["header", "query", "cookie"].includes(location)) faults.push("in is not one of header, query, cookie");
   // A header's name and a cookie's are tokens (RFC 9110, 5.1; RFC 6265, 4.1.1).
-  if (typeof name !== "string" || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) faults.push("name is no name");
+  if (typeof name !== "string" || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) faults.push("name is not a valid name");
   if ((keys === undefined) === (check === undefined)) faults.push("it needs either keys or check");
-  if (check !== undefined && typeof check !== "function") faults.push("check is no function");
+  if (check !== undefined && typeof check !== "function") faults.push("check is not a function");
   if (keys !== undefined) faults.push(...secretFaults("keys", keys, "key"));
   return faults;
 }

@@ -25,7 +25,7 @@ export function customScheme({ card, challenge, authenticate }: CustomSchemeOpti
   return {
     card,
     challenge: challenge ?? { scheme: card?.httpAuthSecurityScheme?.scheme ?? "Custom" },
-    faults: typeof authenticate === "function" ? [] : ["authenticate is no function"],
+    faults: typeof authenticate === "function" ? [] : ["authenticate is not a function"],
     open: () => ({ check: (call) => promised(authenticate(call)) }),
   };
 }

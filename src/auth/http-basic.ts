@@ -62,9 +62,9 @@ const refused = new Refusal("Name or password is not accepted.");
 function faultsOf({ users, check }: HttpBasicSchemeOptions): string[] {
   const faults: string[] = [];
   if ((users === undefined) === (check === undefined)) faults.push("it needs either users or check");
-  if (check !== undefined && typeof check !== "function") faults.push("check is no function");
+  if (check !== undefined && typeof check !== "function") faults.push("check is not a function");
   if (users === undefined) return faults;
-  if (!Array.isArray(users)) return [...faults, "users is no list"];
+  if (!Array.isArray(users)) return [...faults, "users is not a list"];
   for (const [i, user] of users.entries()) {
     // RFC 7617, 2: a name with a colon cannot be sent.
     if (typeof user?.name !== "string" || user.name === "" || user.name.includes(":")) {

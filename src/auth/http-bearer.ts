@@ -58,7 +58,7 @@ const refused = new Refusal("The token is not accepted.");
 function faultsOf({ tokens, check }: HttpBearerSchemeOptions): string[] {
   const faults: string[] = [];
   if ((tokens === undefined) === (check === undefined)) faults.push("it needs either tokens or check");
-  if (check !== undefined && typeof check !== "function") faults.push("check is no function");
+  if (check !== undefined && typeof check !== "function") faults.push("check is not a function");
   if (tokens !== undefined) faults.push(...secretFaults("tokens", tokens, "token"));
   return faults;
 }

@@ -70,7 +70,7 @@ function judge(
   const now = Date.now() / 1000;
   if (active !== true) return new Refusal("The token is not active.");
   // RFC 7662, 2.2: numbers. A time of another type would count as absent.
-  if (!isTime(exp) || !isTime(nbf)) return new Refusal("The token has a time that is no number.");
+  if (!isTime(exp) || !isTime(nbf)) return new Refusal("The token has a time that is not a number.");
   if (typeof exp === "number" && exp <= now) return new Refusal("The token has expired.");
   if (typeof nbf === "number" && nbf > now + 5) return new Refusal("The token is not valid yet.");
   if (iss !== undefined && iss !== issuer) return new Refusal("The token is of another issuer.");

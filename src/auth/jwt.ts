@@ -160,7 +160,7 @@ export function jwtFaults({
   }
   for (const algorithm of algorithms ?? []) {
     if (!/^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/.test(algorithm)) {
-      faults.push(`algorithms has ${JSON.stringify(algorithm)}, which is no signature with a public key`);
+      faults.push(`algorithms has ${JSON.stringify(algorithm)}, which is not a signature with a public key`);
     }
   }
   if (algorithms?.length === 0) faults.push("algorithms is empty");
@@ -168,7 +168,7 @@ export function jwtFaults({
     faults.push("clockTolerance is not between 0 and 600 seconds");
   }
   for (const [name, value] of Object.entries({ owner, scopes })) {
-    if (value !== undefined && typeof value !== "function") faults.push(`${name} is no function`);
+    if (value !== undefined && typeof value !== "function") faults.push(`${name} is not a function`);
   }
   return faults;
 }

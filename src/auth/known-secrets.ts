@@ -45,7 +45,7 @@ export function namesOf(known: readonly KnownSecret[] | undefined): Pick<Securit
 
 /** Returns the faults of a list of known secrets. They never contain a secret. */
 export function secretFaults(place: string, known: unknown, field: string): string[] {
-  if (!Array.isArray(known)) return [`${place} is no list`];
+  if (!Array.isArray(known)) return [`${place} is not a list`];
   return known.flatMap((entry: Record<string, unknown> | null, i) => {
     const faults: string[] = [];
     if (typeof entry?.owner !== "string" || entry.owner === "") faults.push(`${place}[${i}] has no owner`);

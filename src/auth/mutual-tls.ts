@@ -30,7 +30,7 @@ export function mutualTlsScheme({ owner, scopes, description }: MutualTlsSchemeO
     challenge: { scheme: "MutualTLS" },
     ...(owner === undefined && { names: subjects }),
     faults: Object.entries({ owner, scopes }).flatMap(([name, value]) =>
-      value === undefined || typeof value === "function" ? [] : [`${name} is no function`],
+      value === undefined || typeof value === "function" ? [] : [`${name} is not a function`],
     ),
     open: () => {
       const callerOf = (certificate: ClientCertificate): CallerInput | undefined => {

@@ -89,7 +89,7 @@ export function securityFaults(security: unknown): string[] {
   for (const [id, skill] of Object.entries(skills)) {
     faults.push(...requirementFaults(`security.skills.${id}.require`, skill?.require, schemes));
   }
-  if (skillOf !== undefined && typeof skillOf !== "function") faults.push("security.skillOf is no function");
+  if (skillOf !== undefined && typeof skillOf !== "function") faults.push("security.skillOf is not a function");
   if (Object.keys(skills).length > 0 && skillOf === undefined) {
     faults.push("security.skills needs security.skillOf: nothing else says which skill a message is for");
   }
@@ -104,24 +104,24 @@ export function namingSchemes(security: AgentSecurity): AgentSecurity["schemes"]
 
 function schemeFaults(place: string, scheme: SecurityScheme | undefined): string[] {
   if (typeof scheme?.open !== "function" || !Array.isArray(scheme.faults)) {
-    return [`${place} is no scheme: make it with a function of parley-a2a/auth, such as jwtScheme`];
+    return [`${place} is not a scheme: make it with a function of parley-a2a/auth, such as jwtScheme`];
   }
   return scheme.faults.map((fault: string) => `${place}: ${fault}`);
 }
 
 function requirementFaults(place: string, given: unknown, schemes: AgentSecurity["schemes"]): string[] {
-  if (!Array.isArray(given)) return [`${place} is no list`];
+  if (!Array.isArray(given)) return [`${place} is not a list`];
   // An empty list would admit all callers, which must not happen by mistake.
   if (given.length === 0) return [`${place} is empty: leave it out for any one of the schemes, or give [{}] for none`];
   return given.flatMap((input: unknown, i) => {
     const requirement = typeof input === "string" ? { [input]: [] } : input;
-    if (typeof requirement !== "object" || requirement === null) return [`${place}[${i}] is no requirement`];
+    if (typeof requirement !== "object" || requirement === null) return [`${place}[${i}] is not a requirement`];
     return Object.entries(requirement).flatMap(([name, scopes]) => {
       if (!Object.hasOwn(schemes, name)) {
         return [`${place}[${i}] names the scheme "${name}", which security.schemes does not declare`];
       }
       const areScopes = Array.isArray(scopes) && scopes.every(isScope);
-      return areScopes ? [] : [`${place}[${i}].${name} is no list of scopes`];
+      return areScopes ? [] : [`${place}[${i}].${name} is not a list of scopes`];
     });
   });
 }

@@ -84,7 +84,7 @@ function shapeFaults({ agent, agents, tenants }: AgentsGiven): string[] {
   if (agents !== undefined && tenants !== undefined) faults.push("tenants goes with agent: agents has its own tenants");
   if (Array.isArray(agents)) faults.push("agents is a list: give an object of agents by tenant");
   if (tenants !== undefined && !Array.isArray(tenants)) {
-    faults.push("tenants is no list");
+    faults.push("tenants is not a list");
     return faults;
   }
   for (const name of [...names, ...(tenants ?? [])]) {
@@ -165,7 +165,7 @@ function agentFaults(agent: Agent): string[] {
     faults.push(`responds is ${JSON.stringify(responds)}, not "task", "message" or "either"`);
   }
   const { extendedCard, accept } = agent;
-  if (accept !== undefined && typeof accept !== "function") faults.push("accept is no function");
+  if (accept !== undefined && typeof accept !== "function") faults.push("accept is not a function");
   if (extendedCard !== undefined && (extendedCard === null || !["object", "function"].includes(typeof extendedCard))) {
     faults.push("extendedCard is neither a card nor a function");
   }
@@ -187,7 +187,7 @@ function securityFaultsOf({ card, extendedCard, security }: Agent): string[] {
   if (typeof extendedCard === "function") return faults;
   const ids = [...skills, ...(extendedCard?.skills ?? [])].map(({ id }) => id);
   const unknown = Object.keys(security?.skills ?? {}).filter((id) => !ids.includes(id));
-  return [...faults, ...unknown.map((id) => `security.skills.${id} is no skill of the card`)];
+  return [...faults, ...unknown.map((id) => `security.skills.${id} is not a skill of the card`)];
 }
 
 /**

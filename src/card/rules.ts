@@ -74,7 +74,7 @@ function schemeFaults(card: AgentCard): string[] {
   return Object.entries(card.securitySchemes).flatMap(([name, { scheme }]) => {
     if (scheme.case !== "apiKeySecurityScheme" || scheme.value.location === "") return [];
     if (["header", "query", "cookie"].includes(scheme.value.location)) return [];
-    return [`securitySchemes.${name}.location "${scheme.value.location}" is none of header, query, cookie`];
+    return [`securitySchemes.${name}.location "${scheme.value.location}" is not one of header, query, cookie`];
   });
 }
 

@@ -99,12 +99,12 @@ export function checkOptions(options: ClientOptions): void {
   if (options.bindings?.length === 0) faults.push({ field: "bindings", description: "is empty" });
   const odd = extensions.filter((uri) => typeof uri !== "string" || !/^[\x21-\x2b\x2d-\x7e]+$/.test(uri));
   if (odd.length > 0)
-    faults.push({ field: "extensions", description: `has ${JSON.stringify(odd[0])}, which is no URI` });
+    faults.push({ field: "extensions", description: `has ${JSON.stringify(odd[0])}, which is not a URI` });
   if (!interceptors.every((each) => typeof each === "function")) {
-    faults.push({ field: "interceptors", description: "has one that is no function" });
+    faults.push({ field: "interceptors", description: "has one that is not a function" });
   }
   faults.push(...credentialFaults(options.credentials));
-  if (typeof tenant !== "string") faults.push({ field: "tenant", description: "is no text" });
+  if (typeof tenant !== "string") faults.push({ field: "tenant", description: "is not a text" });
   if (faults.length > 0) throw invalid(faults);
 }
 

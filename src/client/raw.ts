@@ -32,7 +32,8 @@ export function transportOf(platform: Platform, binding: Binding, settings: Tran
     case "GRPC-WEB":
       return platform.grpcWeb(settings);
     case "GRPC":
-      if (platform.grpc === undefined) throw new A2AError("UNSUPPORTED_OPERATION", "There is no gRPC in this runtime.");
+      if (platform.grpc === undefined)
+        throw new A2AError("UNSUPPORTED_OPERATION", "This runtime does not support gRPC.");
       return platform.grpc(settings);
   }
 }

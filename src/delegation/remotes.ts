@@ -133,7 +133,7 @@ export class Remotes {
     if (typeof known === "object") return known;
     const url = known ?? name;
     if (parseUrl(url) !== undefined && /^https?:/.test(url)) return { url };
-    throw new TypeError(`The server's remoteAgents have no agent ${JSON.stringify(name)}, and it is no URL.`);
+    throw new TypeError(`The server's remoteAgents have no agent ${JSON.stringify(name)}, and it is not a URL.`);
   }
 
   #client(name: string): Promise<SubTaskClient> {

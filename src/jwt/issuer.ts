@@ -61,7 +61,7 @@ export function issuerUnavailable(cause: unknown, retryAfterMs: number = issuerB
 /** Returns the faults of an issuer's URL, which has to be https, except on this machine. */
 export function issuerUrlFaults(name: string, url: unknown): string[] {
   const parsed = typeof url === "string" ? parseUrl(url) : undefined;
-  if (parsed === undefined) return [`${name} is no absolute URL`];
+  if (parsed === undefined) return [`${name} is not an absolute URL`];
   const { protocol, username, password, href } = parsed;
   if (username !== "" || password !== "") return [`${name} has credentials in it`];
   return protocol === "https:" || (protocol === "http:" && isLoopback(href)) ? [] : [`${name} is not https`];

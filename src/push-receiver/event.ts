@@ -82,7 +82,7 @@ async function responseOf(bytes: Uint8Array): Promise<StreamResponse> {
     const older = isJsonObject(json) ? await olderNotification(json) : undefined;
     return (older ?? read)(json);
   } catch (cause) {
-    const what = cause instanceof A2AError ? "is no StreamResponse" : "is no JSON in UTF-8";
+    const what = cause instanceof A2AError ? "is not a StreamResponse" : "is not JSON in UTF-8";
     throw new PushRefusal("malformed", `The notification ${what}.`, cause);
   }
 }

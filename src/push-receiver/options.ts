@@ -90,14 +90,15 @@ export const defaultReceiverLimits: PushReceiverLimits = {
 };
 
 const known: { readonly [K in keyof PushReceiverOptions]-?: (value: unknown) => string[] } = {
-  servers: (value) => (Array.isArray(value) && value.length > 0 ? value.flatMap(serverFaults) : ["servers is no list"]),
+  servers: (value) =>
+    Array.isArray(value) && value.length > 0 ? value.flatMap(serverFaults) : ["servers is not a list"],
   audience: (value) => [value].flat().flatMap(audienceFaults),
   secrets: (value) => listOr(value, "secrets", webhookSecretFault),
   publicKeys: (value) =>
-    typeof value === "function" ? ["publicKeys is no list"] : listOr(value, "publicKeys", keyFault),
+    typeof value === "function" ? ["publicKeys is not a list"] : listOr(value, "publicKeys", keyFault),
   tokens: (value) => listOr(value, "tokens", textFault),
   authorization: (value) => listOr(value, "authorization", textFault),
-  expects: (value) => (typeof value === "function" ? [] : ["expects is no function"]),
+  expects: (value) => (typeof value === "function" ? [] : ["expects is not a function"]),
   acceptUnsigned: (value) => (typeof value === "boolean" ? [] : ["acceptUnsigned is neither true nor false"]),
   toleranceMs: (value) => timeFaults("toleranceMs", value),
   limits: limitFaults,
@@ -110,7 +111,7 @@ const known: { readonly [K in keyof PushReceiverOptions]-?: (value: unknown) => 
 
 /** Faults of the options, without secrets. */
 export function receiverFaults(options: PushReceiverOptions): string[] {
-  if (!isJsonObject(options)) return ["there are no options"];
+  if (!isJsonObject(options)) return ["the options are missing"];
   const faults = unknownNames("the option ", Object.keys(options), Object.keys(known));
   for (const [name, value] of Object.entries(options)) {
     if (value !== undefined && Object.hasOwn(known, name)) faults.push(...known[name as keyof typeof known](value));
@@ -148,12 +149,12 @@ export const defaultJwks = (url: string): string => plainUrl(url) + JWKS_PATH;
 
 function audienceFaults(audience: unknown): string[] {
   const isPlain = typeof audience === "string" && parseUrl(audience) !== undefined && !/[?#]/.test(audience);
-  return isPlain ? [] : ["audience is no absolute URL without query and fragment"];
+  return isPlain ? [] : ["audience is not an absolute URL without query and fragment"];
 }
 
 function listOr(value: unknown, name: string, faultOf: (each: unknown) => string | undefined): string[] {
   if (typeof value === "function") return [];
-  if (!Array.isArray(value) || value.length === 0) return [`${name} is no list`];
+  if (!Array.isArray(value) || value.length === 0) return [`${name} is not a list`];
   return value.flatMap((each, i) => {
     const fault = faultOf(each);
     return fault === undefined ? [] : [`${name}[${i}] ${fault}`];
@@ -167,7 +168,7 @@ const keyFault = (each: unknown): string | undefined =>
   webhookKeyBytes("whpk_", each)?.length === 32 ? undefined : "is not of the form whpk_ with 32 bytes in base64";
 
 function limitFaults(limits: unknown): string[] {
-  if (!isJsonObject(limits)) return ["limits is no object"];
+  if (!isJsonObject(limits)) return ["limits is not an object"];
   const faults = unknownNames("limits.", Object.keys(limits), Object.keys(defaultReceiverLimits));
   const set = Object.entries(limits).filter(([, value]) => value !== undefined);
   return [...faults, ...set.flatMap(([name, value]) => timeFaults(`limits.${name}`, value))];

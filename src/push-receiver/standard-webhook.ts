@@ -94,10 +94,10 @@ function signaturesIn(given: readonly string[], version: string, bytes: number):
 /** Reads the signed headers. The signature covers their text, so each value must have only one spelling. */
 function headOf(header: ReadRequest["header"]): { id: string; seconds: number } {
   const id = header(WEBHOOK_ID) ?? "";
-  if (!isEventId(id)) throw new PushRefusal("signature", "The webhook-id is missing, or is no id.");
+  if (!isEventId(id)) throw new PushRefusal("signature", "The webhook-id is missing, or is not an id.");
   const seconds = header(WEBHOOK_TIMESTAMP) ?? "";
   if (!/^(?:0|[1-9]\d{0,11})$/.test(seconds)) {
-    throw new PushRefusal("signature", "The webhook-timestamp is missing, or is no number of seconds.");
+    throw new PushRefusal("signature", "The webhook-timestamp is missing, or is not a number of seconds.");
   }
   return { id, seconds: Number(seconds) };
 }

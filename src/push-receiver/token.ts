@@ -52,7 +52,7 @@ export class TokenVerifier {
   /** @throws PushRefusal for a JWT of an untrusted server, for another webhook, or of another body. */
   async verify(token: string, { body }: ReadRequest): Promise<SignedClaims> {
     const { iss: issuer, aud } = (token.length > MAX_LENGTH ? undefined : saidIn(token)) ?? {};
-    if (typeof issuer !== "string") throw new PushRefusal("signature", "Parley-Signature is no JWT.");
+    if (typeof issuer !== "string") throw new PushRefusal("signature", "Parley-Signature is not a JWT.");
     const verify = this.#verifiers.get(issuer);
     if (verify === undefined) {
       const why = differing("servers", [...this.#verifiers.keys()], issuer);

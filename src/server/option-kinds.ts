@@ -320,9 +320,7 @@ export function versions(name: string, given: unknown): string[] {
   const { names } = servedVersions;
   const unknown = given.filter((each) => !names.includes(each));
   return [
-    ...unknown.map(
-      (each) => `${name}: ${shown(each)} is no version that is spoken here, which are ${names.join(", ")}`,
-    ),
+    ...unknown.map((each) => `${name}: ${shown(each)} is not a served version, which are ${names.join(", ")}`),
     ...(given.includes(PROTOCOL_VERSION) ? [] : [`${name} has no "${PROTOCOL_VERSION}", which cannot be switched off`]),
   ];
 }
@@ -353,7 +351,9 @@ export function basePath(name: string, given: string): string[] {
 }
 
 export function host(name: string, given: string): string[] {
-  return given !== "" && (isIP(given) !== 0 || isHost(given)) ? [] : [`${name} is no host: ${shown(given)}`];
+  return given !== "" && (isIP(given) !== 0 || isHost(given))
+    ? []
+    : [`${name} is not a name or address: ${shown(given)}`];
 }
 
 export function tls(_name: string, given: unknown): readonly string[] {

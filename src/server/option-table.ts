@@ -210,7 +210,7 @@ export function limitRow(name: string): OptionRow<number> {
 }
 
 function limitFaults(place: string, limits: unknown): string[] {
-  if (typeof limits !== "object" || limits === null) return [`${place} is no object of limits`];
+  if (typeof limits !== "object" || limits === null) return [`${place} is not an object of limits`];
   const faults: string[] = [];
   for (const [name, value] of Object.entries(limits)) {
     const row = Object.hasOwn(limitTable, name) ? limitTable[name as keyof Limits] : undefined;

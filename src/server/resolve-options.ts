@@ -25,7 +25,7 @@ import { readTls } from "./tls-reload.js";
  */
 export function resolveOptions(options: UncheckedOptions, listens = true): Settings {
   if (typeof options !== "object" || options === null) {
-    throw new ConfigurationError("Invalid options", ["there are none: at least an agent and a store are needed"]);
+    throw new ConfigurationError("Invalid options", ["they are missing: an agent and a store are needed"]);
   }
   const all = { ...defaultOptions, ...given(options) };
   const faults = [...nameFaults(options, listens), ...valueFaults(all), ...signingFaults(all, listens)];
@@ -134,7 +134,7 @@ function valueFaults(options: WithDefaults): readonly string[] {
   const { cardGrpc, publicUrl = "" } = options;
   const path = parseUrl(publicUrl)?.pathname ?? "/";
   if (cardGrpc === "url" && path !== "/") {
-    faults.push(`cardGrpc is "url", but the publicUrl has the path ${path}, below which there is no gRPC`);
+    faults.push(`cardGrpc is "url", but the publicUrl has the path ${path}, below which gRPC cannot be served`);
   }
   return faults;
 }

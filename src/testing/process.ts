@@ -68,7 +68,7 @@ export class SimulatedProcess {
     calling: TestCallOptions,
   ): AsyncGenerator<MessageShape<M["output"]>, void, undefined> {
     const answer = await this.#invoke(method, request, calling);
-    if (!isStream(answer)) throw new Error("The answer is no stream.");
+    if (!isStream(answer)) throw new Error("The answer is not a stream.");
     const events = answer[Symbol.asyncIterator]();
     try {
       for (;;) {

@@ -278,12 +278,16 @@ describe("a declaration", () => {
 
   it.each<readonly [string, unknown, string]>([
     ["no schemes", {}, "security.schemes is missing"],
-    ["what is no scheme", { schemes: { a: {} } }, "security.schemes.a is no scheme"],
+    ["what is no scheme", { schemes: { a: {} } }, "security.schemes.a is not a scheme"],
     ["an empty list", { schemes, require: [] }, "security.require is empty"],
     ["an unknown scheme", { schemes, require: ["other"] }, 'names the scheme "other"'],
-    ["scopes of no form", { schemes, require: [{ key: ["a b"] }] }, "security.require[0].key is no list of scopes"],
-    ["an unknown skill", { schemes, skills: { a: { require: ["key"] } }, skillOf: () => "a" }, "skills.a is no skill"],
-    ["skills that nothing tells", { schemes, skills: {}, skillOf: 7 }, "security.skillOf is no function"],
+    ["scopes of no form", { schemes, require: [{ key: ["a b"] }] }, "security.require[0].key is not a list of scopes"],
+    [
+      "an unknown skill",
+      { schemes, skills: { a: { require: ["key"] } }, skillOf: () => "a" },
+      "skills.a is not a skill",
+    ],
+    ["skills that nothing tells", { schemes, skills: {}, skillOf: 7 }, "security.skillOf is not a function"],
     [
       "a key and its digest",
       {
@@ -301,7 +305,7 @@ describe("a declaration", () => {
     [
       "a name that is none",
       { schemes: { a: apiKeyScheme({ in: "header", name: "a b", keys: [] }) } },
-      "name is no name",
+      "name is not a valid name",
     ],
     [
       "JWKS without TLS",
@@ -313,12 +317,12 @@ describe("a declaration", () => {
     [
       "a shared secret",
       { schemes: { a: jwtScheme({ ...token, algorithms: ["HS256"] }) } },
-      "no signature with a public key",
+      "not a signature with a public key",
     ],
     [
       "no signature",
       { schemes: { a: jwtScheme({ ...token, algorithms: ["none"] }) } },
-      "no signature with a public key",
+      "not a signature with a public key",
     ],
     [
       "two issuers who share names",

@@ -58,7 +58,7 @@ describe("registerAgents()", () => {
     );
     expect(() => registerAgents({}, wired)).toThrow("agent is missing");
     const deaf = { ...agent("A"), accept: 5 } as unknown as Agent;
-    expect(() => registerAgents({ agent: deaf }, wired)).toThrow("accept is no function");
+    expect(() => registerAgents({ agent: deaf }, wired)).toThrow("accept is not a function");
     expect(() => registerAgents({ agent: agent("A"), agents: { b: agent("B") } }, wired)).toThrow("exclude each other");
   });
 });

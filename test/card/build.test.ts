@@ -138,7 +138,7 @@ describe("checkCard()", () => {
         "securitySchemes.key.apiKeySecurityScheme.name is empty",
         "securitySchemes.oauth.oauth2SecurityScheme.flows sets none of authorizationCode, clientCredentials, implicit, " +
           "password, deviceCode",
-        'securitySchemes.key.location "body" is none of header, query, cookie',
+        'securitySchemes.key.location "body" is not one of header, query, cookie',
       ],
     ],
     [

@@ -161,14 +161,14 @@ describe("parley card sign and verify", () => {
 
   it.each([
     ["a key that is not there", ["sign", "card.json", "--key", "none.pem"], "cannot read the key none.pem"],
-    ["a public key to sign with", ["sign", "card.json", "--key", "one.pub"], "is a public key, and no private key"],
+    ["a public key to sign with", ["sign", "card.json", "--key", "one.pub"], "is a public key, not a private key"],
     [
       "a private key to verify with",
       ["verify", "card.json", "--key", "one.pem"],
       "the key one.pem: The key is a private key",
     ],
     ["no key to trust", ["verify", "card.json"], "no key is trusted"],
-    ["no card", ["verify", "one.pub", "--key", "one.pub"], "the card one.pub: It is no JSON"],
+    ["no card", ["verify", "one.pub", "--key", "one.pub"], "the card one.pub: It is not JSON"],
     ["a card that is not there", ["verify", "none.json", "--key", "one.pub"], "the card none.json: cannot be read"],
     [
       "more ids than keys",

@@ -153,7 +153,7 @@ describe("parley serve and what is hardly meant", { timeout: 60_000 }, () => {
     expect(await refusal("agent.mjs", text, { args: ["--shared"] })).toContain("a store in memory");
     expect(await refusal("agent.mjs", text, { args: ["--retentoin", "7d"] })).toContain("(Did you mean --retention?)");
     const url = ["--card-grpc", "url", "--public-url", "https://example.org/agents"];
-    expect(await refusal("agent.mjs", text, { args: url })).toContain("below which there is no gRPC");
+    expect(await refusal("agent.mjs", text, { args: url })).toContain("below which gRPC cannot be served");
     expect(await refusal("agent.mjs", text, { args: ["--retention", "7"] })).toContain("a time with its unit, such as");
     expect(await refusal("agent.mjs", text, { args: ["--max-request-bytes", "3GiB"] })).toContain("It is not between");
   });

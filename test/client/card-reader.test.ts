@@ -72,7 +72,7 @@ describe("readCard()", () => {
     ]) {
       expect(await errorOf(cardJson({ ...odd, ...broken }))).toMatchObject({
         reason: "INVALID_AGENT_RESPONSE",
-        message: expect.stringMatching(/^https:\/\/a\.example\/c is no agent card that can be used: s|c/),
+        message: expect.stringMatching(/^https:\/\/a\.example\/c is not a usable agent card: s|c/),
       });
     }
   });
@@ -82,7 +82,7 @@ describe("readCard()", () => {
     async (text) => {
       expect(await errorOf(text)).toMatchObject({
         reason: "INVALID_AGENT_RESPONSE",
-        message: expect.stringContaining("https://a.example/c is no agent card"),
+        message: expect.stringContaining("https://a.example/c is not an agent card"),
       });
     },
   );

@@ -26,9 +26,9 @@ describe.each(calls)("the options of %s", (_, call) => {
   it.each([
     [{ timeoutMS: 5 }, "the option timeoutMS is not known: did you mean timeoutMs?"],
     [{ nonsense: 5 }, "the option nonsense is not known"],
-    [{ timeoutMs: -1 }, "timeoutMs: is -1, not a number of milliseconds from 0, which is no limit"],
-    [{ timeoutMs: Number.NaN }, "timeoutMs: is NaN, not a number of milliseconds from 0, which is no limit"],
-    [{ timeoutMs: "5" }, "timeoutMs: is of type string, not a number of milliseconds from 0, which is no limit"],
+    [{ timeoutMs: -1 }, "timeoutMs: is -1, not a number of milliseconds from 0, which means no limit"],
+    [{ timeoutMs: Number.NaN }, "timeoutMs: is NaN, not a number of milliseconds from 0, which means no limit"],
+    [{ timeoutMs: "5" }, "timeoutMs: is of type string, not a number of milliseconds from 0, which means no limit"],
   ])("are refused with a word where they cannot be meant: %j", async (options, message) => {
     const client = await connect(cardJson());
     await expect(call(client, options)).rejects.toMatchObject({

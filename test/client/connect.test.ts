@@ -381,9 +381,9 @@ describe("connect()", () => {
     [{ prefr: "GRPC" }, "the option prefr is not known: did you mean prefer?"],
     [{ prefer: "grpc" }, 'prefer: has "grpc"; there are GRPC, CONNECT, JSONRPC, HTTP+JSON, GRPC-WEB'],
     [{ bindings: [] }, "bindings: is empty"],
-    [{ extensions: ["a b"] }, 'extensions: has "a b", which is no URI'],
-    [{ interceptors: ["x"] }, "interceptors: has one that is no function"],
-    [{ tenant: 1 }, "tenant: is no text"],
+    [{ extensions: ["a b"] }, 'extensions: has "a b", which is not a URI'],
+    [{ interceptors: ["x"] }, "interceptors: has one that is not a function"],
+    [{ tenant: 1 }, "tenant: is not a text"],
     [{ limits: { maxCardBytes: 0 } }, "limits.maxCardBytes: is 0, not a whole number from 1 to 2147483647"],
     [{ limits: { timeout: 1 } }, "limits.timeout is not known"],
   ])("says what is wrong with the options %j", async (options, message) => {

@@ -200,7 +200,9 @@ describe("a receiver", () => {
       "the jwks of http://agents.example is not https",
     );
     expect(make({ servers: ["agents.example"], audience })).toThrow("without an absolute URL");
-    expect(make({ ...trust.jwt, audience: `${audience}?a=1` })).toThrow("audience is no absolute URL without query");
+    expect(make({ ...trust.jwt, audience: `${audience}?a=1` })).toThrow(
+      "audience is not an absolute URL without query",
+    );
     expect(make({ acceptUnsigned: true })).toThrow("acceptUnsigned needs tokens or authorization");
     expect(make({ secrets: ["whsec_c2hvcnQ="] })).toThrow("secrets[0] must have 24 to 64 bytes");
     expect(make({ publicKeys: [trusting.webhookKeys.whsk] })).toThrow("publicKeys[0] is not of the form whpk_");

@@ -182,11 +182,11 @@ describe("createServer() with cardSigning", () => {
   });
 
   it.each([
-    ["no keys", { keys: [] }, "cardSigning.keys is no list of keys"],
+    ["no keys", { keys: [] }, "cardSigning.keys is not a list of keys"],
     ["a typo", { keys: [{ key: key.pem, kidd: "x" }] }, "cardSigning.keys[0].kidd is not known: did you mean kid?"],
     ["a jku in the clear", { ...signing, jku: "http://keys.example" }, "cardSigning.jku is not an https URL"],
     ["a key of no use", { keys: [{ key: { ...key.jwk, d: "SECRET" } }] }, "cardSigning.keys[0].key cannot be used"],
-    ["another algorithm", { keys: [{ key: key.pem, alg: "RS256" }] }, "cardSigning.keys[0].key is no key for RS256"],
+    ["another algorithm", { keys: [{ key: key.pem, alg: "RS256" }] }, "cardSigning.keys[0].key is not a key for RS256"],
   ])("refuses %s at the start, in a sentence that names no secret", async (_what, cardSigning, sentence) => {
     const { logger, text } = records();
     const error = await serve({ cardSigning: cardSigning as CardSigning, logger }).then(

@@ -80,7 +80,7 @@ describe("settle()", () => {
 
   it("says so when there are no options at all", () => {
     for (const none of [undefined, null, "options"])
-      expect(() => resolveOptions(none as never)).toThrow("there are none");
+      expect(() => resolveOptions(none as never)).toThrow("they are missing");
   });
 
   it("declares the extensions that the server brings", () => {
@@ -102,8 +102,8 @@ describe("settle()", () => {
     [{ port: 65_536 }, "port is 65536, not a whole number from 0 to 65535"],
     [{ grpcPort: 1.5 }, "grpcPort is 1.5, not a whole number from 0 to 65535"],
     [{ port: 80, grpcPort: 80 }, "port and grpcPort are the same"],
-    [{ host: "a b" }, "host is no host"],
-    [{ host: "" }, "host is no host"],
+    [{ host: "a b" }, "host is not a name or address"],
+    [{ host: "" }, "host is not a name or address"],
     [{ limits: { maxParts: 0 } }, "limits.maxParts is 0, not a whole number from 1 to 2147483647"],
     [{ limits: { maxPart: 1 } }, "limits.maxPart is not known: did you mean maxParts?"],
     [{ limits: { constructor: 1 } }, "limits.constructor is not known"],
@@ -116,7 +116,7 @@ describe("settle()", () => {
     [{ strictVersion: "yes" }, 'strictVersion is "yes", not true or false'],
     [{ idempotentMessageIds: "no" }, 'idempotentMessageIds is "no", not true or false'],
     [{ cors: "https://x.example" }, 'cors is "https://x.example", not true or a list of origins'],
-    [{ tenants: "abc" }, "tenants is no list"],
+    [{ tenants: "abc" }, "tenants is not a list"],
     [{ agent: undefined, agents: [agent] }, "agents is a list"],
     [{ agent: { ...agent, extendedCard: "x" } }, "extendedCard is neither a card nor a function"],
     [{ prot: 80 }, "the option prot is not known: did you mean port?"],
@@ -133,7 +133,7 @@ describe("settle()", () => {
     [{ grpcPublicUrl: "https://example.org" }, 'grpcPublicUrl "https://example.org" is not of the form host:port'],
     [{ grpcPublicUrl: "example.org" }, "grpcPublicUrl"],
     [{ versions: "1.0" }, 'versions is "1.0", not a list of versions such as "1.0"'],
-    [{ versions: ["1.0", "9.9"] }, 'versions: "9.9" is no version that is spoken here'],
+    [{ versions: ["1.0", "9.9"] }, 'versions: "9.9" is not a served version'],
     [{ versions: [] }, 'versions has no "1.0", which cannot be switched off'],
     [{ cardGrpc: true }, 'cardGrpc is true, not "address", "url" or "omit"'],
     [{ tls: { key: "k", cert: "" } }, "tls needs both key and cert"],

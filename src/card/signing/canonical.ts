@@ -94,7 +94,7 @@ const wrong = (at: At, what: string): CardFormError => new CardFormError(`${at.p
  * values.
  */
 function readMessage(desc: DescMessage, json: unknown, at: At): Json {
-  if (!isJsonObject(json)) throw wrong(at, "is no object");
+  if (!isJsonObject(json)) throw wrong(at, "is not an object");
   if (at.depth > WRITTEN_JSON_LEVELS) throw wrong(at, "is nested too deep");
   const present: Json = {};
   const seen = new Set<DescField>();
@@ -122,11 +122,11 @@ function readMessage(desc: DescMessage, json: unknown, at: At): Json {
 
 function readField(field: DescField, json: unknown, at: At): unknown {
   if (field.fieldKind === "list") {
-    if (!Array.isArray(json)) throw wrong(at, "is no list");
+    if (!Array.isArray(json)) throw wrong(at, "is not a list");
     return json.map((item, i) => readItem(field, item, { ...at, path: `${at.path}[${i}]`, depth: at.depth + 1 }));
   }
   if (field.fieldKind !== "map") return readItem(field, json, at);
-  if (!isJsonObject(json)) throw wrong(at, "is no object");
+  if (!isJsonObject(json)) throw wrong(at, "is not an object");
   const entries: Json = {};
   for (const [key, item] of Object.entries(json)) setOwn(entries, key, readItem(field, item, inside(at, key)));
   return entries;
@@ -135,14 +135,14 @@ function readField(field: DescField, json: unknown, at: At): unknown {
 /** A singular field, an item of a list or a value of a map. */
 function readItem(field: DescField, json: unknown, at: At): unknown {
   if (field.message?.typeName === "google.protobuf.Struct") {
-    if (!isJsonObject(json)) throw wrong(at, "is no object");
+    if (!isJsonObject(json)) throw wrong(at, "is not an object");
     return readJson(json, at);
   }
   if (field.message !== undefined) return readMessage(field.message, json, at);
   const type = typeNames.get(field.scalar);
   // The canonical form of other field types is undefined; a test checks all types.
   if (type === undefined) throw wrong(at, "has a type that cards do not have");
-  if (typeof json !== type) throw wrong(at, `is no ${type}`);
+  if (typeof json !== type) throw wrong(at, `is not a ${type}`);
   return json;
 }
 

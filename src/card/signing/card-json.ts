@@ -19,7 +19,7 @@ export type CardInput = AgentCard | object | string | Uint8Array;
 export function jsonOfCard(card: CardInput): Record<string, unknown> {
   if (isMessage(card, AgentCardSchema)) return JSON.parse(jsonWriter(AgentCardSchema)(card));
   const json = typeof card === "string" || card instanceof Uint8Array ? parseJson(card) : card;
-  if (!isJsonObject(json)) throw new CardFormError("The card is no JSON object.");
+  if (!isJsonObject(json)) throw new CardFormError("The card is not a JSON object.");
   return json;
 }
 
@@ -35,7 +35,7 @@ export function parseJson(given: string | Uint8Array): unknown {
   try {
     json = JSON.parse(text);
   } catch {
-    throw new CardFormError("It is no JSON.");
+    throw new CardFormError("It is not JSON.");
   }
   const written = text.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/gs, "").split(":").length - 1;
   if (written !== membersIn(json)) throw new CardFormError("It has a member twice in one object.");

@@ -37,7 +37,7 @@ export interface SigningKey extends Omit<ReadKey, "jwk"> {
 
 /** Faults of the keys of an option that can be found without cryptography; each begins with its place. */
 export function cardKeyFaults(place: string, keys: unknown): string[] {
-  if (!Array.isArray(keys) || keys.length === 0) return [`${place} is no list of keys`];
+  if (!Array.isArray(keys) || keys.length === 0) return [`${place} is not a list of keys`];
   if (keys.length > MAX_KEYS) return [`${place} has more than ${MAX_KEYS} keys`];
   const faults = keys.flatMap((each, i) => keyFaults(`${place}[${i}]`, each));
   const kids = keys.flatMap((each) => (typeof each?.kid === "string" ? [each.kid as string] : []));
@@ -51,12 +51,12 @@ const MAX_KEYS = 8;
 const knownFields = ["key", "kid", "alg"];
 
 function keyFaults(place: string, given: unknown): string[] {
-  if (!isJsonObject(given)) return [`${place} is no object with a key`];
+  if (!isJsonObject(given)) return [`${place} is not an object with a key`];
   const faults = unknownNames(`${place}.`, Object.keys(given), knownFields);
   const { key, kid, alg } = given;
   if (kid !== undefined && (typeof kid !== "string" || kid.trim() === "")) faults.push(`${place}.kid is empty`);
   if (alg !== undefined && !signingAlgorithms.includes(alg as CardAlgorithm)) {
-    faults.push(`${place}.alg is none of ${signingAlgorithms.join(", ")}`);
+    faults.push(`${place}.alg is not one of ${signingAlgorithms.join(", ")}`);
   }
   const fault = formFault(key);
   return fault === undefined ? faults : [...faults, `${place}.key ${fault}`];
@@ -133,7 +133,7 @@ async function importKey<T>(
   if (jwk === undefined || chosen === undefined) {
     return `${place}.key is of no kind that signs: P-256 (ES256), RSA (RS256) or Ed25519 (EdDSA)`;
   }
-  if (!takes(chosen, jwk)) return `${place}.key is no key for ${chosen}`;
+  if (!takes(chosen, jwk)) return `${place}.key is not a key for ${chosen}`;
   const publicParts = publicPartsOf(jwk);
   if (jwk.kty === "RSA" && bitsOf(publicParts.n) < 2_048) return `${place}.key has fewer than 2,048 bits`;
   try {

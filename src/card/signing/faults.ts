@@ -7,7 +7,7 @@ const knownFields = ["keys", "jku", "jwks", "alsoWithoutEmpty"];
 
 /** Faults of the option `cardSigning` that can be found without cryptography; each begins with its place. */
 export function cardSigningFaults(place: string, given: unknown): string[] {
-  if (!isJsonObject(given)) return [`${place} is no object with keys`];
+  if (!isJsonObject(given)) return [`${place} is not an object with keys`];
   const faults = [
     ...unknownNames(`${place}.`, Object.keys(given), knownFields),
     ...cardKeyFaults(`${place}.keys`, given.keys),

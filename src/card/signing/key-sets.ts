@@ -54,7 +54,7 @@ export class KeySets {
 /** Returns the reason to reject the URL of a JWKS, as half a sentence, or undefined (RFC 7515, 4.1.2, requires TLS). */
 export function jkuFault(url: unknown): string | undefined {
   const parsed = typeof url === "string" ? parseUrl(url) : undefined;
-  if (parsed === undefined) return "is no absolute URL";
+  if (parsed === undefined) return "is not an absolute URL";
   const { protocol, username, password, hash } = parsed;
   if (username !== "" || password !== "") return "has credentials in it";
   if (hash !== "") return "has a fragment";
@@ -117,6 +117,6 @@ async function textOf(answer: Response, url: string, maxBytes: number): Promise<
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(gathered.bytes);
   } catch {
-    throw new FetchTextError(`${url} answers with what is no UTF-8.`);
+    throw new FetchTextError(`${url} answers with text that is not UTF-8.`);
   }
 }

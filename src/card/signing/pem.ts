@@ -13,7 +13,7 @@ export function privatePemFault(text: string): string | undefined {
   if (label?.endsWith("PRIVATE KEY")) {
     return `is in the older form "${label}": turn it into PKCS #8 with openssl pkcs8 -topk8 -nocrypt`;
   }
-  return label === undefined ? "is no PEM" : `is a ${label.toLowerCase()}, and no private key`;
+  return label === undefined ? "is not PEM" : `is a ${label.toLowerCase()}, not a private key`;
 }
 
 /** Returns the reason to reject a text as a public key in PEM, as half a sentence, or undefined. */
@@ -21,7 +21,7 @@ export function publicPemFault(text: string): string | undefined {
   const label = labelOf(text);
   if (label === "PUBLIC KEY") return undefined;
   if (label?.includes("PRIVATE KEY")) return "is a private key: to verify, give the public one";
-  return label === undefined ? "is no PEM" : `is a ${label.toLowerCase()}, and no public key (openssl pkey -pubout)`;
+  return label === undefined ? "is not PEM" : `is a ${label.toLowerCase()}, not a public key (openssl pkey -pubout)`;
 }
 
 /** Algorithms to try for PEM: jose needs one before it reads a key. */

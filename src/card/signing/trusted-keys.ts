@@ -34,7 +34,7 @@ export async function readPublicKey(key: PublicCardKey): Promise<JWK> {
 export function readKeySet(given: unknown): JWK[] {
   const set = typeof given === "string" ? jsonOf(given) : given;
   const keys = isJsonObject(set) ? set.keys : undefined;
-  if (!Array.isArray(keys)) throw new CardKeyError("It is no JWKS: it has no list of keys.");
+  if (!Array.isArray(keys)) throw new CardKeyError("It is not a JWKS: it has no list of keys.");
   if (keys.length > MAX_KEYS) throw new CardKeyError(`The JWKS has more than ${MAX_KEYS} keys.`);
   return keys.filter(isJsonObject) as JWK[];
 }
@@ -48,7 +48,7 @@ function jsonOf(text: string): unknown {
 }
 
 function checked(jwk: unknown): JWK {
-  if (!isJsonObject(jwk) || typeof jwk.kty !== "string") throw new CardKeyError("The key is no JWK.");
+  if (!isJsonObject(jwk) || typeof jwk.kty !== "string") throw new CardKeyError("The key is not a JWK.");
   if (jwk.kty === "oct" || "d" in jwk) {
     throw new CardKeyError("The key is a secret one: to verify, give the public key.");
   }

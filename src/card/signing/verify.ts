@@ -106,7 +106,7 @@ export async function verifyCard(card: CardInput, trust: CardTrust): Promise<Car
   const older = hasInterfaces(json) ? undefined : olderCard(json);
   const members = membersOfCard(older ?? json);
   const read = readCard(members);
-  if (!Array.isArray(signatures)) throw new CardFormError("signatures is no list.");
+  if (!Array.isArray(signatures)) throw new CardFormError("signatures is not a list.");
   if (signatures.length > MAX_SIGNATURES) {
     throw new CardFormError(`The card has more than ${MAX_SIGNATURES} signatures.`);
   }
@@ -307,9 +307,9 @@ function readHeader(given: unknown): ProtectedHeader | RefusedHeader {
   const refuse = (fault: RefusedHeader["fault"], why: string): RefusedHeader => ({ kid, alg, fault, why });
   if (!isJsonObject(given) || read === undefined) return refuse("malformed", "it has no protected header");
   const { protected: text, signature, header } = given;
-  if (!isBase64Url(signature)) return refuse("malformed", "its signature is no base64url");
+  if (!isBase64Url(signature)) return refuse("malformed", "its signature is not base64url");
   if (header !== undefined && header !== null && !isJsonObject(header)) {
-    return refuse("malformed", "its unprotected header is no object");
+    return refuse("malformed", "its unprotected header is not an object");
   }
   const open = Object.keys(header ?? {}).find((name) => protectedOnly.includes(name) || Object.hasOwn(read, name));
   if (open !== undefined) return refuse("header", `its unprotected header has "${open}", which nothing protects`);
@@ -318,7 +318,7 @@ function readHeader(given: unknown): ProtectedHeader | RefusedHeader {
   if (alg === undefined) return refuse("algorithm", "its header names no algorithm");
   if (!isVerifiable(alg)) return refuse("algorithm", `its algorithm ${JSON.stringify(alg)} is not accepted`);
   if (kid === undefined || kid === "") return refuse("malformed", "its header names no key (kid)");
-  if (read.jku !== undefined && typeof read.jku !== "string") return refuse("malformed", "its jku is no text");
+  if (read.jku !== undefined && typeof read.jku !== "string") return refuse("malformed", "its jku is not a text");
   return { kid, alg, jku: read.jku, text: text as string, signature };
 }
 

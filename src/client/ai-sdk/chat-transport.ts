@@ -87,7 +87,7 @@ export function chatTransport(client: ChatClient, { storage }: ChatTransportOpti
     resumeStreamIsReplay: true,
     async sendMessages({ chatId, messages, abortSignal }) {
       const last = messages.findLast(({ role }) => role === "user");
-      if (last === undefined) throw new TypeError("There is no message of the user.");
+      if (last === undefined) throw new TypeError("The conversation has no message of the user.");
       const place = placeOf(messages);
       const input = { parts: partsOf(last), ...place };
       const isAnswer = place.taskId !== undefined;

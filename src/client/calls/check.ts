@@ -185,7 +185,7 @@ function faultOf(name: string, value: unknown, rules: Readonly<Record<string, Ru
 const shown = (value: unknown): string => (typeof value === "number" ? `${value}` : `of type ${typeof value}`);
 
 const expected = {
-  time: "a number of milliseconds from 0, which is no limit",
+  time: "a number of milliseconds from 0, which means no limit",
   positive: "a number above 0",
   whole: "a whole number from 0",
 } as const;

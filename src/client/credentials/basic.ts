@@ -8,8 +8,8 @@ import { checkEncrypted, type SentOptions } from "./secret.js";
  * @throws TypeError for a name with a colon, and for control characters, which cannot be sent.
  */
 export function basic(name: string, password: string, options: SentOptions = {}): Credential {
-  if (typeof name !== "string" || name.includes(":")) throw new TypeError("The name is no text, or has a colon");
-  if (typeof password !== "string") throw new TypeError("The password is no text");
+  if (typeof name !== "string" || name.includes(":")) throw new TypeError("The name is not a text, or has a colon");
+  if (typeof password !== "string") throw new TypeError("The password is not a text");
   const text = `${name}:${password}`;
   if (/\p{Cc}/u.test(text)) throw new TypeError("The name or the password has control characters");
   const value = `Basic ${base64Of(utf8Of(text))}`;

@@ -82,7 +82,7 @@ export class ShownSecret {
 /** @throws TypeError for an invalid secret. Results of functions are checked when they are called. */
 export function checkSecret(name: string, secret: unknown, form: RegExp): void {
   if (typeof secret === "function") return;
-  if (typeof secret !== "string" || secret === "") throw new TypeError(`${name} is no text`);
+  if (typeof secret !== "string" || secret === "") throw new TypeError(`${name} is not a text`);
   if (!form.test(secret)) throw new TypeError(`${name} has characters that cannot be sent`);
 }
 

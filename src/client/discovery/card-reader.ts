@@ -94,7 +94,7 @@ function checkValues(text: string, where: string): void {
   const excess = excessOfJson(utf8Of(text), MAX_VALUES);
   if (excess === undefined) return;
   const what = excess === "values" ? `has more than ${MAX_VALUES} values` : "nests too deep";
-  throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it ${what}.`);
+  throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is not an agent card: it ${what}.`);
 }
 
 function parsed(text: string, where: string): Record<string, unknown> {
@@ -102,10 +102,10 @@ function parsed(text: string, where: string): Record<string, unknown> {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it is no JSON.`, { cause });
+    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is not an agent card: it is not JSON.`, { cause });
   }
   if (!isJsonObject(json))
-    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is no agent card: it is no JSON object.`);
+    throw new A2AError("INVALID_AGENT_RESPONSE", `${where} is not an agent card: it is not a JSON object.`);
   mendSecurity(json);
   return json;
 }
@@ -115,7 +115,7 @@ function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AEr
   if (typeof json.url !== "string") {
     const what =
       typeof json.protocolVersion === "string" ? "neither supportedInterfaces nor a url" : "no supportedInterfaces";
-    const message = `${where} is no agent card: it has ${what}.`;
+    const message = `${where} is not an agent card: it has ${what}.`;
     return new A2AError("INVALID_AGENT_RESPONSE", message);
   }
   const said = typeof json.protocolVersion === "string" ? json.protocolVersion.slice(0, 32) : "";
@@ -140,7 +140,7 @@ export function versionNotSupported(where: string, spoken: readonly string[], wa
 
 function malformed(where: string, violations: readonly Violation[], cause: unknown): A2AError {
   const told = violations.slice(0, MAX_TOLD).map(({ field, description }) => `${field} ${description}`);
-  const message = `${where} is no agent card that can be used: ${told.join("; ")}.`;
+  const message = `${where} is not a usable agent card: ${told.join("; ")}.`;
   return new A2AError("INVALID_AGENT_RESPONSE", message, { violations, cause });
 }
 

@@ -125,7 +125,7 @@ function urlOf(source: string | URL): URL {
   const url = parseUrl(String(source));
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
   const shown = String(source).slice(0, 200);
-  throw invalid([{ field: "", description: `${JSON.stringify(shown)} is no absolute http or https URL` }]);
+  throw invalid([{ field: "", description: `${JSON.stringify(shown)} is not an absolute http or https URL` }]);
 }
 
 async function accepted(

@@ -105,7 +105,7 @@ export function errorOfHead(head: AnswerHead, body = ""): A2AError {
   }
   if (isSuccess(status)) {
     const what =
-      body === "" ? "without a body" : `${type} that is no answer of the protocol${shown(contentType, body)}`;
+      body === "" ? "without a body" : `${type} that is not an answer of the protocol${shown(contentType, body)}`;
     return errorOf({ metadata }, `The server answered with HTTP ${status} ${what}.`, "INVALID_AGENT_RESPONSE", headers);
   }
   const text = `The server answered with HTTP ${status}${body === "" ? "" : `, ${type}${shown(contentType, body)}`}.`;

@@ -118,7 +118,7 @@ export function grpcUrl(address: string, plaintext?: boolean): string {
   const text = `${isPlain ? "http" : "https"}://${rest}`;
   const parsed = parseUrl(text);
   if (parsed === undefined || /^[a-z][a-z0-9+.-]*:\//i.test(rest)) {
-    throw new A2AError("INVALID_REQUEST", `${address.slice(0, 200)} is no address of gRPC that is known here.`);
+    throw new A2AError("INVALID_REQUEST", `${address.slice(0, 200)} is not a known form of a gRPC address.`);
   }
   const { origin, pathname, search } = parsed;
   return origin + (pathname === "/" ? "" : pathname) + search;

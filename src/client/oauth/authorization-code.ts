@@ -74,7 +74,7 @@ export interface AuthorizationCodeCredential extends Credential {
  * @throws TypeError for invalid options
  */
 export function authorizationCode(options: AuthorizationCodeOptions): AuthorizationCodeCredential {
-  if (typeof options.storage?.get !== "function") throw new TypeError("storage is none");
+  if (typeof options.storage?.get !== "function") throw new TypeError("storage has no function get");
   const keeper = new TokenKeeper(options, {
     name: "authorizationCode",
     isUnattended: false,

@@ -36,7 +36,7 @@ const MAX_SECONDS = 3_600;
  */
 export function deviceCode(options: DeviceCodeOptions): Credential {
   const { prompt } = options;
-  if (typeof prompt !== "function") throw new TypeError("prompt is no function");
+  if (typeof prompt !== "function") throw new TypeError("prompt is not a function");
   const keeper = new TokenKeeper(options, {
     name: "deviceCode",
     isUnattended: false,
@@ -73,5 +73,5 @@ const shown = (text: string): string => text.slice(0, 200).replace(/[^\x20-\x7e]
 function page(url: string): string {
   const { protocol, href } = parseUrl(url) ?? { protocol: "", href: "" };
   if (protocol === "https:" || protocol === "http:") return href;
-  throw new A2AError("UNAUTHENTICATED", "The issuer names a page that is none.");
+  throw new A2AError("UNAUTHENTICATED", "The issuer names a page with an invalid URL.");
 }

@@ -41,7 +41,7 @@ export function issuerFailure(error: unknown): A2AError {
   if (error.code === "OAUTH_TIMEOUT" || error.code === "OAUTH_ABORT") return unavailable("it takes too long");
   const { cause } = error;
   if (cause instanceof Response) {
-    const what = error.code === "OAUTH_RESPONSE_IS_NOT_JSON" ? "its answer is no JSON, status" : "status";
+    const what = error.code === "OAUTH_RESPONSE_IS_NOT_JSON" ? "its answer is not JSON, status" : "status";
     return unavailable(`${what} ${cause.status}`, retryAfter(cause));
   }
   // The library's messages are its own texts.

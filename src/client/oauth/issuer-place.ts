@@ -68,7 +68,7 @@ const address = /^(?:\[.*\]|[\d.]+)$/;
  */
 export function checkUrl(name: string, url: unknown, { allowLocalIssuer = false }: OAuthOptions): void {
   const parsed = typeof url === "string" ? parseUrl(url) : undefined;
-  if (parsed === undefined) throw untrusted(`${name} is no absolute URL`);
+  if (parsed === undefined) throw untrusted(`${name} is not an absolute URL`);
   const { protocol, hostname, username, password, href } = parsed;
   if (username !== "" || password !== "") throw untrusted(`${name} has credentials in it`);
   const isHere = isLoopback(href);

@@ -187,7 +187,7 @@ function objectOf(text: string): Record<string, unknown> {
   } catch {
     // Invalid JSON is handled below.
   }
-  throw untrusted("its metadata are no JSON object");
+  throw untrusted("its metadata are not a JSON object");
 }
 
 const same = (one: string, other: string): boolean => parseUrl(other) !== undefined && bare(one) === bare(other);

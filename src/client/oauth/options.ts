@@ -85,19 +85,19 @@ export interface OAuthOptions extends SentOptions {
 /** @throws TypeError for options invalid in every flow */
 export function checkOptions(options: OAuthOptions): OAuthLimits {
   const { clientId, clientSecret, privateKey, issuer, issuerHosts = [], limits = {} } = options;
-  if (typeof clientId !== "string" || clientId === "") throw new TypeError("clientId is no text");
+  if (typeof clientId !== "string" || clientId === "") throw new TypeError("clientId is not a text");
   if (clientSecret !== undefined && (typeof clientSecret !== "string" || clientSecret === "")) {
-    throw new TypeError("clientSecret is no text");
+    throw new TypeError("clientSecret is not a text");
   }
   if (clientSecret !== undefined && privateKey !== undefined)
     throw new TypeError("clientSecret or privateKey, not both");
-  if (issuer !== undefined && parseUrl(issuer) === undefined) throw new TypeError("issuer is no absolute URL");
+  if (issuer !== undefined && parseUrl(issuer) === undefined) throw new TypeError("issuer is not an absolute URL");
   if (!Array.isArray(issuerHosts) || !issuerHosts.every(isHost)) {
     throw new TypeError("issuerHosts is not a list of hosts without scheme, port and path");
   }
   for (const [name, value] of Object.entries(limits)) {
-    if (!Object.hasOwn(defaultOAuthLimits, name)) throw new TypeError(`limits.${name} is none`);
-    if (typeof value !== "number" || !(value >= 0)) throw new TypeError(`limits.${name} is no number`);
+    if (!Object.hasOwn(defaultOAuthLimits, name)) throw new TypeError(`limits.${name} is not a limit`);
+    if (typeof value !== "number" || !(value >= 0)) throw new TypeError(`limits.${name} is not a number`);
   }
   return { ...defaultOAuthLimits, ...limits };
 }

@@ -295,7 +295,7 @@ export class TokenKeeper {
 
   #tokens(answer: TokenEndpointResponse, asked: readonly string[], before: Tokens | undefined): Tokens {
     if (answer.token_type.toLowerCase() !== "bearer") {
-      throw new A2AError("UNAUTHENTICATED", "The issuer gave a token that is no bearer token.");
+      throw new A2AError("UNAUTHENTICATED", "The issuer returned a token that is not a bearer token.");
     }
     return tokensOf(answer, { asked, before, aheadMs: this.limits.refreshAheadMs, now: Date.now() });
   }

@@ -262,7 +262,7 @@ export function readBinary(desc: DescMessage, bytes: Uint8Array, max: number): M
     isTooMuch = exceedsBinary(desc, bytes, max);
     if (!isTooMuch) return fromBinary(desc, bytes);
   } catch (cause) {
-    throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is no ${desc.typeName}.`, { cause });
+    throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is not a ${desc.typeName}.`, { cause });
   }
   throw tooMany(max);
 }

@@ -112,7 +112,7 @@ export class FramedMethod implements Spoken {
     });
     if (frames.isCut) throw cutOff();
     const trailer = this.#protocol.ended(end, answer);
-    if (received === undefined) throw badAnswer("There is no message in the answer.");
+    if (received === undefined) throw badAnswer("The answer has no message.");
     return new Answered(asked, answer, received, trailer);
   }
 

@@ -121,7 +121,7 @@ describe("canonicalCard()", () => {
   });
 
   it("says nothing of a text that it cannot read, which may be a key", () => {
-    expect(() => jsonOfCard("SECRET {")).toThrow(/^It is no JSON\.$/);
+    expect(() => jsonOfCard("SECRET {")).toThrow(/^It is not JSON\.$/);
   });
 
   it("takes a colon, quotes and backslashes in texts for what they are", async () => {

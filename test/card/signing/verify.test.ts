@@ -353,7 +353,7 @@ describe("the jku of a signature", () => {
   it.each([
     ["leads elsewhere", (url: string) => ({ status: 302, headers: { location: url }, body: "" }), "302"],
     ["is not there", () => ({ status: 404, headers: {}, body: "" }), "404"],
-    ["is no JWKS", () => ({ status: 200, headers: {}, body: "{}" }), "no JWKS"],
+    ["is no JWKS", () => ({ status: 200, headers: {}, body: "{}" }), "not a JWKS"],
     ["has no end", () => ({ status: 200, headers: {}, body: "x".repeat(5_000) }), "more than 4096 bytes"],
   ])("that %s proves nothing", async (_what, answer, why) => {
     const url = await serve((request, response) => {

@@ -143,7 +143,7 @@ describe("credentials", () => {
   it.each(unsendable)("that cannot be sent are refused, without their text: %j", async (bad) => {
     expect(() => bearer(bad as string)).toThrow(TypeError);
     const key = async () => shownTo(apiKey(bad as string), keyScheme("header", "x-key"));
-    await expect(key()).rejects.toThrow(/that cannot be sent|is no text/);
+    await expect(key()).rejects.toThrow(/that cannot be sent|is not a text/);
     const given = shownTo(
       bearer(() => bad as string),
       httpScheme("bearer"),

@@ -43,7 +43,7 @@ const harms: readonly [Harm, unknown][] = [
   ["chunks of one byte", TEXT],
 ];
 
-const noCard = "INVALID_AGENT_RESPONSE: here/.well-known/agent-card.json is no agent card";
+const noCard = "INVALID_AGENT_RESPONSE: here/.well-known/agent-card.json is not an agent card";
 
 type Row = readonly [Asked["platform"], (typeof bindings)[number], Kind, Harm, expected: unknown];
 

@@ -82,7 +82,7 @@ describe("cards of versions before 1.0", () => {
   it("are none without the URL that they have to have", async () => {
     const error = await failure(connect({ name: "Older", protocolVersion: "0.3.0" }));
     expect(error.reason).toBe("INVALID_AGENT_RESPONSE");
-    expect(error.message).toBe("The card is no agent card: it has neither supportedInterfaces nor a url.");
+    expect(error.message).toBe("The card is not an agent card: it has neither supportedInterfaces nor a url.");
     const newer = await failure(connect({ ...card, protocolVersion: "7.0" }));
     expect(newer.message).toMatch(/^The agent of the card speaks A2A 7\.0; this client speaks /);
   });

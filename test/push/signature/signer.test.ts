@@ -170,7 +170,7 @@ describe("the keys of a signer", () => {
   it.each<[string, unknown, string]>([
     ["no object", true, "push.signing must be an object with keys"],
     ["an unknown name", { webhookSecret: "x" }, "did you mean webhookSecrets?"],
-    ["no keys", { keys: [] }, "push.signing.keys is no list of keys"],
+    ["no keys", { keys: [] }, "push.signing.keys is not a list of keys"],
     ["a public key", { keys: [{ key: keyPair().publicPem }] }, "push.signing.keys[0].key is a public key"],
     ["a secret as a key", { keys: [{ key: { kty: "oct", k: "c2VjcmV0" } }] }, "push.signing.keys[0].key is a shared"],
     ["a text", { webhookSecrets: ["whsec_not base64!"] }, "webhookSecrets[0] must be whsec_"],
@@ -219,7 +219,7 @@ describe("the keys of a signer", () => {
       [{ keys: [{ key: { ...key, x: keyPair("EdDSA").jwk.x } }] }, "push.signing.keys[0].key cannot be used"],
       [{ keys: [{ key: { ...keyPair().jwk, ...publicOf(keyPair()) } }] }, "push.signing.keys[0].key cannot be used"],
       [{ keys: [{ key }, { key }] }, "has one key twice"],
-      [{ keys: [{ key: keyPair("EdDSA").jwk, alg: "ES256" }] }, "push.signing.keys[0].key is no key for ES256"],
+      [{ keys: [{ key: keyPair("EdDSA").jwk, alg: "ES256" }] }, "push.signing.keys[0].key is not a key for ES256"],
     ];
     for (const [signing, fault] of cases) {
       const error = await signerOf(signing).catch((thrown) => thrown as Error);
