@@ -5,7 +5,9 @@ import { type A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Account, Arrivals } from "../../http/arrivals.js";
 import { jsonBodyOf, requestValues, tooLarge, tooManyValues } from "../../http/body.js";
+import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { exceedsBinary } from "../../wire/count-values.js";
+import { COMPRESSED, Envelopes } from "../../wire/envelopes.js";
 import { forConnect } from "./error.js";
 
 /**
@@ -84,7 +86,7 @@ export function checkedRequest(request: UniversalServerRequest, rules: Rules): U
   if (request.method === "GET") return checkedGet(request, rules.check);
   if (!isStream(request.body)) return request;
   const type = request.header.get("content-type") ?? "";
-  if (Number(request.header.get("content-length")) > rules.max + ENVELOPE_BYTES) {
+  if (Number(request.header.get("content-length")) > rules.max + PREFIX_BYTES) {
     return { ...request, body: failing(tooLarge(rules.max)) };
   }
   const enveloped = /^application\/(?:grpc|connect\+)/i.test(type);
@@ -101,9 +103,6 @@ export interface Rules {
   readonly arrivals: Arrivals;
 }
 
-/** Size of the prefix of an enveloped message, in bytes. */
-export const ENVELOPE_BYTES = 5;
-
 /** Memory of a chunk in addition to its bytes, in bytes. */
 const PIECE_BYTES = 128;
 
@@ -112,7 +111,7 @@ async function* checkedBody(
   { check, max, arrivals }: Rules,
   enveloped: boolean,
 ): Body {
-  const most = enveloped ? max + ENVELOPE_BYTES : max;
+  const most = enveloped ? max + PREFIX_BYTES : max;
   const chunks: Uint8Array[] = [];
   // A body read by this folder is one chunk. Another adapter's may be many chunks, from an unknown address.
   let account: Account | undefined;
@@ -128,7 +127,7 @@ async function* checkedBody(
       account.take(chunk.byteLength + PIECE_BYTES);
     }
     bytes = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
-    if (enveloped) for (const message of plainMessages(bytes)) check(message);
+    if (enveloped) checkEnvelopes(bytes, check);
     else check(bytes);
   } catch (error) {
     throw forConnect(error);
@@ -140,18 +139,13 @@ async function* checkedBody(
 
 type Body = AsyncGenerator<Uint8Array, void, undefined>;
 
-/** Flag of a compressed envelope. Requests have no other flags. */
-const COMPRESSED = 1;
-
-/** Yields the messages of complete, uncompressed envelopes. @throws A2AError for unknown flags */
-function* plainMessages(bytes: Uint8Array): Iterable<Uint8Array> {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at + ENVELOPE_BYTES <= bytes.byteLength; ) {
-    const [flags, begin] = [view.getUint8(at), at + ENVELOPE_BYTES];
-    at = begin + view.getUint32(at + 1);
+/** Checks the complete, uncompressed messages of a body. @throws A2AError for unknown flags */
+function checkEnvelopes(bytes: Uint8Array, check: Check): void {
+  const envelopes = new Envelopes((flags) => {
     if (flags > COMPRESSED) throw invalid([{ field: "", description: `an envelope has the unknown flags ${flags}` }]);
-    if (flags === 0 && at <= bytes.byteLength) yield bytes.subarray(begin, at);
-  }
+  });
+  envelopes.push(bytes);
+  for (let each = envelopes.take(); each !== undefined; each = envelopes.take()) if (each.flags === 0) check(each.data);
 }
 
 /**

@@ -7,12 +7,12 @@ import { parseUrl } from "../../core/net.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { BodySource, BodyWriter, HttpResponse, Refusal } from "../../http/response.js";
+import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/service-params.js";
 import type { BindingOptions } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
 import { contextValues, hasCalled } from "./call.js";
 import { forConnect } from "./error.js";
-import { ENVELOPE_BYTES } from "./incoming.js";
 import { isGrpc, refuse } from "./refusal.js";
 
 /** The answer to a client that has left; it is never read. */
@@ -132,7 +132,7 @@ function universalRequestOf(
 /** Yields the body as one chunk, read on demand, with the limits of every other binding. */
 async function* bodyOf(request: HttpRequest, max: number, arrivals: Arrivals): AsyncGenerator<Uint8Array> {
   try {
-    yield await request.readBody({ max, framing: ENVELOPE_BYTES }, arrivals);
+    yield await request.readBody({ max, framing: PREFIX_BYTES }, arrivals);
   } catch (error) {
     throw forConnect(error);
   }

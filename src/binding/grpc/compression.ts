@@ -1,9 +1,10 @@
 import { gunzip, inflate, type ZlibOptions } from "node:zlib";
 import { StatusCode } from "../../core/error.js";
-import { type Envelope, tooLarge } from "./envelope-reader.js";
+import type { Envelope } from "../../wire/envelopes.js";
+import { tooLarge } from "./envelope-reader.js";
 import { Refusal } from "./internal-service.js";
 
-type Decompress = (bytes: Buffer, options: ZlibOptions, done: (error: Error | null, bytes: Buffer) => void) => void;
+type Decompress = (bytes: Uint8Array, options: ZlibOptions, done: (error: Error | null, bytes: Buffer) => void) => void;
 
 /** Supported compressions of requests (PROTOCOL-HTTP2, "Message-Encoding"). Answers are not compressed. */
 const encodings = new Map<string, Decompress | undefined>([
@@ -26,11 +27,11 @@ export function isKnownEncoding(name: string): boolean {
  * @throws A2AError if the decompressed bytes exceed `maxBytes`; Refusal if they are damaged or the encoding is unknown
  */
 export async function bytesOf(
-  { isCompressed, bytes }: Envelope,
+  { flags, data }: Envelope,
   encoding: string | undefined,
   maxBytes: number,
-): Promise<Buffer> {
-  if (!isCompressed) return bytes;
+): Promise<Uint8Array> {
+  if (flags === 0) return data;
   const decompress = encodings.get(encoding ?? "identity");
   if (decompress === undefined) {
     throw new Refusal(
@@ -39,7 +40,7 @@ export async function bytesOf(
     );
   }
   return new Promise((resolve, reject) => {
-    decompress(bytes, { maxOutputLength: Math.max(1, maxBytes) }, (error, plain) => {
+    decompress(data, { maxOutputLength: Math.max(1, maxBytes) }, (error, plain) => {
       if (error === null) resolve(plain);
       else reject(refusalOf(error as NodeJS.ErrnoException, maxBytes));
     });

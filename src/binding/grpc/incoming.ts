@@ -5,8 +5,9 @@ import { inRoundOfItsOwn } from "../../core/event-loop.js";
 import type { Account, Arrivals, Arriving } from "../../http/arrivals.js";
 import { LONG_BYTES } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
+import type { Envelope, Envelopes } from "../../wire/envelopes.js";
 import { bytesOf } from "./compression.js";
-import { type Envelope, EnvelopeReader, isOneMessage } from "./envelope-reader.js";
+import { envelopeReader, isOneMessage } from "./envelope-reader.js";
 import { type GrpcStatus, statusOf } from "./error.js";
 import type { Exchange } from "./exchange.js";
 import { Refusal } from "./internal-service.js";
@@ -57,7 +58,7 @@ class SingleRequest implements Arriving {
   /** The message, if it arrived in one chunk. */
   #message: Buffer | undefined;
   /** Reader of a message in any other form. */
-  #reader: EnvelopeReader | undefined;
+  #reader: Envelopes | undefined;
   #envelope: Envelope | undefined;
   #account: Account | undefined;
   /** Bytes received and counted so far. */
@@ -124,8 +125,9 @@ class SingleRequest implements Arriving {
 
   /** @throws Refusal */
   #read(piece: Buffer): void {
-    this.#reader ??= new EnvelopeReader(this.#request.maxBytes);
-    for (const envelope of this.#reader.read(piece)) {
+    this.#reader ??= envelopeReader(this.#request.maxBytes);
+    this.#reader.push(piece);
+    for (let envelope = this.#reader.take(); envelope !== undefined; envelope = this.#reader.take()) {
       if (this.#message !== undefined || this.#envelope !== undefined) throw secondMessage();
       this.#envelope = envelope;
     }

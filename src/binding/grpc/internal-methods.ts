@@ -4,9 +4,10 @@ import { A2AError, StatusCode } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { NodeWriter } from "../../http/node/writer.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
+import type { Envelope } from "../../wire/envelopes.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { bytesOf } from "./compression.js";
-import { type Envelope, EnvelopeReader } from "./envelope-reader.js";
+import { envelopeReader } from "./envelope-reader.js";
 import type { Exchange } from "./exchange.js";
 import { type Incoming, type Request, readRequest, refusalStatus } from "./incoming.js";
 import { type InternalMethod, MAX_QUESTION_BYTES, Refusal } from "./internal-service.js";
@@ -121,7 +122,7 @@ class Conversation extends Codec implements ServedMethod {
 
   begin(exchange: Exchange): void {
     const { stream } = exchange;
-    const reader = new EnvelopeReader(MAX_QUESTION_BYTES);
+    const reader = envelopeReader(MAX_QUESTION_BYTES);
     const writer = new NodeWriter(stream);
     exchange.onOver = this.#all.opened(() => exchange.end());
     // Answers are sent in the order of their requests, even if some requests must be decompressed first.
@@ -134,7 +135,10 @@ class Conversation extends Codec implements ServedMethod {
       // Reads no further request until these are answered.
       stream.pause();
       next(async () => {
-        for (const envelope of reader.read(piece)) await this.#answer(exchange, envelope, writer);
+        reader.push(piece);
+        for (let envelope = reader.take(); envelope !== undefined; envelope = reader.take()) {
+          await this.#answer(exchange, envelope, writer);
+        }
         stream.resume();
       });
     });

@@ -3,11 +3,12 @@ import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/conne
 import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
+import type { Envelope } from "../../wire/envelopes.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { badAnswer, errorOfHead, isSuccess, parsed } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
 import { Answered, type Asked, CallTransport, checkJson, readBinary, type Spoken } from "./call.js";
-import { cutOff, type Frame, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
+import { cutOff, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
 import type { RequestHeaders } from "./request-headers.js";
 import { errorInConnect } from "./wire-errors.js";
 
@@ -92,7 +93,7 @@ const streams: FramedProtocol = {
   prepare,
   checkHead: () => {},
   isEnd: ({ flags }) => (flags & END_STREAM) !== 0,
-  ended: (end: Frame | undefined, answer: HttpAnswer) => {
+  ended: (end: Envelope | undefined, answer: HttpAnswer) => {
     if (end === undefined) throw cutOff();
     const json = parsed(new TextDecoder().decode(end.data));
     if (!isJsonObject(json)) throw badAnswer("The end of the stream is not what the Connect protocol has for it.");

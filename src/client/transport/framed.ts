@@ -1,9 +1,9 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
-import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
 import type { OlderMessages } from "../../version/client-versions.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
+import { COMPRESSED, type Envelope, Envelopes } from "../../wire/envelopes.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";
 import { Answered, type Asked, CallTransport, connectErrorFor, readBinary, type Spoken } from "./call.js";
@@ -17,7 +17,7 @@ export interface FramedProtocol {
   /** Checks the headers of an answer. @throws A2AError if they are an error */
   checkHead(answer: HttpAnswer): void;
   /** True if an envelope is the end of the answer. */
-  isEnd(frame: Frame): boolean;
+  isEnd(frame: Envelope): boolean;
   /**
    * Reads the end of an answer.
    *
@@ -25,7 +25,7 @@ export interface FramedProtocol {
    * @returns the trailers; undefined for those of the answer
    * @throws A2AError for an error, and UNAVAILABLE if the answer was cut off
    */
-  ended(end: Frame | undefined, answer: HttpAnswer): Headers | undefined;
+  ended(end: Envelope | undefined, answer: HttpAnswer): Headers | undefined;
 }
 
 /** Creates the transport of such a protocol, in binary. */
@@ -98,19 +98,19 @@ export class FramedMethod implements Spoken {
     const answer = await this.#send(asked, message);
     if (!this.#isOurs(answer)) throw await notOurs(answer);
     this.#checkHead(answer);
-    const frames = new Frames(this.#settings.maxAnswerBytes);
+    const envelopes = envelopesOf(this.#settings);
     let received: Message | undefined;
-    let end: Frame | undefined;
+    let end: Envelope | undefined;
     await answer.read((chunk) => {
-      frames.push(chunk);
-      for (let frame = frames.take(); frame !== undefined; frame = frames.take()) {
+      envelopes.push(chunk);
+      for (let frame = envelopes.take(); frame !== undefined; frame = envelopes.take()) {
         if (end !== undefined) throw badAnswer("There is something behind the end of the answer.");
         if (this.#protocol.isEnd(frame)) end = endOf(frame);
         else if (received === undefined) received = this.#inService(this.#read(frame), message);
         else throw badAnswer("There is more than one message in the answer.");
       }
     });
-    if (frames.isCut) throw cutOff();
+    if (envelopes.isInside) throw cutOff();
     const trailer = this.#protocol.ended(end, answer);
     if (received === undefined) throw badAnswer("The answer has no message.");
     return new Answered(asked, answer, received, trailer);
@@ -128,8 +128,8 @@ export class FramedMethod implements Spoken {
 
   async *#messages(answer: HttpAnswer, trailer: Headers): AsyncGenerator<Message> {
     try {
-      let end: Frame | undefined;
-      for await (const frame of framesOf(answer, this.#settings.maxAnswerBytes)) {
+      let end: Envelope | undefined;
+      for await (const frame of framesOf(answer, this.#settings)) {
         if (end !== undefined) throw badAnswer("There is something behind the end of the stream.");
         if (this.#protocol.isEnd(frame)) end = endOf(frame);
         else {
@@ -145,7 +145,7 @@ export class FramedMethod implements Spoken {
     }
   }
 
-  #read({ flags, data }: Frame): Message {
+  #read({ flags, data }: Envelope): Message {
     if ((flags & COMPRESSED) !== 0) throw badAnswer("The answer is compressed, which was not asked for.");
     return readBinary(this.#desc.output, data, this.#settings.maxAnswerValues);
   }
@@ -177,13 +177,10 @@ export class FramedMethod implements Spoken {
 /** Maximum size of trailers and errors, in bytes: a few lines that each become a header. */
 const MAX_END = 256 * 1024;
 
-function endOf(frame: Frame): Frame {
+function endOf(frame: Envelope): Envelope {
   if (frame.data.byteLength <= MAX_END) return frame;
   throw badAnswer(`The end of the answer has more than ${MAX_END} bytes.`);
 }
-
-/** Flag of a message that is compressed. */
-const COMPRESSED = 1;
 
 /** Maximum size read of an answer outside the protocol, for its error, in bytes. */
 const MAX_FOREIGN = 64 * 1024;
@@ -194,64 +191,22 @@ async function notOurs(answer: HttpAnswer): Promise<A2AError> {
   return errorOfHead(answer, text);
 }
 
-async function* framesOf(answer: HttpAnswer, maxBytes: number): AsyncGenerator<Frame> {
-  const frames = new Frames(maxBytes);
+async function* framesOf(answer: HttpAnswer, settings: MessageSettings): AsyncGenerator<Envelope> {
+  const envelopes = envelopesOf(settings);
   for await (const chunk of answer.chunks()) {
-    frames.push(chunk);
-    for (let frame = frames.take(); frame !== undefined; frame = frames.take()) yield frame;
+    envelopes.push(chunk);
+    for (let frame = envelopes.take(); frame !== undefined; frame = envelopes.take()) yield frame;
   }
-  if (frames.isCut) throw cutOff();
+  if (envelopes.isInside) throw cutOff();
+}
+
+function envelopesOf({ maxAnswerBytes: max }: MessageSettings): Envelopes {
+  return new Envelopes((_flags, size) => {
+    if (size > max) throw badAnswer(`A message of the answer has ${size} bytes, more than ${max}.`);
+  });
 }
 
 /** Returns the error for an incomplete answer. */
 export function cutOff(): A2AError {
   return new A2AError("UNAVAILABLE", "The connection was closed before the answer was complete.");
-}
-
-/** One envelope of Connect's streams, gRPC-Web or gRPC: flags, and the number of bytes in its head. */
-export interface Frame {
-  readonly flags: number;
-  readonly data: Uint8Array;
-}
-
-/** Size of the flags and length before each message, in bytes. */
-const HEAD = 5;
-
-/** Splits chunks of bytes into envelopes. */
-export class Frames {
-  readonly #maxBytes: number;
-  readonly #gathered = new Gathered();
-  /** Size of the next envelope with its head, as far as known, in bytes. */
-  #need = HEAD;
-
-  /** @param maxBytes maximum size of a message */
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  push(bytes: Uint8Array): void {
-    this.#gathered.push(bytes);
-  }
-
-  /** True if an envelope is incomplete. */
-  get isCut(): boolean {
-    return this.#gathered.size > 0;
-  }
-
-  /** Returns the next complete envelope, if any. @throws A2AError if it is too large */
-  take(): Frame | undefined {
-    if (this.#gathered.size < this.#need) return undefined;
-    const { bytes } = this.#gathered;
-    const length =
-      ((bytes[1] as number) << 24) | ((bytes[2] as number) << 16) | ((bytes[3] as number) << 8) | (bytes[4] as number);
-    const size = length >>> 0;
-    if (size > this.#maxBytes)
-      throw badAnswer(`A message of the answer has ${size} bytes, more than ${this.#maxBytes}.`);
-    this.#need = HEAD + size;
-    if (bytes.byteLength < this.#need) return undefined;
-    const frame = { flags: bytes[0] as number, data: bytes.subarray(HEAD, this.#need) };
-    this.#gathered.drop(this.#need);
-    this.#need = HEAD;
-    return frame;
-  }
 }

@@ -1,7 +1,8 @@
 import type { Transport } from "@connectrpc/connect";
+import type { Envelope } from "../../wire/envelopes.js";
 import { badAnswer } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { cutOff, type Frame, type FramedProtocol, framedTransport } from "./framed.js";
+import { cutOff, type FramedProtocol, framedTransport } from "./framed.js";
 import type { RequestHeaders } from "./request-headers.js";
 import { errorInTrailers } from "./wire-errors.js";
 
@@ -36,7 +37,7 @@ const grpcWeb: FramedProtocol = {
   },
   checkHead,
   isEnd: ({ flags }) => (flags & TRAILERS) !== 0,
-  ended: (end: Frame | undefined, answer: HttpAnswer) =>
+  ended: (end: Envelope | undefined, answer: HttpAnswer) =>
     judged(end === undefined ? undefined : trailersIn(end.data), answer),
 };
 
