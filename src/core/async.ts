@@ -104,8 +104,10 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
 
 /**
  * Waits the given milliseconds, or until the signal fires. It resolves in both cases, so the caller checks the signal.
+ *
+ * @param isBackground true to let the process end meanwhile
  */
-export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export async function pause(ms: number, signal: AbortSignal | undefined, isBackground?: true): Promise<void> {
   if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {
     const done = (): void => {
@@ -114,26 +116,9 @@ export async function pause(ms: number, signal: AbortSignal | undefined): Promis
       resolve();
     };
     const timer = setTimeout(done, ms);
+    if (isBackground) background(timer);
     signal?.addEventListener("abort", done, { once: true });
   });
-}
-
-/**
- * Restores a stream whose first item was read. Not a generator, because a generator that waits for its next item delays
- * `return()` until that item has come.
- */
-export function withFirst<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncIterable<T> {
-  let head: IteratorResult<T> | undefined = first;
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        const result = head ?? (await rest.next());
-        head = undefined;
-        return result;
-      },
-      return: async () => (await rest.return?.()) ?? { done: true, value: undefined },
-    }),
-  };
 }
 
 /** Lets the process end while this timer is pending. In some runtimes timers are numbers, which keep nothing alive. */

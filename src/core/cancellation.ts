@@ -76,3 +76,11 @@ export class LazyAbortController implements Cancellation {
  * its stack each time, which costs more than all listeners.
  */
 export const over: Error = /* @__PURE__ */ Object.assign(new Error("It is over."), { name: "AbortError" });
+
+/** Exists in Node.js only. Node.js 20 warns about more than ten listeners. */
+const setMaxListeners = globalThis.process?.getBuiltinModule?.("events")?.setMaxListeners;
+
+/** Lets any number of listeners wait for one signal. */
+export function share(signal: AbortSignal): void {
+  setMaxListeners?.(0, signal);
+}

@@ -1,7 +1,6 @@
 import { AbortReason } from "../agent/abort.js";
-import { share } from "../client/calls/stop.js";
 import { orAborted } from "../core/async.js";
-import { over } from "../core/cancellation.js";
+import { over, share } from "../core/cancellation.js";
 
 /** Causes that make the other agent's task useless. After any other, another attempt continues it. */
 const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);

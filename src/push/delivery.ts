@@ -1,7 +1,7 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
-import type { Room } from "../core/async.js";
+import { pause, type Room } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
@@ -18,7 +18,6 @@ import type { PushSigner } from "./signature/signer.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import { TaskBodies } from "./task-bodies.js";
-import type { Pauses } from "./timing.js";
 
 /** Interval of saving the position, in milliseconds: a crash repeats the notifications since the last save. */
 const SAVE_MS = 200;
@@ -52,7 +51,6 @@ export interface DeliveryParts {
   readonly outgoing: Room;
   /** Buffer space for hosts that are not proven. */
   readonly outgoingTrials: Room;
-  readonly pauses: Pauses;
   readonly life: LifeWatch;
   readonly audit: Audit;
   readonly logger: Logger;
@@ -63,8 +61,8 @@ export interface DeliveryParts {
   readonly limits: Pick<Limits, "pushTimeoutMs">;
   /** Counters of outcomes. */
   readonly count: { sent: number; failed: number };
-  /** True during shutdown, when nothing more may start. */
-  readonly isEnding: () => boolean;
+  /** Fires at shutdown: nothing more may start. */
+  readonly shutdown: AbortSignal;
   /** Logs an error of the store whose operation is retried anyway. */
   readonly noteTrouble: (error: unknown) => void;
 }
@@ -195,7 +193,7 @@ export class Delivery {
   }
 
   async #deliver(isPressed: () => boolean): Promise<Ending> {
-    const { pushes, isEnding } = this.#parts;
+    const { pushes, shutdown } = this.#parts;
     const wanted = this.#tasks === undefined ? this.#parts.wanted : this.#parts.wantedWithTask;
     const { taskId, tenant, owner } = this.claimed;
     const begin = performance.now();
@@ -205,7 +203,7 @@ export class Delivery {
     for await (const page of pushes.readEntries({ taskId, tenant, owner, after: this.#position, last })) {
       for (const entry of page) {
         if (this.#lost) return { kind: "lost" };
-        if (isEnding()) return { kind: "later", ms: 0 };
+        if (shutdown.aborted) return { kind: "later", ms: 0 };
         // The last entry's position is stored with the outcome instead.
         this.#saveSoon();
         this.#tasks?.note(entry);
@@ -213,7 +211,7 @@ export class Delivery {
           const now = performance.now();
           if (now - begin > SLICE_MS && isPressed()) return { kind: "later", ms: 0 };
           const waitMs = this.host.pace(now);
-          if (waitMs > 0) await this.#parts.pauses.pause(waitMs);
+          if (waitMs > 0) await pause(waitMs, shutdown, true);
           const ending = await this.#send(entry);
           if (ending !== undefined) return ending;
         }
@@ -235,7 +233,7 @@ export class Delivery {
 
   /** Sends the notification of an entry. @returns undefined when it was accepted */
   #send(entry: LogEntry): Promise<Ending | undefined> | Ending | undefined {
-    if (this.#parts.isEnding()) return { kind: "later", ms: 0 };
+    if (this.#parts.shutdown.aborted) return { kind: "later", ms: 0 };
     if (this.#tasks !== undefined) return this.#sendTask(entry, this.#tasks);
     const body = bodyOf(entry);
     if (body === undefined) return undefined;
@@ -267,12 +265,12 @@ export class Delivery {
   }
 
   async #sendBody(entry: LogEntry, body: string): Promise<Ending | undefined> {
-    const { poster, limits, life, isEnding } = this.#parts;
+    const { poster, limits, life, shutdown } = this.#parts;
     // Awaits only real promises: each await takes as long as writing a header.
     const made = this.#headersOf(entry, body);
     const headers = made instanceof Promise ? await made : made;
     if (!this.#isSureNow && !(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
-    if (isEnding()) return { kind: "later", ms: 0 };
+    if (shutdown.aborted) return { kind: "later", ms: 0 };
     const begin = performance.now();
     const { signal } = life;
     this.#askedAt = begin;
@@ -293,7 +291,7 @@ export class Delivery {
   readonly #isAllowed = (): boolean => this.#parts.life.isSure && !this.#lost;
 
   #answered(outcome: PostOutcome, begin: number, signal: AbortSignal | undefined): Ending | undefined {
-    const { count, life, isEnding } = this.#parts;
+    const { count, life, shutdown } = this.#parts;
     const now = performance.now();
     if (outcome.kind === "accepted") {
       count.sent++;
@@ -303,7 +301,7 @@ export class Delivery {
       return undefined;
     }
     // A request that this process aborts is not a failure of the receiver.
-    if (outcome.kind === "failed" && isEnding()) return { kind: "later", ms: 0 };
+    if (outcome.kind === "failed" && shutdown.aborted) return { kind: "later", ms: 0 };
     if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
     count.failed++;
     return this.#failed(outcome, now);

@@ -1,5 +1,6 @@
 import { silentAudit } from "../audit/audit.js";
 import { background, Room, within } from "../core/async.js";
+import { share } from "../core/cancellation.js";
 import { TransientMap } from "../core/maps.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
@@ -13,7 +14,7 @@ import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outc
 import { PastFolds } from "./past-folds.js";
 import { MissingKeyError } from "./secrets.js";
 import { Settlements } from "./settlements.js";
-import { ForwardClock, Pauses } from "./timing.js";
+import { ForwardClock } from "./timing.js";
 
 /**
  * Interval of polling for deliveries without a notification, in milliseconds: on a shared store, and on an unshared
@@ -41,7 +42,7 @@ export class Dispatcher {
   readonly #clock: ForwardClock;
   readonly #hosts: Hosts<Delivery>;
   readonly #trials: Trials;
-  readonly #pauses = new Pauses();
+  readonly #shutdown = new AbortController();
   readonly #settlements: Settlements;
   readonly #life: LifeWatch;
   readonly #claimer: Claimer;
@@ -53,11 +54,11 @@ export class Dispatcher {
   #idle: () => void = () => {};
   #crowdTimer: NodeJS.Timeout | undefined;
   #started = false;
-  #ending = false;
 
   constructor(options: DispatcherOptions) {
     const { store, pushes, poster, signer, limits, headers = {}, nativeHeaders = {}, audit = silentAudit } = options;
     this.#options = options;
+    share(this.#shutdown.signal);
     this.#clock = new ForwardClock(options.now ?? Date.now);
     this.#hosts = new Hosts(limits);
     this.#trials = new Trials(limits.maxDeliveries);
@@ -88,7 +89,6 @@ export class Dispatcher {
       noteTrouble,
       audit,
       logger: options.logger,
-      pauses: this.#pauses,
       life: this.#life,
       wanted: createEventFilter(options.events),
       wantedWithTask: createTaskFilter(options.events),
@@ -98,13 +98,13 @@ export class Dispatcher {
       outgoing: new Room((limits.maxOutgoingPushBytes * 3) / 8),
       outgoingTrials: new Room((limits.maxOutgoingPushBytes * 3) / 8),
       count: this.#count,
-      isEnding: () => this.#ending,
+      shutdown: this.#shutdown.signal,
     };
   }
 
   /** Starts delivering. */
   start(): void {
-    if (this.#started || this.#ending) return;
+    if (this.#started || this.#shutdown.signal.aborted) return;
     this.#started = true;
     this.#crowdTimer = background(setInterval(() => this.#makeRoom(), CROWDED_MS / 4));
     this.#options.pushes.onNews(() => this.#onNews());
@@ -161,10 +161,9 @@ export class Dispatcher {
   }
 
   #stop(): void {
-    this.#ending = true;
+    this.#shutdown.abort();
     this.#claimer.end();
     clearInterval(this.#crowdTimer);
-    this.#pauses.end();
     this.#life.end();
   }
 
@@ -185,7 +184,7 @@ export class Dispatcher {
 
   #admit(delivery: Delivery): void {
     const { host } = delivery;
-    if (this.#ending) return this.#putOff(delivery, 0);
+    if (this.#shutdown.signal.aborted) return this.#putOff(delivery, 0);
     const admission = this.#askFor(delivery, false);
     if (admission === "go") this.#begin(delivery);
     else if (admission === "wait") host.waiting.push(delivery);
@@ -331,11 +330,11 @@ export class Dispatcher {
   }
 
   #noteEnd(): void {
-    if (this.#ending && this.#claimed.size === 0 && this.#settlements.pending === 0) this.#idle();
+    if (this.#shutdown.signal.aborted && this.#claimed.size === 0 && this.#settlements.pending === 0) this.#idle();
   }
 
   readonly #noteTrouble = (error: unknown): void => {
-    if (this.#ending) return;
+    if (this.#shutdown.signal.aborted) return;
     logTrouble(this.#options.logger, error, {}, "the store failed at push notifications; it is tried again");
   };
 }

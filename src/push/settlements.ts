@@ -1,5 +1,6 @@
+import { pause } from "../core/async.js";
+import { share } from "../core/cancellation.js";
 import type { DeliveryOutcome, DeliveryProgress, TaskStore } from "../store/task-store.js";
-import { Pauses } from "./timing.js";
 
 /** A settlement, as passed to the store. */
 export type Settlement = DeliveryProgress & { readonly outcome: DeliveryOutcome };
@@ -19,17 +20,17 @@ export class Settlements {
   readonly #store: TaskStore;
   readonly #now: () => number;
   readonly #noteTrouble: (error: unknown) => void;
-  readonly #pauses = new Pauses();
+  readonly #over = new AbortController();
   #pending = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
   #gathering: Promise<void> | undefined;
-  #over = false;
 
   constructor(options: {
     readonly store: TaskStore;
     readonly now: () => number;
     readonly noteTrouble: (error: unknown) => void;
   }) {
+    share(this.#over.signal);
     this.#store = options.store;
     this.#now = options.now;
     this.#noteTrouble = options.noteTrouble;
@@ -42,23 +43,22 @@ export class Settlements {
 
   /** Abandons unstored settlements: the next process finds their claims. */
   end(): void {
-    this.#over = true;
-    this.#pauses.end();
+    this.#over.abort();
   }
 
   /** @returns `more` if the claim continues with further entries; otherwise it is over */
   async settle(settlement: Settlement): Promise<"more" | "over"> {
     this.#pending++;
     try {
-      for (let next = settlement; !this.#over; ) {
+      for (let next = settlement; !this.#over.signal.aborted; ) {
         try {
           await this.#gathered();
           const said = await this.#store.settleDelivery(next);
           return said === "more" ? "more" : "over";
         } catch (error) {
           this.#noteTrouble(error);
-          if (this.#over) break;
-          await this.#pauses.pause(AGAIN_MS);
+          if (this.#over.signal.aborted) break;
+          await pause(AGAIN_MS, this.#over.signal, true);
           // The delivery has stopped: later entries are left for the next claim.
           if (next.outcome.kind === "done") next = { ...next, outcome: { kind: "later", at: this.#now() } };
         }

@@ -21,33 +21,6 @@ export function retryDelayMs(
   return Math.min(maxPushRetryMs, Math.max(ms, retryAfterMs));
 }
 
-/** Delays that can all be ended at once. */
-export class Pauses {
-  readonly #waiting = new Set<() => void>();
-  #over = false;
-
-  /** Resolves after `ms` milliseconds, or when `end` is called. Does not keep the process alive. */
-  pause(ms: number): Promise<void> {
-    if (this.#over) return Promise.resolve();
-    return new Promise((resolve) => {
-      const go = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(go);
-        resolve();
-      };
-      const timer = setTimeout(go, ms);
-      timer.unref?.();
-      this.#waiting.add(go);
-    });
-  }
-
-  /** Ends all current and future delays. */
-  end(): void {
-    this.#over = true;
-    for (const go of [...this.#waiting]) go();
-  }
-}
-
 /**
  * A wall clock that never goes back: retry times are stored as wall-clock times, and a clock set back by hours would
  * postpone them by hours. A clock that ran ahead stays ahead until the process ends.

@@ -36,26 +36,10 @@ const waiting: ReadonlySet<TaskState | undefined> = new Set([TaskState.INPUT_REQ
  * Yields the events of a stream up to the first status in which its task has ended or waits for its client. If a stream
  * ends otherwise, after a task or an artifact, the status is repeated. Events are passed on unchanged. The added event
  * has the generation of the event before it, so that a client that resumes after it finds the same position.
+ *
+ * Not a mapped stream (`core/map-stream.ts`), because it adds events.
  */
-export class EndedEvents implements AsyncIterable<StreamResponse> {
-  readonly #events: AsyncIterable<StreamResponse>;
-  readonly #ending: Ending;
-
-  constructor(events: AsyncIterable<StreamResponse>, ending: Ending = {}) {
-    this.#events = events;
-    this.#ending = ending;
-  }
-
-  [Symbol.asyncIterator](): AsyncIterator<StreamResponse> {
-    return new Ended(this.#events[Symbol.asyncIterator](), this.#ending);
-  }
-}
-
-/**
- * Not a generator, because a generator delays `return()` until the next event, so that a client's departure would be
- * noticed late.
- */
-class Ended implements AsyncIterator<StreamResponse, undefined> {
+export class EndedEvents implements AsyncIterableIterator<StreamResponse> {
   readonly #inner: AsyncIterator<StreamResponse>;
   readonly #ending: Ending;
   /** The next reads: events, the added status, or nothing. */
@@ -66,9 +50,13 @@ class Ended implements AsyncIterator<StreamResponse, undefined> {
   #status: TaskStatus | undefined;
   #written: (() => void) | undefined;
 
-  constructor(inner: AsyncIterator<StreamResponse>, ending: Ending) {
-    this.#inner = inner;
+  constructor(events: AsyncIterable<StreamResponse>, ending: Ending = {}) {
+    this.#inner = events[Symbol.asyncIterator]();
     this.#ending = ending;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
   next(): Promise<IteratorResult<StreamResponse, undefined>> {

@@ -1,10 +1,9 @@
 import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { over } from "../../core/cancellation.js";
+import { over, share } from "../../core/cancellation.js";
 import { checkCall, checkRequest, methodRules } from "./check.js";
 import { requestMessages } from "./routes.js";
-import { share } from "./stop.js";
 
 type Streaming = DescMethodStreaming<typeof SendMessageRequestSchema, typeof StreamResponseSchema>;
 type Events = AsyncIterable<MessageShape<typeof StreamResponseSchema>>;

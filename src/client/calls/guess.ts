@@ -1,6 +1,6 @@
 import type { Transport } from "@connectrpc/connect";
-import { withFirst } from "../../core/async.js";
 import type { Reason } from "../../core/error.js";
+import { withFirst } from "../../core/map-stream.js";
 import { clientError, isCut } from "../errors/errors.js";
 import { isSend, requestMessages } from "./routes.js";
 

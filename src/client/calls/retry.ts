@@ -32,7 +32,7 @@ export async function pause(ms: number, signal: AbortSignal | undefined): Promis
 /**
  * Returns the error of an aborted call, with the signal's reason as `cause`: DEADLINE_EXCEEDED if that is a timeout.
  */
-export function givenUp(signal: AbortSignal | undefined): A2AError {
+export function givenUp(signal: { readonly reason: unknown } | undefined): A2AError {
   const cause: unknown = signal?.reason;
   if (cause instanceof A2AError) return cause;
   const isLate = (cause as { name?: unknown } | null | undefined)?.name === "TimeoutError";

@@ -10,6 +10,7 @@ import { SendMessageRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
+import { mapStream } from "../../core/map-stream.js";
 import { isSideEffectFree } from "../../wire/field-rules.js";
 import { IDEMPOTENCY_KEY, MAX_TIMEOUT_MS } from "../../wire/service-params.js";
 import type { Candidate } from "../discovery/interfaces.js";
@@ -149,7 +150,10 @@ export class Routes implements Transport {
         const asked = requestMessages(messages);
         const response = await route.transport.stream(method, signal, endMs, headers, asked, contextValues);
         route.worked();
-        return { ...response, message: withErrors(response.message) };
+        return {
+          ...response,
+          message: mapStream(response.message, { item: (message) => message, failed: clientError }),
+        };
       } catch (thrown) {
         const rules = this.#repeating(method, headers);
         attempts ??= new Attempts(this, { ...rules, method, waits: false, signal, endsAt: Infinity });
@@ -279,22 +283,6 @@ class Attempts {
 /** Returns the error of a call that was open when its client was closed. */
 function closed(cause: A2AError): A2AError {
   return new A2AError("UNAVAILABLE", "The client was closed.", { cause });
-}
-
-/** Not an async generator, which would cost two more ticks per message. */
-function withErrors<M>(messages: AsyncIterable<M>): AsyncIterable<M> {
-  return {
-    [Symbol.asyncIterator]() {
-      const inner = messages[Symbol.asyncIterator]();
-      const fail = (thrown: unknown): never => {
-        throw clientError(thrown);
-      };
-      return {
-        next: () => inner.next().catch(fail),
-        return: async (value?: unknown) => (await inner.return?.(value)) ?? { done: true as const, value: undefined },
-      };
-    },
-  };
 }
 
 /**

@@ -35,7 +35,7 @@ export async function sendOnce(
       ...ofSkill(options.skill),
     });
   } catch (error) {
-    if (life?.isOver !== true) throw error;
+    if (life?.aborted !== true) throw error;
     const over = life.failure();
     const hasLeft = over.reason === "DEADLINE_EXCEEDED" || isArrivalUnknown(clientError(error));
     throw hasLeft ? unknownArrival(over, { key, isRepeatable: core.idempotent }) : over;

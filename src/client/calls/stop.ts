@@ -9,11 +9,3 @@ export interface Stop {
   addEventListener(type: "abort", listener: () => void): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
-
-/** Exists in Node.js only. Node.js 20 warns about more than ten listeners. */
-const setMaxListeners = globalThis.process?.getBuiltinModule?.("events")?.setMaxListeners;
-
-/** Lets any number of calls listen to one signal of their caller. */
-export function share(signal: AbortSignal): void {
-  setMaxListeners?.(0, signal);
-}

@@ -1,5 +1,6 @@
 import type { Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/connect";
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { begunStream, withFirst } from "../../core/map-stream.js";
 import { skillKey } from "../calls/call-options.js";
 import { requestMessages } from "../calls/routes.js";
 import type { Candidate } from "../discovery/interfaces.js";
@@ -59,9 +60,14 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
     };
     const response = await attempt().catch(again);
     if (!response.stream) return response;
-    const message = orAgain(response.message, async (thrown) => {
-      const second = await again(thrown);
-      return second.message as AsyncIterable<never>;
+    // Some bindings report a rejected call only when its stream is read.
+    const message = begunStream(response.message, async (messages) => {
+      try {
+        return withFirst(await messages.next(), messages);
+      } catch (thrown) {
+        const second = await again(thrown);
+        return second.message as AsyncIterable<never>;
+      }
     });
     return { ...response, message };
   };
@@ -94,32 +100,4 @@ async function repeatable(request: StreamRequest): Promise<() => StreamRequest> 
   const messages: (typeof request.message extends AsyncIterable<infer M> ? M : never)[] = [];
   for await (const message of request.message) messages.push(message);
   return () => ({ ...request, message: requestMessages(messages) });
-}
-
-/**
- * Retries a stream whose first read fails: some bindings report a rejected call only there. The retry's messages
- * replace the first stream's.
- */
-function orAgain<M>(first: AsyncIterable<M>, again: (thrown: unknown) => Promise<AsyncIterable<M>>): AsyncIterable<M> {
-  return {
-    [Symbol.asyncIterator]() {
-      let messages = first[Symbol.asyncIterator]();
-      let hasBegun = false;
-      return {
-        async next() {
-          if (hasBegun) return messages.next();
-          hasBegun = true;
-          try {
-            return await messages.next();
-          } catch (thrown) {
-            messages = (await again(thrown))[Symbol.asyncIterator]();
-            return messages.next();
-          }
-        },
-        async return(value?: unknown) {
-          return (await messages.return?.(value)) ?? { done: true as const, value: undefined };
-        },
-      };
-    },
-  };
 }

@@ -143,7 +143,7 @@ export class Following {
         if (this.#hasPausedUnseen(update)) return undefined;
       }
     } catch (error) {
-      if (!attempt.isStalled || this.#life.isOver) return toA2AError(error);
+      if (!attempt.isStalled || this.#life.aborted) return toA2AError(error);
       // A server that sent something before it stalled is reachable.
       if (!this.#isFresh) this.#retries.reset();
       return new A2AError("UNAVAILABLE", "Nothing came on the connection for too long.", { cause: error });
@@ -313,7 +313,6 @@ export class Following {
       // The task is taken to have asked the same question again.
       if (this.#hasQuestion && performance.now() - since > maxElapsedMs) return;
       await this.#life.pause(backoffMs(unchanged, { firstMs, maxMs, jitter: 0 }));
-      this.#life.check();
     }
   }
 
@@ -331,7 +330,6 @@ export class Following {
         return;
       }
       await this.#life.pause(this.#core.backoff.firstMs);
-      this.#life.check();
     }
   }
 

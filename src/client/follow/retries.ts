@@ -48,7 +48,6 @@ export class Retries {
     if (this.#failures > FAULTS && !isPassing(failure)) throw failure;
     if (now - this.#firstAt + delay > maxElapsedMs) throw failure;
     await this.#life.pause(delay);
-    this.#life.check();
   }
 }
 
@@ -72,7 +71,7 @@ export class Attempt {
   constructor(life: Lifetime, stallMs: number | undefined) {
     this.#life = life;
     this.#stallMs = stallMs;
-    if (life.isOver) this.#stop();
+    if (life.aborted) this.#stop();
     else life.signal.addEventListener("abort", this.#stop, { once: true });
   }
 

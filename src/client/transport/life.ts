@@ -1,7 +1,9 @@
 import { ConnectError } from "@connectrpc/connect";
+import { share } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
+import { mapStream } from "../../core/map-stream.js";
 import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";
-import { type Stop, share } from "../calls/stop.js";
+import type { Stop } from "../calls/stop.js";
 import { clientError, connectErrorOf } from "../errors/errors.js";
 
 /** Lifetime of a call: until its caller aborts it, its deadline passes, or it ends. */
@@ -67,7 +69,19 @@ export class Life implements Stop {
 
   /** Bounds a stream's messages by this lifetime, which ends with them. */
   during<M>(messages: AsyncIterable<M>): AsyncIterable<M> {
-    return { [Symbol.asyncIterator]: () => new Lasting(this, messages[Symbol.asyncIterator]()) };
+    return mapStream(messages, {
+      item: (message) => {
+        if (this.aborted) throw this.reason;
+        return message;
+      },
+      failed: (error) => this.errorOf(error),
+      end: () => this.end(),
+    });
+  }
+
+  /** Returns the error of a passed deadline. */
+  protected late(): A2AError {
+    return new A2AError("DEADLINE_EXCEEDED", `There was no answer within ${this.#timeoutMs} ms.`);
   }
 
   get #hasDeadline(): boolean {
@@ -85,8 +99,7 @@ export class Life implements Stop {
   }
 
   static #onTimeout(this: void, life: Life): void {
-    const message = `There was no answer within ${life.#timeoutMs} ms.`;
-    life.#stop(new A2AError("DEADLINE_EXCEEDED", message));
+    life.#stop(life.late());
   }
 }
 
@@ -95,35 +108,4 @@ function stopped(reason: unknown): ConnectError {
   const known = reason instanceof A2AError || (reason as { name?: unknown } | undefined)?.name === "TimeoutError";
   const error = known ? clientError(reason) : new A2AError("CANCELLED", "The call was cancelled.", { cause: reason });
   return connectErrorOf(error);
-}
-
-class Lasting<M> implements AsyncIterator<M> {
-  readonly #life: Life;
-  readonly #inner: AsyncIterator<M>;
-
-  constructor(life: Life, inner: AsyncIterator<M>) {
-    this.#life = life;
-    this.#inner = inner;
-  }
-
-  async next(): Promise<IteratorResult<M>> {
-    try {
-      if (this.#life.aborted) {
-        await this.#inner.return?.();
-        throw this.#life.reason;
-      }
-      const result = await this.#inner.next();
-      if (result.done === true) this.#life.end();
-      return result;
-    } catch (error) {
-      this.#life.end();
-      throw this.#life.errorOf(error);
-    }
-  }
-
-  async return(): Promise<IteratorResult<M>> {
-    this.#life.end();
-    await this.#inner.return?.();
-    return { done: true, value: undefined };
-  }
 }

@@ -3,6 +3,7 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Peer } from "../../core/call.js";
 import { toA2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { mapStream } from "../../core/map-stream.js";
 import { type Invocation, type InvocationResult, isStream, type ServiceInterceptor } from "../invoke.js";
 
 /** The fields of requests, answers and stream events that can name the task of a call. */
@@ -85,35 +86,22 @@ export function accessLog(logger: Logger): ServiceInterceptor {
 }
 
 function watched(answer: AsyncIterable<Message>, line: Line, logger: Logger): AsyncIterable<Message> {
-  return {
-    [Symbol.asyncIterator](): AsyncIterator<Message> {
-      const inner = answer[Symbol.asyncIterator]();
-      let isOpen = true;
-      const end = (code: string): void => {
-        if (isOpen) write(logger, line, code);
-        isOpen = false;
-      };
-      line.events = 0;
-      return {
-        async next() {
-          try {
-            const result = await inner.next();
-            if (result.done) end("OK");
-            else note(line, result.value as OfTask & Message);
-            return result;
-          } catch (error) {
-            end(toA2AError(error).reason);
-            throw error;
-          }
-        },
-        async return() {
-          end("CANCELLED");
-          await inner.return?.();
-          return { done: true, value: undefined };
-        },
-      };
+  let code = "CANCELLED";
+  line.events = 0;
+  return mapStream(answer, {
+    item: (message) => {
+      note(line, message as OfTask & Message);
+      return message;
     },
-  };
+    done: () => {
+      code = "OK";
+    },
+    failed: (error) => {
+      code = toA2AError(error).reason;
+      return error;
+    },
+    end: () => write(logger, line, code),
+  });
 }
 
 function note(line: Line, message: OfTask): void {

@@ -5,6 +5,7 @@ import type { Call } from "../../core/call.js";
 import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import { A2AError, limitReached, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { mapStream, type StreamSteps } from "../../core/map-stream.js";
 import { dropTransportHeaders } from "../../core/net.js";
 import { weightOf } from "../../wire/marks.js";
 import { type Invocation, isStream, type ServiceInterceptor } from "../invoke.js";
@@ -38,7 +39,7 @@ export function admission(parts: AdmissionParts): ServiceInterceptor {
         return answer;
       }
       streaming = true;
-      return new GuardedStream(answer, invocation, gate);
+      return mapStream(answer, new CountedStream(invocation, gate));
     } catch (error) {
       dropAnswer(call);
       throw gate.failed(error, invocation);
@@ -95,56 +96,32 @@ class Gate {
  * as every binding does. After its first message the stream ends when the caller's credentials expire; the operation
  * sees this as the client's departure.
  */
-class GuardedStream implements AsyncIterableIterator<Message> {
-  readonly #inner: AsyncIterator<Message>;
+class CountedStream implements StreamSteps<Message, Message> {
   readonly #invocation: Invocation;
   readonly #gate: Gate;
-  #isOpen = true;
   #expiry: Expiry | undefined;
 
-  constructor(answer: AsyncIterable<Message>, invocation: Invocation, gate: Gate) {
-    this.#inner = answer[Symbol.asyncIterator]();
+  constructor(invocation: Invocation, gate: Gate) {
     this.#invocation = invocation;
     this.#gate = gate;
   }
 
-  [Symbol.asyncIterator](): this {
-    return this;
+  item(message: Message): Message {
+    this.#expire();
+    return message;
   }
 
-  /** Not async, because a waiting async function would hold half a kilobyte while the stream is silent. */
-  next(): Promise<IteratorResult<Message>> {
-    try {
-      return Promise.resolve(this.#inner.next()).then(this.#passed, this.#failed);
-    } catch (error) {
-      return Promise.reject(this.#failure(error));
-    }
+  done(): void {
+    if (this.#expiry?.hasPassed === true) throw expired();
   }
 
-  async return(): Promise<IteratorResult<Message>> {
-    this.#close();
-    await this.#inner.return?.();
-    return { done: true, value: undefined };
-  }
-
-  readonly #passed = (result: IteratorResult<Message>): IteratorResult<Message> => {
-    try {
-      if (result.done !== true) this.#expire();
-      else if (this.#expiry?.hasPassed === true) throw expired();
-      else this.#close();
-      return result;
-    } catch (error) {
-      throw this.#failure(error);
-    }
-  };
-
-  readonly #failed = (error: unknown): never => {
-    throw this.#failure(error);
-  };
-
-  #failure(error: unknown): A2AError {
-    this.#close();
+  failed(error: unknown): A2AError {
     return this.#gate.failed(this.#expiry?.hasPassed === true ? expired() : error, this.#invocation);
+  }
+
+  end(): void {
+    this.#gate.leave(this.#invocation.call, "streams");
+    this.#expiry?.end();
   }
 
   /** Ends the stream when the caller's credentials expire. */
@@ -154,12 +131,6 @@ class GuardedStream implements AsyncIterableIterator<Message> {
     const ms = call.caller.expiresAt + this.#gate.limits.expiredStreamGraceMs - Date.now();
     this.#expiry = new Expiry(call.cancellation, ms);
     call.cancellation = this.#expiry;
-  }
-
-  #close(): void {
-    if (this.#isOpen) this.#gate.leave(this.#invocation.call, "streams");
-    this.#isOpen = false;
-    this.#expiry?.end();
   }
 }
 

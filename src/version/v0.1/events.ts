@@ -25,8 +25,7 @@ export interface EventsOf {
  * Converts the events of a stream, which ends like those of 0.3 (`EndedEvents`), to 0.1: only statuses and artifacts,
  * whose index is the order of their first appearance. A task at the beginning of a stream becomes such events.
  *
- * Not a generator, because a generator delays `return()` until the next event, so that a client's departure would be
- * noticed late.
+ * Not a mapped stream (`core/map-stream.ts`), because one event may become several.
  */
 export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
   readonly #events: AsyncIterator<StreamResponse>;

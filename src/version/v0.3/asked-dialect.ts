@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import type { Asked, Serve } from "../serve.js";
-import { mapEvents } from "../translate.js";
+import { mapAnswer } from "../translate.js";
 import type { Dialects } from "../version.js";
 
 type Translate = NonNullable<Dialects["translate"]>;
@@ -26,7 +26,7 @@ export function inAskedDialect(translate: Translate): Translate {
 
 async function answered(serve: Serve, asked: Asked): Promise<Message | AsyncIterable<Message>> {
   const answer = await serve(asked);
-  return Symbol.asyncIterator in answer ? mapEvents(answer, marked) : marked(answer);
+  return mapAnswer(answer, marked);
 }
 
 /** Returns a marked copy, because other readers receive the same message in the other dialect. */

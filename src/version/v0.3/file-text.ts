@@ -12,7 +12,7 @@ import { base64Of, fromBase64, utf8Of } from "../../core/bytes.js";
 import type { Call } from "../../core/call.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import type { Serve } from "../serve.js";
-import { mapEvents } from "../translate.js";
+import { mapAnswer } from "../translate.js";
 import { isInSchema } from "./asked-dialect.js";
 
 /**
@@ -30,7 +30,7 @@ export function filesAsText(service: Serve): Serve {
     const hadText = readFiles(request as Partial<SendMessageRequest>);
     const answer = await service(asked);
     if (!hadText && library === "go") return answer;
-    return Symbol.asyncIterator in answer ? mapEvents(answer, withText) : withText(answer);
+    return mapAnswer(answer, withText);
   };
 }
 

@@ -3,7 +3,7 @@ import { A2AService } from "../../../gen/a2a/v1/a2a_pb.js";
 import { StatusCode } from "../../core/error.js";
 import { carry } from "../../wire/marks.js";
 import type { Serve } from "../serve.js";
-import { mapEvents } from "../translate.js";
+import { mapAnswer } from "../translate.js";
 import type { ErrorCodes, LoadedService } from "../version.js";
 import { behave } from "./behaviour.js";
 import { filesAsText } from "./file-text.js";
@@ -32,7 +32,7 @@ function translate(service: Serve): Serve {
     const { native, up, down } = translations.get(method.name) as Translation;
     try {
       const answer = await behaving({ method: native, request: up(request), call });
-      return Symbol.asyncIterator in answer ? mapEvents(answer, down) : down(answer);
+      return mapAnswer(answer, down);
     } catch (error) {
       throw explained(error, method);
     }

@@ -6,13 +6,12 @@ import {
   type SubscribeToTaskRequest,
   type Task,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { withFirst } from "../../core/async.js";
+import { begunStream, mapStream, withFirst } from "../../core/map-stream.js";
 import { type AnswerWriter, mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
 import type { Asked, Serve } from "../serve.js";
-import { mapEvents } from "../translate.js";
 import { resumedIn, showsIds } from "../v0.1/behaviour.js";
 import { OlderEvents } from "../v0.1/events.js";
 import { jsonRpc as jsonRpcOfV01 } from "../v0.1/jsonrpc.js";
@@ -69,61 +68,23 @@ async function read(asked: Asked, serve: Serve): Promise<Message> {
 
 async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<AsyncIterable<Message>> {
   const events = (await serve(asked)) as AsyncIterable<StreamResponse>;
-  return new ByFirst(events, async (first, rest) => {
-    const { payload } = first;
-    if (payload.case !== "task" || marksOf(payload.value)?.version !== "0.1") return undefined;
+  // The first event tells the version of the task, and with it the format of all events.
+  return begunStream(events, async (source) => {
+    const first = await source.next();
+    const all = withFirst(first, source);
+    const payload = first.done === true ? undefined : first.value.payload;
+    if (payload?.case !== "task" || marksOf(payload.value)?.version !== "0.1") return all;
     const { call } = asked;
     const { id: taskId } = asked.request as SubscribeToTaskRequest;
-    const events = new OlderEvents(rest, {
-      taskId,
-      resumed: await resumedIn(call, taskId, service),
-      hasIds: showsIds(call),
-    });
+    const resumed = await resumedIn(call, taskId, service);
     const writer = writerOf(asked.method);
-    return mapEvents(events, (event) => mark(event, { writer }));
+    return mapStream(new OlderEvents(all, { taskId, resumed, hasIds: showsIds(call) }), {
+      item: (event) => mark(event, { writer }),
+    });
   });
 }
 
 /** Returns the writer of the answers of 0.1. */
 function writerOf(desc: DescMethod): AnswerWriter | undefined {
   return jsonRpcOfV01.methods.find((method) => method.desc === desc);
-}
-
-type Decide = (
-  first: StreamResponse,
-  all: AsyncIterable<StreamResponse>,
-) => Promise<AsyncIterable<StreamResponse> | undefined>;
-
-/** A stream whose first event determines the format of all its events. */
-class ByFirst implements AsyncIterableIterator<StreamResponse> {
-  readonly #events: AsyncIterator<StreamResponse>;
-  readonly #decide: Decide;
-  #told: AsyncIterator<StreamResponse> | undefined;
-
-  constructor(events: AsyncIterable<StreamResponse>, decide: Decide) {
-    this.#events = events[Symbol.asyncIterator]();
-    this.#decide = decide;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<IteratorResult<StreamResponse>> {
-    return this.#told === undefined ? this.#first() : this.#told.next();
-  }
-
-  async return(): Promise<IteratorResult<StreamResponse>> {
-    await (this.#told ?? this.#events).return?.();
-    return { done: true, value: undefined };
-  }
-
-  async #first(): Promise<IteratorResult<StreamResponse>> {
-    const first = await this.#events.next();
-    if (first.done === true) return first;
-    const all = withFirst(first, this.#events);
-    const told = (await this.#decide(first.value, all)) ?? all;
-    this.#told = told[Symbol.asyncIterator]();
-    return this.#told.next();
-  }
 }

@@ -6,7 +6,7 @@ import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { resumeParameters } from "../../wire/service-params.js";
 import type { Serve } from "../serve.js";
-import { mapEvents } from "../translate.js";
+import { mapAnswer } from "../translate.js";
 import { service as contract, fieldThatSays } from "./contract.js";
 import type { Meaning } from "./fields.js";
 
@@ -54,7 +54,7 @@ export function translate(service: Serve): Serve {
     } catch (error) {
       throw mismatchOf(error, request, wanted?.value ?? call.header(resumeParameters.expected)?.trim());
     }
-    return Symbol.asyncIterator in answer ? mapEvents(answer, down) : down(answer);
+    return mapAnswer(answer, down);
   };
 }
 
