@@ -83,8 +83,8 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   store: { kind: file, help: "SQLite file for the tasks; memory keeps them until the end" },
   sqliteDriver: {
     kind: choice<DriverName>(["node:sqlite", "better-sqlite3"], "<name>"),
-    help: "where SQLite comes from",
-    otherwise: "Node.js itself, from 22.13 on",
+    help: "SQLite library",
+    otherwise: "node:sqlite from Node.js 22.13 on",
   },
   shared: { kind: yesNo, help: "let other servers use the file too, all of them with this option" },
   tlsCert: { kind: file, help: "certificate chain (PEM), for TLS on both ports", otherwise: "cleartext" },
@@ -94,12 +94,12 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   cardJku: {
     kind: text("<url>", () => []),
     help: "JWKS that signatures of cards name",
-    otherwise: "that of this server, where its URL is https",
+    otherwise: "that of this server, if its URL is https",
   },
   pushAllowHttp: { kind: yesNo, help: "let push notifications go to http URLs (this and those below need --push)" },
   pushPorts: { kind: strings("<ports>"), help: "ports that push notifications may go to", otherwise: "443" },
-  pushAllow: { kind: strings("<hosts>"), help: "hosts and networks that they may go to though they are not public" },
-  pushDeny: { kind: strings("<hosts>"), help: "hosts and networks that they never go to" },
+  pushAllow: { kind: strings("<hosts>"), help: "hosts and networks that are allowed although they are not public" },
+  pushDeny: { kind: strings("<hosts>"), help: "hosts and networks that never receive them" },
   pushEvents: { kind: strings("<events>"), help: "events that are sent, such as status,artifact", otherwise: "all" },
   pushEncryptionKey: {
     kind: strings("<files>"),
@@ -108,7 +108,7 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   pushSigningKey: { kind: strings("<files>"), help: "private keys that sign them by JWT (PEM or JWK)" },
   pushWebhookSecret: { kind: strings("<files>"), help: "Standard Webhooks secrets (whsec_, whsk_); or env:NAME" },
   pushTlsCa: { kind: file, help: "authorities of receivers (PEM)", otherwise: "those of the system" },
-  pushTlsCert: { kind: file, help: "certificate that receivers are shown (PEM)", otherwise: "none" },
+  pushTlsCert: { kind: file, help: "client certificate for receivers (PEM)", otherwise: "none" },
   pushTlsKey: { kind: file, help: "its private key (PEM)", otherwise: "none" },
   audit: {
     kind: file,

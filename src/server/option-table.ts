@@ -100,12 +100,12 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
   interceptors: { kind: codeOnly(checks.interceptors) },
   versions: {
     kind: list("<names>", checks.versions),
-    help: "versions of the protocol that are spoken, separated by commas",
+    help: "protocol versions to serve, separated by commas",
     otherwise: servedVersions.text,
   },
   preview: {
     kind: choice(Object.keys(previews) as (keyof typeof previews)[], "<version>"),
-    help: "also speak a version of the protocol that is a draft",
+    help: "also serve a draft version of the protocol",
     otherwise: "none",
   },
   strictVersion: { kind: yesNo, help: "refuse calls that name no protocol version" },
@@ -116,17 +116,17 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
   idempotentMessageIds: { kind: yesNo, help: "treat a message with an id that was seen before as a retry" },
   retentionMs: {
     kind: duration(1, Number.MAX_SAFE_INTEGER),
-    help: "how long finished tasks are kept",
-    otherwise: "for ever",
+    help: "time after which ended tasks are deleted",
+    otherwise: "never",
   },
   maxReopens: {
     kind: wholeNumber(0, 64),
-    help: "how often clients of A2A 0.1 may go on with a finished task under its id",
+    help: "how often clients of A2A 0.1 may continue an ended task under its id",
   },
   maxRestarts: { kind: wholeNumber(0, maxTime), help: "how often a turn is run again after crashes" },
   leaseMs: {
     kind: duration(100, maxTime),
-    help: "when servers that share a file take over each other's tasks after a crash",
+    help: "time after which servers that share a file take over the tasks of a crashed one",
   },
   accessLog: {
     kind: yesNo,
@@ -134,12 +134,12 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
   },
   publicUrl: {
     kind: text("<url>", checks.publicUrl),
-    help: "URL under which clients reach the HTTP port",
+    help: "URL at which clients reach the HTTP port",
     otherwise: "where it listens",
   },
   grpcPublicUrl: {
     kind: text("<host:port>", checks.grpcPublicUrl),
-    help: "address under which clients reach gRPC",
+    help: "address at which clients reach gRPC",
     otherwise: "the host of the URL, and the gRPC port",
   },
   cardGrpc: {
@@ -174,20 +174,20 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
   page: {
     kind: onOff,
     help: "show browsers a page at /, with a box to talk to the agent",
-    otherwise: "on; off where the handler is embedded",
+    otherwise: "on; off for an embedded handler",
   },
   basePath: {
     kind: text("<path>", checks.basePath),
-    help: "path that requests begin with, where a proxy does not remove it",
+    help: "path before that of every request, if a proxy does not remove it",
   },
   port: { kind: portNumber, help: "HTTP port; 0 for any free port", needsPorts: true },
   grpcPort: { kind: portOrOff, help: "gRPC port; 0 for any free port, off for none", needsPorts: true },
   host: { kind: text("<address>", checks.host), help: "address to listen on, 0.0.0.0 for all", needsPorts: true },
-  reflection: { kind: onOff, help: "describe the service to clients of gRPC that ask", needsPorts: true },
+  reflection: { kind: onOff, help: "serve gRPC reflection", needsPorts: true },
   tls: { kind: codeOnly(checks.tls), needsPorts: true },
   hstsMaxAgeSeconds: {
     kind: duration(0, Number.MAX_SAFE_INTEGER, "s"),
-    help: "for how long browsers are to use TLS alone (HSTS); 0s says nothing",
+    help: "time for which browsers use only TLS (HSTS); 0s sends no header",
     needsPorts: true,
   },
 };
