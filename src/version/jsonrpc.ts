@@ -1,11 +1,11 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { A2AError } from "../core/error.js";
 import { isSideEffectFree } from "../wire/field-rules.js";
+import type { JsonForm } from "../wire/json-form.js";
 import { jsonReader } from "../wire/json-reader.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { errorEnvelope, type RequestId } from "../wire/jsonrpc-envelope.js";
 import { jsonPieces } from "../wire/large/large.js";
-import type { JsonForm } from "../wire/make-form.js";
 import { type NamedMethod, namedMethods } from "./method-table.js";
 
 /** A method with its request reader and response writer. */

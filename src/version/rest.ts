@@ -2,11 +2,11 @@ import { create, type DescField, type DescService, type Message } from "@bufbuil
 import type { A2AError, Reason } from "../core/error.js";
 import { restError } from "../wire/error-details.js";
 import { accessTo, type FieldAccess } from "../wire/field-rules.js";
+import type { JsonForm } from "../wire/json-form.js";
 import type { Leaf } from "../wire/json-leaf.js";
 import { collectingReader } from "../wire/json-reader.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { jsonPieces } from "../wire/large/large.js";
-import type { JsonForm } from "../wire/make-form.js";
 import { decodeSegment } from "../wire/path-template.js";
 import { queryReader, textLeafOf } from "../wire/query.js";
 import { type Route, routesOf } from "../wire/routes.js";

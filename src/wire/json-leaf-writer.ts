@@ -3,12 +3,9 @@ import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt
 import { base64Of } from "../core/bytes.js";
 import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
 import { isLeftToLibrary } from "./field-rules.js";
-import type { EnumForm } from "./json-form.js";
+import type { EnumForm, Write } from "./json-form.js";
 import { finite, formatTimestamp, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { writeRare } from "./library-json.js";
-
-/** Writes one value. */
-export type Write = (value: unknown) => string;
 
 /** Returns a member's name with its colon, for the first and for a later member of an object. */
 export function keyOf(name: string): { readonly first: string; readonly later: string } {

@@ -7,13 +7,11 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
-import type { MemberName, PutMember, Read, ReaderTools } from "./form-reader.js";
-import type { Fields } from "./json-form.js";
+import type { Fields, JsonForm, MemberName, PutMember, Read, ReaderTools } from "./json-form.js";
 import { formLeafOf, type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
 import { isJsonObject, readJsonObject, readListValue, readStruct, readValue } from "./json-struct.js";
 import { setOwn } from "./json-value.js";
 import { readRare } from "./library-json.js";
-import type { JsonForm } from "./make-form.js";
 import { Violations } from "./violations.js";
 
 const readers = new WeakMap<DescMessage, Read>();

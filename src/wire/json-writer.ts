@@ -7,11 +7,9 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { hasImplicitPresence, holdsJsonObject, isAlwaysWritten, unwrapped, zeroTest } from "./field-rules.js";
-import type { FormWriter, JsonField, JsonLayout, Member, WriterTools } from "./form-writer.js";
-import type { Fields } from "./json-form.js";
-import { enumWriter, expect, keyOf, scalarWriter, structWriter, type Write, wellKnown } from "./json-leaf-writer.js";
+import type { Fields, FormWriter, JsonField, JsonForm, JsonLayout, Member, Write, WriterTools } from "./json-form.js";
+import { enumWriter, expect, keyOf, scalarWriter, structWriter, wellKnown } from "./json-leaf-writer.js";
 import { quote } from "./json-text.js";
-import type { JsonForm } from "./make-form.js";
 import { sharedFormItem, sharedItem } from "./serialization-cache.js";
 
 /** Maximum length of an id whose text is cached, in characters. */

@@ -1,5 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
-import type { JsonForm } from "./make-form.js";
+import type { JsonForm } from "./json-form.js";
 
 const textKey: unique symbol = Symbol("text");
 const bytesKey: unique symbol = Symbol("bytes");

@@ -1,8 +1,9 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { ListTasksResponseSchema, MessageSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { makeForm } from "../../src/version/forms/make-form.js";
+import type { JsonForm } from "../../src/wire/json-form.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
-import { type JsonForm, makeForm } from "../../src/wire/make-form.js";
 import { cachedEnvelope, cachedText, cacheForms, sharedCopy } from "../../src/wire/serialization-cache.js";
 
 const writeTask = (message: Message): string => jsonWriter(TaskSchema)(message as Task);

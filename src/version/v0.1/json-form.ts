@@ -13,14 +13,15 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
-import type { EnumForm, Fields, FormTables, MemberForm, ObjectForm, Settle } from "../../wire/json-form.js";
+import type { EnumForm, Fields, JsonForm } from "../../wire/json-form.js";
 import { collectingReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import { type JsonForm, makeForm } from "../../wire/make-form.js";
 import { marksOf } from "../../wire/marks.js";
 import type { Violations } from "../../wire/violations.js";
+import { makeForm } from "../forms/make-form.js";
+import type { FormTables, MemberForm, ObjectForm, Settle } from "../forms/tables.js";
 import { isLast } from "../last.js";
 import { dataForm } from "../v0.3/data-part.js";
 import { authentication, dropEmptyAuthentication, fileContent, fileNames, partForm } from "../v0.3/json-form.js";

@@ -1,11 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
-import type { FieldForm, Fields } from "../../wire/json-form.js";
+import type { Fields } from "../../wire/json-form.js";
 import { collectingReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { writeJsonValue } from "../../wire/json-text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { Violations } from "../../wire/violations.js";
+import type { FieldForm } from "../forms/tables.js";
 import { COMPAT } from "./values.js";
 
 const write = jsonWriter(ValueSchema);

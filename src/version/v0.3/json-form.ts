@@ -1,23 +1,22 @@
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { Role, type TaskStatusUpdateEvent } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Fields, JsonForm, JsonObject } from "../../wire/json-form.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { quote } from "../../wire/json-text.js";
+import type { Violations } from "../../wire/violations.js";
+import { makeForm } from "../forms/make-form.js";
 import type {
   BareForm,
   FieldForm,
-  Fields,
   FormTables,
   GroupForm,
-  JsonObject,
   MemberForm,
   ObjectForm,
   Settle,
   Variant,
   VariantsForm,
-} from "../../wire/json-form.js";
-import { isJsonObject } from "../../wire/json-struct.js";
-import { quote } from "../../wire/json-text.js";
-import { type JsonForm, makeForm } from "../../wire/make-form.js";
-import type { Violations } from "../../wire/violations.js";
+} from "../forms/tables.js";
 import { isLast } from "../last.js";
 import { type DataForm, objectData, unwrapData } from "./data-part.js";
 import { roleNames, stateNames } from "./names.js";

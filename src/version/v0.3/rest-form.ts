@@ -1,19 +1,10 @@
 import { Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type {
-  FieldForm,
-  Fields,
-  FormTables,
-  GroupForm,
-  JsonObject,
-  MemberForm,
-  Settle,
-  Variant,
-  VariantsForm,
-} from "../../wire/json-form.js";
+import type { Fields, JsonForm, JsonObject } from "../../wire/json-form.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
-import { type JsonForm, makeForm } from "../../wire/make-form.js";
 import type { Violations } from "../../wire/violations.js";
+import { makeForm } from "../forms/make-form.js";
+import type { FieldForm, FormTables, GroupForm, MemberForm, Settle, Variant, VariantsForm } from "../forms/tables.js";
 import { objectData, unwrapData } from "./data-part.js";
 import {
   authentication,

@@ -1,10 +1,8 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { base64Of } from "../../core/bytes.js";
-import type { JsonField, JsonMember } from "../form-writer.js";
-import type { Fields } from "../json-form.js";
+import type { Fields, JsonField, JsonForm, JsonMember } from "../json-form.js";
 import { quote } from "../json-text.js";
 import { jsonLayout, jsonWriter } from "../json-writer.js";
-import type { JsonForm } from "../make-form.js";
 import type { UnitOrList } from "./piece-list.js";
 import { CUT_AT, cuts, isSpine, type Part, partOf } from "./spine.js";
 

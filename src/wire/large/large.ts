@@ -1,5 +1,5 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import type { JsonForm } from "../make-form.js";
+import type { JsonForm } from "../json-form.js";
 import { cachesForms } from "../serialization-cache.js";
 import { binaryUnits } from "./binary-units.js";
 import { type JsonWay, jsonUnits } from "./json-units.js";

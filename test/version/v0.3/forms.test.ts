@@ -5,10 +5,10 @@ import * as v1 from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../../src/core/error.js";
 import { schemaForm } from "../../../src/version/v0.3/json-form.js";
 import { restForm } from "../../../src/version/v0.3/rest-form.js";
+import type { JsonForm } from "../../../src/wire/json-form.js";
 import { answerReader, jsonReader } from "../../../src/wire/json-reader.js";
 import { jsonWriter } from "../../../src/wire/json-writer.js";
 import { jsonPieces, measuredJson } from "../../../src/wire/large/large.js";
-import type { JsonForm } from "../../../src/wire/make-form.js";
 import { cacheForms } from "../../../src/wire/serialization-cache.js";
 import { scaled } from "../../support/cover.js";
 import {

@@ -1,45 +1,24 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { fieldOf } from "./form-writer.js";
+import type { Fields, JsonObject, PutMember, Read, ReaderTools } from "../../wire/json-form.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import type { Violations } from "../../wire/violations.js";
 import type {
   BareForm,
   ComputedForm,
   FieldForm,
-  Fields,
   FlatForm,
   GroupForm,
-  JsonObject,
   MemberForm,
   ObjectForm,
   Settle,
   TypeForm,
   VariantsForm,
-} from "./json-form.js";
-import { isJsonObject } from "./json-struct.js";
-import type { Violations } from "./violations.js";
+} from "./tables.js";
+import { fieldOf } from "./writer.js";
 
-/** Reads one JSON value into a field's value. Undefined if it added a violation. */
-export type Read = (json: unknown, at: Violations) => unknown;
-
-/** Stores the value of one member of a JSON object in its field. */
-export type PutMember = (message: Fields, json: unknown, at: Violations, object: JsonObject) => void;
-
-/** Functions of the ProtoJSON reader that a form uses. */
-export interface ReaderTools {
-  /** Returns the reader of a field's value, which applies the form to nested messages. */
-  readonly value: (field: DescField) => Read;
-  /** Returns the reader of a list from that of its items. */
-  readonly list: (read: Read) => Read;
-  /** Returns the reader of a named member, which rejects a second choice of the same one-of. */
-  readonly member: (field: DescField, as: MemberName, read: Read) => PutMember;
-  /** Returns a function that creates empty messages. */
-  readonly blank: (desc: DescMessage) => () => Fields;
-  readonly takesSnakeCase?: boolean | undefined;
-}
-
-/** Name of a member, and the names of all choices of its one-of. */
-export interface MemberName {
-  readonly name: string;
-  readonly choices: readonly string[];
+/** Functions of the ProtoJSON reader, with the names that a form takes. */
+interface Tools extends ReaderTools {
+  readonly takesSnakeCase: boolean | undefined;
 }
 
 /** Members by name, and the checks that run after all of them are read. */
@@ -56,14 +35,14 @@ interface Scope {
 }
 
 /** Compiles the reader of a type in a form. */
-export function formReader(desc: DescMessage, type: TypeForm, tools: ReaderTools): Read {
+export function formReader(desc: DescMessage, type: TypeForm, tools: Tools): Read {
   if ("bare" in type) return bareReader(desc, type, tools);
   if ("oneof" in type) return variantsReader(desc, type, tools);
   if ("members" in type) return objectReader(desc, type, tools);
   return type.read;
 }
 
-function objectReader(desc: DescMessage, form: ObjectForm, tools: ReaderTools): Read {
+function objectReader(desc: DescMessage, form: ObjectForm, tools: Tools): Read {
   const blank = tools.blank(desc);
   const members = membersOf({ desc, forms: form.members, settle: form.settle }, tools);
   const { prepare } = form;
@@ -84,7 +63,7 @@ function readMembers({ byName, checks }: Members, message: Fields, json: JsonObj
   for (let i = 0; i < checks.length; i++) (checks[i] as Settle)(message, json, at);
 }
 
-function variantsReader(desc: DescMessage, form: VariantsForm, tools: ReaderTools): Read {
+function variantsReader(desc: DescMessage, form: VariantsForm, tools: Tools): Read {
   const { by, wordOf = (json) => json[by] } = form;
   const blank = tools.blank(desc);
   const variants = new Map<unknown, Members>();
@@ -106,7 +85,7 @@ function variantsReader(desc: DescMessage, form: VariantsForm, tools: ReaderTool
   };
 }
 
-function bareReader(desc: DescMessage, { bare, caseOf, expectation }: BareForm, tools: ReaderTools): Read {
+function bareReader(desc: DescMessage, { bare, caseOf, expectation }: BareForm, tools: Tools): Read {
   const blank = tools.blank(desc);
   const member = desc.members.find(({ localName }) => localName === bare);
   if (member === undefined) throw new TypeError(`${desc.typeName} has no ${bare}`);
@@ -129,7 +108,7 @@ function bareReader(desc: DescMessage, { bare, caseOf, expectation }: BareForm, 
   };
 }
 
-function membersOf({ desc, forms, settle }: Scope, tools: ReaderTools): Members {
+function membersOf({ desc, forms, settle }: Scope, tools: Tools): Members {
   const byName = new Map<string, PutMember>();
   const checks: Settle[] = [];
   for (const each of forms) {
@@ -158,7 +137,7 @@ function named(
   desc: DescMessage,
   form: FieldForm | GroupForm | ComputedForm,
   siblings: readonly MemberForm[],
-  tools: ReaderTools,
+  tools: Tools,
 ): Named {
   if ("group" in form) {
     const members = membersOf({ desc, forms: form.members, settle: form.settle }, tools);
@@ -183,7 +162,7 @@ function named(
   };
 }
 
-function valueReader(field: DescField, { read, as }: FieldForm, tools: ReaderTools): Read {
+function valueReader(field: DescField, { read, as }: FieldForm, tools: Tools): Read {
   if (read !== undefined) return read;
   if (as === undefined) return tools.value(field);
   const item = formReader(field.message as DescMessage, as, tools);
@@ -204,7 +183,7 @@ function addNames(
   byName: Map<string, PutMember>,
   names: readonly string[],
   put: (name: string) => PutMember,
-  { takesSnakeCase }: ReaderTools,
+  { takesSnakeCase }: Tools,
 ): void {
   const all = takesSnakeCase ? [...new Set(names.flatMap((name) => [name, snakeCase(name)]))] : names;
   for (const [i, name] of all.entries()) {
@@ -271,7 +250,7 @@ function computedMember(name: string, read: NonNullable<ComputedForm["read"]>): 
 function addFlat(
   desc: DescMessage,
   { flat, members }: FlatForm,
-  to: { readonly tools: ReaderTools; readonly byName: Map<string, PutMember>; readonly checks: Settle[] },
+  to: { readonly tools: Tools; readonly byName: Map<string, PutMember>; readonly checks: Settle[] },
 ): void {
   const field = fieldOf(desc, flat);
   const nested = field.message as DescMessage;

@@ -1,21 +1,8 @@
 import type { DescMessage } from "@bufbuild/protobuf";
-import { formReader, type Read, type ReaderTools } from "./form-reader.js";
-import { type FormWriter, formWriter, type WriterTools } from "./form-writer.js";
-import type { EnumForm, FormTables } from "./json-form.js";
-
-/**
- * An alternative to ProtoJSON for the same messages. Compiled codecs are cached by its identity, so each form must be
- * created once. The codecs depend on this interface only, so that a bundle without older versions excludes the compiler
- * of forms.
- */
-export interface JsonForm {
-  readonly name: string;
-  readonly enums: Readonly<Record<string, EnumForm>>;
-  /** Compiles the writer of a type with a table in the form. */
-  readonly writer: (desc: DescMessage, tools: WriterTools) => FormWriter | undefined;
-  /** Compiles the reader of a type with a table in the form. */
-  readonly reader: (desc: DescMessage, tools: ReaderTools) => Read | undefined;
-}
+import type { JsonForm } from "../../wire/json-form.js";
+import { formReader } from "./reader.js";
+import type { FormTables } from "./tables.js";
+import { formWriter } from "./writer.js";
 
 /**
  * Creates a form from its tables, for `jsonWriter`, `jsonReader` and `jsonPieces`. A type is compiled on first use.

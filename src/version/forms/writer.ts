@@ -1,68 +1,20 @@
 import type { DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
-import { hasImplicitPresence, isAlwaysWritten, zeroTest } from "./field-rules.js";
+import { hasImplicitPresence, isAlwaysWritten, zeroTest } from "../../wire/field-rules.js";
+import type { Fields, FormWriter, JsonLayout, JsonMember, Member, Write, WriterTools } from "../../wire/json-form.js";
+import { keyOf } from "../../wire/json-leaf-writer.js";
+import { unwritable } from "../../wire/json-text.js";
 import type {
   BareForm,
   ComputedForm,
   ConstantForm,
   FieldForm,
-  Fields,
   FlatForm,
   GroupForm,
   MemberForm,
   ObjectForm,
   TypeForm,
   VariantsForm,
-} from "./json-form.js";
-import { keyOf, type Write } from "./json-leaf-writer.js";
-import { unwritable } from "./json-text.js";
-
-/** Appends one member to an object that begins with `{`, or nothing if its field is left out. */
-export type Member = (message: Fields, out: string) => string;
-
-/** One member of a type's JSON, for writing a message in parts. */
-export interface JsonMember {
-  readonly write: Member;
-  /** The fields that the member may represent, of which at most one is set. */
-  readonly fields: readonly JsonField[];
-  /** The nested object that the member writes, if it groups other members of the same message. */
-  readonly group?: JsonGroup;
-}
-
-/** A field with the text before its value: `"name":`. */
-export interface JsonField {
-  readonly of: DescField;
-  readonly key: string;
-  /** Members of the outer message that are written inside this field's object. */
-  readonly inside?: readonly JsonMember[];
-}
-
-export interface JsonGroup {
-  readonly key: string;
-  readonly members: readonly JsonMember[];
-}
-
-/**
- * Structure of a message's JSON: an object with its beginning and members, or the value of one field in place of the
- * message.
- */
-export type JsonLayout =
-  | { readonly open: string; readonly members: readonly JsonMember[] }
-  | { readonly bare: DescField };
-
-/** The writer of a type in a form. */
-export interface FormWriter {
-  readonly write: Write;
-  /** Returns the structure of a message, or undefined if it cannot be written in parts. */
-  readonly layout: (message: Fields) => JsonLayout | undefined;
-}
-
-/** Functions of the ProtoJSON writer that a form uses. */
-export interface WriterTools {
-  /** Returns the writer of a field's value, which applies the form to nested messages. */
-  readonly value: (field: DescField) => Write;
-  /** Returns the writer of a message field, singular or a list, whose messages have their own writer. */
-  readonly items: (field: DescField, write: Write) => Write;
-}
+} from "./tables.js";
 
 /** Compiles the writer of a type in a form. */
 export function formWriter(desc: DescMessage, type: TypeForm, tools: WriterTools): FormWriter {

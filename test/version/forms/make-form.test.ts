@@ -8,15 +8,16 @@ import {
   TaskArtifactUpdateEventSchema,
   TaskPushNotificationConfigSchema,
   TaskSchema,
-} from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { A2AError } from "../../src/core/error.js";
-import type { Fields, FormTables, TypeForm } from "../../src/wire/json-form.js";
-import { answerReader, jsonReader } from "../../src/wire/json-reader.js";
-import { quote } from "../../src/wire/json-text.js";
-import { jsonWriter } from "../../src/wire/json-writer.js";
-import { jsonPieces } from "../../src/wire/large/large.js";
-import { type JsonForm, makeForm } from "../../src/wire/make-form.js";
-import type { Violations } from "../../src/wire/violations.js";
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { A2AError } from "../../../src/core/error.js";
+import { makeForm } from "../../../src/version/forms/make-form.js";
+import type { FormTables, TypeForm } from "../../../src/version/forms/tables.js";
+import type { Fields, JsonForm } from "../../../src/wire/json-form.js";
+import { answerReader, jsonReader } from "../../../src/wire/json-reader.js";
+import { quote } from "../../../src/wire/json-text.js";
+import { jsonWriter } from "../../../src/wire/json-writer.js";
+import { jsonPieces } from "../../../src/wire/large/large.js";
+import type { Violations } from "../../../src/wire/violations.js";
 
 const formOf = (types: Record<string, TypeForm>, more: Partial<FormTables> = {}): JsonForm =>
   makeForm({
