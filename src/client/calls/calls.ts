@@ -1,8 +1,8 @@
 import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { over, share } from "../../core/cancellation.js";
 import { checkCall, checkRequest, methodRules } from "./check.js";
+import { Lifetime } from "./lifetime.js";
 import { requestMessages } from "./routes.js";
 
 type Streaming = DescMethodStreaming<typeof SendMessageRequestSchema, typeof StreamResponseSchema>;
@@ -44,20 +44,14 @@ async function* events(
   input: MessageInitShape<Streaming["input"]>,
   { signal, timeoutMs, headers, contextValues, onHeader, onTrailer }: CallOptions,
 ): AsyncGenerator<MessageShape<Streaming["output"]>, void, undefined> {
-  const call = new AbortController();
-  const stop = (): void => call.abort(signal?.reason);
-  if (signal !== undefined) share(signal);
-  if (signal?.aborted === true) stop();
-  signal?.addEventListener("abort", stop, { once: true });
+  const life = new Lifetime(signal);
   try {
     const asked = requestMessages([input]);
-    const response = await transport.stream(method, call.signal, timeoutMs, headers, asked, contextValues);
+    const response = await transport.stream(method, life.signal, timeoutMs, headers, asked, contextValues);
     onHeader?.(response.header);
     yield* response.message;
     onTrailer?.(response.trailer);
   } finally {
-    signal?.removeEventListener("abort", stop);
-    // After the end nothing is left to stop.
-    call.abort(over);
+    life.close();
   }
 }

@@ -1,32 +1,137 @@
+import { ConnectError } from "@connectrpc/connect";
+import { over, share } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
-import { Life } from "../transport/life.js";
+import { mapStream } from "../../core/map-stream.js";
+import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";
+import { clientError, connectErrorOf } from "../errors/errors.js";
 import type { CallOptions } from "./call-options.js";
 import { givenUp, pause } from "./retry.js";
+import type { Stop } from "./stop.js";
 
-/** Lifetime of a call with several attempts. */
-export class Lifetime extends Life {
-  constructor({ signal, timeoutMs }: CallOptions) {
-    super(signal, timeoutMs);
+/** Lifetime of a call: until its caller aborts it, its deadline passes, or it ends. */
+export class Lifetime implements Stop {
+  readonly #outer: AbortSignal | undefined;
+  readonly #timeoutMs: number;
+  readonly #late: string | undefined;
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  #isStopped = false;
+  #reason: unknown;
+  #listeners: readonly (() => void)[] = [];
+  #controller: AbortController | undefined;
+
+  /**
+   * @param timeoutMs undefined, 0 or negative for no deadline
+   * @param late message of the error of a passed deadline, if it is not about one answer
+   */
+  constructor(outer: AbortSignal | undefined, timeoutMs = 0, late?: string) {
+    this.#outer = outer;
+    this.#timeoutMs = timeoutMs;
+    this.#late = late;
+    if (outer !== undefined) {
+      share(outer);
+      if (outer.aborted) this.stop(outer.reason);
+      outer.addEventListener("abort", this.#onAbort);
+    }
+    if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) this.#timer = setTimeout(Lifetime.#onTimeout, timeoutMs, this);
   }
 
-  /** @throws A2AError CANCELLED or DEADLINE_EXCEEDED after the end */
+  get aborted(): boolean {
+    return this.#isStopped;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  addEventListener(_: "abort", listener: () => void): void {
+    this.#listeners = [...this.#listeners, listener];
+  }
+
+  removeEventListener(_: "abort", listener: () => void): void {
+    this.#listeners = this.#listeners.filter((each) => each !== listener);
+  }
+
+  /** The same as an AbortSignal, created on demand. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isStopped) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Removes its timer and listener. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#outer?.removeEventListener("abort", this.#onAbort);
+  }
+
+  /** Ends it, and fires its signal, which closes a stream that is still open. */
+  close(): void {
+    this.end();
+    this.stop(over);
+  }
+
+  /** @throws A2AError CANCELLED or DEADLINE_EXCEEDED if it was stopped */
   check(): void {
     if (this.aborted) throw this.failure();
   }
 
-  /** Returns the error that says how it ended. */
+  /** Returns the error that says how it was stopped. */
   failure(): A2AError {
     return givenUp(this);
   }
 
-  /** Waits. @throws A2AError CANCELLED or DEADLINE_EXCEEDED as soon as it ends */
+  /** Waits. @throws A2AError CANCELLED or DEADLINE_EXCEEDED as soon as it is stopped */
   pause(ms: number): Promise<void> {
     return pause(ms, this.signal);
   }
 
-  protected override late(): A2AError {
-    return new A2AError("DEADLINE_EXCEEDED", "The call did not end in time; what it began goes on.");
+  /** Converts the error of a call. An aborted call gets the error of its abort, whatever followed. */
+  errorOf(error: unknown): ConnectError {
+    if (this.aborted) return stopped(this.reason);
+    return error instanceof ConnectError ? error : connectErrorOf(clientError(error));
   }
+
+  /** Bounds a stream's messages by this lifetime, which ends with them. */
+  during<M>(messages: AsyncIterable<M>): AsyncIterable<M> {
+    return mapStream(messages, {
+      item: (message) => {
+        if (this.aborted) throw this.reason;
+        return message;
+      },
+      failed: (error) => this.errorOf(error),
+      end: () => this.close(),
+    });
+  }
+
+  readonly #onAbort = (): void => this.stop(this.#outer?.reason);
+
+  /** Ends the call with the reason; the first one is kept. */
+  stop(reason: unknown): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    for (const listener of this.#listeners) listener();
+  }
+
+  static #onTimeout(this: void, life: Lifetime): void {
+    const message = life.#late ?? `There was no answer within ${life.#timeoutMs} ms.`;
+    life.stop(new A2AError("DEADLINE_EXCEEDED", message));
+  }
+}
+
+function stopped(reason: unknown): ConnectError {
+  if (reason instanceof ConnectError) return reason;
+  const known = reason instanceof A2AError || (reason as { name?: unknown } | undefined)?.name === "TimeoutError";
+  const error = known ? clientError(reason) : new A2AError("CANCELLED", "The call was cancelled.", { cause: reason });
+  return connectErrorOf(error);
+}
+
+/** Returns the lifetime of a call with several attempts. */
+export function lifetimeOf({ signal, timeoutMs }: CallOptions): Lifetime {
+  return new Lifetime(signal, timeoutMs, "The call did not end in time; what it began goes on.");
 }
 
 /** Returns options for the rest of a call that began at `startedAt`, by `performance.now()`. */

@@ -6,7 +6,8 @@ import { EARLIER_CARD_PATH } from "../../version/client-versions.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import { givenUp, isPassing, orGivenUp, pause, waitMs } from "../calls/retry.js";
+import { Lifetime } from "../calls/lifetime.js";
+import { isPassing, orGivenUp, pause, waitMs } from "../calls/retry.js";
 import type { CardOrigin } from "../credentials/credential-hosts.js";
 import { deltaSeconds } from "../errors/error-facts.js";
 import type { ClientLimits } from "../limits.js";
@@ -79,21 +80,19 @@ const write = jsonWriter(AgentCardSchema);
  * is not a card, is too large, has too many redirects, or has rejected signatures; DEADLINE_EXCEEDED; CANCELLED.
  */
 export async function findCard(source: CardSource, finding: Finding): Promise<FoundCard> {
-  const { limits, signal } = finding;
-  if (isAborted(signal)) throw givenUp(signal);
-  const deadline = AbortSignal.timeout(limits.cardTimeoutMs);
-  const either = signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+  const { cardTimeoutMs } = finding.limits;
+  const late = `The agent's card was not found within ${cardTimeoutMs} ms.`;
+  const life = new Lifetime(finding.signal, cardTimeoutMs, late);
+  const { signal } = life;
   try {
-    return await orGivenUp(find(source, { ...finding, signal: either }), either);
+    life.check();
+    return await orGivenUp(find(source, { ...finding, signal }), signal);
   } catch (error) {
-    if (isAborted(signal)) throw givenUp(signal);
-    if (!deadline.aborted) throw error;
-    const message = `The agent's card was not found within ${limits.cardTimeoutMs} ms.`;
-    throw new A2AError("DEADLINE_EXCEEDED", message, { cause: error });
+    throw life.aborted ? life.failure() : error;
+  } finally {
+    life.end();
   }
 }
-
-const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
 
 async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
   const isVerified = finding.options.verify !== undefined;

@@ -5,7 +5,7 @@ import { isInterrupted } from "../../task/state.js";
 import type { CallOptions, SendOnceOptions, StreamOptions } from "../calls/call-options.js";
 import { checkCall, sendRules, streamRules } from "../calls/check.js";
 import type { ClientCore } from "../calls/core.js";
-import { Lifetime, since } from "../calls/lifetime.js";
+import { lifetimeOf, since } from "../calls/lifetime.js";
 import { orGivenUp } from "../calls/retry.js";
 import { send, stream } from "./send.js";
 
@@ -154,7 +154,7 @@ class FirstMessage {
 
 /** Waits for an event, within the limits of the call's options. */
 async function until(event: Promise<void>, options: CallOptions): Promise<void> {
-  const life = new Lifetime(options);
+  const life = lifetimeOf(options);
   try {
     await orGivenUp(event, life.signal);
   } finally {

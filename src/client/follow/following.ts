@@ -20,7 +20,7 @@ import {
 } from "../../wire/service-params.js";
 import { type OfSkill, ofSkill, type StreamOptions } from "../calls/call-options.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
-import { Lifetime } from "../calls/lifetime.js";
+import { type Lifetime, lifetimeOf } from "../calls/lifetime.js";
 import { isPassing } from "../calls/retry.js";
 import { keyOf, sendOnce } from "../calls/send-once.js";
 import { isCut, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
@@ -96,7 +96,7 @@ export class Following {
     this.#ofSkill = ofSkill(options.skill);
     this.#fold = new ClientFold(options.maxTaskBytes, known);
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
-    this.#life = new Lifetime(options);
+    this.#life = lifetimeOf(options);
     this.#retries = new Retries(core.backoff, this.#life);
     this.#question = request && questionBefore(core, request);
     if (answer !== undefined) this.#answered(answer);
@@ -148,7 +148,7 @@ export class Following {
       if (!this.#isFresh) this.#retries.reset();
       return new A2AError("UNAVAILABLE", "Nothing came on the connection for too long.", { cause: error });
     } finally {
-      attempt.end();
+      attempt.close();
       iterator?.return?.().catch(() => {});
     }
   }

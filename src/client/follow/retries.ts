@@ -1,8 +1,7 @@
 import { backoffMs } from "../../core/backoff.js";
-import { over } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
 import type { Backoff } from "../calls/core.js";
-import type { Lifetime } from "../calls/lifetime.js";
+import { Lifetime } from "../calls/lifetime.js";
 import { isPassing } from "../calls/retry.js";
 
 /** Maximum number of attempts without progress at a reachable server that fails. */
@@ -54,29 +53,19 @@ export class Retries {
 /**
  * One of a call's connections. It ends with the call, when it stalls, or when the call does not need it any more.
  */
-export class Attempt {
-  readonly #controller: AbortController = new AbortController();
-  readonly #life: Lifetime;
+export class Attempt extends Lifetime {
   readonly #stallMs: number | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #isStalled = false;
-  readonly #stop = (): void => this.#controller.abort();
   readonly #stall = (): void => {
     this.#isStalled = true;
     // DEADLINE_EXCEEDED makes the connection check that it is alive.
-    this.#controller.abort(new A2AError("DEADLINE_EXCEEDED", "Nothing came on the connection for too long."));
+    this.stop(new A2AError("DEADLINE_EXCEEDED", "Nothing came on the connection for too long."));
   };
 
   /** @param stallMs time without an event, while one is awaited, after which it counts as lost; undefined for never */
   constructor(life: Lifetime, stallMs: number | undefined) {
-    this.#life = life;
+    super(life.signal);
     this.#stallMs = stallMs;
-    if (life.aborted) this.#stop();
-    else life.signal.addEventListener("abort", this.#stop, { once: true });
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** True if it ended because nothing arrived. */
@@ -87,17 +76,11 @@ export class Attempt {
   /** Returns the next result of a stream that was opened with this attempt's signal. */
   async next<T>(iterator: AsyncIterator<T>, mostMs: number | undefined = this.#stallMs): Promise<IteratorResult<T>> {
     if (mostMs === undefined) return iterator.next();
-    this.#timer = setTimeout(this.#stall, mostMs);
+    const timer = setTimeout(this.#stall, mostMs);
     try {
       return await iterator.next();
     } finally {
-      clearTimeout(this.#timer);
+      clearTimeout(timer);
     }
-  }
-
-  /** Closes the connection's stream, even with data in flight. */
-  end(): void {
-    this.#life.signal.removeEventListener("abort", this.#stop);
-    this.#controller.abort(over);
   }
 }

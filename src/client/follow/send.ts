@@ -12,7 +12,7 @@ import type { MessageInput } from "../../task/message-input.js";
 import type { FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "../calls/call-options.js";
 import { checkCall, followRules, sendRules, streamRules } from "../calls/check.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
-import { Lifetime, since } from "../calls/lifetime.js";
+import { lifetimeOf, since } from "../calls/lifetime.js";
 import { type MessagePlace, messageOf, requestOf } from "../calls/message-input.js";
 import { sendOnce } from "../calls/send-once.js";
 import { clientError } from "../errors/errors.js";
@@ -34,7 +34,7 @@ export async function send(
   const request = requestOf(messageOf(input, place), options, options.returnImmediately === true);
   const startedAt = performance.now();
   // Set if the caller can end the call.
-  const life = options.signal === undefined && options.timeoutMs === undefined ? undefined : new Lifetime(options);
+  const life = options.signal === undefined && options.timeoutMs === undefined ? undefined : lifetimeOf(options);
   try {
     const question = questionBefore(core, request);
     const answer = await sendOnce(core, request, options, life);

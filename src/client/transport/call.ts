@@ -24,12 +24,12 @@ import {
 import { utf8Of } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
 import { exceedsBinary, excessOfJson } from "../../wire/count-values.js";
+import { Lifetime } from "../calls/lifetime.js";
 import type { CallParameters } from "../calls/parameters.js";
 import type { Stop } from "../calls/stop.js";
 import { badAnswer } from "../errors/answer-errors.js";
 import { clientError, connectErrorOf } from "../errors/errors.js";
 import type { HttpAnswer, TransportSettings } from "../platform.js";
-import { Life } from "./life.js";
 import { type GivenHeaders, headerMap, type RequestHeaders } from "./request-headers.js";
 
 /** A call on a wire: a Connect request, or the needed part of one if no interceptor sees it. */
@@ -86,7 +86,7 @@ export class CallTransport implements Transport {
     contextValues?: ContextValues,
   ): Promise<UnaryResponse<I, O>> {
     const spoken = this.#spoken(method);
-    const life = new Life(signal, timeoutMs);
+    const life = new Lifetime(signal, timeoutMs);
     try {
       const asked = this.#asked(method, spoken, { life, header, timeoutMs });
       const message = this.#message(method.input, input);
@@ -117,7 +117,7 @@ export class CallTransport implements Transport {
     contextValues?: ContextValues,
   ): Promise<StreamResponse<I, O>> {
     const spoken = this.#spoken(method);
-    const life = new Life(signal, timeoutMs);
+    const life = new Lifetime(signal, timeoutMs);
     try {
       const asked = this.#asked(method, spoken, { life, header, timeoutMs });
       const response =
@@ -187,13 +187,18 @@ export function connectErrorFor(error: unknown): ConnectError {
 
 /** A caller's arguments of a call. */
 interface Given {
-  readonly life: Life;
+  readonly life: Lifetime;
   readonly header: GivenHeaders;
   readonly timeoutMs: number | undefined;
 }
 
 /** Returns the common part of both kinds of request for interceptors. */
-function requestOf({ service, url, header }: Asked, { verb }: Spoken, life: Life, values: ContextValues | undefined) {
+function requestOf(
+  { service, url, header }: Asked,
+  { verb }: Spoken,
+  life: Lifetime,
+  values: ContextValues | undefined,
+) {
   return {
     service,
     requestMethod: verb,
