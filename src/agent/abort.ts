@@ -3,7 +3,7 @@ import { LazyAbortController } from "../core/cancellation.js";
 /**
  * Cause of a turn's interruption: its client canceled the task, the server shuts down, the client of a direct reply
  * disconnected, another process took the task over, an event could not be stored, or the task has ended and the agent
- * did not return within `agentCleanupMs`. After the last three nothing more of the turn is stored.
+ * did not return within 30 seconds. After the last three nothing more of the turn is stored.
  */
 export type AbortCause = "canceled" | "shutdown" | "disconnected" | "lease-lost" | "store-failed" | "ended";
 

@@ -1,4 +1,4 @@
-import type { Limits } from "./limits.js";
+import type { FixedLimit, Limits } from "./limits.js";
 import { dropTransportHeaders } from "./net.js";
 
 /** Codes of `google.rpc.Code`, which gRPC and Connect share. */
@@ -300,6 +300,6 @@ function translated(thrown: unknown): A2AError | undefined {
  * The error of a limit that rejects a call for now: 429 and RESOURCE_EXHAUSTED, with the name of the limit
  * (`metadata.limit`) and the delay before a retry, in milliseconds.
  */
-export function limitReached(limit: keyof Limits, message: string, retryAfterMs = 1_000): A2AError {
+export function limitReached(limit: keyof Limits | FixedLimit, message: string, retryAfterMs = 1_000): A2AError {
   return new A2AError("TOO_MANY_REQUESTS", message, { metadata: { limit }, retryAfterMs });
 }

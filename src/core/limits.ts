@@ -131,19 +131,11 @@ export interface Limits {
    * Default 100,000.
    */
   readonly maxOpenTasksPerOwner: number;
-  /** Messages that wait for their turn on one task. Default 64. */
-  readonly maxWaitingTurns: number;
-  /** Events of one task waiting to be stored before the agent is slowed down. Default 256. */
-  readonly maxUnstoredEvents: number;
-  /** Size of the events of one task waiting to be stored before the agent is slowed down, in bytes. Default 4 MiB. */
-  readonly maxUnstoredBytes: number;
   /**
    * Time that an idle task may wait for its client (INPUT_REQUIRED, AUTH_REQUIRED) before it is canceled, in
    * milliseconds. The precision is a tenth of it, or a minute. Default 720 hours, which are 30 days.
    */
   readonly maxInterruptedMs: number;
-  /** Interrupted executions of other processes that run here at once; later ones wait. Default 2,000. */
-  readonly maxRecovered: number;
   /**
    * Time that an agent may block the event loop before other processes may take over the tasks of this one, in
    * milliseconds. Default 60 seconds.
@@ -167,11 +159,6 @@ export interface Limits {
   readonly sendTimeoutMs: number;
   /** Time for an agent to stop after a cancel, in milliseconds. Default 5 seconds. */
   readonly cancelGraceMs: number;
-  /**
-   * Time for an agent to return after the last event of its task, in milliseconds; then its `signal` fires and the
-   * execution ends. Default 30 seconds.
-   */
-  readonly agentCleanupMs: number;
   /**
    * Time that a store may fail in a way that only a restart repairs before the server gives up, in milliseconds
    * (`failureSignal`; `parley serve` exits with code 75). Default 30 seconds.
@@ -222,6 +209,9 @@ export interface Limits {
    */
   readonly closeTimeoutMs: number;
 }
+
+/** Limits that errors name but nobody sets: each is a constant beside its use. */
+export type FixedLimit = "maxWaitingTurns";
 
 /**
  * Upper bound of `maxTaskBytes`. The JSON of a task is one string, V8's longest string has 512 MiB, and the end of the
@@ -293,11 +283,7 @@ export const defaultLimits: Limits = {
   maxQueuedExecutionsPerOwner: 5_000,
   maxQueuedBytes: 256 * 1024 * 1024,
   maxOpenTasksPerOwner: 100_000,
-  maxWaitingTurns: 64,
-  maxUnstoredEvents: 256,
-  maxUnstoredBytes: 4 * 1024 * 1024,
   maxInterruptedMs: 30 * 24 * 3_600_000,
-  maxRecovered: 2_000,
   maxStallMs: 60_000,
   maxBlockingMs: 3_600_000,
   keepAliveMs: 15_000,
@@ -305,7 +291,6 @@ export const defaultLimits: Limits = {
   requestTimeoutMs: 60_000,
   sendTimeoutMs: 60_000,
   cancelGraceMs: 5_000,
-  agentCleanupMs: 30_000,
   storeRecoveryMs: 30_000,
   credentialMemoryMs: 60_000,
   expiredStreamGraceMs: 3_600_000,

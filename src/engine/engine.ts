@@ -100,7 +100,6 @@ export class Engine {
       holder,
       leaseMs,
       maxStallMs: limits.maxStallMs,
-      maxRecovered: limits.maxRecovered,
       logger,
       executions: running,
       writing: (taskId) => logs.get(taskId)?.quiet === false,

@@ -108,7 +108,6 @@ export const setups = {
       maxParts: 2,
       maxReferences: 2,
       maxExtensions: 2,
-      maxWaitingTurns: 1,
       maxBlockingMs: 50,
     },
   },

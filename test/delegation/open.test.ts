@@ -4,8 +4,10 @@ import { type AgentEvent, artifact, completed, inputRequired, working } from "..
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
+import { recovered } from "../../src/engine/log/lease.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { testAgent, textOf } from "../../src/testing/index.js";
+import { setConstants } from "../support/constants.js";
 import { merged } from "./merged.js";
 import { agentOf, Servers } from "./servers.js";
 
@@ -237,8 +239,9 @@ describe("sub-tasks of an attempt of which a crash cut the turn off", () => {
   });
 
   it("are canceled with their task while it waits to run again", async () => {
+    setConstants(recovered, { max: 1 });
     const { remoteAgents, states } = await others();
-    await using test = testAgent(forgetful, { remoteAgents, limits: { maxRecovered: 1 } });
+    await using test = testAgent(forgetful, { remoteAgents });
     const tasks = [
       await test.send("go", { returnImmediately: true }),
       await test.send("go", { returnImmediately: true }),

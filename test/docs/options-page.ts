@@ -56,8 +56,8 @@ const limitsIntro = `# List of limits
 
 ${generated}
 
-Every size, count and time that a client, an agent or another server determines has a limit. Set
-limits in code:
+Every size, count and time that a client, an agent or another server determines has a limit. These
+can be set:
 
 \`\`\`js
 await createServer({ agent, store, limits: { maxParts: 50, maxTaskBytes: 64 * 1024 * 1024 } });

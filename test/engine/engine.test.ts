@@ -16,7 +16,9 @@ import {
 } from "../../src/agent/event.js";
 import { cancellationOf, neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
+import { waitingTurns } from "../../src/engine/send/send.js";
 import { NO_HOLDER, type TaskStore } from "../../src/store/task-store.js";
+import { setConstants } from "../support/constants.js";
 import { openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
@@ -315,16 +317,13 @@ describe("a task of several turns", () => {
 
   it("refuses more waiting messages than the limit", async () => {
     const go = gate();
-    const limits = { ...quick, maxWaitingTurns: 2 };
-    const bench = new Bench(
-      {
-        // biome-ignore lint/correctness/useYield: it only waits.
-        async *execute() {
-          await go.opened;
-        },
+    setConstants(waitingTurns, { max: 2 });
+    const bench = new Bench({
+      // biome-ignore lint/correctness/useYield: it only waits.
+      async *execute() {
+        await go.opened;
       },
-      { limits },
-    );
+    });
     const { id: taskId } = (await bench.send("1")).accepted!.task;
     await bench.send("2", { message: { taskId } });
     await bench.send("3", { message: { taskId } });

@@ -5,8 +5,9 @@ import type { Agent, Turn } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { silentLogger } from "../../src/core/log.js";
-import { LeaseKeeper } from "../../src/engine/log/lease.js";
+import { LeaseKeeper, recovered } from "../../src/engine/log/lease.js";
 import { NO_HOLDER, StoreError, type TaskStore } from "../../src/store/task-store.js";
+import { setConstants } from "../support/constants.js";
 import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
 
@@ -192,8 +193,8 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
     const ids = await Promise.all(
       Array.from({ length: 7 }, async (_, i) => (await before.send(`${i}`)).accepted!.task.id),
     );
-    const limits = { ...quick, maxRecovered: 2 };
-    const after = new Bench(agent, { leaseMs, limits }, there);
+    setConstants(recovered, { max: 2 });
+    const after = new Bench(agent, { leaseMs }, there);
     await after.engine.start();
     await expect.poll(() => running, patience).toBe(2);
     // An orderly end: what ran and what waited has no holder.
@@ -202,7 +203,7 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
     expect(leases.map((lease) => lease?.holder)).toEqual(ids.map(() => ""));
     expect(new Set(leases.map((lease) => lease?.attempt))).toEqual(new Set([1]));
     running = 0;
-    const final = new Bench(agent, { leaseMs, limits }, last);
+    const final = new Bench(agent, { leaseMs }, last);
     await final.engine.start();
     await expect.poll(() => running, patience).toBe(2);
     goOn.open();
@@ -234,7 +235,6 @@ describe("LeaseKeeper.tidy()", () => {
       holder,
       leaseMs,
       maxStallMs: 0,
-      maxRecovered: 1,
       logger: silentLogger,
       executions: { has: () => false, values: () => [] },
       writing: () => false,

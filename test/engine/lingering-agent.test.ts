@@ -2,12 +2,14 @@ import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
+import { agentCleanup } from "../../src/engine/run/execution.js";
+import { setConstants, setConstantsOfFile } from "../support/constants.js";
 import { Bench, quick, scope, settle, story } from "./support.js";
 
 const never = new Promise<never>(() => {});
 
 /** Ends are quick, so that those who do not come to one show. */
-const limits = { ...quick, agentCleanupMs: 50 };
+setConstantsOfFile(agentCleanup, { timeoutMs: 50 });
 
 const lettingGo = "an agent did not return after its last event; its execution ends without it";
 
@@ -62,7 +64,7 @@ const staying: [name: string, agent: Omit<Agent, "card">, state: string][] = [
 
 describe("an agent that never returns after its last event", () => {
   it.each(staying)("does not keep its execution: %s", async (_where, agent, state) => {
-    const bench = new Bench(agent, { limits });
+    const bench = new Bench(agent, { limits: quick });
     await bench.engine.start();
     const held = await Promise.all(Array.from({ length: count }, () => bench.send("x")));
     for (const each of held) expect(`TASK_STATE_${await settle(each)}`).toBe(state);
@@ -84,7 +86,7 @@ describe("an agent that never returns after its last event", () => {
           causes.push((signal.reason as Error).cause);
         },
       },
-      { limits },
+      { limits: quick },
     );
     await story(await bench.send("x"));
     await expect.poll(() => causes).toEqual(["ended"]);
@@ -92,6 +94,7 @@ describe("an agent that never returns after its last event", () => {
   });
 
   it("is waited for as long as it may take", async () => {
+    setConstants(agentCleanup, { timeoutMs: 60_000 });
     let done = false;
     const bench = new Bench(
       {
@@ -104,7 +107,7 @@ describe("an agent that never returns after its last event", () => {
           }
         },
       },
-      { limits: { ...limits, agentCleanupMs: 60_000 } },
+      { limits: quick },
     );
     await story(await bench.send("x"));
     await bench.engine.drain(60_000);
@@ -162,7 +165,7 @@ describe("an agent that ignores its signal", () => {
           }
         },
       },
-      { limits },
+      { limits: quick },
     );
     await bench.engine.start();
     const held = await Promise.all(Array.from({ length: count }, () => bench.send("x")));
@@ -184,7 +187,7 @@ describe("an agent that ignores its signal", () => {
           await never;
         },
       },
-      { limits },
+      { limits: quick },
     );
     const held = await bench.send("x");
     await held.whenPast(1, neverCanceled, 5_000);

@@ -5,7 +5,9 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
+import { waitingTurns } from "../../src/engine/send/send.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { setConstants } from "../support/constants.js";
 import { scaled } from "../support/cover.js";
 import { isSlow, openShared } from "./stores.js";
 import { Bench, gate, quick, scope, settle } from "./support.js";
@@ -123,14 +125,15 @@ describe("messages that come to both processes at once", () => {
   });
 
   it("are refused beyond the limit of those that wait", async () => {
-    const [go, limits] = [gate(), { ...quick, maxWaitingTurns: 5 }];
+    const go = gate();
+    setConstants(waitingTurns, { max: 5 });
     const agent: Omit<Agent, "card"> = {
       async *execute(turn) {
         yield working(turn.text);
         await go.opened;
       },
     };
-    const { one, two, end } = await twoProcesses(agent, { limits });
+    const { one, two, end } = await twoProcesses(agent);
     const held = await one.send("first");
     const { id: taskId } = held.accepted!.task;
     await held.whenPast(1, neverCanceled, 5_000);

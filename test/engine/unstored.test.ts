@@ -3,9 +3,11 @@ import { describe, expect, it } from "vitest";
 import { artifact, completed, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import type { SendCommand } from "../../src/engine/engine.js";
+import { unstored } from "../../src/engine/run/execution.js";
 import type { AppendRequest, TaskStore } from "../../src/store/task-store.js";
+import { setConstants } from "../support/constants.js";
 import { openStore } from "./stores.js";
-import { Bench, quick, scope, settle } from "./support.js";
+import { Bench, scope, settle } from "./support.js";
 
 const mib = 1024 * 1024;
 
@@ -28,6 +30,7 @@ function measured(store: TaskStore): { store: TaskStore; sizes: number[][] } {
 
 /** Has an agent yield pieces without waiting for anything, and says by how many bytes it was ahead at most. */
 async function run(pieces: number, bytes: number) {
+  setConstants(unstored, { maxEvents: 10_000, maxBytes: 4 * mib });
   const { store, sizes } = measured(openStore());
   let yielded = 0;
   let most = 0;
@@ -45,7 +48,7 @@ async function run(pieces: number, bytes: number) {
         }
       },
     },
-    { limits: { ...quick, maxUnstoredEvents: 10_000, maxUnstoredBytes: 4 * mib } },
+    {},
     store,
   );
   const held = await bench.send("x");
@@ -66,7 +69,7 @@ describe("an agent that yields without waiting", () => {
 
   it("is slowed down by the events that wait, however small they are", async () => {
     const { store, sizes } = measured(openStore());
-    const limits = { ...quick, maxUnstoredEvents: 32 };
+    setConstants(unstored, { maxEvents: 32 });
     let yielded = 0;
     let most = 0;
     const agent = {
@@ -78,7 +81,7 @@ describe("an agent that yields without waiting", () => {
         }
       },
     };
-    const held = await new Bench(agent, { limits }, store).send("x");
+    const held = await new Bench(agent, {}, store).send("x");
     expect(await settle(held)).toBe("COMPLETED");
     // As many wait behind an append that has as many.
     expect(most).toBeLessThanOrEqual(2 * 33);

@@ -3,12 +3,13 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../../src/core/limits.js";
+import { waitingTurns } from "../../src/engine/send/send.js";
 import { requestValues } from "../../src/http/body.js";
 import { everyBinding, titleOf } from "../auth/world.js";
 import { http2Client } from "../network/raw-http.js";
 import { bytesOf, envelope } from "../network/requests.js";
 import { type Served, serve } from "../network/serve.js";
-import { setConstantsOfFile } from "../support/constants.js";
+import { setConstants, setConstantsOfFile } from "../support/constants.js";
 import { as, expectLimit, gates, type LimitedWorld, leave, limited, newGate, say } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -24,7 +25,6 @@ const limits = {
   maxParts: 3,
   maxReferences: 2,
   maxExtensions: 2,
-  maxWaitingTurns: 1,
   maxBlockingMs: 50,
   maxPageBytes: 2 * KIB,
 } satisfies Partial<Limits>;
@@ -67,6 +67,7 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
   });
 
   it("maxWaitingTurns [SRV-SEC-04]", async () => {
+    setConstants(waitingTurns, { max: 1 });
     const gate = newGate();
     const { message } = await world.driver.call("SendMessage", leave(`wait ${gate}`), as("alice"));
     await gates.reached(gate);

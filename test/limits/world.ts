@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { anonymous } from "../../src/core/caller.js";
-import type { Limits } from "../../src/core/limits.js";
+import type { FixedLimit, Limits } from "../../src/core/limits.js";
 import { secured } from "../auth/world.js";
 import { gates, obedient } from "../conformance/agents.js";
 import type { CallOptions, Driver, OpenStream } from "../support/driver.js";
@@ -69,7 +69,7 @@ export async function begun(driver: Driver, rpc: string, request: JsonObject, op
 export function expectLimit(
   driver: Driver,
   { error, headers }: { readonly error?: WireError | undefined; readonly headers?: Readonly<Record<string, string>> },
-  limit: keyof Limits,
+  limit: keyof Limits | FixedLimit,
 ): void {
   expect(error?.reason).toBe("TOO_MANY_REQUESTS");
   const find = (type: string): JsonValue | undefined =>

@@ -94,6 +94,9 @@ export interface Losable {
   abandon(cause: "lease-lost"): void;
 }
 
+/** Maximum number of recovered executions running here concurrently; later ones wait. */
+export const recovered = { max: 2_000 } as const;
+
 /** Dependencies of a lease keeper. */
 export interface LeaseSource {
   readonly store: TaskStore;
@@ -101,8 +104,6 @@ export interface LeaseSource {
   readonly holder: string;
   readonly leaseMs: number;
   readonly maxStallMs: number;
-  /** Maximum number of recovered executions running here concurrently. */
-  readonly maxRecovered: number;
   readonly logger: Logger;
   /** The executions of this process. */
   readonly executions: { has(taskId: string): boolean; values(): readonly Losable[] };
@@ -256,7 +257,7 @@ export class LeaseKeeper {
 
   /** Admits an interrupted execution to run now. Returns false if it has to be parked. */
   admit(taskId: string): boolean {
-    if (this.#recovered.size >= this.#source.maxRecovered) return this.#recovered.has(taskId);
+    if (this.#recovered.size >= recovered.max) return this.#recovered.has(taskId);
     this.#recovered.add(taskId);
     return true;
   }
@@ -308,7 +309,7 @@ export class LeaseKeeper {
   }
 
   #unpark(): void {
-    while (!this.#stopped && this.#recovered.size < this.#source.maxRecovered) {
+    while (!this.#stopped && this.#recovered.size < recovered.max) {
       const [next] = this.#parked;
       if (next === undefined) return;
       const [taskId, waiting] = next;

@@ -37,6 +37,12 @@ const MAX_ROUND_BYTES = 256 * 1024;
 /** An event with this many JSON values is accepted one event-loop turn after the agent yields it. */
 const HEAVY_VALUES = 10_000;
 
+/** Events of one task, and their bytes, that wait to be stored before the agent is slowed down. */
+export const unstored = { maxEvents: 256, maxBytes: 4 * 1024 * 1024 } as const;
+
+/** Time for an agent to return after the last event of its task; then its signal fires and the execution ends. */
+export const agentCleanup = { timeoutMs: 30_000 } as const;
+
 type TaskEvent = StatusEvent | ArtifactEvent;
 
 /** Dependencies of executions. */
@@ -315,10 +321,8 @@ export class Execution {
         if (event.kind === "status") last = event.state;
         if (last !== undefined && (isTerminal(last) || isQuestionOfOther(event))) break;
         if (this.#acceptedBytes >= MAX_ROUND_BYTES) await this.#letOthersRun();
-        const { maxUnstoredEvents, maxUnstoredBytes } = this.#source.limits;
-        if (this.log.isBehind(maxUnstoredEvents, maxUnstoredBytes)) {
-          await this.log.waitForDrain(maxUnstoredEvents, maxUnstoredBytes);
-        }
+        const { maxEvents, maxBytes } = unstored;
+        if (this.log.isBehind(maxEvents, maxBytes)) await this.log.waitForDrain(maxEvents, maxBytes);
         if (this.#failure !== undefined) break;
         result = await iterator.next();
       }
@@ -355,10 +359,10 @@ export class Execution {
     this.#agentReturned = true;
   }
 
-  /** Waits up to `agentCleanupMs` for an agent to return, after everything of the task is stored. */
+  /** Waits up to `agentCleanup.timeoutMs` for an agent to return, after everything of the task is stored. */
   async #waitForCleanup(cleanup: Promise<void>): Promise<void> {
-    const { limits, logger } = this.#source;
-    if (await within(limits.agentCleanupMs, Promise.race([cleanup, this.done]))) return;
+    const { logger } = this.#source;
+    if (await within(agentCleanup.timeoutMs, Promise.race([cleanup, this.done]))) return;
     const { taskId } = this.log;
     logger.warn({ taskId }, "an agent did not return after its last event; its execution ends without it");
     this.#aborter.abort("ended");

@@ -48,6 +48,9 @@ type Named = Pick<TurnRequest, "keptAs" | "earlier">;
 /** Timeout of an agent's `accept`, in milliseconds. */
 export const acceptance = { timeoutMs: 30_000 } as const;
 
+/** Maximum number of messages that wait for their turn on one task. */
+export const waitingTurns = { max: 64 } as const;
+
 /** Maximum size of a conversation copied from the previous task, in bytes as JSON: it is stored with each of them. */
 const EARLIER_BYTES = 1024 * 1024;
 
@@ -428,7 +431,7 @@ export class Sender {
       sizes: limits,
       ifGeneration,
       pushConfig: pushConfig && ((taskId: string) => countedConfig(pushConfig(taskId), scopeOf(command), counted)),
-      ...(followUp === undefined ? {} : { maxWaiting: limits.maxWaitingTurns }),
+      ...(followUp === undefined ? {} : { maxWaiting: waitingTurns.max }),
       ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
       // The transaction that accepts a message also starts the execution of a task at rest, or of one whose execution
       // releases it at this moment. An existing lease covers this message, too, after the turn it is for.
