@@ -1,14 +1,6 @@
 import type { AgentCard, AgentSkill, SecurityRequirement } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { parseUrl } from "../core/net.js";
-
-// RFC 9110, sections 5.6.2 and 8.3.1. A wildcard is made of the same characters, so `image/*` passes.
-const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-const mediaType = new RegExp(`^${token}/${token}(?:[ \\t]*;[ \\t]*${token}=(?:${token}|"(?:[^"\\\\]|\\\\.)*"))*$`);
-
-/** True for a media type with its parameters, such as `text/plain; charset=utf-8`. */
-export function isMediaType(text: string): boolean {
-  return mediaType.test(text);
-}
+import { isMediaType } from "../wire/media-type.js";
 
 /** Faults of a card's values beyond missing fields, as sentences that begin with the place (specification 4.4, 4.5). */
 export function valueFaults(card: AgentCard): string[] {

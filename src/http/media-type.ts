@@ -1,15 +1,6 @@
 import type { CallStart } from "../core/call.js";
 import { A2AError, type Reason } from "../core/error.js";
-
-/** Media type of JSON-RPC (specification 9.1). */
-export const JSON_TYPE = "application/json";
-
-/** Media type of the protocol's JSON (specification 11.1, 14.1). */
-export const A2A_JSON_TYPE = "application/a2a+json";
-
-const typePattern = /^\s*application\/(?:json|a2a\+json)\s*(;.*)?$/i;
-/** A parameter: its name, then its value in quotes or as it is (RFC 9110, 5.6.6). */
-const parameterPattern = /;\s*([^\s;="]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g;
+import { A2A_JSON_TYPE, essenceOf, isJsonType, JSON_TYPE } from "../wire/media-type.js";
 
 /**
  * Refuses a body whose media type is not JSON in UTF-8 (specification 14.1.1). Every binding accepts both JSON types, with
@@ -27,20 +18,10 @@ export function checkBodyType(
   if (type === undefined && request.header("origin") !== undefined) {
     throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE}, and says so`);
   }
-  if (type !== undefined && type !== JSON_TYPE && type !== A2A_JSON_TYPE) {
-    const parameters = typePattern.exec(type);
-    if (parameters === null || !/^utf-?8$/i.test(charsetOf(parameters[1] ?? "")))
-      throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
-  }
+  if (type !== undefined && !isJsonType(type)) throw unsupported(reason, `${A2A_JSON_TYPE} or ${JSON_TYPE} in UTF-8`);
   const coding = request.header("content-encoding");
   if (coding !== undefined && !/^(?:identity)?$/i.test(coding))
     throw unsupported(reason, "a body without content coding");
-}
-
-function charsetOf(parameters: string): string {
-  for (const [, name = "", quoted, plain = ""] of parameters.matchAll(parameterPattern))
-    if (name.toLowerCase() === "charset") return quoted ?? plain;
-  return "utf-8";
 }
 
 function unsupported(reason: Reason, expected: string): A2AError {
@@ -69,7 +50,7 @@ export function errorType(request: Pick<CallStart, "header">, own: string = A2A_
   if (namesJson) return answerType(accept, own);
   const sent = request.header("content-type");
   if (sent === undefined && accept !== undefined && /text\/event-stream/i.test(accept)) return JSON_TYPE;
-  return /^\s*application\/json\s*(?:;|$)/i.test(sent ?? "") ? JSON_TYPE : own;
+  return essenceOf(sent ?? "") === JSON_TYPE ? JSON_TYPE : own;
 }
 
 interface Range {

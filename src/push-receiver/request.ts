@@ -1,4 +1,5 @@
 import { Gathered, utf8Of } from "../core/bytes.js";
+import { isJsonType } from "../wire/media-type.js";
 import type { Bytes } from "./bytes.js";
 import { PushRefusal } from "./refusal.js";
 
@@ -72,7 +73,7 @@ function headerOf(headers: PushHeaders): ReadRequest["header"] {
 /** Checks the media type. JSON has no charset parameter and is always UTF-8 (RFC 8259), but some senders add it. */
 function checkType(header: ReadRequest["header"]): void {
   const type = header("content-type") ?? "";
-  if (!/^application\/(?:a2a\+)?json *(?:; *charset=(?:utf-8|"utf-8") *)?$/i.test(type)) {
+  if (!isJsonType(type)) {
     throw new PushRefusal("content-type", "A notification is application/a2a+json or application/json.");
   }
   const encoding = header("content-encoding") ?? "identity";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { A2A_JSON_TYPE, answerType, checkBodyType, errorType, JSON_TYPE } from "../../src/http/media-type.js";
+import { answerType, checkBodyType, errorType } from "../../src/http/media-type.js";
+import { A2A_JSON_TYPE, JSON_TYPE } from "../../src/wire/media-type.js";
 
 describe("checkBodyType()", () => {
   const check = (type: string) => () =>

@@ -19,6 +19,7 @@ import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { binaryPieces, jsonPieces, type Pieces } from "../../wire/large/large.js";
 import { weightOf } from "../../wire/marks.js";
+import { JSON_TYPE } from "../../wire/media-type.js";
 import { messageOf } from "../answer.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
@@ -31,7 +32,6 @@ import { notTheMessage, plainJson } from "./incoming.js";
 const mediaType = /^application\/(?:json(?:; ?charset=utf-?8)?|proto)$/i;
 
 const PROTO_TYPE = "application/proto";
-const JSON_TYPE = "application/json";
 
 /** Minimum size of answers that are compressed for clients that accept it, in bytes, like in Connect's handlers. */
 const COMPRESS_MIN_BYTES = 1024;

@@ -1,8 +1,8 @@
 import { A2AError } from "../../core/error.js";
-import { JSON_TYPE } from "../../http/media-type.js";
 import { PiecesBody, writePieces } from "../../http/pieces.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { BodySource, BodyWriter, HttpResponse, Refusal } from "../../http/response.js";
+import { JSON_TYPE } from "../../wire/media-type.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import type { Calls, Member } from "./calls.js";

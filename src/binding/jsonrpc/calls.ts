@@ -1,7 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
-import { JSON_TYPE } from "../../http/media-type.js";
 import { framed, PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
@@ -15,6 +14,7 @@ import {
   resultPrefix,
 } from "../../wire/jsonrpc-envelope.js";
 import { weightOf } from "../../wire/marks.js";
+import { JSON_TYPE } from "../../wire/media-type.js";
 import { cachedText } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { messageOf, messagesOf } from "../answer.js";

@@ -1,9 +1,9 @@
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
-import { JSON_TYPE } from "../../http/media-type.js";
 import type { PiecesBody } from "../../http/pieces.js";
 import { type HeaderPairs, type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
 import type { RequestId } from "../../wire/jsonrpc-envelope.js";
+import { JSON_TYPE } from "../../wire/media-type.js";
 import { errorHeaders } from "../failure.js";
 import type { ErrorShape } from "./methods.js";
 

@@ -17,6 +17,7 @@ import type { SendCommand, SendResult } from "../../engine/engine.js";
 import type { AcceptedConfig } from "../../push/configurations.js";
 import type { View } from "../../task/fold.js";
 import { mark, weightOf } from "../../wire/marks.js";
+import { essenceOf } from "../../wire/media-type.js";
 import { DELEGATION_DEPTH, delegationDepthOf, IDEMPOTENCY_KEY } from "../../wire/service-params.js";
 import { DirectSend } from "../direct-call.js";
 import type { ServiceOptions } from "../options.js";
@@ -215,7 +216,7 @@ const accepted = new WeakMap<AgentCard, readonly string[]>();
 function inputModes(card: AgentCard): readonly string[] {
   let modes = accepted.get(card);
   if (modes === undefined) {
-    modes = [...card.defaultInputModes, ...card.skills.flatMap((skill) => skill.inputModes)].map(essence);
+    modes = [...card.defaultInputModes, ...card.skills.flatMap((skill) => skill.inputModes)].map(essenceOf);
     accepted.set(card, modes);
   }
   return modes;
@@ -229,16 +230,11 @@ function inputModes(card: AgentCard): readonly string[] {
  */
 function checkMediaTypes(card: AgentCard, message: Message): void {
   for (const { mediaType } of message.parts) {
-    if (mediaType === "" || inputModes(card).some((mode) => matches(mode, essence(mediaType)))) continue;
+    if (mediaType === "" || inputModes(card).some((mode) => matches(mode, essenceOf(mediaType)))) continue;
     throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", `The agent does not accept ${mediaType.slice(0, 128)}.`, {
       metadata: { supported: inputModes(card).join(", ") },
     });
   }
-}
-
-/** Returns type and subtype, without parameters. */
-function essence(mediaType: string): string {
-  return (mediaType.split(";")[0] ?? "").trim().toLowerCase();
 }
 
 function matches(mode: string, mediaType: string): boolean {
