@@ -1,4 +1,5 @@
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
+import type { Leaf } from "./json-leaf.js";
 import type { Violations } from "./violations.js";
 
 /**
@@ -8,23 +9,14 @@ import type { Violations } from "./violations.js";
  */
 export interface JsonForm {
   readonly name: string;
-  readonly enums: Readonly<Record<string, EnumForm>>;
+  /** Returns the reader of a field that is one JSON string, number or boolean. Undefined for other fields. */
+  readonly leaf: (field: DescField) => Leaf | undefined;
+  /** Returns the writer of an enum with words of its own. */
+  readonly enumWriter: (desc: DescEnum) => Write | undefined;
   /** Compiles the writer of a type with a table in the form. */
   readonly writer: (desc: DescMessage, tools: WriterTools) => FormWriter | undefined;
   /** Compiles the reader of a type with a table in the form. */
   readonly reader: (desc: DescMessage, tools: ReaderTools) => Read | undefined;
-}
-
-/** Words for the values of an enum. */
-export interface EnumForm {
-  /** The word of each number, for writing and reading. If several numbers share a word, it is read as the first one. */
-  readonly words: Readonly<Record<number, string>>;
-  /** Additional words that are accepted when reading. */
-  readonly also?: Readonly<Record<string, number>>;
-  /** The word for a number without an entry. Default: the number itself. */
-  readonly otherwise?: string;
-  /** True if numbers are read. */
-  readonly takesNumbers?: boolean;
 }
 
 /** The fields of a message by local name. */

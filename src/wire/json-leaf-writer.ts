@@ -3,7 +3,7 @@ import type { ListValue, Struct, Timestamp, Value } from "@bufbuild/protobuf/wkt
 import { base64Of } from "../core/bytes.js";
 import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
 import { isLeftToLibrary } from "./field-rules.js";
-import type { EnumForm, Write } from "./json-form.js";
+import type { Write } from "./json-form.js";
 import { finite, formatTimestamp, onOneLine, quote, unwritable, writeJsonValue } from "./json-text.js";
 import { writeRare } from "./library-json.js";
 
@@ -12,13 +12,10 @@ export function keyOf(name: string): { readonly first: string; readonly later: s
   return { first: `${quote(name)}:`, later: `,${quote(name)}:` };
 }
 
-/** Returns the writer of an enum, by its names or by the words of a form. */
-export function enumWriter(desc: DescEnum, form?: EnumForm): Write {
+/** Returns the writer of an enum, by its names. */
+export function enumWriter(desc: DescEnum): Write {
   if (desc.typeName === "google.protobuf.NullValue") return () => "null";
-  const words = form?.words ?? Object.fromEntries(desc.values.map(({ number, name }) => [number, name]));
-  const names = new Map<unknown, string>(Object.entries(words).map(([number, word]) => [Number(number), quote(word)]));
-  const otherwise = form?.otherwise;
-  if (otherwise !== undefined) return (value) => names.get(value) ?? quote(otherwise);
+  const names = new Map<unknown, string>(desc.values.map(({ number, name }) => [number, quote(name)]));
   // A number that the contract does not know yet stays a number, as ProtoJSON has it for open enums.
   return (value) => names.get(value) ?? `${expect("number", value)}`;
 }

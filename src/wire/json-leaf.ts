@@ -1,7 +1,6 @@
 import { type DescEnum, type DescField, ScalarType } from "@bufbuild/protobuf";
 import { fromBase64 } from "../core/bytes.js";
 import { unwrapped } from "./field-rules.js";
-import type { EnumForm } from "./json-form.js";
 import { parseTimestamp } from "./json-text.js";
 
 /** Reads values that are one JSON string, number or boolean. */
@@ -25,28 +24,12 @@ export function leafOf(field: DescField): Leaf | undefined {
   return scalar === undefined ? undefined : scalarLeaf(scalar);
 }
 
-/**
- * Returns the leaf of a field with a form's words for its enums. Timestamps may lack a zone, as earlier versions wrote
- * them, and are then UTC.
- */
-export function formLeafOf(field: DescField, enums: Readonly<Record<string, EnumForm>>): Leaf | undefined {
-  const form = field.enum === undefined ? undefined : enums[field.enum.typeName];
-  if (form !== undefined) return wordLeaf(form);
-  const leaf = leafOf(field);
-  return leaf === timestampLeaf ? zonelessLeaf : leaf;
-}
-
 /** google.protobuf.Timestamp. */
 export const timestampLeaf: Leaf = {
   read: (json) => (typeof json === "string" ? parseTimestamp(json) : undefined),
   expectation: "must be an ISO 8601 timestamp such as 2025-10-28T10:30:00.000Z",
   // A timestamp without a zone is read as UTC; any other invalid text counts as absent.
   tolerate: (text) => parseTimestamp(`${text}Z`),
-};
-
-const zonelessLeaf: Leaf = {
-  ...timestampLeaf,
-  read: (json) => timestampLeaf.read(json) ?? (typeof json === "string" ? parseTimestamp(`${json}Z`) : undefined),
 };
 
 const text: Leaf = {
@@ -102,17 +85,6 @@ function enumLeaf(desc: DescEnum): Leaf {
     read: (json) => numbers.get(json) ?? (typeof json === "number" ? int32.read(json) : undefined),
     expectation: `must be one of ${namesOf(desc).join(", ")}`,
     // A name from a later contract counts as "unspecified".
-    tolerate: () => 0,
-  };
-}
-
-/** An enum by the words of a form. */
-function wordLeaf({ words, also, takesNumbers }: EnumForm): Leaf {
-  const numbers = new Map<unknown, number>(Object.entries(also ?? {}));
-  for (const [number, word] of Object.entries(words).reverse()) numbers.set(word, Number(number));
-  return {
-    read: (json) => numbers.get(json) ?? (takesNumbers && typeof json === "number" ? int32.read(json) : undefined),
-    expectation: `must be one of ${[...new Set(Object.values(words))].join(", ")}`,
     tolerate: () => 0,
   };
 }

@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
 import type { Fields, JsonForm, MemberName, PutMember, Read, ReaderTools } from "./json-form.js";
-import { formLeafOf, type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
+import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
 import { isJsonObject, readJsonObject, readListValue, readStruct, readValue } from "./json-struct.js";
 import { setOwn } from "./json-value.js";
 import { readRare } from "./library-json.js";
@@ -203,7 +203,7 @@ function fieldReader(field: DescField, form: JsonForm | undefined): Read {
 
 /** Returns the reader of a singular field, of an item of a list or of a value of a map. */
 function itemReader(field: DescField, form: JsonForm | undefined): Read {
-  const leaf = form === undefined ? leafOf(field) : formLeafOf(field, form.enums);
+  const leaf = form === undefined ? leafOf(field) : form.leaf(field);
   if (leaf !== undefined) return leafReader(leaf);
   if (holdsJsonObject(field)) return readJsonObject;
   return readerOf(field.message as DescMessage, form);

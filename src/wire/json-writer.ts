@@ -171,7 +171,7 @@ function valueWriter(field: DescField, form: JsonForm | undefined): Write {
 
 /** Returns the writer of a singular field, of an item of a list or of a value of a map. */
 function itemWriter(field: DescField, form: JsonForm | undefined): Write {
-  if (field.enum !== undefined) return enumWriter(field.enum, form?.enums[field.enum.typeName]);
+  if (field.enum !== undefined) return form?.enumWriter(field.enum) ?? enumWriter(field.enum);
   if (field.message === undefined) return scalarWriter(field.scalar);
   if (holdsJsonObject(field)) return structWriter;
   const scalar = unwrapped(field);

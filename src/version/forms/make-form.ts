@@ -1,5 +1,6 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { JsonForm } from "../../wire/json-form.js";
+import { formLeaf, wordWriter } from "./leaves.js";
 import { formReader } from "./reader.js";
 import type { FormTables } from "./tables.js";
 import { formWriter } from "./writer.js";
@@ -14,7 +15,11 @@ export function makeForm(tables: FormTables): JsonForm {
   const typeOf = ({ typeName }: DescMessage) => (Object.hasOwn(types, typeName) ? types[typeName] : undefined);
   return {
     name,
-    enums,
+    leaf: (field) => formLeaf(field, enums),
+    enumWriter: ({ typeName }) => {
+      const words = enums[typeName];
+      return words === undefined ? undefined : wordWriter(words);
+    },
     writer: (desc, tools) => {
       const type = typeOf(desc);
       return type === undefined ? undefined : formWriter(desc, type, tools);

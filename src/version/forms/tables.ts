@@ -1,4 +1,4 @@
-import type { EnumForm, Fields, JsonObject } from "../../wire/json-form.js";
+import type { Fields, JsonObject } from "../../wire/json-form.js";
 import type { Violations } from "../../wire/violations.js";
 
 /**
@@ -12,6 +12,18 @@ export interface FormTables {
   readonly enums?: Readonly<Record<string, EnumForm>>;
   /** True if member names are also read in snake_case, as in ProtoJSON. */
   readonly takesSnakeCase?: boolean;
+}
+
+/** Words for the values of an enum. */
+export interface EnumForm {
+  /** The word of each number, for writing and reading. If several numbers share a word, it is read as the first one. */
+  readonly words: Readonly<Record<number, string>>;
+  /** Additional words that are accepted when reading. */
+  readonly also?: Readonly<Record<string, number>>;
+  /** The word for a number without an entry. Default: the number itself. */
+  readonly otherwise?: string;
+  /** True if numbers are read. */
+  readonly takesNumbers?: boolean;
 }
 
 /**

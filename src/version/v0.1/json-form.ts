@@ -13,7 +13,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
-import type { EnumForm, Fields, JsonForm } from "../../wire/json-form.js";
+import type { Fields, JsonForm } from "../../wire/json-form.js";
 import { collectingReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
@@ -21,7 +21,7 @@ import { jsonWriter } from "../../wire/json-writer.js";
 import { marksOf } from "../../wire/marks.js";
 import type { Violations } from "../../wire/violations.js";
 import { makeForm } from "../forms/make-form.js";
-import type { FormTables, MemberForm, ObjectForm, Settle } from "../forms/tables.js";
+import type { EnumForm, FormTables, MemberForm, ObjectForm, Settle } from "../forms/tables.js";
 import { isLast } from "../last.js";
 import { dataForm } from "../v0.3/data-part.js";
 import { authentication, dropEmptyAuthentication, fileContent, fileNames, partForm } from "../v0.3/json-form.js";

@@ -1,5 +1,5 @@
 import { Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { EnumForm } from "../../wire/json-form.js";
+import type { EnumForm } from "../forms/tables.js";
 
 /** Methods over JSON-RPC, with their names in 1.0. */
 export const methods: Readonly<Record<string, string>> = {
@@ -13,6 +13,11 @@ export const methods: Readonly<Record<string, string>> = {
   "tasks/pushNotificationConfig/list": "ListTaskPushNotificationConfigs",
   "tasks/pushNotificationConfig/delete": "DeleteTaskPushNotificationConfig",
   "agent/getAuthenticatedExtendedCard": "GetExtendedAgentCard",
+};
+
+/** The params of `message/send` in an example. */
+export const example: object = {
+  message: { kind: "message", messageId: "1", role: "user", parts: [{ kind: "text", text: "hello" }] },
 };
 
 /** Roles in the JSON of 0.3 and earlier versions. */
