@@ -6,7 +6,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
-import type { PushDialectOf } from "../version/push.js";
+import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host.js";

@@ -3,7 +3,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { PushConfigKey, TaskStore } from "../store/task-store.js";
-import type { PushDialectOf } from "../version/push.js";
+import type { PushDialectOf } from "../version/load.js";
 import type { PushEventKind } from "./options.js";
 import type { OpenedConfig } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";

@@ -3,7 +3,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { TaskStore } from "../store/task-store.js";
-import type { PushDialectOf } from "../version/push.js";
+import type { PushDialectOf } from "../version/load.js";
 import { Dispatcher } from "./dispatcher.js";
 import { FarTimes } from "./far-times.js";
 import type { PushOptions } from "./options.js";

@@ -4,7 +4,7 @@ import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery } from "../store/task-store.js";
 import type { TaskFold, View } from "../task/fold.js";
 import { viewOf } from "../task/shared-view.js";
-import type { PushDialectOf } from "../version/push.js";
+import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
 import type { PastFolds } from "./past-folds.js";
 

@@ -6,7 +6,7 @@ import type { FarTimes } from "../push/far-times.js";
 import type { PushOptions } from "../push/options.js";
 import { ConfigVault } from "../push/secrets.js";
 import type { PushSigner } from "../push/signature/signer.js";
-import { pushDialects } from "../version/push.js";
+import { pushDialects } from "../version/load.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
 import type { PushModules } from "./push-modules.js";

@@ -1,5 +1,5 @@
 import type { Serve } from "./serve.js";
-import type { Dialects } from "./version.js";
+import type { Dialects, PushDialect } from "./version.js";
 import type { LoadedVersions, Versions } from "./versions.js";
 
 /** Returns the service for calls of a version. @param spoken the names of all enabled versions */
@@ -30,4 +30,16 @@ export class OlderTable<T extends object> {
     this.#made ??= this.#make(loaded);
     return this.#made;
   }
+}
+
+/** Returns the push notifications of a version by its name; undefined for an unknown one. */
+export type PushDialectOf = (version: string) => PushDialect | undefined | Promise<PushDialect | undefined>;
+
+/**
+ * Returns a lookup for the push notifications of versions other than the service's own. It includes disabled versions,
+ * whose existing configurations are still served.
+ */
+export function pushDialects({ others, off }: Versions): PushDialectOf {
+  const versions = new Map([...others, ...off].map((version) => [version.name, version]));
+  return async (name) => (await versions.get(name)?.load())?.push;
 }

@@ -1,4 +1,5 @@
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { servedVersions } from "./versions.js";
 
 /** The request that sends a message in one version of the protocol. */
 export interface Sending {
@@ -26,34 +27,19 @@ function latest(version: string, tenant: string): Sending {
   };
 }
 
-const message = { kind: "message", messageId: "1", role: "user", parts: [{ kind: "text", text }] };
-const request = { message: { messageId: "1", role: "ROLE_USER", content: [{ text }] } };
-const v02: Sending = { headers: [], jsonRpc: { method: "message/send", params: { message } } };
-
-/** Versions older than `A2A-Version` and tenants, which methods and paths identify. */
-const earlier: ReadonlyMap<string, Sending> = new Map<string, Sending>([
-  [
-    "0.3",
-    {
-      ...v02,
-      rest: { path: "/v1/message:send", body: request },
-      rpc: { path: `a2a.v1.A2AService/${method}`, request },
-    },
-  ],
-  ["0.2", v02],
-  [
-    "0.1",
-    {
-      headers: [],
-      jsonRpc: {
-        method: "tasks/send",
-        params: { id: "1", message: { role: "user", parts: [{ type: "text", text }] } },
-      },
-    },
-  ],
-]);
-
 /** Returns the request that sends the message "hello" in a version; undefined for an unknown version. */
 export function sendingIn(version: string, tenant: string): Sending | undefined {
-  return version.startsWith("1.") ? latest(version, tenant) : earlier.get(version);
+  const { example, methods = {}, paths: [prefix] = [], grpc } = servedVersions.other(version) ?? {};
+  if (example === undefined) return version.startsWith("1.") ? latest(version, tenant) : undefined;
+  const { params, body } = example;
+  const name = Object.keys(methods).find((each) => methods[each] === method) ?? "";
+  return {
+    // Such versions are older than `A2A-Version` and tenants: methods and paths identify them.
+    headers: [],
+    jsonRpc: { method: name, params },
+    ...(body && {
+      rest: { path: `${prefix}message:send`, body },
+      rpc: { path: `${grpc?.typeName}/${method}`, request: body },
+    }),
+  };
 }

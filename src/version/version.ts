@@ -107,6 +107,8 @@ export interface ProtocolVersion {
   readonly extensionsParameter?: string;
   /** True if it signs push notifications with a JWT, for which every server has a key (`PushDialect.isSigned`). */
   readonly signsPush?: boolean;
+  /** A request that sends a message, for commands that people copy; undefined for one like that of 1.0. */
+  readonly example?: Example;
   /** Loads all other parts. Called again after a failure (`Versions.ready`). */
   readonly load: () => Promise<LoadedVersion>;
 }
@@ -116,6 +118,14 @@ export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
   readonly name: string;
   readonly grpc: DescService;
   readonly connect: DescService;
+}
+
+/** A request that sends the message "hello". */
+export interface Example {
+  /** The params of JSON-RPC. */
+  readonly params: object;
+  /** The message of its contract, for bindings other than JSON-RPC. */
+  readonly body?: object;
 }
 
 /** Cards of another protocol version. */

@@ -21,6 +21,7 @@ export const v01: ProtocolVersion = {
     isSigned: false,
     load: latePart(async () => (await import("./card.js")).cards),
   },
+  example: { params: { id: "1", message: { role: "user", parts: [{ type: "text", text: "hello" }] } } },
   load: latePart(async () => (await import("./loaded.js")).loaded),
   signsPush: true,
 };

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { CardJson as Json } from "../card-json.js";
 import { isSet } from "../card-json.js";
-import { COMPAT } from "../v0.3/values.js";
+import { COMPAT } from "../v0.3/data-part.js";
 
 /** The ids of a task and its session that the caller knows. Servers' responses may have others. */
 export interface Place {

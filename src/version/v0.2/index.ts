@@ -1,6 +1,6 @@
 import { latePart } from "../../core/late-part.js";
 import { EARLIER_CARD_PATH } from "../client-versions.js";
-import { methods as later } from "../v0.3/names.js";
+import { example, methods as later } from "../v0.3/names.js";
 import type { ProtocolVersion } from "../version.js";
 
 /** The methods of 0.3 except for the extended card, which has its own path. Some came with a patch of 0.2. */
@@ -26,5 +26,6 @@ export const v02: ProtocolVersion = {
     isSigned: false,
     load: latePart(async () => (await import("./card.js")).cards),
   },
+  example: { params: example },
   load: latePart(async () => (await import("./loaded.js")).loaded),
 };

@@ -1,8 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
-import type { Asked, Serve } from "../serve.js";
-import { mapAnswer } from "../translate.js";
+import { type Asked, mapAnswer, type Serve } from "../serve.js";
 import type { Dialects } from "../version.js";
 
 type Translate = NonNullable<Dialects["translate"]>;

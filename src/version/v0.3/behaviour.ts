@@ -16,8 +16,7 @@ import type { Call } from "../../core/call.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
 import { resumeParameters } from "../../wire/service-params.js";
 import { EndedEvents } from "../ended-events.js";
-import type { Asked, Serve } from "../serve.js";
-import { again } from "../translate.js";
+import { type Asked, again, type Serve } from "../serve.js";
 
 /**
  * Applies the behavior of A2A 0.3 and 0.2 to messages of 1.0, to which the codec of every binding has converted them.

@@ -11,8 +11,7 @@ import type {
 import { base64Of, fromBase64, utf8Of } from "../../core/bytes.js";
 import type { Call } from "../../core/call.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
-import type { Serve } from "../serve.js";
-import { mapAnswer } from "../translate.js";
+import { mapAnswer, type Serve } from "../serve.js";
 import { isInSchema } from "./asked-dialect.js";
 
 /**

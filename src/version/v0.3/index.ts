@@ -1,7 +1,7 @@
 import { latePart } from "../../core/late-part.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import type { ProtocolVersion, ServiceShape } from "../version.js";
-import { methods } from "./names.js";
+import { example, methods } from "./names.js";
 
 /** Properties of a method that bindings need before its service is loaded. */
 const method = (name: string, { isStream = false, isRead = false } = {}) => ({ name, isStream, isRead });
@@ -37,6 +37,10 @@ export const v03: ProtocolVersion = {
     path: WELL_KNOWN_PATH,
     isSigned: true,
     load: latePart(async () => (await import("./card.js")).cards),
+  },
+  example: {
+    params: example,
+    body: { message: { messageId: "1", role: "ROLE_USER", content: [{ text: "hello" }] } },
   },
   load: latePart(async () => (await import("./loaded.js")).loaded),
 };

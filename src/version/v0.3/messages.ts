@@ -6,8 +6,8 @@ import { jsonOf } from "../../wire/json-value.js";
 import { isLast } from "../last.js";
 import { cardPairs } from "./card-messages.js";
 import { type Convert, Converters, type Pair, pair } from "./convert.js";
+import { asObject, fromObject, valueFrom } from "./data-part.js";
 import { configIdsOf, configName, taskIdOf, taskName } from "./resource-names.js";
-import { asObject, fromObject, valueFrom } from "./values.js";
 
 // Counterparts in the contracts of A2A 0.3 and 1.0. Fields of the same name are not listed.
 

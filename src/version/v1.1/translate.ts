@@ -5,8 +5,7 @@ import { A2AError } from "../../core/error.js";
 import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { resumeParameters } from "../../wire/service-params.js";
-import type { Serve } from "../serve.js";
-import { mapAnswer } from "../translate.js";
+import { mapAnswer, type Serve } from "../serve.js";
 import { service as contract, fieldThatSays } from "./contract.js";
 import type { Meaning } from "./fields.js";
 
