@@ -17,7 +17,7 @@ import type { TaskPage } from "./read/task-reader.js";
 import { type Scope, Tasks } from "./read/tasks.js";
 import type { Execution } from "./run/execution.js";
 import { cancelTask, Executions } from "./run/executions.js";
-import { ClockWatch, Housekeeping, Maintenance } from "./run/housekeeping.js";
+import { ClockWatch, Maintenance } from "./run/maintenance.js";
 import { messageAt, relayedBefore } from "./run/relayed.js";
 import { Sender } from "./send/send.js";
 import type { SendCommand, SendResult } from "./send/send-command.js";
@@ -76,7 +76,6 @@ export class Engine {
   readonly #executions: Executions;
   readonly #leases: LeaseKeeper;
   readonly #sender: Sender;
-  readonly #housekeeping: Housekeeping;
   readonly #maintenance: Maintenance;
 
   constructor(options: EngineOptions) {
@@ -103,7 +102,7 @@ export class Engine {
       logger,
       executions: running,
       writing: (taskId) => logs.get(taskId)?.quiet === false,
-      recover: (taskId, lease) => this.#housekeeping.recover(taskId, lease),
+      recover: (taskId, lease) => this.#maintenance.recover(taskId, lease),
     });
     const isSteady = (): boolean => watch?.isSteady ?? true;
     this.pushConfigs = new PushConfigs({ store, names, counted, logger, now, news: pushed });
@@ -125,26 +124,25 @@ export class Engine {
       outgoing: options.outgoing,
       claimSoon: () => this.#maintenance.claimSoon(),
     });
-    const maxRestarts = options.maxRestarts ?? 3;
-    const housekeeping = new Housekeeping({ store, logs, executions, leases, logger, now, agentOf, maxRestarts });
     this.#limits = limits;
     this.#now = now;
     this.#tasks = tasks;
     this.#leases = leases;
     this.#executions = executions;
-    this.#housekeeping = housekeeping;
     this.#sender = new Sender({ store, names, tasks, executions, leases, limits, counted, logger, now, shutdown });
     this.#maintenance = new Maintenance({
       store,
+      logs,
+      executions,
       leases,
       leaseMs,
       retentionMs: options.retentionMs,
       maxInterruptedMs: limits.maxInterruptedMs,
-      giveUp: (head) => housekeeping.giveUp(head),
+      maxRestarts: options.maxRestarts ?? 3,
+      agentOf,
       logger,
       now,
       isSteady,
-      refresh: () => housekeeping.refresh(),
     });
     // Waiting calls check again whether they should keep waiting.
     store.health.onChange(() => this.#wakeAll());
@@ -201,7 +199,7 @@ export class Engine {
     const stopped = this.#executions.values().map((execution) => execution.shutdown(grace));
     await Promise.allSettled([within(grace, this.directCalls.none()), ...stopped]);
     this.directCalls.refuse(shuttingDown);
-    await this.#leases.leave().catch(this.#housekeeping.noteTrouble);
+    await this.#leases.leave().catch(this.#maintenance.noteTrouble);
     this.#maintenance.end();
   }
 

@@ -4,7 +4,7 @@ import type { Agent } from "../../src/agent/agent.js";
 import { completed, inputRequired } from "../../src/agent/event.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
-import { ClockWatch } from "../../src/engine/run/housekeeping.js";
+import { ClockWatch } from "../../src/engine/run/maintenance.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { Bench, scope, settle } from "./support.js";
 

@@ -14,108 +14,6 @@ import type { Executions } from "./executions.js";
 import { recoverTask } from "./recovery.js";
 import { leaveOthers } from "./relayed.js";
 
-/** Dependencies of housekeeping. */
-export interface HousekeepingSource {
-  readonly store: TaskStore;
-  readonly logs: TaskLogCache;
-  readonly executions: Executions;
-  readonly leases: LeaseKeeper;
-  readonly logger: Logger;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly agentOf: (tenant: string) => AgentRegistration | undefined;
-  readonly maxRestarts: number;
-}
-
-/** Background work on single tasks; `Maintenance` schedules it. */
-export class Housekeeping {
-  readonly #source: HousekeepingSource;
-
-  constructor(source: HousekeepingSource) {
-    this.#source = source;
-  }
-
-  /** Recovers a task whose lease was claimed. Never rejects. */
-  async recover(taskId: string, lease: Lease): Promise<void> {
-    const { logs, executions, logger } = this.#source;
-    // An execution of the task that ran here does not hold the claimed lease.
-    executions.get(taskId)?.abandon("lease-lost");
-    let log: TaskLog | undefined;
-    try {
-      const known = logs.get(taskId) !== undefined;
-      log = await logs.acquire(taskId);
-      if (log === undefined) return;
-      if (known) await log.refresh();
-      await this.#recoverLog(log, lease);
-    } catch (error) {
-      logTrouble(logger, error, { taskId }, "a task could not be recovered; it is tried again");
-    } finally {
-      if (log !== undefined) logs.release(log);
-    }
-  }
-
-  #recoverLog(log: TaskLog, lease: Lease): Promise<void> {
-    const { store, agentOf, maxRestarts, executions, logger, leases } = this.#source;
-    return recoverTask({
-      log,
-      lease,
-      store,
-      served: agentOf(log.head.tenant),
-      maxRestarts,
-      source: executions.source,
-      logger,
-      leases,
-      slots: executions.slots,
-      begin: (served, start) => executions.create(log, served, start),
-    });
-  }
-
-  /** Cancels a task that has waited too long for its client. Never rejects. */
-  async giveUp(head: TaskHead): Promise<void> {
-    const { store, logs, executions, logger, now } = this.#source;
-    const { taskId } = head;
-    let log: TaskLog | undefined;
-    try {
-      log = await logs.acquire(taskId);
-      if (log === undefined) return;
-      if (store.shared || log.uncertain) await log.refresh();
-      const waiting = log;
-      // A crash after the cancel would leave the sub-tasks running.
-      const before = (): Promise<void> => leaveOthers(executions.source, waiting);
-      if (await giveUpInterrupted(log, { found: head, now: now(), before })) {
-        logger.info({ taskId }, "a task that waited for its client for too long is canceled");
-      }
-    } catch (error) {
-      // A task that cannot be read must not block the others.
-      logTrouble(logger, error, { taskId }, "a task that waits for its client could not be canceled");
-    } finally {
-      if (log !== undefined) logs.release(log);
-    }
-  }
-
-  /** Reads entries of other processes, and entries of this process whose append had no clear result. */
-  async refresh(): Promise<void> {
-    const { store, logs, executions, logger } = this.#source;
-    for (const log of logs.all()) {
-      if (!store.shared && !log.uncertain) continue;
-      try {
-        await log.refresh();
-      } catch (error) {
-        // A task that cannot be read must not block the others.
-        logger.error({ err: error, taskId: log.taskId }, "news of a task could not be read; it is tried again");
-        continue;
-      }
-      // Another process canceled or ended the task, so the agent need not continue here.
-      if (isTerminal(log.fold.state)) executions.get(log.taskId)?.cancel().catch(this.noteTrouble);
-    }
-  }
-
-  /** Logs that an execution could not be ended. */
-  readonly noteTrouble = (error: unknown): void => {
-    logTrouble(this.#source.logger, error, {}, "an execution could not be ended");
-  };
-}
-
 const why = "The task waited for its client for too long, and was canceled.";
 
 /**
@@ -156,28 +54,29 @@ function periodOf(ms: number): number {
   return Math.min(60_000, Math.max(100, ms / 10));
 }
 
-/** Periodic background work. */
+/** Dependencies of the background work. */
 export interface MaintenanceOptions {
   readonly store: TaskStore;
+  readonly logs: TaskLogCache;
+  readonly executions: Executions;
   readonly leases: LeaseKeeper;
   readonly leaseMs: number;
   /** Retention of finished tasks, in milliseconds; undefined for unlimited. */
   readonly retentionMs: number | undefined;
   /** Maximum time that a task may wait for its client, in milliseconds. */
   readonly maxInterruptedMs: number;
-  /** Cancels a task that waits for its client, unless it has changed since. */
-  readonly giveUp: (head: TaskHead) => Promise<void>;
+  readonly maxRestarts: number;
+  readonly agentOf: (tenant: string) => AgentRegistration | undefined;
   readonly logger: Logger;
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** True if ages by that clock are reliable; checked before each round that uses them. */
   readonly isSteady: () => boolean;
-  /** Polls for entries of which this process was not notified. */
-  readonly refresh: () => Promise<void>;
 }
 
 /**
- * Sends heartbeats, takes over tasks of dead processes, cancels tasks that wait too long for their client, and removes
- * tasks older than the retention.
+ * Does the background work: sends heartbeats, takes over tasks of dead processes, reads entries of other processes,
+ * cancels tasks that wait too long for their client, and removes tasks older than the retention.
  */
 export class Maintenance {
   readonly #options: MaintenanceOptions;
@@ -212,7 +111,7 @@ export class Maintenance {
       await leases.tidy();
       await leases.claim();
     });
-    this.#every(1_000, this.#options.refresh);
+    this.#every(1_000, () => this.#refresh());
     this.#every(periodOf(maxInterruptedMs), () => this.#giveUpInterrupted());
     if (retentionMs !== undefined) this.#every(periodOf(retentionMs), () => this.#remove());
   }
@@ -232,6 +131,30 @@ export class Maintenance {
     for (const timer of this.#timers) clearInterval(timer);
     clearInterval(this.#beats);
   }
+
+  /** Recovers a task whose lease was claimed. Never rejects. */
+  async recover(taskId: string, lease: Lease): Promise<void> {
+    const { logs, executions, logger } = this.#options;
+    // An execution of the task that ran here does not hold the claimed lease.
+    executions.get(taskId)?.abandon("lease-lost");
+    let log: TaskLog | undefined;
+    try {
+      const known = logs.get(taskId) !== undefined;
+      log = await logs.acquire(taskId);
+      if (log === undefined) return;
+      if (known) await log.refresh();
+      await this.#recoverLog(log, lease);
+    } catch (error) {
+      logTrouble(logger, error, { taskId }, "a task could not be recovered; it is tried again");
+    } finally {
+      if (log !== undefined) logs.release(log);
+    }
+  }
+
+  /** Logs that an execution could not be ended. */
+  readonly noteTrouble = (error: unknown): void => {
+    logTrouble(this.#options.logger, error, {}, "an execution could not be ended");
+  };
 
   /** Claims released leases now rather than in the next round. */
   readonly claimSoon: () => void = this.#oneDue(() => this.#options.leases.claim());
@@ -278,15 +201,71 @@ export class Maintenance {
     }
   }
 
+  #recoverLog(log: TaskLog, lease: Lease): Promise<void> {
+    const { store, agentOf, maxRestarts, executions, logger, leases } = this.#options;
+    return recoverTask({
+      log,
+      lease,
+      store,
+      served: agentOf(log.head.tenant),
+      maxRestarts,
+      source: executions.source,
+      logger,
+      leases,
+      slots: executions.slots,
+      begin: (served, start) => executions.create(log, served, start),
+    });
+  }
+
+  /** Cancels a task that has waited too long for its client. Never rejects. */
+  async #giveUp(head: TaskHead): Promise<void> {
+    const { store, logs, executions, logger, now } = this.#options;
+    const { taskId } = head;
+    let log: TaskLog | undefined;
+    try {
+      log = await logs.acquire(taskId);
+      if (log === undefined) return;
+      if (store.shared || log.uncertain) await log.refresh();
+      const waiting = log;
+      // A crash after the cancel would leave the sub-tasks running.
+      const before = (): Promise<void> => leaveOthers(executions.source, waiting);
+      if (await giveUpInterrupted(log, { found: head, now: now(), before })) {
+        logger.info({ taskId }, "a task that waited for its client for too long is canceled");
+      }
+    } catch (error) {
+      // A task that cannot be read must not block the others.
+      logTrouble(logger, error, { taskId }, "a task that waits for its client could not be canceled");
+    } finally {
+      if (log !== undefined) logs.release(log);
+    }
+  }
+
+  /** Reads entries of other processes, and entries of this process whose append had no clear result. */
+  async #refresh(): Promise<void> {
+    const { store, logs, executions, logger } = this.#options;
+    for (const log of logs.all()) {
+      if (!store.shared && !log.uncertain) continue;
+      try {
+        await log.refresh();
+      } catch (error) {
+        // A task that cannot be read must not block the others.
+        logger.error({ err: error, taskId: log.taskId }, "news of a task could not be read; it is tried again");
+        continue;
+      }
+      // Another process canceled or ended the task, so the agent need not continue here.
+      if (isTerminal(log.fold.state)) executions.get(log.taskId)?.cancel().catch(this.noteTrouble);
+    }
+  }
+
   async #giveUpInterrupted(): Promise<void> {
-    const { store, maxInterruptedMs, now, giveUp, isSteady } = this.#options;
+    const { store, maxInterruptedMs, now, isSteady } = this.#options;
     if (!isSteady()) return;
     const before = now() - maxInterruptedMs;
     let after: TaskHead | undefined;
     do {
       const heads = await store.listInterrupted({ before, after, limit: interruptedSize });
       // The agent of a running execution handles that itself.
-      for (const head of heads) if (head.lease === null) await giveUp(head);
+      for (const head of heads) if (head.lease === null) await this.#giveUp(head);
       after = heads.length === interruptedSize ? heads.at(-1) : undefined;
     } while (after !== undefined && !this.#stopped);
   }
