@@ -4,6 +4,8 @@ import type { Caller, CallerToken } from "../core/caller.js";
 
 /** One accepted message with everything that its execution needs. */
 export interface TurnRequest {
+  /** The id that the task is stored under. Its messages have another one if their client chose it; empty for no task. */
+  readonly taskId: string;
   readonly message: Message;
   /** Position of the entry that accepted it; 0 before a task exists. */
   readonly position: number;
@@ -16,8 +18,6 @@ export interface TurnRequest {
   readonly traceParent: string;
   /** Number of delegations that led to this message. */
   readonly delegationDepth?: number;
-  /** The stored id of the task, if its client chose the id in its messages, which is then not unique. */
-  readonly keptAs?: string | undefined;
   /** Messages of the previous task that this one continues under the same client-chosen name, oldest first. */
   readonly earlier?: readonly Message[] | undefined;
   /** The bearer token of the message, if agents may pass it on. Kept in memory only. */

@@ -85,7 +85,7 @@ class AgentTurn implements Turn {
     this[aroundKey] = around;
     this[copiesKey] = undefined;
     this.text = textOf(message);
-    this.taskId = request.keptAs ?? message.taskId;
+    this.taskId = request.taskId;
     this.contextId = message.contextId;
     this.tenant = request.tenant;
     this.attempt = request.attempt;

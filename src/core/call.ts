@@ -118,11 +118,11 @@ export class Call {
    */
   written: (() => void) | undefined;
   /**
-   * True if the client has chosen the id of the message's task, which is created if the caller has no task with that
-   * id. Set by the translator of a version whose clients choose ids; in the service's own version they never do
+   * True if the ids of tasks in the request are names that the client chose (`TaskNames`): a message creates its task
+   * if the caller has none of that name. Set by a translator; clients of the service's own version never choose ids
    * (specification 3.4.2).
    */
-  namesTask = false;
+  namesTasks = false;
   /**
    * True if a push configuration without an id, sent with a message, gets the id of its task. Set by the translator of
    * a version in which a task has one configuration without an id, so that setting it later replaces this one.

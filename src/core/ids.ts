@@ -48,6 +48,13 @@ export function newId(): string {
   return `${prefix}${stock.slice(from + 1, from + 4)}-${stock.slice(from + 4, from + 8)}-${stock.slice(from + 8, at)}`;
 }
 
+const form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+/** True if a text has the form of the ids of `newId`. Those of tests may have any. */
+export function isNewId(text: string): boolean {
+  return form.test(text) || source !== undefined;
+}
+
 /** Created on first use, because some runtimes have no random numbers while modules are loaded. */
 let process = "";
 let requests = 0;

@@ -100,11 +100,11 @@ export interface SendNames {
  * disclosed.
  */
 export async function sendNames(
-  { message, keptAs }: TurnRequest,
+  { message, taskId }: TurnRequest,
   { delegation, origin }: RelayPlace,
   { messageId }: Pick<Message, "messageId"> = message,
 ): Promise<SendNames> {
-  const names = JSON.stringify([keptAs ?? message.taskId, messageId, origin, delegation]);
+  const names = JSON.stringify([taskId, messageId, origin, delegation]);
   const hash = hexOf(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(names))));
   return { key: `parley-delegation-${hash.slice(0, 32)}`, messageId: `parley-${hash.slice(32)}` };
 }

@@ -5,11 +5,11 @@ import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { TransientMap } from "../core/maps.js";
+import type { TaskNames } from "../core/task-names.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
 import { countedTenant } from "./counted-tenant.js";
 import { LeaseKeeper } from "./log/lease.js";
-import { TaskNames } from "./named-tasks.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
 import type { TaskHandle, TaskView } from "./read/task-handle.js";
@@ -43,11 +43,8 @@ export interface EngineOptions {
   readonly leaseMs?: number;
   /** Maximum number of times that one turn is rerun after crashes before its task fails. Default 3. */
   readonly maxRestarts?: number;
-  /**
-   * Maximum number of times that a message to a finished, client-named task creates another task under that name, in
-   * the same context and with its messages. Default 0: the message is rejected.
-   */
-  readonly maxReopens?: number;
+  /** Names that clients choose for tasks. Default: none. */
+  readonly names?: TaskNames;
   /** Retention of finished tasks, in milliseconds. Default: unlimited. */
   readonly retentionMs?: number;
   /** Calls of agents to other agents. Default: agents cannot call others. */
@@ -90,7 +87,7 @@ export class Engine {
     const running = new TransientMap<Execution>();
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.news(taskId);
-    const names = new TaskNames(store, options.maxReopens ?? 0, options.retentionMs === undefined);
+    const { names } = options;
     const { maxPageBytes, maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
     const tasks = new Tasks({ store, names, logger, shutdown, maxPageBytes, maxKeptBytes, pushed });
     const { logs } = tasks;
@@ -105,7 +102,7 @@ export class Engine {
       recover: (taskId, lease) => this.#maintenance.recover(taskId, lease),
     });
     const isSteady = (): boolean => watch?.isSteady ?? true;
-    this.pushConfigs = new PushConfigs({ store, names, counted, logger, now, news: pushed });
+    this.pushConfigs = new PushConfigs({ store, tasks, counted, logger, now, news: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
     const executions = new Executions({
       running,
@@ -118,7 +115,7 @@ export class Engine {
       now,
       logsEnds: options.logsEnds === true,
       referencedTasks: (turn) => tasks.referenced(turn),
-      relayed: (turn) => relayedBefore(store, logs.get(turn.keptAs ?? turn.message.taskId), turn),
+      relayed: (turn) => relayedBefore(store, logs.get(turn.taskId), turn),
       messageAt: (turn, position) => messageAt(store, turn, position),
       store,
       outgoing: options.outgoing,

@@ -1,11 +1,9 @@
 import { taskNotFound } from "../core/error.js";
 import type { Logger } from "../core/log.js";
-import { isOf } from "../store/check.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
 import { type CountedTenant, countedConfig } from "./counted-tenant.js";
 import { toCallerError, tooManyPushConfigs } from "./log/outage.js";
-import type { TaskNames } from "./named-tasks.js";
-import type { Scope } from "./read/tasks.js";
+import type { Scope, Tasks } from "./read/tasks.js";
 
 /** A stored configuration, with the ids of its row. */
 export interface FoundConfig {
@@ -16,7 +14,7 @@ export interface FoundConfig {
 /** Dependencies of push configurations. */
 export interface PushConfigsSource {
   readonly store: TaskStore;
-  readonly names: TaskNames;
+  readonly tasks: Pick<Tasks, "storedId" | "lookup">;
   readonly counted: CountedTenant;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
@@ -35,15 +33,15 @@ export class PushConfigs {
 
   /** Returns the stored id of a task that the scope may see. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
   find(scope: Scope, taskId: string): Promise<string> {
-    return this.#visible(scope, taskId, async (keptAs) => keptAs);
+    return this.#visible(scope, taskId, async (storedId) => storedId);
   }
 
   /** Creates or replaces a configuration. @throws A2AError TASK_NOT_FOUND, TOO_MANY_REQUESTS, UNAVAILABLE */
   async put(scope: Scope, taskId: string, config: NewPushConfig): Promise<void> {
     const { store, counted, now, news } = this.#source;
     const own = countedConfig(config, scope, counted);
-    const outcome = await this.#visible(scope, taskId, (keptAs) =>
-      store.putPushConfig({ taskId: keptAs, ...own, now: now() }),
+    const outcome = await this.#visible(scope, taskId, (storedId) =>
+      store.putPushConfig({ taskId: storedId, ...own, now: now() }),
     );
     if (outcome === "no-task") throw taskNotFound(taskId);
     if (outcome !== "put") throw tooManyPushConfigs(outcome === "too-many-of-task" ? "task" : "owner");
@@ -52,8 +50,8 @@ export class PushConfigs {
 
   /** Returns the stored configuration, or undefined. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
   get(scope: Scope, { taskId, configId }: PushConfigKey): Promise<FoundConfig | undefined> {
-    return this.#visible(scope, taskId, async (keptAs) => {
-      const key = { taskId: keptAs, configId };
+    return this.#visible(scope, taskId, async (storedId) => {
+      const key = { taskId: storedId, configId };
       const found = await this.#source.store.getPushConfig(key);
       return found && { key, bytes: found.bytes };
     });
@@ -79,19 +77,14 @@ export class PushConfigs {
    * Runs an operation on a task that the scope may see, with its stored id. A task's scope never changes, so the check
    * cannot become stale.
    */
-  async #visible<T>(scope: Scope, taskId: string, act: (keptAs: string) => Promise<T>): Promise<T> {
+  async #visible<T>(scope: Scope, taskId: string, act: (storedId: string) => Promise<T>): Promise<T> {
+    const { tasks, logger } = this.#source;
     try {
-      if (await this.#isThere(scope, taskId)) return await act(taskId);
-      const { taskId: named } = await this.#source.names.find(scope, taskId);
-      if (await this.#isThere(scope, named)) return await act(named);
-      throw taskNotFound(taskId);
+      const storedId = await tasks.storedId(scope, taskId);
+      if ((await tasks.lookup(scope, storedId)) === undefined) throw taskNotFound(taskId);
+      return await act(storedId);
     } catch (error) {
-      throw toCallerError(this.#source.logger, error);
+      throw toCallerError(logger, error);
     }
-  }
-
-  async #isThere(scope: Scope, taskId: string): Promise<boolean> {
-    const head = await this.#source.store.head({ taskId });
-    return head !== undefined && isOf(head, scope);
   }
 }

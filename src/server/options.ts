@@ -178,7 +178,7 @@ interface PortsOptions {
 /** Options with their defaults, checked. */
 export interface Settings {
   /** Options of the engine only. */
-  readonly engine: Pick<EngineOptions, "retentionMs" | "maxReopens" | "maxRestarts" | "leaseMs" | "logsEnds">;
+  readonly engine: Pick<EngineOptions, "retentionMs" | "names" | "maxRestarts" | "leaseMs" | "logsEnds">;
   /** Options of the service only. */
   readonly service: Pick<
     ServiceOptions,

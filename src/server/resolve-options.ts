@@ -11,6 +11,7 @@ import type { HostRules } from "../http/hosts.js";
 import type { PushOptions } from "../push/options.js";
 import { idempotencyExtension } from "../service/idempotency.js";
 import { resumeExtension } from "../service/resume.js";
+import { ClientTaskNames } from "../version/v0.1/task-names.js";
 import { previews, servedVersions, type Versions } from "../version/versions.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 import { risksOf, warningsOf } from "./option-warnings.js";
@@ -50,7 +51,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
   const [versions, push] = [versionsOf(all), pushOf(all.push)];
   return {
     engine: {
-      maxReopens,
+      names: new ClientTaskNames({ maxReopens, keepsAll: retentionMs === undefined }),
       maxRestarts,
       leaseMs,
       logsEnds: all.accessLog,

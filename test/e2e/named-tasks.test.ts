@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { namedTaskId } from "../../src/engine/named-tasks.js";
+import { namedTaskId } from "../../src/version/v0.1/task-names.js";
 import { RESUME_EXTENSION } from "../../src/wire/service-params.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
 

@@ -4,10 +4,11 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
+import { newId } from "../../src/core/ids.js";
 import { defaultLimits } from "../../src/core/limits.js";
-import { namedTaskId } from "../../src/engine/named-tasks.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { namedTaskId } from "../../src/version/v0.1/task-names.js";
 import { marksOf } from "../../src/wire/marks.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, gate, scope, settle, tell } from "./support.js";
@@ -27,7 +28,7 @@ const bob = { ...ada, owner: "bob" };
 
 const named = (name: string, more: object = {}) => ({
   message: { taskId: name },
-  namesTask: true,
+  namesTasks: true,
   version: "0.1",
   ...more,
 });
@@ -197,7 +198,7 @@ describe("names of other callers", () => {
     };
     const free = await asking("free");
     expect(await asking("chosen")).toEqual(free);
-    expect(await asking(made.now().task.id)).toEqual(free);
+    expect(await asking(made.now().task.id)).toEqual(await asking(newId()));
   });
 
   it("are those of the same owner under another tenant, too", async () => {

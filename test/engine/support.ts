@@ -18,12 +18,14 @@ import { defaultLimits, type Limits } from "../../src/core/limits.js";
 import { createEngine, type Engine, type EngineOptions, type SendCommand } from "../../src/engine/engine.js";
 import type { TaskHandle } from "../../src/engine/read/task-handle.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { ClientTaskNames } from "../../src/version/v0.1/task-names.js";
 import { openStore } from "./stores.js";
 
 export const scope = { tenant: "", owner: "" };
 
 /** The turn of the message that creates the task `t`. */
 export const firstTurn: TurnRequest = {
+  taskId: "t",
   message: create(MessageSchema, { messageId: "m", taskId: "t", contextId: "c" }),
   position: 1,
   attempt: 1,
@@ -52,14 +54,15 @@ export class Bench {
 
   constructor(
     agent: Omit<Agent, "card">,
-    options: Partial<EngineOptions> & { limits?: Limits } = {},
+    { maxReopens = 0, ...options }: Partial<EngineOptions> & { limits?: Limits; maxReopens?: number } = {},
     store: TaskStore = openStore(),
   ) {
     this.store = store;
     this.served = serve(agent);
     const keep = (facts: object, message: string): void => void this.logged.push({ facts, message });
     const logger = { debug: keep, info: keep, warn: keep, error: keep };
-    this.engine = createEngine({ store, agentOf: () => this.served, logger, ...options });
+    const names = new ClientTaskNames({ maxReopens, keepsAll: options.retentionMs === undefined });
+    this.engine = createEngine({ store, agentOf: () => this.served, logger, names, ...options });
   }
 
   order(

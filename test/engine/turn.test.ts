@@ -16,6 +16,7 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
   const task = create(TaskSchema, { id: "t", history: [earlier, message], artifacts: [{ parts: [part("made")] }] });
   const referenced = create(TaskSchema, { id: "other", history: [earlier] });
   const request: TurnRequest = {
+    taskId: "t",
     message,
     position: 2,
     attempt: 1,

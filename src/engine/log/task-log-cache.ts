@@ -68,11 +68,12 @@ export class TaskLogCache {
 
   /**
    * Creates the log of a new task, retained until `release`.
-   * @param shownAs the id that clients see, if it differs
+   * @param id the id that clients see
    */
-  create(head: TaskHead, shownAs?: string): TaskLog {
+  create(head: TaskHead, id: string = head.taskId): TaskLog {
     const fold = new TaskFold();
-    const log = new TaskLog({ store: this.#store, head, fold, snapshotAt: 0, pushed: this.#pushed, shownAs });
+    fold.task.id = id;
+    const log = new TaskLog({ store: this.#store, head, fold, snapshotAt: 0, pushed: this.#pushed });
     log.retain();
     this.#logs.set(head.taskId, log);
     return log;

@@ -32,7 +32,7 @@ const KEPT_WHOLE_BYTES = 256 * 1024;
 export class TaskExists extends Error {
   override name = "TaskExists";
 
-  constructor(taskId: string, cause: unknown) {
+  constructor(taskId: string, cause?: unknown) {
     super(`Task ${taskId} exists.`, { cause });
   }
 }
@@ -42,8 +42,6 @@ export interface TaskLogOptions {
   readonly store: TaskStore;
   readonly head: TaskHead;
   readonly fold: TaskFold;
-  /** The id that clients see, if it differs from the stored id. Default: taken from the fold. */
-  readonly shownAs?: string | undefined;
   readonly snapshotAt: number;
   readonly bytesSince?: number;
   /** Called after each append of this process if the task has push configurations. */
@@ -92,12 +90,10 @@ export class TaskLog {
   readonly #changes = new Waiters();
   #pages: LogPageCache | undefined;
   readonly #pushed: TaskLogOptions["pushed"];
-  readonly #shownAs: string | undefined;
 
   constructor(options: TaskLogOptions) {
     this.#store = options.store;
     this.#pushed = options.pushed;
-    this.#shownAs = options.shownAs;
     this.#head = new StoredHead(options.head);
     this.#fold = options.fold;
     this.#snapshots = new SnapshotSaver(options.store, options.snapshotAt, options.bytesSince);
@@ -122,8 +118,7 @@ export class TaskLog {
 
   /** The ids that the task's messages and events carry: its public task id and its context. */
   get place(): MessageContext {
-    const { taskId, contextId } = this.head;
-    return { taskId: this.fold.task.id || (this.#shownAs ?? taskId), contextId };
+    return { taskId: this.fold.task.id || this.taskId, contextId: this.head.contextId };
   }
 
   /** True if the client chose the task's public id. */

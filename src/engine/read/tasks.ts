@@ -2,25 +2,31 @@ import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import type { TaskNames } from "../../core/task-names.js";
+import { isOf } from "../../store/check.js";
 import type { ListRequest, TaskScope, TaskStore } from "../../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../../task/fold.js";
+import { isTerminal } from "../../task/state.js";
 import { toCallerError } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { TaskLogCache } from "../log/task-log-cache.js";
-import type { TaskNames } from "../named-tasks.js";
 import type { Shutdown } from "../shutdown.js";
 import { type HandleSource, TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
 import { type ReadTask, type TaskPage, TaskReader } from "./task-reader.js";
 
 /** The tasks that a call may see. All others do not exist for it (specification 13.1). */
-export type Scope = TaskScope;
+export interface Scope extends TaskScope {
+  /** True if the call's ids are names that its client chose (`TaskNames`). Default false. */
+  readonly namesTasks?: boolean | undefined;
+}
 
 /** Dependencies of `Tasks`. */
 export interface TasksSource {
   readonly store: TaskStore;
   readonly logger: Logger;
   readonly shutdown: Shutdown;
-  readonly names: TaskNames;
+  /** Names that clients choose for tasks. Default: none. */
+  readonly names: TaskNames | undefined;
   /** A page of huge tasks ends early, after about this many bytes. */
   readonly maxPageBytes: number;
   /** Limit of the cache of large tasks, in bytes as JSON. */
@@ -78,14 +84,13 @@ export class Tasks {
   }
 
   /**
-   * Returns the log of a task that the scope may see, by its id or its client-chosen name. The caller releases it.
+   * Returns the log of a task that the scope may see. The caller releases it.
    * @throws A2AError TASK_NOT_FOUND, UNAVAILABLE
    */
   async acquire(scope: Scope, taskId: string): Promise<TaskLog> {
     let log: TaskLog | undefined;
     try {
-      log =
-        (await this.logs.acquire(taskId, scope)) ?? (await this.logs.acquire(await this.#named(scope, taskId), scope));
+      log = await this.logs.acquire(await this.storedId(scope, taskId), scope);
       if (log === undefined) throw taskNotFound(taskId);
       // The caller may have read entries in the store of which this process has not been notified yet.
       if (log.fold.position === 0) await Promise.race([log.stored(), nextChange(log)]);
@@ -99,6 +104,21 @@ export class Tasks {
     }
   }
 
+  /** Returns the stored id for a task id in a request. @throws A2AError TASK_NOT_FOUND; StoreError */
+  storedId(scope: Scope, taskId: string): string | Promise<string> {
+    const isName = scope.namesTasks === true;
+    const known = this.#source.names?.storedId(scope, taskId, { isName, lookup: (id) => this.lookup(scope, id) });
+    if (known === undefined || typeof known === "string") return known ?? taskId;
+    return known.then((id) => id ?? Promise.reject(taskNotFound(taskId)));
+  }
+
+  /** See `TaskLookup`. @throws StoreError */
+  async lookup(scope: Scope, taskId: string): Promise<"open" | "over" | undefined> {
+    const head = await this.#source.store.head({ taskId });
+    if (head === undefined || !isOf(head, scope)) return undefined;
+    return isTerminal(head.state) ? "over" : "open";
+  }
+
   /**
    * Returns a handle on an acquired log; releasing the handle releases the log.
    * @param since position of the accepted message whose turn is awaited
@@ -109,17 +129,13 @@ export class Tasks {
 
   /** Returns a task that the scope may see, for reading and copying. @throws A2AError TASK_NOT_FOUND */
   async #visible(scope: Scope, taskId: string): Promise<{ readonly fold: TaskFold }> {
-    let found = await this.#reader.get(taskId, scope).catch(this.#fail);
-    if (found === undefined) {
-      const named = await this.#named(scope, taskId).catch(this.#fail);
-      found = await this.#reader.get(named, scope).catch(this.#fail);
+    try {
+      const found = await this.#reader.get(await this.storedId(scope, taskId), scope);
+      if (found === undefined || found.fold.position === 0) throw taskNotFound(taskId);
+      return found;
+    } catch (error) {
+      throw toCallerError(this.#source.logger, error);
     }
-    if (found === undefined || found.fold.position === 0) throw taskNotFound(taskId);
-    return found;
-  }
-
-  async #named(scope: Scope, name: string): Promise<string> {
-    return (await this.#source.names.find(scope, name)).taskId;
   }
 
   /**

@@ -66,7 +66,7 @@ export class Executions {
       referencedTasks,
       relayed,
       messageAt,
-      sending: async (turn, mark) => this.get(turn.keptAs ?? turn.message.taskId)?.sending(turn, mark),
+      sending: async (turn, mark) => this.get(turn.taskId)?.sending(turn, mark),
       outgoing,
       store,
       ended: (execution) => this.#ended(execution),

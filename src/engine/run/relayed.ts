@@ -90,7 +90,7 @@ function openIn(entries: readonly RelayedEntry[]): RelayMark[] {
 /** Returns the message accepted at a position of the turn's task. */
 export async function messageAt(store: TaskStore, turn: TurnRequest, position: number): Promise<Message> {
   if (position === turn.position) return turn.message;
-  const taskId = turn.keptAs ?? turn.message.taskId;
+  const { taskId } = turn;
   const [bytes] = await store.read({ taskId, after: position - 1, limit: 1 });
   const event = bytes && decodeEntry(bytes).event;
   const message =

@@ -56,6 +56,7 @@ export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undef
   const context = entry.turn;
   if (message === undefined) return undefined;
   return {
+    taskId: head.taskId,
     message,
     position: entry.position,
     attempt: 1,
@@ -70,7 +71,6 @@ export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undef
     metadata: context?.metadata ?? {},
     traceParent: entry.traceParent,
     delegationDepth: context?.delegationDepth ?? 0,
-    keptAs: message.taskId === head.taskId ? undefined : head.taskId,
   };
 }
 

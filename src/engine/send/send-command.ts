@@ -35,11 +35,8 @@ export interface SendCommand {
   readonly ifGeneration?: number | undefined;
   /** The protocol version of the call, stored with a task that it creates; undefined for the service's own. */
   readonly version?: string | undefined;
-  /**
-   * True if the client chose the `taskId` of its message: if the task does not exist it is created, and its owner knows
-   * it by that name. Default false: the task has to exist.
-   */
-  readonly namesTask?: boolean | undefined;
+  /** True if the `taskId` of the message is a name: the task is created if it does not exist. Default false. */
+  readonly namesTasks?: boolean | undefined;
   /** The memory of the request, shared with the execution of its message. */
   readonly held?: SharedHold | undefined;
 }

@@ -3,10 +3,11 @@ import { type Message, MessageSchema, type Task, TaskState } from "../../../gen/
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { orAborted } from "../../core/async.js";
 import { neverCanceled } from "../../core/cancellation.js";
-import { A2AError, invalid, taskNotFound } from "../../core/error.js";
+import { A2AError, invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import type { TaskLookup, TaskNames } from "../../core/task-names.js";
 import {
   type IdempotencyKey,
   type IdempotencyRecord,
@@ -23,13 +24,13 @@ import { createdDraft, messageDraft } from "../log/draft.js";
 import type { LeaseKeeper } from "../log/lease.js";
 import { isOutage, toCallerError, unavailable } from "../log/outage.js";
 import { TaskExists, type TaskLog } from "../log/task-log.js";
-import { isNotFound, NamedSends, namedTaskId, type TaskNames } from "../named-tasks.js";
 import { type TaskHandle, taskViewOf } from "../read/task-handle.js";
 import type { Scope, Tasks } from "../read/tasks.js";
 import type { OwnerSlots, Place } from "../run/execution-slots.js";
 import type { Executions } from "../run/executions.js";
 import { askToAccept, directReply, firstEvent, giveUp, isReply, type PendingTurn } from "../run/taskless.js";
 import { type Shutdown, shuttingDown } from "../shutdown.js";
+import { Creations } from "./creations.js";
 import { IdempotentSends, keyReused } from "./idempotent-sends.js";
 import { OpenTasks } from "./open-tasks.js";
 import type { SendCommand, SendResult } from "./send-command.js";
@@ -42,8 +43,8 @@ interface NewTask {
   readonly started: PendingTurn | undefined;
 }
 
-/** A client-named task. */
-type Named = Pick<TurnRequest, "keptAs" | "earlier">;
+/** A client-named task: its stored id, and the messages that it begins with. */
+type Named = Pick<TurnRequest, "taskId" | "earlier">;
 
 /** Timeout of an agent's `accept`, in milliseconds. */
 export const acceptance = { timeoutMs: 30_000 } as const;
@@ -67,7 +68,7 @@ interface Acceptance {
 /** Dependencies of a sender. */
 export interface SenderSource {
   readonly store: TaskStore;
-  readonly names: TaskNames;
+  readonly names: TaskNames | undefined;
   readonly tasks: Tasks;
   readonly executions: Executions;
   readonly leases: LeaseKeeper;
@@ -84,7 +85,7 @@ export class Sender {
   readonly #source: SenderSource;
   readonly #keyed: IdempotentSends;
   readonly #openTasks: OpenTasks;
-  readonly #named = new NamedSends();
+  readonly #creations = new Creations<TaskHandle>();
 
   constructor(source: SenderSource) {
     this.#source = source;
@@ -123,86 +124,49 @@ export class Sender {
   #sendAdmitted(command: SendCommand): Promise<SendResult> {
     const message = command.request.message ?? create(MessageSchema);
     if (message.taskId === "") return this.#sendNew(command, message);
-    const task = command.namesTask === true ? this.#sendNamed(command, message) : this.#followUp(command, message);
+    const { names } = this.#source;
+    const isNamed = names !== undefined && command.namesTasks === true;
+    const task = isNamed ? this.#sendNamed(names, command, message) : this.#followUp(command, message);
     return task.then(taskResult);
   }
 
-  /** Sends a message to a client-named task. @throws A2AError UNAVAILABLE if the store does not find it */
-  #sendNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
-    return this.#sendToNamed(command, message).catch((error: unknown) => {
-      throw toCallerError(this.#source.logger, error);
-    });
-  }
-
-  async #sendToNamed(command: SendCommand, message: Message): Promise<TaskHandle> {
-    const { names } = this.#source;
-    const { taskId } = await names.find(scopeOf(command), message.taskId);
-    try {
-      return await this.#named.send(taskId, {
-        followUp: () => this.#followUp(command, message),
-        create: () => this.#createNamed(command, message, { keptAs: taskId }),
-      });
-    } catch (error) {
-      if (!isOver(error) || names.maxReopens === 0) throw error;
-      return this.#sendBehind(command, message, error);
-    }
-  }
-
-  /**
-   * Sends a message to the task that continues a finished, client-named one. Concurrent sends may create that task,
-   * here or elsewhere, and it may finish before the message reaches it.
-   */
-  async #sendBehind(command: SendCommand, message: Message, error: A2AError): Promise<TaskHandle> {
-    const { names, store } = this.#source;
+  /** Sends a message to a client-named task. @throws A2AError UNAVAILABLE if it can neither find nor create it */
+  async #sendNamed(names: TaskNames, command: SendCommand, message: Message): Promise<TaskHandle> {
     const scope = scopeOf(command);
-    let over = error;
-    // Each task is found running and finished once, at most.
-    for (let looks = 0; looks <= 2 * names.maxReopens + 2; looks++) {
-      const { taskId, life } = await names.find(scope, message.taskId);
-      const head = await store.head({ taskId });
-      const isAtWork = head !== undefined && !isTerminal(head.state);
-      if (head === undefined || (!isAtWork && life >= names.maxReopens)) throw over;
-      const { contextId } = head;
-      const next = namedTaskId(scope, message.taskId, life + 1);
-      try {
-        if (isAtWork) return await this.#followUp(command, message);
-        return await this.#named.send(next, {
-          followUp: async () => {
-            if ((await names.find(scope, message.taskId)).life === life) throw taskNotFound(message.taskId);
-            return this.#followUp(command, message);
-          },
-          create: async () => {
-            const earlier = await this.#said(scope, taskId);
-            return this.#createNamed(command, { ...message, contextId }, { keptAs: next, earlier });
-          },
-        });
-      } catch (error) {
-        if (isAtWork && isNotFound(error)) throw unavailable(error);
-        if (!isOver(error)) throw error;
-        over = error;
-      }
+    const lookup: TaskLookup = (taskId) => this.#source.tasks.lookup(scope, taskId);
+    try {
+      const task = await names.send(scope, message.taskId, {
+        lookup,
+        followUp: (taskId) => this.#followUp(command, message, taskId).catch(unlessNotFound),
+        create: (taskId, previous) => {
+          const create = (): Promise<TaskHandle> => this.#createNamed(command, message, taskId, previous);
+          return this.#creations.create(taskId, { lookup, create });
+        },
+      });
+      return task ?? Promise.reject(unavailable(undefined));
+    } catch (error) {
+      throw toCallerError(this.#source.logger, error);
     }
-    throw over;
   }
 
-  /**
-   * Returns the newest messages of a task and its predecessors: the conversation that its client and agent remember.
-   */
-  async #said(scope: Scope, taskId: string): Promise<readonly Message[]> {
+  /** @param previous a finished task, whose context and messages the new one continues */
+  async #createNamed(command: SendCommand, message: Message, taskId: string, previous?: string): Promise<TaskHandle> {
+    const before = previous === undefined ? undefined : await this.#said(scopeOf(command), previous);
+    this.#checkOpen();
+    const contextId = before?.contextId ?? message.contextId;
+    const sent = await this.#sendNew(command, { ...message, contextId }, { taskId, earlier: before?.messages });
+    if (sent.kind === "task") return sent.task;
+    throw new TypeError("A task that is named is never answered directly.");
+  }
+
+  /** Returns the context and the newest messages of a task and its predecessors. */
+  async #said(scope: Scope, taskId: string): Promise<{ readonly contextId: string; readonly messages: Message[] }> {
     const { tasks, limits } = this.#source;
     const { task } = await tasks.get(scope, taskId, { artifacts: false });
     const last = task.status?.message;
-    return newest(
-      last === undefined ? task.history : [...task.history, last],
-      Math.min(EARLIER_BYTES, limits.maxTaskBytes / 4),
-    );
-  }
-
-  async #createNamed(command: SendCommand, message: Message, named: Named): Promise<TaskHandle> {
-    this.#checkOpen();
-    const sent = await this.#sendNew(command, message, named);
-    if (sent.kind === "task") return sent.task;
-    throw new TypeError("A task that is named is never answered directly.");
+    const said = last === undefined ? task.history : [...task.history, last];
+    const messages = newest(said, Math.min(EARLIER_BYTES, limits.maxTaskBytes / 4));
+    return { contextId: task.contextId, messages };
   }
 
   #sendNew(command: SendCommand, message: Message, named?: Named): Promise<SendResult> {
@@ -215,7 +179,7 @@ export class Sender {
     // Checks the queue first: an agent is not asked about a message that could not be taken.
     const { slots } = this.#source.executions;
     slots.checkRoom(slots.of(command.tenant, command.caller.owner));
-    return this.#ask(command, message).then(() => this.#sendAccepted(command, message, named));
+    return this.#ask(command, message, named).then(() => this.#sendAccepted(command, message, named));
   }
 
   #sendAccepted(command: SendCommand, message: Message, named: Named | undefined): Promise<SendResult> {
@@ -237,7 +201,7 @@ export class Sender {
       const started = await firstEvent(this.#taskless(command, turn));
       const isDirect = isReply(started);
       // A client that named a task gets one: a direct reply completes it.
-      const makesTask = isDirect ? turn.keptAs !== undefined : !isMessage;
+      const makesTask = isDirect ? turn.taskId !== turn.message.taskId : !isMessage;
       if (!makesTask) {
         const reply = await directReply(started, turn.message.contextId, this.#source);
         return { kind: "message", message: reply };
@@ -287,10 +251,10 @@ export class Sender {
   }
 
   /** Lets the agent reject a message before anything is stored. @throws A2AError the agent's rejection */
-  async #ask(command: SendCommand, message: Message, task?: () => Task): Promise<void> {
+  async #ask(command: SendCommand, message: Message, named?: Named, task?: () => Task): Promise<void> {
     const { logger } = this.#source;
     const how = { logger, timeoutMs: acceptance.timeoutMs, ...(task && { task }) };
-    await askToAccept(this.#taskless(command, turnOf(command, message)), how);
+    await askToAccept(this.#taskless(command, turnOf(command, message, named)), how);
     this.#checkOpen();
   }
 
@@ -303,7 +267,7 @@ export class Sender {
   }
 
   async #create(command: SendCommand, turn: TurnRequest, started?: PendingTurn): Promise<TaskHandle> {
-    const { executions, logger, now } = this.#source;
+    const { tasks, executions, logger, now } = this.#source;
     const { slots } = executions;
     const owner = slots.of(command.tenant, command.caller.owner);
     const time = now();
@@ -316,6 +280,8 @@ export class Sender {
       if (counting !== undefined) await counting;
       isCounted = true;
       if (counting !== undefined) this.#checkOpen();
+      // A task has one log in a process.
+      if (tasks.logs.get(turn.taskId) !== undefined) throw new TaskExists(turn.taskId);
     } catch (error) {
       if (isCounted) owner.creating--;
       slots.leave(place);
@@ -331,19 +297,18 @@ export class Sender {
 
   async #createAt(place: Place, command: SendCommand, { turn, draft, time, started }: NewTask): Promise<TaskHandle> {
     const { tasks, executions, leases, logger } = this.#source;
-    const { taskId, contextId } = turn.message;
     const head = {
-      taskId: turn.keptAs ?? taskId,
+      taskId: turn.taskId,
       tenant: command.tenant,
       owner: command.caller.owner,
-      contextId,
+      contextId: turn.message.contextId,
       state: TaskState.UNSPECIFIED,
       statusTime: time,
       position: 0,
       generation: 0,
       lease: null,
     };
-    const log = tasks.logs.create(head, taskId);
+    const log = tasks.logs.create(head, turn.message.taskId);
     const begun = leases.lease(1);
     const lease = place.isHeld ? begun : leases.waiting(1);
     const execution = executions.create(log, command.served, {
@@ -371,10 +336,10 @@ export class Sender {
     }
   }
 
-  async #followUp(command: SendCommand, message: Message): Promise<TaskHandle> {
+  async #followUp(command: SendCommand, message: Message, taskId: string = message.taskId): Promise<TaskHandle> {
     const { tasks, executions, leases, now } = this.#source;
     const { slots } = executions;
-    const log = await tasks.acquire(scopeOf(command), message.taskId);
+    const log = await tasks.acquire(scopeOf(command), taskId);
     let place: Place | undefined;
     try {
       if (isTerminal(log.plannedState)) await log.stored();
@@ -387,14 +352,9 @@ export class Sender {
         this.#checkOpen();
       }
       if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
-        await this.#ask(command, message, () => viewTask(log.fold.task));
+        await this.#ask(command, message, log, () => viewTask(log.fold.task));
       }
-      const { taskId, isNamed } = log;
-      const turn = turnOf(
-        command,
-        { ...message, taskId: log.place.taskId, contextId },
-        isNamed ? { keptAs: taskId } : undefined,
-      );
+      const turn = turnOf(command, { ...message, ...log.place }, log);
       const draft = messageDraft(turn, now());
       // A new execution is not needed if one exists, here or elsewhere, or if the task is finished.
       if (!executions.has(log.taskId) && log.head.lease === null && !isTerminal(log.plannedState)) {
@@ -489,6 +449,7 @@ function scopeOf({ tenant, caller }: SendCommand): Scope {
 
 function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequest {
   return {
+    taskId: named?.taskId ?? message.taskId,
     message,
     position: 1,
     attempt: 1,
@@ -500,13 +461,12 @@ function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequ
     traceParent: command.traceParent,
     delegationDepth: command.delegationDepth ?? 0,
     bearer: command.bearer,
-    keptAs: named?.keptAs,
     earlier: named?.earlier,
   };
 }
 
 /** Returns the newest messages that together are at most `bytes` as JSON. */
-function newest(messages: readonly Message[], bytes: number): readonly Message[] {
+function newest(messages: readonly Message[], bytes: number): Message[] {
   let left = bytes;
   const first = messages.findLastIndex((message) => {
     left -= messageSize(message);
@@ -515,9 +475,13 @@ function newest(messages: readonly Message[], bytes: number): readonly Message[]
   return messages.slice(first + 1);
 }
 
-/** True if a message was, or may have been, rejected because its task is finished. */
-function isOver(error: unknown): error is A2AError {
-  return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
+/** True if a task does not exist for its caller. */
+function isNotFound(error: unknown): boolean {
+  return error instanceof A2AError && error.reason === "TASK_NOT_FOUND";
+}
+
+function unlessNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
 }
 
 /** True if a message was rejected because of its task's state. */

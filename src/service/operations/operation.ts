@@ -41,7 +41,7 @@ export type ServiceMethods = {
 
 /** Returns the scope of tasks that a call may see: those of its caller under its tenant. */
 export function scopeOf(call: Call): Scope {
-  return { tenant: call.tenant, owner: call.caller.owner };
+  return { tenant: call.tenant, owner: call.caller.owner, namesTasks: call.namesTasks };
 }
 
 /** Returns the first message of a stream: the current task. */

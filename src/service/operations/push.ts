@@ -36,13 +36,13 @@ export function pushOperations({
       const { taskId } = request;
       const push = pushOf(options, context);
       // Checked first, so that a caller without such a task learns nothing of URLs and causes no name look-up.
-      const keptAs = await engine.pushConfigs.find(scopeOf(call), taskId);
+      const storedId = await engine.pushConfigs.find(scopeOf(call), taskId);
       const accepted = await acceptConfig(push, request, {
         field: "url",
         version: otherVersion(options, call),
         logger: options.logger,
       });
-      await engine.pushConfigs.put(scopeOf(call), keptAs, accepted.storedFor(keptAs));
+      await engine.pushConfigs.put(scopeOf(call), storedId, accepted.storedFor(storedId));
       recordConfig(options, context, "push.config-stored", { taskId, configId: accepted.configIdFor(taskId) });
       return ofCall(accepted.shownFor(taskId), call, taskId);
     },

@@ -173,7 +173,7 @@ function commandOf(
     idempotency: idempotencyOf(options, request, call),
     ifGeneration: expectedGeneration(call),
     version: call.version === "" || call.version === options.versions.native.name ? undefined : call.version,
-    namesTask: call.namesTask,
+    namesTasks: call.namesTasks,
     held: call.held,
   };
 }

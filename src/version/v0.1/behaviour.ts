@@ -37,7 +37,10 @@ type Answer = Awaited<ReturnType<Serve>>;
 
 /** Differences of 0.1 from 1.0 in behaviour; `json-form.ts` has already converted the messages. */
 export function translate(service: Serve): Serve {
-  return (asked) => (answers[asked.method.name] ?? passed)(asked, service);
+  return (asked) => {
+    asked.call.namesTasks = true;
+    return (answers[asked.method.name] ?? passed)(asked, service);
+  };
 }
 
 type Way = (asked: Asked, service: Serve) => Promise<Answer>;
@@ -131,7 +134,6 @@ function namedSend({ request: asked, call }: Asked): SendMessageRequest {
   if (config !== undefined) config.id = CONFIG_ID;
   if (message === undefined) return request;
   checkName(message.taskId);
-  call.namesTask = true;
   // Messages have no ids in 0.1. A repeated send needs the same id, because another one would be a different request
   // under the same key.
   const key = call.header(IDEMPOTENCY_KEY)?.trim() ?? "";

@@ -47,6 +47,7 @@ export function translate(service: Serve, spoken: readonly string[]): Serve {
 function answeredByTask(serve: Serve, service: Serve): Serve {
   return (asked) => {
     if (!shared.has(asked.method) || isNamed(asked)) return serve(asked);
+    asked.call.namesTasks = true;
     return asked.method === method.subscribeToTask ? subscribe(asked, serve, service) : read(asked, serve);
   };
 }

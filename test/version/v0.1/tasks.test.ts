@@ -127,6 +127,10 @@ describe("names of tasks", () => {
     // He may call his by the same names, and nothing tells him that they were taken.
     for (const id of ["same", made.id, "free"]) {
       expect(await spoken.result("tasks/send", say(id, "ask", { sessionId: "his" }), bob)).toMatchObject({ id });
+      for (const version of [{}, { "a2a-version": "0.1" }]) {
+        const found = await spoken.result("tasks/get", { id }, { ...bob, ...version });
+        expect(found).toMatchObject({ id, sessionId: "his" });
+      }
     }
     const his = (await spoken.result("ListTasks", {}, { ...v1, ...bob })).tasks as { id: string }[];
     expect(his.map(({ id }) => id).sort()).toEqual(["free", "same", made.id].sort());

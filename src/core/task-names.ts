@@ -1,0 +1,43 @@
+/** The tasks of one owner under one tenant. */
+interface Scope {
+  readonly tenant: string;
+  readonly owner: string;
+}
+
+/** Reads a task of the scope by its stored id: unfinished, finished, or undefined if there is none. */
+export type TaskLookup = (taskId: string) => Promise<"open" | "over" | undefined>;
+
+/** Handlers of a message to a client-named task, by the stored id of the task. */
+export interface NamedSend<T> {
+  readonly lookup: TaskLookup;
+  /** Sends it to an existing task; resolves to undefined if the task does not exist. @throws A2AError */
+  readonly followUp: (taskId: string) => Promise<T | undefined>;
+  /**
+   * Creates the task, in the context and with the newest messages of a previous one; resolves to undefined if the task
+   * exists. @throws A2AError
+   */
+  readonly create: (taskId: string, previous: string | undefined) => Promise<T | undefined>;
+}
+
+/**
+ * Names that clients choose for their tasks, which are unique within a scope only. A task has its name in messages and
+ * events, and is stored under another id.
+ */
+export interface TaskNames {
+  /**
+   * Returns the stored id for an id in a request, or undefined if the scope has no such task. The task need not exist.
+   * @param isName true if the client chose the id, which may then look like one of the server
+   * @throws StoreError
+   */
+  storedId(
+    scope: Scope,
+    id: string,
+    use: { readonly lookup: TaskLookup; readonly isName: boolean },
+  ): string | Promise<string | undefined>;
+  /**
+   * Sends a message to a task by its name: to the existing one, or to one that it creates. Resolves to undefined if the
+   * task can repeatedly be neither found nor created.
+   * @throws A2AError, StoreError
+   */
+  send<T>(scope: Scope, name: string, send: NamedSend<T>): Promise<T | undefined>;
+}

@@ -1,0 +1,120 @@
+import { hash } from "node:crypto";
+import { A2AError } from "../../core/error.js";
+import { isNewId } from "../../core/ids.js";
+import type { NamedSend, TaskLookup, TaskNames } from "../../core/task-names.js";
+
+interface Scope {
+  readonly tenant: string;
+  readonly owner: string;
+}
+
+/**
+ * Returns the stored id of a task whose client chose its name. The id depends only on the scope and the name, so every
+ * process derives it, and never collides with another owner's task. Names used by others affect no answer, id or timing
+ * (specification 13.1).
+ *
+ * @param life number of times that the name was reused before
+ */
+export function namedTaskId({ tenant, owner }: Scope, name: string, life = 0): string {
+  const text = JSON.stringify(["parley named task 1", tenant, owner, name, ...(life === 0 ? [] : [life])]);
+  return `named-${hash("sha256", text, "base64url")}`;
+}
+
+/** True if a text has the form of a stored id. */
+function isStoredId(id: string): boolean {
+  return isNewId(id) || /^named-[\w-]{43}$/.test(id);
+}
+
+/** Maximum number of attempts of a send that neither finds its task nor can create it. */
+const MAX_TRIES = 3;
+
+/** Options of the names of a server. */
+export interface ClientTaskNamesOptions {
+  /** Maximum number of times that a message to a finished task creates another one under its name. */
+  readonly maxReopens: number;
+  /** True if finished tasks are kept without limit: the tasks of a name then have no gaps. */
+  readonly keepsAll: boolean;
+}
+
+/** Tasks of A2A 0.1, whose clients choose the ids. */
+export class ClientTaskNames implements TaskNames {
+  readonly #maxReopens: number;
+  readonly #keepsAll: boolean;
+
+  constructor({ maxReopens, keepsAll }: ClientTaskNamesOptions) {
+    this.#maxReopens = maxReopens;
+    this.#keepsAll = keepsAll;
+  }
+
+  storedId(
+    scope: Scope,
+    id: string,
+    { lookup, isName }: { readonly lookup: TaskLookup; readonly isName: boolean },
+  ): string | Promise<string | undefined> {
+    if (!isStoredId(id)) return this.#newestId(scope, id, lookup);
+    if (!isName) return id;
+    return lookup(id).then((found) => (found === undefined ? this.#newestId(scope, id, lookup) : id));
+  }
+
+  /**
+   * Sends a message to the newest task of a name. If that is finished, or does not exist, the message creates the next
+   * one. Concurrent sends may create it, here or elsewhere, and it may finish before the message reaches it.
+   */
+  async send<T>(scope: Scope, name: string, { lookup, followUp, create }: NamedSend<T>): Promise<T | undefined> {
+    if (isStoredId(name) && (await lookup(name)) !== undefined) {
+      const sent = await followUp(name);
+      if (sent !== undefined) return sent;
+    }
+    for (let last = -2, tries = 0; tries < MAX_TRIES; ) {
+      const life = await this.#newest(scope, name, lookup);
+      tries = life === last ? tries + 1 : 0;
+      last = life;
+      const newest = life < 0 ? undefined : namedTaskId(scope, name, life);
+      if (newest !== undefined) {
+        const sent = await followUp(newest).catch(async (error: unknown) => {
+          if (life >= this.#maxReopens || !isRefusal(error) || (await lookup(newest)) !== "over") throw error;
+          return "over" as const;
+        });
+        if (sent === undefined) continue;
+        if (sent !== "over") return sent;
+      }
+      const created = await create(namedTaskId(scope, name, life + 1), newest);
+      if (created !== undefined) return created;
+    }
+    return undefined;
+  }
+
+  #newestId(scope: Scope, name: string, lookup: TaskLookup): string | Promise<string | undefined> {
+    // The common case adds no store read.
+    if (this.#maxReopens === 0) return namedTaskId(scope, name);
+    return this.#newest(scope, name, lookup).then((life) => (life < 0 ? undefined : namedTaskId(scope, name, life)));
+  }
+
+  /** Finds the newest task of a name, regardless of older ones removed by retention; -1 if no task has it. */
+  #newest(scope: Scope, name: string, lookup: TaskLookup): Promise<number> {
+    const has = async (life: number): Promise<boolean> => (await lookup(namedTaskId(scope, name, life))) !== undefined;
+    return this.#keepsAll ? this.#lastOfAll(has) : this.#lastOfSome(has);
+  }
+
+  /** Finds the last task by doubling steps, then by bisection. An unused name costs one read. */
+  async #lastOfAll(has: (life: number) => Promise<boolean>): Promise<number> {
+    let [last, free] = [-1, this.#maxReopens + 1];
+    for (let next = 0; free - last > 1; ) {
+      if (await has(next)) last = next;
+      else free = next;
+      next = free > this.#maxReopens ? Math.min(2 * last + 1, this.#maxReopens) : (last + free) >> 1;
+    }
+    return last;
+  }
+
+  /** Finds the last task if retention may have removed any number of the first ones. */
+  async #lastOfSome(has: (life: number) => Promise<boolean>): Promise<number> {
+    const lives = Array.from({ length: this.#maxReopens + 1 }, (_, life) => has(life));
+    return (await Promise.all(lives)).lastIndexOf(true);
+  }
+}
+
+/** True if a message was, or may have been, rejected because its task is finished. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
+}
