@@ -121,7 +121,8 @@ function noConfig(id: string): never {
 /** The client creates the ids of tasks and sessions. A request without a history length requests the whole history. */
 function sent(request: SendMessageRequest): { params: string; place: Place } {
   const { message, configuration } = request;
-  const place = { taskId: message?.taskId || newId(), contextId: message?.contextId || newId() };
+  // Not in the form of a server's own ids, which callers of later versions could not use as a name.
+  const place = { taskId: message?.taskId || `task-${newId()}`, contextId: message?.contextId || newId() };
   const { historyLength = ALL_HISTORY, taskPushNotificationConfig, acceptedOutputModes = [] } = configuration ?? {};
   // 0.1 has two roles.
   const role = message?.role === Role.AGENT ? Role.AGENT : Role.USER;
