@@ -101,15 +101,15 @@ function sources(mode: string): ViteUserConfig {
               },
             ]),
         // What is about SQLite runs on both drivers where there are two.
-        ...(hasBothDrivers()
+        ...(mode === "all" && hasBothDrivers()
           ? [
               {
                 extends: true as const,
                 test: {
-                  name: "better-sqlite3",
+                  name: "photostructure",
                   include: ["test/store/sqlite/**/*.test.ts"],
                   setupFiles: [at("test/support/setup.ts"), at("test/support/database.ts")],
-                  env: { PARLEY_SQLITE_DRIVER: "better-sqlite3" },
+                  env: { PARLEY_SQLITE_DRIVER: "@photostructure/sqlite" },
                 },
               },
             ]
@@ -119,15 +119,11 @@ function sources(mode: string): ViteUserConfig {
   };
 }
 
-/**
- * Whether Node.js has SQLite itself, and better-sqlite3 is there and built for it besides. On Node.js 24 an iterator of
- * better-sqlite3 12.11 ends the process when it is collected, which is one reason more to use what Node.js has.
- */
+/** Whether Node.js has SQLite itself, and the package for others has a binary for this platform besides. */
 function hasBothDrivers(): boolean {
-  if (!isBuiltin("node:sqlite") || Number.parseInt(process.versions.node, 10) >= 24) return false;
+  if (!isBuiltin("node:sqlite")) return false;
   try {
-    const Database = createRequire(import.meta.url)("better-sqlite3") as new (path: string) => { close(): void };
-    new Database(":memory:").close();
+    createRequire(import.meta.url)("@photostructure/sqlite");
     return true;
   } catch {
     return false;

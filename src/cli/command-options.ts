@@ -7,8 +7,8 @@ export interface CommandOptions {
   /** SQLite file of the tasks; `memory` keeps them until the process ends. Default `parley.db`. */
   readonly store: string;
   /**
-   * Driver of SQLite: `node:sqlite` or `better-sqlite3`. Default: Node.js itself from 22.13 on, otherwise the package
-   * `better-sqlite3`.
+   * Driver of SQLite: `node:sqlite` or `@photostructure/sqlite`. Default: Node.js itself from 22.13 on, otherwise the
+   * package `@photostructure/sqlite`.
    */
   readonly sqliteDriver: DriverName;
   /** Lets several servers use the file at the same time; all of them need this option. Default: off. */
@@ -82,7 +82,7 @@ const strings = (placeholder: string): OptionKind<readonly string[]> => list(pla
 export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<CommandOptions[K]> } = {
   store: { kind: file, help: "SQLite file for the tasks; memory keeps them until the end" },
   sqliteDriver: {
-    kind: choice<DriverName>(["node:sqlite", "better-sqlite3"], "<name>"),
+    kind: choice<DriverName>(["node:sqlite", "@photostructure/sqlite"], "<name>"),
     help: "SQLite library",
     otherwise: "node:sqlite from Node.js 22.13 on",
   },

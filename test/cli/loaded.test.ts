@@ -39,8 +39,8 @@ function packageOf(source: string): string[] {
   return name === undefined ? [] : [name];
 }
 
-/** What better-sqlite3 loads, where Node.js has no SQLite. */
-const sqlite = ["better-sqlite3", "bindings", "file-uri-to-path"];
+/** What the driver loads, where Node.js has no SQLite. */
+const sqlite = ["@photostructure/sqlite", "node-gyp-build"];
 
 // Whoever adds a package here adds it to each start: to its time, and to its memory for as long as the server runs.
 const expected = [

@@ -30,14 +30,16 @@ describe("parley serve and SQLite", { timeout: 30_000 }, () => {
       import Module from "node:module";
       const load = Module._load;
       Module._load = function (id, ...rest) {
-        if (id === "better-sqlite3") throw Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" });
+        if (id === "@photostructure/sqlite") throw Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" });
         return load.call(this, id, ...rest);
       };
       const { getBuiltinModule } = process;
        process.getBuiltinModule = (id) => (id === "node:sqlite" ? undefined : getBuiltinModule(id));`;
     const { stderr, exited } = run(serve, cwd, preload(none));
     expect(await exited).toBe(2);
-    expect(stderr()).toMatch(/^parley: The SQLite store needs .*`npm install better-sqlite3`.*Node\.js 22\.13.*\n$/);
+    expect(stderr()).toMatch(
+      /^parley: The SQLite store needs .*`npm install @photostructure\/sqlite@1`.*Node\.js 22\.13.*\n$/,
+    );
     const other = run([...serve, "--store", "memory"], cwd, preload(none));
     const served = await ready(other);
     served.child.kill("SIGTERM");
@@ -51,12 +53,12 @@ describe("parley serve and SQLite", { timeout: 30_000 }, () => {
     const lines = served.stderr().trim().split("\n");
     const open = lines.map((line) => JSON.parse(line)).find(({ driver }) => driver !== undefined);
     expect(open).toMatchObject({ msg: "the SQLite store is open", sqlite: expect.stringMatching(/^3\./) });
-    expect(["node:sqlite", "better-sqlite3"]).toContain(open.driver);
+    expect(["node:sqlite", "@photostructure/sqlite"]).toContain(open.driver);
   });
 
   it("refuses a driver that is none", async () => {
     const { stderr, exited } = run(serve, cwd, { PARLEY_SQLITE_DRIVER: "sqlite3" });
     expect(await exited).toBe(2);
-    expect(stderr()).toContain("Allowed choices are node:sqlite, better-sqlite3");
+    expect(stderr()).toContain("Allowed choices are node:sqlite, @photostructure/sqlite");
   });
 });

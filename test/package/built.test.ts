@@ -72,8 +72,8 @@ describe("what is built", () => {
         .filter((name) => !/^(?:\.|node:)/.test(name) && !isBuiltin(name))
         .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/")),
     );
-    expect([...new Set(asked)].toSorted()).toEqual(["better-sqlite3", "react"]);
-    for (const name of ["better-sqlite3", "react"]) expect(peerDependencies).toHaveProperty(name);
+    expect([...new Set(asked)].toSorted()).toEqual(["@photostructure/sqlite", "react"]);
+    for (const name of ["@photostructure/sqlite", "react"]) expect(peerDependencies).toHaveProperty(name);
   });
 
   it("takes and gives what a program makes with protobuf of its own", () => {

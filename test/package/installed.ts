@@ -33,12 +33,9 @@ export function install(): Installed {
   for (const command of commandsToInstall()) shell(command.replace("<path>", work), folder);
   const bytes = sizeOf(join(folder, "node_modules")).bytes;
   if (!hasSqlite()) {
-    // As `npm install better-sqlite3` would, but for the minutes that it may have to compile.
-    symlinkSync(
-      join(root, "node_modules", "better-sqlite3"),
-      join(folder, "node_modules", "better-sqlite3"),
-      "junction",
-    );
+    // As the next command of the page would, whose package is none of ours.
+    mkdirSync(join(folder, "node_modules", "@photostructure"));
+    symlinkSync(ours("@photostructure/sqlite"), join(folder, "node_modules", "@photostructure", "sqlite"), "junction");
   }
   return {
     folder,

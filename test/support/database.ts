@@ -21,7 +21,9 @@ export function hasDbstat(): boolean {
 /** Tables and indexes whose rows are so long that SQLite keeps a part of them elsewhere; it takes `dbstat`. */
 export function spilling(path: string): unknown[] {
   const db = openDatabase(path, { readonly: true });
-  const names = db.values("SELECT DISTINCT name FROM dbstat WHERE pagetype = 'overflow' ORDER BY 1").all();
+  // The last one is the file's, whatever the driver calls it.
+  const schema = db.values<[], string>("SELECT name FROM pragma_database_list").all().at(-1);
+  const names = db.values(`SELECT DISTINCT name FROM dbstat('${schema}') WHERE pagetype = 'overflow' ORDER BY 1`).all();
   db.close();
   return names;
 }

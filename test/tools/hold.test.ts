@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { isBuiltin } from "node:module";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,33 +49,5 @@ describe("hold()", () => {
     writeFileSync(join(place, "cache/it.pid"), "");
     utimesSync(join(place, "cache/it.pid"), 1, 1);
     expect((await holder()).code).toBe(0);
-  });
-});
-
-describe.skipIf(isBuiltin("node:sqlite"))("two first builds at once, where Node.js has no SQLite", () => {
-  // Stands for npm: takes its time, as a compiler does, and removes what is there first.
-  const npm = `
-    const { appendFileSync, mkdirSync, rmSync, writeFileSync } = require("node:fs");
-    appendFileSync("../../installs", "1");
-    rmSync("node_modules", { recursive: true, force: true });
-    mkdirSync("node_modules/better-sqlite3", { recursive: true });
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
-    writeFileSync("node_modules/better-sqlite3/package.json", JSON.stringify({ main: "it.js", version: process.env.WANTED }));
-    writeFileSync("node_modules/better-sqlite3/it.js", "module.exports = class { close() {} };");`;
-
-  it("install it once, and both have it", async () => {
-    for (const file of ["hold.mjs", "npm.mjs", "sqlite.mjs", "sqlite/package.json", "sqlite/package-lock.json"])
-      cpSync(join(tools, file), join(place, "tools", file));
-    mkdirSync(join(place, "node_modules"));
-    writeFileSync(join(place, "npm.js"), npm);
-    const { dependencies } = JSON.parse(readFileSync(join(tools, "sqlite/package.json"), "utf8")) as {
-      dependencies: Record<string, string>;
-    };
-    const env = { npm_execpath: join(place, "npm.js"), WANTED: dependencies["better-sqlite3"] };
-    const build = (): ReturnType<typeof run> => run(["tools/sqlite.mjs"], env);
-    const [one, two] = await Promise.all([build(), build()]);
-    expect([one.code, two.code], one.stderr + two.stderr).toEqual([0, 0]);
-    expect(readFileSync(join(place, "installs"), "utf8")).toBe("1");
-    expect((await run(["--eval", 'new (require("better-sqlite3"))()'])).code).toBe(0);
   });
 });

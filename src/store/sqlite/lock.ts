@@ -27,13 +27,11 @@ const held = new Set<Database>();
  * created.
  */
 export function lockFile(path: string, shared: boolean, timeoutMs: number = LOCK_TIMEOUT_MS): FileLock {
-  const db = sqliteDriver().open(`${path}-lock`, { timeoutMs });
+  let db: Database;
   try {
-    take(db, shared);
+    db = take(path, shared, timeoutMs);
   } catch (error) {
-    const refused = codeOf(error).startsWith("SQLITE_BUSY") ? inUse(db, path, shared, error) : error;
-    db.close();
-    throw refused;
+    throw codeOf(error).startsWith("SQLITE_BUSY") ? inUse(path, shared, error) : error;
   }
   held.add(db);
   return {
@@ -45,14 +43,19 @@ export function lockFile(path: string, shared: boolean, timeoutMs: number = LOCK
 }
 
 /** Begins a transaction that stays open. Without a write-ahead log a reader holds a shared lock on the file. */
-function take(db: Database, shared: boolean): void {
-  if (!shared) return void db.exec("BEGIN EXCLUSIVE");
-  db.exec("BEGIN");
-  db.rows("SELECT count(*) FROM sqlite_schema").get();
+function take(path: string, shared: boolean, timeoutMs: number): Database {
+  const db = sqliteDriver().open(`${path}-lock`, { timeoutMs });
+  try {
+    db.exec(shared ? "BEGIN; SELECT count(*) FROM sqlite_schema" : "BEGIN EXCLUSIVE");
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
-function inUse(db: Database, path: string, shared: boolean, cause: unknown): StoreError {
-  const holder = shared || isExclusive(db) ? "for itself alone" : "as one of several that share it";
+function inUse(path: string, shared: boolean, cause: unknown): StoreError {
+  const holder = shared || isExclusive(path) ? "for itself alone" : "as one of several that share it";
   const message =
     `Cannot open ${path}: ${holdersOf(path)} has it open ${holder}. Close that one first, or let every store of this file ` +
     "share it (`shared: true`, `parley serve --shared`).";
@@ -60,10 +63,9 @@ function inUse(db: Database, path: string, shared: boolean, cause: unknown): Sto
 }
 
 /** True if the store that holds the lock holds it exclusively. */
-function isExclusive(db: Database): boolean {
+function isExclusive(path: string): boolean {
   try {
-    db.pragma("busy_timeout = 0");
-    take(db, true);
+    take(path, true, 0).close();
     return false;
   } catch {
     return true;

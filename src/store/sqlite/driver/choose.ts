@@ -1,15 +1,15 @@
 import { StoreError } from "../../task-store.js";
-import { loadBetterSqlite } from "./better.js";
 import type { Driver, DriverName } from "./driver.js";
 import { loadNodeSqlite } from "./node.js";
+import { loadPhotostructure } from "./photostructure.js";
 
 let asked: DriverName | undefined;
 let loaded: Driver | undefined;
 
 /**
- * Chooses the driver of this thread, before its first use. Default: Node's own SQLite, else better-sqlite3. The choice
- * is per process and not per store: two copies of SQLite in one process with the same file open would drop each other's
- * locks (https://www.sqlite.org/howtocorrupt.html, section 2.2.1).
+ * Chooses the driver of this thread, before its first use. Default: Node's own SQLite, else @photostructure/sqlite. The
+ * choice is per process and not per store: two copies of SQLite in one process with the same file open would drop each
+ * other's locks (https://www.sqlite.org/howtocorrupt.html, section 2.2.1).
  * @throws StoreError `failed` if another driver is in use.
  */
 export function useDriver(name: DriverName): void {
@@ -29,13 +29,13 @@ export function sqliteDriver(): Driver {
 }
 
 function load(): Driver {
-  const own = asked === "better-sqlite3" ? undefined : loadNodeSqlite();
+  const own = asked === "@photostructure/sqlite" ? undefined : loadNodeSqlite();
   if (own !== undefined) return own;
   if (asked === "node:sqlite") {
     throw new StoreError("failed", `Node.js ${process.versions.node} has no node:sqlite: use 22.13 or later.`);
   }
   try {
-    return loadBetterSqlite();
+    return loadPhotostructure();
   } catch (error) {
     throw noSqlite(error);
   }
@@ -45,8 +45,8 @@ function load(): Driver {
 export function noSqlite(cause: unknown, node: string = process.versions.node): StoreError {
   const isThere = !(cause instanceof Error && "code" in cause && cause.code === "MODULE_NOT_FOUND");
   const message = isThere
-    ? `better-sqlite3 is not built for Node.js ${node}: run \`npm rebuild better-sqlite3\` (before it, with npm 12, ` +
-      "`npm install-scripts approve better-sqlite3`)"
-    : `The SQLite store needs a SQLite, which Node.js ${node} does not have: run \`npm install better-sqlite3\``;
-  return new StoreError("failed", `${message}, or use Node.js 22.13 or later, which has its own.`, { cause });
+    ? "@photostructure/sqlite has no binary that this system can load: "
+    : `The SQLite store needs a SQLite, which Node.js ${node} does not have: run ` +
+      "`npm install @photostructure/sqlite@1`, or ";
+  return new StoreError("failed", `${message}use Node.js 22.13 or later, which has its own.`, { cause });
 }

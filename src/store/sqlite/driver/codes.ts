@@ -1,6 +1,6 @@
 /**
- * SQLite's names of its errors (https://www.sqlite.org/rescode.html): better-sqlite3 has the name in `code`, `node:sqlite`
- * the number in `errcode`.
+ * SQLite's names of its errors (https://www.sqlite.org/rescode.html): the drivers have the number in
+ * `errcode`.
  */
 
 /** By number, from 0 on. */

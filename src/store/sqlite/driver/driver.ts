@@ -1,12 +1,12 @@
 /**
- * The part of SQLite that the store uses, provided by Node.js (`node.ts`) or better-sqlite3 (`better.ts`). A process
+ * The part of SQLite that the store uses, provided by Node.js (`node.ts`) or @photostructure/sqlite (`photostructure.ts`). A process
  * uses one of them, see `choose.ts`.
  *
  * Errors are the driver's own; `codeOf` maps them to SQLite's names.
  */
 
 /** Name of a driver. */
-export type DriverName = "node:sqlite" | "better-sqlite3";
+export type DriverName = "node:sqlite" | "@photostructure/sqlite";
 
 /** A stored value. Blobs are read as a `Uint8Array` (possibly a `Buffer`) with its own memory. */
 export type SqliteValue = string | number | null | Uint8Array;
@@ -49,7 +49,7 @@ export interface Database {
   exec(sql: string): void;
   /** Reads or writes a pragma; returns the first value, if any. */
   pragma(text: string): SqliteValue | undefined;
-  /** Later calls do nothing. */
+  /** Rolls an open transaction back. No loop over rows may be unfinished. Later calls do nothing. */
   close(): void;
 }
 

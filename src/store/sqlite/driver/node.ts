@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import type { Changed, Command, Parameter, Query, SqliteValue } from "./driver.js";
+import type { Changed, Command, DriverName, Parameter, Query, SqliteValue } from "./driver.js";
 import { type Database, DEFAULT_TIMEOUT_MS, type Driver, driverOf, type OpenOptions } from "./driver.js";
 
 /** The part of `node:sqlite` in use, as of Node.js 22.13; later additions are optional. */
-interface NodeSqlite {
+export interface NodeSqlite {
   readonly DatabaseSync: {
     new (path: string | URL, options: { readonly readOnly: boolean }): DatabaseSync;
     readonly prototype: DatabaseSync;
@@ -12,7 +12,7 @@ interface NodeSqlite {
   readonly StatementSync: { readonly prototype: StatementSync };
 }
 
-interface DatabaseSync {
+export interface DatabaseSync {
   readonly isOpen?: boolean;
   readonly isTransaction?: boolean;
   prepare(sql: string): StatementSync;
@@ -20,7 +20,7 @@ interface DatabaseSync {
   close(): void;
 }
 
-interface StatementSync {
+export interface StatementSync {
   setReturnArrays?(on: boolean): void;
   run(...values: readonly Parameter[]): Changed;
   get(...values: readonly Parameter[]): unknown;
@@ -28,7 +28,7 @@ interface StatementSync {
   iterate(...values: readonly Parameter[]): IterableIterator<unknown>;
 }
 
-/** True if this Node.js truncates text at its first NUL, as 22.13 and 22.16 do. */
+/** True if text is truncated at its first NUL, as Node.js 22.13 and 22.16 and @photostructure/sqlite 1.2 do. */
 let cutsText = false;
 
 /** SQLite of Node.js 22.13 or later; undefined in earlier versions. */
@@ -36,8 +36,13 @@ export function loadNodeSqlite(): Driver | undefined {
   const sqlite = withoutSqliteWarning(() => process.getBuiltinModule?.("node:sqlite")) as NodeSqlite | undefined;
   // Versions before 22.13 have it under a flag, with fewer functions.
   if (sqlite === undefined || !("iterate" in sqlite.StatementSync.prototype)) return undefined;
-  const open = (path: string, options?: OpenOptions): NodeDatabase => new NodeDatabase(sqlite, path, options);
-  return driverOf("node:sqlite", open, (first) => {
+  const open = (path: string, options?: OpenOptions): Database => new NodeDatabase(connect(sqlite, path, options));
+  return driverLikeNode("node:sqlite", open);
+}
+
+/** A driver whose connections are `NodeDatabase`. */
+export function driverLikeNode(name: DriverName, open: Driver["open"]): Driver {
+  return driverOf(name, open, (first) => {
     cutsText = first.values<[], string>("SELECT 'a' || char(0) || 'b'").get() !== "a\0b";
   });
 }
@@ -61,14 +66,20 @@ function withoutSqliteWarning<T>(load: () => T): T {
   }
 }
 
-class NodeDatabase implements Database {
+function connect(sqlite: NodeSqlite, path: string, options: OpenOptions = {}): DatabaseSync {
+  const { readonly: readOnly = false, mustExist = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  const db = new sqlite.DatabaseSync(mustExist && !readOnly ? existing(sqlite, path) : path, { readOnly });
+  db.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
+  return db;
+}
+
+/** A connection of `node:sqlite`, or of another module with its interface. */
+export class NodeDatabase implements Database {
   readonly #db: DatabaseSync;
   #isOpen = true;
 
-  constructor(sqlite: NodeSqlite, path: string, options: OpenOptions = {}) {
-    const { readonly: readOnly = false, mustExist = false, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-    this.#db = new sqlite.DatabaseSync(mustExist && !readOnly ? existing(sqlite, path) : path, { readOnly });
-    this.#db.exec(`PRAGMA busy_timeout = ${timeoutMs}`);
+  constructor(db: DatabaseSync) {
+    this.#db = db;
   }
 
   get isOpen(): boolean {
@@ -80,12 +91,11 @@ class NodeDatabase implements Database {
   }
 
   command<P extends readonly Parameter[]>(sql: string): Command<P> {
-    const statement = this.#db.prepare(sql);
-    return (cutsText ? new WholeText(statement) : statement) as unknown as Command<P>;
+    return this.#prepare(sql) as unknown as Command<P>;
   }
 
   rows<P extends readonly Parameter[], R extends readonly unknown[]>(sql: string): Query<P, R> {
-    const statement = this.#db.prepare(sql);
+    const statement = this.#prepare(sql);
     if (statement.setReturnArrays === undefined) return new Mapped(statement, Object.values) as unknown as Query<P, R>;
     statement.setReturnArrays(true);
     return statement as unknown as Query<P, R>;
@@ -109,6 +119,11 @@ class NodeDatabase implements Database {
     this.#db.close();
   }
 
+  #prepare(sql: string): StatementSync {
+    const statement = this.#db.prepare(sql);
+    return cutsText ? new WholeText(statement) : statement;
+  }
+
   /** Detects an open transaction before 22.16, which lacks the property. Called only after an error. */
   #refusesToBegin(): boolean {
     try {
@@ -121,13 +136,16 @@ class NodeDatabase implements Database {
   }
 }
 
-/** Opens a file without creating it. SQLite's option for that is part of a URL, which Node.js accepts from 22.15. */
+/** The URL that opens a file without creating it. */
+export function urlOf(path: string): URL {
+  const url = pathToFileURL(path);
+  url.searchParams.set("mode", "rw");
+  return url;
+}
+
+/** Opens a file without creating it. Node.js accepts URLs from 22.15. */
 function existing(sqlite: NodeSqlite, path: string): string | URL {
-  if ("isOpen" in sqlite.DatabaseSync.prototype) {
-    const url = pathToFileURL(path);
-    url.searchParams.set("mode", "rw");
-    return url;
-  }
+  if ("isOpen" in sqlite.DatabaseSync.prototype) return urlOf(path);
   if (!existsSync(path)) throw Object.assign(new Error("unable to open database file"), { code: "SQLITE_CANTOPEN" });
   return path;
 }
@@ -136,20 +154,46 @@ function firstOf(row: unknown): unknown {
   return (row as readonly unknown[])[0];
 }
 
-/** Rejects text that would be read back truncated, possibly as the name of another owner. */
-class WholeText {
+/**
+ * A statement that never takes the beginning of a text for the text, which may be the name of another owner: it stores no
+ * text with a NUL, and finds none.
+ */
+class WholeText implements StatementSync {
   readonly #statement: StatementSync;
+  readonly setReturnArrays?: (on: boolean) => void;
 
   constructor(statement: StatementSync) {
     this.#statement = statement;
+    if (statement.setReturnArrays !== undefined) this.setReturnArrays = (on) => statement.setReturnArrays?.(on);
   }
 
   run(...values: Parameter[]): Changed {
-    if (values.some((value) => typeof value === "string" && value.includes("\0"))) {
+    if (values.some(hasNul)) {
       throw new Error("text with a NUL character cannot be kept by the SQLite of this Node.js: use a newer one");
     }
     return this.#statement.run(...values);
   }
+
+  get(...values: Parameter[]): unknown {
+    return this.#statement.get(...unequal(values));
+  }
+
+  all(...values: Parameter[]): unknown[] {
+    return this.#statement.all(...unequal(values));
+  }
+
+  iterate(...values: Parameter[]): IterableIterator<unknown> {
+    return this.#statement.iterate(...unequal(values));
+  }
+}
+
+function hasNul(value: Parameter): boolean {
+  return typeof value === "string" && value.includes("\0");
+}
+
+/** The values with each text that has a NUL as a blob, which equals no text. */
+function unequal(values: readonly Parameter[]): readonly Parameter[] {
+  return values.some(hasNul) ? values.map((value) => (hasNul(value) ? Buffer.from(value as string) : value)) : values;
 }
 
 /** A query that maps its rows. */

@@ -23,14 +23,14 @@ describe("sqliteDriver()", () => {
     const asked = process.env.PARLEY_SQLITE_DRIVER;
     const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
     const own = major > 22 || (major === 22 && minor >= 13);
-    expect(sqliteDriver().name).toBe(asked || (own ? "node:sqlite" : "better-sqlite3"));
+    expect(sqliteDriver().name).toBe(asked || (own ? "node:sqlite" : "@photostructure/sqlite"));
     expect(sqliteDriver().version).toMatch(/^3\.\d+\.\d+$/);
   });
 
   it("is one for a process: two copies of SQLite would drop each other's locks", () => {
     const { name } = sqliteDriver();
     useDriver(name);
-    const other = name === "node:sqlite" ? "better-sqlite3" : "node:sqlite";
+    const other = name === "node:sqlite" ? "@photostructure/sqlite" : "node:sqlite";
     expect(() => useDriver(other)).toThrow(`SQLite comes from ${name} in this process`);
   });
 
@@ -49,10 +49,10 @@ describe("sqliteDriver()", () => {
 
   it("says in one line which command helps where there is none", () => {
     const absent = Object.assign(new Error("Cannot find module"), { code: "MODULE_NOT_FOUND" });
-    expect(noSqlite(absent, "20.19.0").message).toMatch(/Node\.js 20\.19\.0 .*`npm install better-sqlite3`.* 22\.13/);
-    expect(noSqlite(new Error("Could not locate the bindings file."), "20.19.0").message).toMatch(
-      /not built for Node\.js 20\.19\.0: run `npm rebuild better-sqlite3`/,
+    expect(noSqlite(absent, "20.19.0").message).toMatch(
+      /Node\.js 20\.19\.0 .*`npm install @photostructure\/sqlite@1`.* 22\.13/,
     );
+    expect(noSqlite(new Error("No native build was found"), "20.19.0").message).toMatch(/no binary .* 22\.13/);
     expect(noSqlite(absent).message).not.toContain("\n");
   });
 });
@@ -94,6 +94,10 @@ describe("Driver.open()", () => {
       kept = [];
     }
     expect(db.values("SELECT s FROM t").all()).toEqual(kept);
+    add.run("a");
+    expect(db.values("SELECT s FROM t WHERE s = ?").all("a\0b")).toEqual(kept);
+    expect(db.values("SELECT count(*) FROM t WHERE s = ?").get("a\0b")).toBe(kept.length);
+    expect([...db.values("SELECT s FROM t WHERE s = ?").iterate("a")]).toEqual(["a"]);
     db.close();
   });
 
@@ -164,6 +168,31 @@ describe("Driver.open()", () => {
     expect(existsSync(path)).toBe(false);
     openDatabase(path).exec("CREATE TABLE t (a)");
     expect(openDatabase(path, { mustExist: true }).values("SELECT count(*) FROM t").get()).toBe(0);
+  });
+
+  it("leaves nothing beside a closed file, whatever statements there are", () => {
+    const path = temporaryFile();
+    const db = openDatabase(path);
+    db.pragma("journal_mode = WAL");
+    db.exec("CREATE TABLE t (a)");
+    const add = db.command<[number]>("INSERT INTO t VALUES (?)");
+    const all = db.values<[], number>("SELECT a FROM t");
+    add.run(1);
+    const reader = openDatabase(path, { readonly: true });
+    const read = reader.rows<[], [number]>("SELECT a FROM t");
+    expect(read.all()).toEqual([[1]]);
+    db.exec("BEGIN");
+    add.run(2);
+    expect(all.all()).toEqual([1, 2]);
+    reader.close();
+    expect(existsSync(`${path}-wal`)).toBe(true);
+    db.close();
+    expect([existsSync(`${path}-wal`), existsSync(`${path}-shm`)]).toEqual([false, false]);
+    for (const use of [() => add.run(3), () => all.all(), () => read.get()]) expect(use).toThrow();
+    const next = openDatabase(path, { timeoutMs: 0 });
+    next.exec("BEGIN EXCLUSIVE");
+    expect(next.values("SELECT a FROM t").all()).toEqual([1]);
+    next.close();
   });
 
   it("is closed once", () => {
