@@ -5,10 +5,25 @@ import {
   type Task,
   TaskState,
   type TaskStatus,
+  type TaskStatusUpdateEvent,
   TaskStatusUpdateEventSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { carry, generationOf, mark } from "../wire/marks.js";
-import { isLast } from "./last.js";
+import { carry, generationOf, mark, marksOf } from "../wire/marks.js";
+
+/** States that end a stream of a version before 1.0: the task has ended, or waits for its client. */
+const endings: ReadonlySet<TaskState> = new Set([
+  TaskState.COMPLETED,
+  TaskState.FAILED,
+  TaskState.CANCELED,
+  TaskState.REJECTED,
+  TaskState.INPUT_REQUIRED,
+  TaskState.AUTH_REQUIRED,
+]);
+
+/** Returns true for the last status event of its stream, which versions before 1.0 mark in the event (`final`). */
+export function isLast(event: TaskStatusUpdateEvent): boolean {
+  return marksOf(event)?.isLast ?? endings.has(event.status?.state ?? TaskState.UNSPECIFIED);
+}
 
 /** Differences between a stream of 1.0 and one that marks its end. */
 export interface Ending {

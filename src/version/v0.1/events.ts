@@ -5,7 +5,7 @@ import type {
   TaskStatusUpdateEvent,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { carry, generationOf, mark, weightOf } from "../../wire/marks.js";
-import { isLast } from "../last.js";
+import { isLast } from "../ended-events.js";
 import { artifactEvent, statusEvent } from "./view.js";
 
 /** Context of a stream of 0.1 in addition to its events. */

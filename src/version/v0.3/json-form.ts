@@ -5,6 +5,7 @@ import type { Fields, JsonForm, JsonObject } from "../../wire/json-form.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
 import type { Violations } from "../../wire/violations.js";
+import { isLast } from "../ended-events.js";
 import { makeForm } from "../forms/make-form.js";
 import type {
   BareForm,
@@ -17,7 +18,6 @@ import type {
   Variant,
   VariantsForm,
 } from "../forms/tables.js";
-import { isLast } from "../last.js";
 import { type DataForm, objectData, unwrapData } from "./data-part.js";
 import { roleNames, stateNames } from "./names.js";
 

@@ -3,7 +3,7 @@ import * as earlier from "../../../gen/a2a/v1/a2a_pb.js";
 import * as native from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
 import { jsonOf } from "../../wire/json-value.js";
-import { isLast } from "../last.js";
+import { isLast } from "../ended-events.js";
 import { cardPairs } from "./card-messages.js";
 import { type Convert, Converters, type Pair, pair } from "./convert.js";
 import { asObject, fromObject, valueFrom } from "./data-part.js";

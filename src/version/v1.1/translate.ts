@@ -6,8 +6,7 @@ import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { resumeParameters } from "../../wire/service-params.js";
 import { mapAnswer, type Serve } from "../serve.js";
-import { service as contract, fieldThatSays } from "./contract.js";
-import type { Meaning } from "./fields.js";
+import { service as contract, fieldThatSays, type Meaning } from "./contract.js";
 
 type Fields = Message & Readonly<Record<string, unknown>>;
 
