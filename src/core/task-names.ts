@@ -1,7 +1,9 @@
-/** The tasks of one owner under one tenant. */
-interface Scope {
+/** The tasks that a call may see: those of one owner under one tenant (specification 13.1). */
+export interface Scope {
   readonly tenant: string;
   readonly owner: string;
+  /** True if the call's ids are names that its client chose. Default false. */
+  readonly namesTasks?: boolean | undefined;
 }
 
 /** Reads a task of the scope by its stored id: unfinished, finished, or undefined if there is none. */
@@ -26,14 +28,9 @@ export interface NamedSend<T> {
 export interface TaskNames {
   /**
    * Returns the stored id for an id in a request, or undefined if the scope has no such task. The task need not exist.
-   * @param isName true if the client chose the id, which may then look like one of the server
    * @throws StoreError
    */
-  storedId(
-    scope: Scope,
-    id: string,
-    use: { readonly lookup: TaskLookup; readonly isName: boolean },
-  ): string | Promise<string | undefined>;
+  storedId(scope: Scope, id: string, lookup: TaskLookup): string | Promise<string | undefined>;
   /**
    * Sends a message to a task by its name: to the existing one, or to one that it creates. Resolves to undefined if the
    * task can repeatedly be neither found nor created.

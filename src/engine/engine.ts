@@ -5,7 +5,7 @@ import { newId } from "../core/ids.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { TransientMap } from "../core/maps.js";
-import type { TaskNames } from "../core/task-names.js";
+import type { Scope, TaskNames } from "../core/task-names.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
 import { countedTenant } from "./counted-tenant.js";
@@ -14,7 +14,7 @@ import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
 import type { TaskHandle, TaskView } from "./read/task-handle.js";
 import type { TaskPage } from "./read/task-reader.js";
-import { type Scope, Tasks } from "./read/tasks.js";
+import { Tasks } from "./read/tasks.js";
 import type { Execution } from "./run/execution.js";
 import { cancelTask, Executions } from "./run/executions.js";
 import { ClockWatch, Maintenance } from "./run/maintenance.js";
@@ -23,8 +23,8 @@ import { Sender } from "./send/send.js";
 import type { SendCommand, SendResult } from "./send/send-command.js";
 import { DirectCalls, Shutdown, shuttingDown } from "./shutdown.js";
 
+export type { Scope } from "../core/task-names.js";
 export type { EnginePushes, EntriesRequest } from "./pushes.js";
-export type { Scope } from "./read/tasks.js";
 export type { SendCommand, SendResult } from "./send/send-command.js";
 
 /** Options of an engine. */

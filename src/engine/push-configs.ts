@@ -1,9 +1,10 @@
 import { taskNotFound } from "../core/error.js";
 import type { Logger } from "../core/log.js";
+import type { Scope } from "../core/task-names.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
 import { type CountedTenant, countedConfig } from "./counted-tenant.js";
 import { toCallerError, tooManyPushConfigs } from "./log/outage.js";
-import type { Scope, Tasks } from "./read/tasks.js";
+import type { Tasks } from "./read/tasks.js";
 
 /** A stored configuration, with the ids of its row. */
 export interface FoundConfig {

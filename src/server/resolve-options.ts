@@ -51,7 +51,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
   const [versions, push] = [versionsOf(all), pushOf(all.push)];
   return {
     engine: {
-      names: new ClientTaskNames({ maxReopens, keepsAll: retentionMs === undefined }),
+      names: new ClientTaskNames(maxReopens, retentionMs === undefined),
       maxRestarts,
       leaseMs,
       logsEnds: all.accessLog,

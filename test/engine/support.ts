@@ -61,7 +61,7 @@ export class Bench {
     this.served = serve(agent);
     const keep = (facts: object, message: string): void => void this.logged.push({ facts, message });
     const logger = { debug: keep, info: keep, warn: keep, error: keep };
-    const names = new ClientTaskNames({ maxReopens, keepsAll: options.retentionMs === undefined });
+    const names = new ClientTaskNames(maxReopens, options.retentionMs === undefined);
     this.engine = createEngine({ store, agentOf: () => this.served, logger, names, ...options });
   }
 

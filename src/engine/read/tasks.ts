@@ -2,9 +2,9 @@ import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
-import type { TaskNames } from "../../core/task-names.js";
+import type { Scope, TaskNames } from "../../core/task-names.js";
 import { isOf } from "../../store/check.js";
-import type { ListRequest, TaskScope, TaskStore } from "../../store/task-store.js";
+import type { ListRequest, TaskStore } from "../../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../../task/fold.js";
 import { isTerminal } from "../../task/state.js";
 import { toCallerError } from "../log/outage.js";
@@ -13,12 +13,6 @@ import { TaskLogCache } from "../log/task-log-cache.js";
 import type { Shutdown } from "../shutdown.js";
 import { type HandleSource, TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
 import { type ReadTask, type TaskPage, TaskReader } from "./task-reader.js";
-
-/** The tasks that a call may see. All others do not exist for it (specification 13.1). */
-export interface Scope extends TaskScope {
-  /** True if the call's ids are names that its client chose (`TaskNames`). Default false. */
-  readonly namesTasks?: boolean | undefined;
-}
 
 /** Dependencies of `Tasks`. */
 export interface TasksSource {
@@ -106,8 +100,7 @@ export class Tasks {
 
   /** Returns the stored id for a task id in a request. @throws A2AError TASK_NOT_FOUND; StoreError */
   storedId(scope: Scope, taskId: string): string | Promise<string> {
-    const isName = scope.namesTasks === true;
-    const known = this.#source.names?.storedId(scope, taskId, { isName, lookup: (id) => this.lookup(scope, id) });
+    const known = this.#source.names?.storedId(scope, taskId, (id) => this.lookup(scope, id));
     if (known === undefined || typeof known === "string") return known ?? taskId;
     return known.then((id) => id ?? Promise.reject(taskNotFound(taskId)));
   }

@@ -1,7 +1,7 @@
 import { limitReached } from "../../core/error.js";
+import type { Scope } from "../../core/task-names.js";
 import type { TaskStore } from "../../store/task-store.js";
 import type { CountedTenant } from "../counted-tenant.js";
-import type { Scope } from "../read/tasks.js";
 import type { OwnerSlots } from "../run/execution-slots.js";
 
 /** Time during which an owner with too many tasks is rejected without a new count, in milliseconds. */

@@ -7,7 +7,7 @@ import { A2AError, invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import type { TaskLookup, TaskNames } from "../../core/task-names.js";
+import type { Scope, TaskLookup, TaskNames } from "../../core/task-names.js";
 import {
   type IdempotencyKey,
   type IdempotencyRecord,
@@ -25,7 +25,7 @@ import type { LeaseKeeper } from "../log/lease.js";
 import { isOutage, toCallerError, unavailable } from "../log/outage.js";
 import { TaskExists, type TaskLog } from "../log/task-log.js";
 import { type TaskHandle, taskViewOf } from "../read/task-handle.js";
-import type { Scope, Tasks } from "../read/tasks.js";
+import type { Tasks } from "../read/tasks.js";
 import type { OwnerSlots, Place } from "../run/execution-slots.js";
 import type { Executions } from "../run/executions.js";
 import { askToAccept, directReply, firstEvent, giveUp, isReply, type PendingTurn } from "../run/taskless.js";

@@ -1,12 +1,7 @@
 import { hash } from "node:crypto";
 import { A2AError } from "../../core/error.js";
 import { isNewId } from "../../core/ids.js";
-import type { NamedSend, TaskLookup, TaskNames } from "../../core/task-names.js";
-
-interface Scope {
-  readonly tenant: string;
-  readonly owner: string;
-}
+import type { NamedSend, Scope, TaskLookup, TaskNames } from "../../core/task-names.js";
 
 /**
  * Returns the stored id of a task whose client chose its name. The id depends only on the scope and the name, so every
@@ -28,31 +23,23 @@ function isStoredId(id: string): boolean {
 /** Maximum number of attempts of a send that neither finds its task nor can create it. */
 const MAX_TRIES = 3;
 
-/** Options of the names of a server. */
-export interface ClientTaskNamesOptions {
-  /** Maximum number of times that a message to a finished task creates another one under its name. */
-  readonly maxReopens: number;
-  /** True if finished tasks are kept without limit: the tasks of a name then have no gaps. */
-  readonly keepsAll: boolean;
-}
-
 /** Tasks of A2A 0.1, whose clients choose the ids. */
 export class ClientTaskNames implements TaskNames {
   readonly #maxReopens: number;
   readonly #keepsAll: boolean;
 
-  constructor({ maxReopens, keepsAll }: ClientTaskNamesOptions) {
+  /**
+   * @param maxReopens maximum number of times that a message to a finished task creates another one under its name
+   * @param keepsAll true if finished tasks are kept without limit: the tasks of a name then have no gaps
+   */
+  constructor(maxReopens: number, keepsAll: boolean) {
     this.#maxReopens = maxReopens;
     this.#keepsAll = keepsAll;
   }
 
-  storedId(
-    scope: Scope,
-    id: string,
-    { lookup, isName }: { readonly lookup: TaskLookup; readonly isName: boolean },
-  ): string | Promise<string | undefined> {
+  storedId(scope: Scope, id: string, lookup: TaskLookup): string | Promise<string | undefined> {
     if (!isStoredId(id)) return this.#newestId(scope, id, lookup);
-    if (!isName) return id;
+    if (scope.namesTasks !== true) return id;
     return lookup(id).then((found) => (found === undefined ? this.#newestId(scope, id, lookup) : id));
   }
 
@@ -85,7 +72,7 @@ export class ClientTaskNames implements TaskNames {
   }
 
   #newestId(scope: Scope, name: string, lookup: TaskLookup): string | Promise<string | undefined> {
-    // The common case adds no store read.
+    // A name has one task, which need not be searched.
     if (this.#maxReopens === 0) return namedTaskId(scope, name);
     return this.#newest(scope, name, lookup).then((life) => (life < 0 ? undefined : namedTaskId(scope, name, life)));
   }
