@@ -37,8 +37,8 @@ const MAX_ROUND_BYTES = 256 * 1024;
 /** An event with this many JSON values is accepted one event-loop turn after the agent yields it. */
 const HEAVY_VALUES = 10_000;
 
-/** Events of one task, and their bytes, that wait to be stored before the agent is slowed down. */
-export const unstored = { maxEvents: 256, maxBytes: 4 * 1024 * 1024 } as const;
+/** Events of one task, and their bytes (4 MiB), that wait to be stored before the agent is slowed down. */
+export const unstored = { maxEvents: 256, maxBytes: 4_194_304 } as const;
 
 /** Time for an agent to return after the last event of its task; then its signal fires and the execution ends. */
 export const agentCleanup = { timeoutMs: 30_000 } as const;
@@ -398,7 +398,7 @@ export class Execution {
 
   /** Validates an event. Returns a promise if the event has to wait before it is accepted. @throws InvalidAgentEvent */
   #prepare(event: TaskEvent): Promise<void> | undefined {
-    const values = checkValues(event.kind === "artifact" ? event : event.content, this.#source.limits);
+    const values = checkValues(event.kind === "artifact" ? event : event.content);
     if (this.#mayHaveSubTasks && isEnd(event)) return this.#leaveAll();
     return values < HEAVY_VALUES ? undefined : nextRound();
   }
