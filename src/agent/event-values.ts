@@ -1,10 +1,12 @@
-import type { Limits } from "../core/limits.js";
 import { COUNTED_EVENT_LEVELS } from "../core/nesting.js";
 import { InvalidAgentEvent } from "./checked-copies.js";
 import type { Content } from "./event.js";
 
-/** Limits of one event. It is checked, measured and encoded in one go, which blocks the event loop. */
-export type EventLimits = Pick<Limits, "maxEventParts" | "maxEventValues">;
+/**
+ * Parts of one event, and its JSON members, elements and extensions. An event is checked, measured and encoded in one
+ * go, which blocks the event loop.
+ */
+export const eventBounds = { maxParts: 10_000, maxValues: 50_000 } as const;
 
 /** The counted parts of an event's content. The agent may be untyped. */
 interface Counted {
@@ -19,17 +21,17 @@ interface Counted {
  * Counts the values of an event: members and elements of JSON, and extensions.
  * @throws InvalidAgentEvent for too many parts or values, without reading the rest
  */
-export function checkValues(content: Content | Counted | undefined, limits: EventLimits): number {
+export function checkValues(content: Content | Counted | undefined): number {
   if (typeof content !== "object" || content === null) return 0;
   const counted: Counted = Array.isArray(content) ? { parts: content } : (content as Counted);
   const { parts, data, metadata, extensions, text } = counted;
   // The common case.
   if (parts === undefined && data === undefined && metadata === undefined && extensions === undefined) return 0;
   const list = Array.isArray(parts) ? (parts as readonly unknown[]) : [];
-  if (list.length + (text === undefined ? 0 : 1) + (data === undefined ? 0 : 1) > limits.maxEventParts) {
-    throw new InvalidAgentEvent(`an event may have at most ${limits.maxEventParts} parts; more come in further events`);
+  if (list.length + (text === undefined ? 0 : 1) + (data === undefined ? 0 : 1) > eventBounds.maxParts) {
+    throw new InvalidAgentEvent(`an event may have at most ${eventBounds.maxParts} parts; more come in further events`);
   }
-  const most = limits.maxEventValues;
+  const most: number = eventBounds.maxValues;
   let left = less(less(less(most, extensions, 0), metadata, 0), data, 0);
   for (let at = 0; at < list.length && left >= 0; at++) {
     const part = list[at] as Counted | null | undefined;

@@ -7,8 +7,6 @@ export interface Limits {
    * for small requests, and one address may use half. Default 256 MiB.
    */
   readonly maxArrivingBytes: number;
-  /** Requests being received from one address. Trusted proxies have no such limit. Default 4,096. */
-  readonly maxArrivingPerAddress: number;
   /**
    * Memory of large requests in progress, in bytes; each JSON value counts as 100. A request counts until it is
    * answered, a message until its execution has ended. One caller may use half. A larger request is served if nothing
@@ -29,18 +27,8 @@ export interface Limits {
    * 16 MiB.
    */
   readonly maxMessageBytes: number;
-  /** Characters of an id, context id, tenant, file name, media type or idempotency key. Default 256. */
-  readonly maxIdLength: number;
   /** Parts of a client's message. Default 1,000. */
   readonly maxParts: number;
-  /** Parts of an agent's event (status message, artifact or chunk of one, reply). Default 10,000. */
-  readonly maxEventParts: number;
-  /** JSON members and elements in an agent's event, and its extensions. Default 50,000. */
-  readonly maxEventValues: number;
-  /** Tasks that a message may reference. Default 100. */
-  readonly maxReferences: number;
-  /** Extensions that a request may name. Default 32. */
-  readonly maxExtensions: number;
   /** Cards whose signatures are cached; extended cards may differ by caller. Default 256. */
   readonly maxSignedCards: number;
   /** Push configurations of a task that has not ended or has undelivered notifications. Default 16. */
@@ -211,7 +199,7 @@ export interface Limits {
 }
 
 /** Limits that errors name but nobody sets: each is a constant beside its use. */
-export type FixedLimit = "maxWaitingTurns";
+export type FixedLimit = "maxArrivingPerAddress" | "maxWaitingTurns";
 
 /**
  * Upper bound of `maxTaskBytes`. The JSON of a task is one string, V8's longest string has 512 MiB, and the end of the
@@ -241,18 +229,12 @@ export function defaultLimitsOf(heapBytes: number): Limits {
 export const defaultLimits: Limits = {
   maxRequestBytes: 8 * 1024 * 1024,
   maxArrivingBytes: 256 * 1024 * 1024,
-  maxArrivingPerAddress: 4_096,
   maxOpenRequestBytes: 1024 * 1024 * 1024,
   maxPageBytes: 16 * 1024 * 1024,
   maxTaskBytes: 256 * 1024 * 1024,
   maxArtifactBytes: 256 * 1024 * 1024,
   maxMessageBytes: 16 * 1024 * 1024,
-  maxIdLength: 256,
   maxParts: 1_000,
-  maxEventParts: 10_000,
-  maxEventValues: 50_000,
-  maxReferences: 100,
-  maxExtensions: 32,
   maxSignedCards: 256,
   maxPushConfigsPerTask: 16,
   maxPushConfigsPerOwner: 10_000,

@@ -2,8 +2,11 @@ import { limitReached } from "../core/error.js";
 import { type Deferred, defer } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 
+/** Maximum number of requests being received from one address; trusted proxies have no such limit. */
+export const arriving = { maxPerAddress: 4_096 } as const;
+
 export interface ArrivalsOptions {
-  readonly limits: Pick<Limits, "maxArrivingBytes" | "maxArrivingPerAddress" | "maxRequestBytes" | "requestTimeoutMs">;
+  readonly limits: Pick<Limits, "maxArrivingBytes" | "maxRequestBytes" | "requestTimeoutMs">;
   /** Returns true for the address of a proxy, which many clients share. Default: no address is. */
   readonly isProxy?: ((address: string) => boolean) | undefined;
 }
@@ -40,7 +43,6 @@ const SMALL_BYTES = 64 * 1024;
 export class Arrivals {
   /** `Limits.requestTimeoutMs`, for runtimes that do not enforce it themselves. */
   readonly requestTimeoutMs: number;
-  readonly #maxRequests: number;
   readonly #maxShared: number;
   readonly #maxReserved: number;
   readonly #maxBytes: number;
@@ -55,7 +57,6 @@ export class Arrivals {
 
   constructor({ limits, isProxy = () => false }: ArrivalsOptions) {
     this.requestTimeoutMs = limits.requestTimeoutMs;
-    this.#maxRequests = limits.maxArrivingPerAddress;
     this.#maxBytes = Math.max(limits.maxArrivingBytes, limits.maxRequestBytes);
     this.#maxReserved = Math.floor(this.#maxBytes / 8);
     this.#maxShared = Math.max(this.#maxBytes - this.#maxReserved, limits.maxRequestBytes);
@@ -84,10 +85,10 @@ export class Arrivals {
   open(address: string): Account {
     const source = this.#sources.get(address) ?? new Source();
     const isProxy = address === "" || this.#isProxy(address);
-    if (source.requests >= this.#maxRequests && !isProxy) {
+    if (source.requests >= arriving.maxPerAddress && !isProxy) {
       throw limitReached(
         "maxArrivingPerAddress",
-        `More than ${this.#maxRequests} requests are arriving from one address.`,
+        `More than ${arriving.maxPerAddress} requests are arriving from one address.`,
       );
     }
     source.requests++;

@@ -39,7 +39,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.
     tenant(agents, versions),
     ...authentication.last,
-    extensions(limits, versions),
+    extensions(versions),
     validate(limits),
   ];
   // Not async, like the interceptors: `admission` catches synchronous exceptions.

@@ -44,9 +44,13 @@ export const pushPageSizes = { max: 100, default: 50 } as const;
  */
 const MAX_PUSH_SECRET_LENGTH = 4_096;
 
+/** Maximum length of an id, tenant, file name, media type or idempotency key, and numbers that a request may name. */
+export const requestBounds = { maxIdLength: 256, maxReferences: 100, maxExtensions: 32 } as const;
+
 /** The value rules of all requests, by type name. */
 export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
-  const { maxIdLength, maxParts, maxReferences, maxExtensions } = limits;
+  const { maxParts } = limits;
+  const { maxIdLength, maxReferences, maxExtensions } = requestBounds;
   const id = (field: string, value: string, report: Report): void => {
     if (value.length > maxIdLength) report(field, `is longer than ${maxIdLength} characters`);
   };

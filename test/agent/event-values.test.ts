@@ -3,22 +3,20 @@ import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentEvent } from "../../src/agent/event.js";
 import { artifact, completed, reply, working } from "../../src/agent/event.js";
-import { defaultLimits } from "../../src/core/limits.js";
+import { eventBounds } from "../../src/agent/event-values.js";
 import { Bench, settle } from "../engine/support.js";
+import { setConstants, setConstantsOfFile } from "../support/constants.js";
 
-const limits = { ...defaultLimits, maxEventParts: 3, maxEventValues: 10 };
+setConstantsOfFile(eventBounds, { maxParts: 3, maxValues: 10 });
 
 /** Runs an agent that yields one event and then completes: what state that ends in, and what the status says. */
-async function end(event: AgentEvent, within = limits): Promise<string> {
-  const bench = new Bench(
-    {
-      async *execute() {
-        yield event;
-        yield completed("done");
-      },
+async function end(event: AgentEvent): Promise<string> {
+  const bench = new Bench({
+    async *execute() {
+      yield event;
+      yield completed("done");
     },
-    { limits: within },
-  );
+  });
   const held = await bench.send("go");
   await settle(held);
   const { status } = held.now().task;
@@ -34,7 +32,7 @@ const tooManyValues =
 const fine = "COMPLETED: done";
 
 describe("an event of an agent", () => {
-  it("has at most maxEventParts parts, or its task fails with the reason", async () => {
+  it("has at most so many parts, or its task fails with the reason", async () => {
     expect(await end(artifact({ name: "a", parts: texts(3) }))).toBe(fine);
     expect(await end(artifact({ name: "a", parts: texts(4) }))).toBe(tooManyParts);
     expect(await end(artifact({ name: "a", parts: texts(3), text: "one more" }))).toBe(tooManyParts);
@@ -43,7 +41,7 @@ describe("an event of an agent", () => {
     expect(await end(working({ parts: texts(4) }))).toBe(tooManyParts);
   });
 
-  it("has at most maxEventValues values, wherever they are", async () => {
+  it("has at most so many values, wherever they are", async () => {
     const list = (count: number): JsonValue => Array.from({ length: count }, (_, index) => index);
     const object = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, index]));
@@ -62,10 +60,11 @@ describe("an event of an agent", () => {
     const loop: Record<string, unknown> = {};
     loop.again = loop;
     expect(await end(artifact({ data: loop as JsonValue }))).toBe(tooManyValues);
-    expect(await end(artifact({ data: loop as JsonValue }), defaultLimits)).toContain("nested at most");
     expect(await end(artifact({ parts: "abcdef" as never }))).toContain("must be a list");
     expect(await end(artifact({ parts: [null] as never }))).toMatch(/^FAILED/);
     expect(await end(artifact({ data: new Array(2 ** 32 - 1) as never }))).toBe(tooManyValues);
+    setConstants(eventBounds, { maxValues: 50_000 });
+    expect(await end(artifact({ data: loop as JsonValue }))).toContain("nested at most");
   });
 
   it("names the form that content and parts have, where they have another one", async () => {
@@ -87,19 +86,17 @@ describe("an event of an agent", () => {
         return Reflect.get(target, name);
       },
     });
-    expect(await end(artifact({ parts }), defaultLimits)).toContain("an event may have at most 10000 parts");
+    setConstants(eventBounds, { maxParts: 10_000 });
+    expect(await end(artifact({ parts }))).toContain("an event may have at most 10000 parts");
   });
 
   it("is a direct answer within the same limits", async () => {
-    const bench = new Bench(
-      {
-        responds: "message",
-        async *execute() {
-          yield reply(texts(4));
-        },
+    const bench = new Bench({
+      responds: "message",
+      async *execute() {
+        yield reply(texts(4));
       },
-      { limits },
-    );
+    });
     await expect(bench.reply("x")).rejects.toMatchObject({
       reason: "INVALID_AGENT_RESPONSE",
       message: "The agent's answer is not valid: an event may have at most 3 parts; more come in further events.",

@@ -2,9 +2,11 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import { arriving } from "../../src/http/arrivals.js";
 import { type AuditRecord, createServer, type Server, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
+import { setConstants } from "../support/constants.js";
 import { bindings, grpcHttp } from "../support/drivers.js";
 
 /** Limits that a request meets before it is a call, and the hosts that it may not name. */
@@ -79,7 +81,8 @@ describe("a server", () => {
   });
 
   it("tells of requests that arrive for too long, on both ports", async () => {
-    const { port, grpcPort = 0 } = await serve({ limits: { maxArrivingPerAddress: 1 } });
+    setConstants(arriving, { maxPerAddress: 1 });
+    const { port, grpcPort = 0 } = await serve({});
     const heads = {
       [port]: { ":path": "/message:send", "content-type": "application/json" },
       [grpcPort]: { ":path": "/lf.a2a.v1.A2AService/SendMessage", "content-type": "application/grpc", te: "trailers" },

@@ -104,10 +104,7 @@ export const setups = {
     agent: obedient("narrow"),
     limits: {
       maxRequestBytes: 64 * 1024,
-      maxIdLength: 40,
       maxParts: 2,
-      maxReferences: 2,
-      maxExtensions: 2,
       maxBlockingMs: 50,
     },
   },

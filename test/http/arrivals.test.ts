@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { defaultLimits } from "../../src/core/limits.js";
-import { Arrivals } from "../../src/http/arrivals.js";
+import { Arrivals, arriving } from "../../src/http/arrivals.js";
+import { setConstants } from "../support/constants.js";
 
 const kilobytes = 1024;
 const limits = {
   ...defaultLimits,
   maxArrivingBytes: 800 * kilobytes,
-  maxArrivingPerAddress: 1_000,
   maxRequestBytes: 100 * kilobytes,
 };
 
@@ -66,7 +66,8 @@ describe("Arrivals", () => {
   });
 
   it("takes so many requests from one address", () => {
-    const arrivals = new Arrivals({ limits: { ...limits, maxArrivingPerAddress: 2 } });
+    setConstants(arriving, { maxPerAddress: 2 });
+    const arrivals = new Arrivals({ limits });
     const [first] = [arrivals.open("a"), arrivals.open("a")];
     expect(() => arrivals.open("a")).toThrow("More than 2 requests are arriving from one address.");
     arrivals.open("b");

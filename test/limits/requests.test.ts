@@ -5,6 +5,7 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../../src/core/limits.js";
 import { waitingTurns } from "../../src/engine/send/send.js";
 import { requestValues } from "../../src/http/body.js";
+import { requestBounds } from "../../src/service/rules.js";
 import { everyBinding, titleOf } from "../auth/world.js";
 import { http2Client } from "../network/raw-http.js";
 import { bytesOf, envelope } from "../network/requests.js";
@@ -16,15 +17,13 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const KIB = 1024;
 setConstantsOfFile(requestValues, { max: 500 });
+setConstantsOfFile(requestBounds, { maxIdLength: 64, maxReferences: 2, maxExtensions: 2 });
 const limits = {
   maxRequestBytes: 64 * KIB,
   maxMessageBytes: 8 * KIB,
   maxTaskBytes: 32 * KIB,
   maxArtifactBytes: 16 * KIB,
-  maxIdLength: 64,
   maxParts: 3,
-  maxReferences: 2,
-  maxExtensions: 2,
   maxBlockingMs: 50,
   maxPageBytes: 2 * KIB,
 } satisfies Partial<Limits>;
@@ -35,7 +34,7 @@ const parts = (count: number): JsonObject[] => Array.from({ length: count }, () 
 
 /** A request that each limit refuses, and as what: the same on every binding. */
 const refused: readonly [
-  limit: keyof typeof limits | "requestValues",
+  limit: keyof typeof limits | keyof typeof requestBounds | "requestValues",
   rpc: string,
   request: JsonObject,
   reason: string,

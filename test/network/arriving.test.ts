@@ -2,6 +2,8 @@ import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import * as net from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { arriving } from "../../src/http/arrivals.js";
+import { setConstants } from "../support/constants.js";
 import { held } from "../support/held.js";
 import { connect as connectJudge, grpc, grpcWeb, type Judge, jsonRpc, rest } from "./answers.js";
 import { connect, http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
@@ -171,7 +173,8 @@ describe("bytes that are still arriving", () => {
   );
 
   it.each(["port", "grpcPort"] as const)("are of so many requests of one address, on the %s", async (port) => {
-    const served = await serve({ limits: { maxArrivingPerAddress: 5 } });
+    setConstants(arriving, { maxPerAddress: 5 });
+    const served = await serve();
     const session = connect(served[port]);
     const open = Array.from({ length: 5 }, () => halfCall(session));
     await Promise.all(open.map(({ begun }) => begun));

@@ -8,9 +8,12 @@ import {
   TaskPushNotificationConfigSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { defaultLimits } from "../../src/core/limits.js";
+import { requestBounds } from "../../src/service/rules.js";
 import { createValidator } from "../../src/service/validation.js";
+import { setConstantsOfFile } from "../support/constants.js";
 
-const limits = { ...defaultLimits, maxParts: 3, maxIdLength: 8 };
+const limits = { ...defaultLimits, maxParts: 3 };
+setConstantsOfFile(requestBounds, { maxIdLength: 8 });
 const violationsOf = createValidator(limits);
 const fields = (desc: Parameters<typeof violationsOf>[0], request: Parameters<typeof violationsOf>[1]) =>
   violationsOf(desc, request).map(({ field, description }) => `${field} ${description}`);

@@ -13,10 +13,14 @@ export function setConstantsOfFile<T extends object>(constants: T, values: { rea
   change(constants, values);
 }
 
-/** Gives constants of a source file other values until the end of the test: the real ones are minutes or megabytes. */
+/**
+ * Gives constants of a source file other values until the end of the test: the real ones are minutes or megabytes. Then
+ * they are again those of the file of tests.
+ */
 export function setConstants<T extends object>(constants: T, values: { readonly [K in keyof T]?: number }): void {
+  const before = { ...constants };
   change(constants, values);
-  onTestFinished(() => void Object.assign(constants, originals.get(constants)));
+  onTestFinished(() => void Object.assign(constants, before));
 }
 
 /** Gives all constants the values of the source. */

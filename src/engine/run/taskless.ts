@@ -4,7 +4,7 @@ import type { Agent, Turn } from "../../agent/agent.js";
 import { startAgent } from "../../agent/agent-calls.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import type { AgentEvent, Content, ReplyEvent } from "../../agent/event.js";
-import { checkValues, type EventLimits } from "../../agent/event-values.js";
+import { checkValues } from "../../agent/event-values.js";
 import { agentMessage } from "../../agent/message.js";
 import { endCalls, makeTurn, type TurnSource } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
@@ -134,10 +134,9 @@ function isReplyEvent(value: unknown): value is ReplyEvent {
  * Returns the direct reply as a message (specification 3.1.1).
  * @throws A2AError INVALID_AGENT_RESPONSE if the agent gave none, INTERNAL if it failed
  */
-export async function directReply(started: PendingTurn, contextId: string, source: ReplySource): Promise<Message> {
-  const { logger } = source;
+export async function directReply(started: PendingTurn, contextId: string, logger: Logger): Promise<Message> {
   const event = isReply(started) ? started.first.value : await replyOf(started, logger);
-  const message = replyMessage(event.content, contextId, source);
+  const message = replyMessage(event.content, contextId, logger);
   // As with a task, the call does not wait for the agent to return.
   void runToEnd(started.iterator, { agent: started.agent.card.name, turn: started.turn }, logger);
   started.aborter.unfollow();
@@ -145,15 +144,9 @@ export async function directReply(started: PendingTurn, contextId: string, sourc
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
 }
 
-/** Dependencies for checking a direct reply. */
-interface ReplySource {
-  readonly limits: EventLimits;
-  readonly logger: Logger;
-}
-
-function replyMessage(content: Content, contextId: string, { limits, logger }: ReplySource): Message {
+function replyMessage(content: Content, contextId: string, logger: Logger): Message {
   try {
-    checkValues(content, limits);
+    checkValues(content);
     return agentMessage(content, { contextId, taskId: "" });
   } catch (error) {
     if (!(error instanceof InvalidAgentEvent)) throw error;

@@ -203,7 +203,7 @@ export class Sender {
       // A client that named a task gets one: a direct reply completes it.
       const makesTask = isDirect ? turn.taskId !== turn.message.taskId : !isMessage;
       if (!makesTask) {
-        const reply = await directReply(started, turn.message.contextId, this.#source);
+        const reply = await directReply(started, turn.message.contextId, this.#source.logger);
         return { kind: "message", message: reply };
       }
       if (started.refusal !== undefined) throw started.refusal;

@@ -1,10 +1,10 @@
 import type { AgentExtension } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
-import type { Limits } from "../../core/limits.js";
 import type { Versions } from "../../version/versions.js";
 import { EXTENSIONS_PARAMETER, parseExtensions } from "../../wire/service-params.js";
 import type { ServiceInterceptor } from "../invoke.js";
+import { requestBounds } from "../rules.js";
 
 /** Maximum length of the header, in characters. */
 const maxHeaderLength = 8_192;
@@ -15,14 +15,14 @@ const maxHeaderLength = 8_192;
  * are ignored, and another version of an extension is never substituted. If the call's version has another name for the
  * parameter, both names are read and answered.
  */
-export function extensions(limits: Limits, versions: Versions): ServiceInterceptor {
+export function extensions(versions: Versions): ServiceInterceptor {
   const native = versions.native.name;
   return (next) => (invocation) => {
     const { call, served } = invocation;
     const alias = call.version === native ? undefined : versions.other(call.version)?.extensionsParameter;
     const header = joined(call.header(EXTENSIONS_PARAMETER), alias === undefined ? undefined : call.header(alias));
     const declared = served?.card.capabilities?.extensions ?? none;
-    const requestedUris = header === undefined ? noExtensions : requested(header, limits.maxExtensions);
+    const requestedUris = header === undefined ? noExtensions : requested(header);
     for (const { required, uri } of declared) {
       if (required && !requestedUris.has(uri)) throw missing(uri);
     }
@@ -56,8 +56,9 @@ const none: readonly AgentExtension[] = [];
 
 const noExtensions: ReadonlySet<string> = new Set();
 
-function requested(header: string, max: number): ReadonlySet<string> {
+function requested(header: string): ReadonlySet<string> {
   const uris = header.length > maxHeaderLength ? undefined : parseExtensions(header);
+  const max = requestBounds.maxExtensions;
   if (uris !== undefined && uris.length <= max) return new Set(uris);
   throw invalid([{ field: EXTENSIONS_PARAMETER, description: `asks for more than ${max} extensions` }]);
 }

@@ -22,6 +22,7 @@ import { DELEGATION_DEPTH, delegationDepthOf, IDEMPOTENCY_KEY } from "../../wire
 import { DirectSend } from "../direct-call.js";
 import type { ServiceOptions } from "../options.js";
 import { eventWithGeneration, expectedGeneration, withGeneration } from "../resume.js";
+import { requestBounds } from "../rules.js";
 import { type Context, type OperationParts, type ServiceMethods, taskResponse } from "./operation.js";
 import { configOfSend, recordConfig } from "./push.js";
 
@@ -186,8 +187,8 @@ function bearerOf(call: Call): CallerToken | undefined {
 
 function idempotencyOf(options: ServiceOptions, request: SendMessageRequest, call: Call): SendCommand["idempotency"] {
   const key = call.header(IDEMPOTENCY_KEY)?.trim();
-  if (key !== undefined && (key === "" || key.length > options.limits.maxIdLength)) {
-    const description = `must have 1 to ${options.limits.maxIdLength} characters`;
+  if (key !== undefined && (key === "" || key.length > requestBounds.maxIdLength)) {
+    const description = `must have 1 to ${requestBounds.maxIdLength} characters`;
     throw invalid([{ field: "Idempotency-Key", description }]);
   }
   const messageId = options.idempotentMessageIds === true ? request.message?.messageId : undefined;

@@ -137,8 +137,7 @@ export const idempotencyCases: readonly Case[] = [
   {
     name: "a key is of one character or more, and not endless",
     ids: [...ids, "SRV-SEC-04"],
-    setup: "narrow",
-    steps: ["", "k".repeat(41)].map((value) =>
+    steps: ["", "k".repeat(257)].map((value) =>
       call(
         "SendMessage",
         { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "echo hi" }] } },

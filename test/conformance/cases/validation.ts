@@ -58,7 +58,8 @@ const others: readonly (readonly [rpc: string, request: JsonObject, fields: read
 
 const megabyte = "0123456789abcdeü".repeat(65_536);
 
-const long = "x".repeat(41);
+const long = "x".repeat(257);
+const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `urn:${i}`);
 const texts = (count: number): { text: string }[] => Array.from({ length: count }, () => ({ text: "echo hi" }));
 
 /** What is more than a server of narrow limits takes. */
@@ -71,10 +72,10 @@ const narrow: readonly (readonly [rpc: string, request: JsonObject, fields: read
   ["SendMessage", { message: { ...message, parts: texts(3) } }, ["message.parts"]],
   [
     "SendMessage",
-    { message: { ...message, referenceTaskIds: ["a", long, "b"] } },
+    { message: { ...message, referenceTaskIds: ["a", long, ...many(99)] } },
     ["message.referenceTaskIds", "message.referenceTaskIds[1]"],
   ],
-  ["SendMessage", { message: { ...message, extensions: ["urn:a", "urn:b", "urn:c"] } }, ["message.extensions"]],
+  ["SendMessage", { message: { ...message, extensions: many(33) } }, ["message.extensions"]],
   ["GetTask", { id: long }, ["id"]],
   ["CancelTask", { id: long }, ["id"]],
   ["SubscribeToTask", { id: long }, ["id"]],

@@ -81,7 +81,7 @@ const bounds: Readonly<Record<string, Bound>> = {
     limits: { maxRequestBytes: 64 * 1024 },
     tooFar: (speaker) => speaker.send({ text: large }),
   },
-  maxIdLength: { limits: { maxIdLength: 40 }, tooFar: (speaker) => speaker.get("x".repeat(41)) },
+  maxIdLength: { limits: {}, tooFar: (speaker) => speaker.get("x".repeat(257)) },
   maxCallsPerCaller: {
     limits: { maxCallsPerCaller: 1 },
     meanwhile: (speaker) => speaker.send({ text: "hold: on" }),
