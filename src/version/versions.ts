@@ -1,4 +1,5 @@
 import { A2AError } from "../core/error.js";
+import { latePart } from "../core/late-part.js";
 import { EMPTY_VERSION, parseVersion } from "../wire/service-params.js";
 import { v01 } from "./v0.1/index.js";
 import { v02 } from "./v0.2/index.js";
@@ -26,8 +27,14 @@ export class Versions {
   /** The names as shown in errors. */
   readonly text: string;
   readonly #byName: ReadonlyMap<string, ProtocolVersion>;
-  #loading: Promise<LoadedVersions> | undefined;
   #loaded: LoadedVersions | undefined;
+  /**
+   * Loads all versions other than the native one. A listening server loads them in the background, and the first call
+   * of one of them waits. After a failure the next call retries.
+   *
+   * @throws A2AError UNAVAILABLE while too many files are open
+   */
+  readonly ready: () => Promise<LoadedVersions> = latePart(() => this.#load());
 
   /** @throws TypeError for a name other than `Major.Minor`, or a duplicate */
   constructor(native: NativeVersion, others: readonly ProtocolVersion[] = [], off: readonly ProtocolVersion[] = []) {
@@ -46,22 +53,6 @@ export class Versions {
   /** The versions other than the native one; undefined until they are loaded. */
   get loaded(): LoadedVersions | undefined {
     return this.#loaded;
-  }
-
-  /**
-   * Loads all versions other than the native one. A listening server loads them in the background, and the first call
-   * of one of them waits. After a failure the next call retries.
-   *
-   * @throws A2AError UNAVAILABLE while too many files are open
-   */
-  ready(): Promise<LoadedVersions> {
-    if (this.#loading === undefined) {
-      this.#loading = this.#load();
-      this.#loading.catch(() => {
-        this.#loading = undefined;
-      });
-    }
-    return this.#loading;
   }
 
   /** Loads one version at a time, because an import fails if too few file descriptors are free. */
