@@ -20,6 +20,7 @@ import { type ClientLimits, clientLimits } from "./limits.js";
 import { type ClientOptions, checkOptions, listed } from "./options.js";
 import type { Platform, PlatformOptions } from "./platform.js";
 import { transportOf } from "./raw.js";
+import { connectErrors } from "./transport/connect-errors.js";
 
 /**
  * Type of `connect`. It does not call any interface.
@@ -148,7 +149,8 @@ function interceptorsOf(
 ): Interceptor[] {
   const certificate = tls?.cert !== undefined;
   const secrets = authentication(candidate, { card, credentials, hosts, certificate, http });
-  return [...interceptors, ...(secrets === undefined ? [] : [secrets])];
+  const own = interceptors.length === 0 ? [] : [...interceptors, connectErrors];
+  return secrets === undefined ? own : [...own, secrets];
 }
 
 /** Parts of a client that do not depend on the card. */

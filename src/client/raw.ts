@@ -8,6 +8,7 @@ import { CallParameters, parametersLast } from "./calls/parameters.js";
 import type { Binding } from "./discovery/interfaces.js";
 import { clientLimits } from "./limits.js";
 import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
+import { connectErrors, withConnectErrors } from "./transport/connect-errors.js";
 import { jsonRpcTransport } from "./transport/jsonrpc.js";
 import { lateTransport } from "./transport/late.js";
 import { restTransport } from "./transport/rest.js";
@@ -81,14 +82,9 @@ export function createTransportWith(platformOf: (options: PlatformOptions) => Pl
     });
     const own = interceptors.length === 0 ? { parameters } : {};
     // Changes by interceptors take precedence.
-    const all = interceptors.length === 0 ? [] : [...interceptors, parametersLast(parameters)];
+    const all = interceptors.length === 0 ? [] : [...interceptors, connectErrors, parametersLast(parameters)];
     const settings = { url, ...own, interceptors: all, maxAnswerBytes, maxAnswerValues, older };
-    const transport = transportOf(platform, binding, settings);
-    return {
-      unary: (...call) => transport.unary(...call),
-      stream: (...call) => transport.stream(...call),
-      close: () => platform.close(),
-    };
+    return { ...withConnectErrors(transportOf(platform, binding, settings)), close: () => platform.close() };
   };
 }
 

@@ -1,9 +1,8 @@
-import { ConnectError } from "@connectrpc/connect";
 import { over, share } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
 import { mapStream } from "../../core/map-stream.js";
 import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";
-import { clientError, connectErrorOf } from "../errors/errors.js";
+import { clientError } from "../errors/errors.js";
 import type { CallOptions } from "./call-options.js";
 import { givenUp, pause } from "./retry.js";
 import type { Stop } from "./stop.js";
@@ -88,9 +87,8 @@ export class Lifetime implements Stop {
   }
 
   /** Converts the error of a call. An aborted call gets the error of its abort, whatever followed. */
-  errorOf(error: unknown): ConnectError {
-    if (this.aborted) return stopped(this.reason);
-    return error instanceof ConnectError ? error : connectErrorOf(clientError(error));
+  errorOf(error: unknown): A2AError {
+    return this.aborted ? this.failure() : clientError(error);
   }
 
   /** Bounds a stream's messages by this lifetime, which ends with them. */
@@ -120,13 +118,6 @@ export class Lifetime implements Stop {
     const message = life.#late ?? `There was no answer within ${life.#timeoutMs} ms.`;
     life.stop(new A2AError("DEADLINE_EXCEEDED", message));
   }
-}
-
-function stopped(reason: unknown): ConnectError {
-  if (reason instanceof ConnectError) return reason;
-  const known = reason instanceof A2AError || (reason as { name?: unknown } | undefined)?.name === "TimeoutError";
-  const error = known ? clientError(reason) : new A2AError("CANCELLED", "The call was cancelled.", { cause: reason });
-  return connectErrorOf(error);
 }
 
 /** Returns the lifetime of a call with several attempts. */

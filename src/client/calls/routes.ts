@@ -10,7 +10,6 @@ import { SendMessageRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
-import { mapStream } from "../../core/map-stream.js";
 import { isSideEffectFree } from "../../wire/field-rules.js";
 import { IDEMPOTENCY_KEY, MAX_TIMEOUT_MS } from "../../wire/service-params.js";
 import type { Candidate } from "../discovery/interfaces.js";
@@ -150,10 +149,7 @@ export class Routes implements Transport {
         const asked = requestMessages(messages);
         const response = await route.transport.stream(method, signal, endMs, headers, asked, contextValues);
         route.worked();
-        return {
-          ...response,
-          message: mapStream(response.message, { item: (message) => message, failed: clientError }),
-        };
+        return response;
       } catch (thrown) {
         const rules = this.#repeating(method, headers);
         attempts ??= new Attempts(this, { ...rules, method, waits: false, signal, endsAt: Infinity });

@@ -11,7 +11,6 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import {
-  ConnectError,
   type ContextValues,
   createContextValues,
   type Interceptor,
@@ -28,7 +27,6 @@ import { Lifetime } from "../calls/lifetime.js";
 import type { CallParameters } from "../calls/parameters.js";
 import type { Stop } from "../calls/stop.js";
 import { badAnswer } from "../errors/answer-errors.js";
-import { clientError, connectErrorOf } from "../errors/errors.js";
 import type { HttpAnswer, TransportSettings } from "../platform.js";
 import { type GivenHeaders, headerMap, type RequestHeaders } from "./request-headers.js";
 
@@ -59,8 +57,7 @@ export interface Spoken {
 type SpokenMethods = (method: DescMethod) => Spoken | undefined;
 
 /**
- * A Connect transport: parameters, interceptors, deadlines, headers, cancellation. It throws ConnectErrors, each with
- * the A2AError as its `cause`. Interceptors are composed once rather than per call; without any, no request object is
+ * A Connect transport: parameters, interceptors, deadlines, headers, cancellation. It throws A2AErrors. Interceptors are composed once rather than per call; without any, no request object is
  * created.
  */
 export class CallTransport implements Transport {
@@ -160,29 +157,15 @@ export class CallTransport implements Transport {
 
   async #send(request: UnaryRequest | StreamRequest): Promise<UnaryResponse | StreamResponse> {
     const spoken = this.#spoken(request.method);
-    try {
-      if (!request.stream) return await spoken.ask(request, request.message);
-      return await spoken.open(request, await onlyOne(request.message));
-    } catch (error) {
-      throw connectErrorFor(error);
-    }
+    if (!request.stream) return spoken.ask(request, request.message);
+    return spoken.open(request, await onlyOne(request.message));
   }
 
   #spoken(method: DescMethod): Spoken {
-    let spoken: Spoken | undefined;
-    try {
-      spoken = this.#methods(method);
-    } catch (error) {
-      throw connectErrorFor(error);
-    }
+    const spoken = this.#methods(method);
     if (spoken !== undefined) return spoken;
-    throw connectErrorOf(new A2AError("METHOD_NOT_FOUND", `This binding has no form for ${method.toString()}.`));
+    throw new A2AError("METHOD_NOT_FOUND", `This binding has no form for ${method.toString()}.`);
   }
-}
-
-/** Converts anything thrown to a ConnectError for Connect callers. */
-export function connectErrorFor(error: unknown): ConnectError {
-  return error instanceof ConnectError ? error : connectErrorOf(clientError(error));
 }
 
 /** A caller's arguments of a call. */

@@ -6,7 +6,7 @@ import { envelopeWriter } from "../../wire/binary-writer.js";
 import { COMPRESSED, type Envelope, Envelopes } from "../../wire/envelopes.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";
-import { Answered, type Asked, CallTransport, connectErrorFor, readBinary, type Spoken } from "./call.js";
+import { Answered, type Asked, CallTransport, readBinary, type Spoken } from "./call.js";
 import type { RequestHeaders } from "./request-headers.js";
 
 /** Differences between protocols that send messages in envelopes. */
@@ -127,22 +127,18 @@ export class FramedMethod implements Spoken {
   }
 
   async *#messages(answer: HttpAnswer, trailer: Headers): AsyncGenerator<Message> {
-    try {
-      let end: Envelope | undefined;
-      for await (const frame of framesOf(answer, this.#settings)) {
-        if (end !== undefined) throw badAnswer("There is something behind the end of the stream.");
-        if (this.#protocol.isEnd(frame)) end = endOf(frame);
-        else {
-          const event = this.#read(frame);
-          yield this.#inService(event);
-          if (this.#older?.isLast(event) === true) return;
-        }
+    let end: Envelope | undefined;
+    for await (const frame of framesOf(answer, this.#settings)) {
+      if (end !== undefined) throw badAnswer("There is something behind the end of the stream.");
+      if (this.#protocol.isEnd(frame)) end = endOf(frame);
+      else {
+        const event = this.#read(frame);
+        yield this.#inService(event);
+        if (this.#older?.isLast(event) === true) return;
       }
-      const said = this.#protocol.ended(end, answer) ?? answer.trailers ?? [];
-      for (const [name, value] of said) trailer.set(name, value);
-    } catch (error) {
-      throw connectErrorFor(error);
     }
+    const said = this.#protocol.ended(end, answer) ?? answer.trailers ?? [];
+    for (const [name, value] of said) trailer.set(name, value);
   }
 
   #read({ flags, data }: Envelope): Message {

@@ -7,7 +7,7 @@ import { parseSse } from "../../wire/sse.js";
 import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { Answered, type Asked, CallTransport, checkJson, connectErrorFor, type Spoken } from "./call.js";
+import { Answered, type Asked, CallTransport, checkJson, type Spoken } from "./call.js";
 import type { RequestHeaders } from "./request-headers.js";
 
 /** A request as it goes over the wire. */
@@ -208,24 +208,20 @@ class SpokenJson implements Spoken {
   async *#events(method: JsonMethod, written: Written, answer: HttpAnswer): AsyncGenerator<Message> {
     const max = this.#maxBytes;
     let isStreamed = isStream(answer);
-    try {
-      for await (const { data, id, event } of parseSse(answer.chunks(), max)) {
-        isStreamed = true;
-        if (event !== undefined && heartbeat.test(event)) continue;
-        // An event that arrived in one chunk was not measured before.
-        if (data.length > max) throw badAnswer(`An event of the stream exceeds ${max} characters.`);
-        checkJson(data, this.#maxValues);
-        const message = method.read(data, written, answer);
-        // Not right after "yield", where the parser of Cloudflare's tools takes a pattern for a division.
-        const isNumbered = /^\d{1,15}$/.test(id);
-        yield isNumbered ? mark(message, { generation: Number(id) }) : message;
-        if (written.exchange?.isOver === true) return;
-      }
-      // Another answer without a content type.
-      if (!isStreamed) throw errorOfHead(answer, "…");
-    } catch (error) {
-      throw connectErrorFor(error);
+    for await (const { data, id, event } of parseSse(answer.chunks(), max)) {
+      isStreamed = true;
+      if (event !== undefined && heartbeat.test(event)) continue;
+      // An event that arrived in one chunk was not measured before.
+      if (data.length > max) throw badAnswer(`An event of the stream exceeds ${max} characters.`);
+      checkJson(data, this.#maxValues);
+      const message = method.read(data, written, answer);
+      // Not right after "yield", where the parser of Cloudflare's tools takes a pattern for a division.
+      const isNumbered = /^\d{1,15}$/.test(id);
+      yield isNumbered ? mark(message, { generation: Number(id) }) : message;
+      if (written.exchange?.isOver === true) return;
     }
+    // Another answer without a content type.
+    if (!isStreamed) throw errorOfHead(answer, "…");
   }
 
   async #textOf(answer: HttpAnswer): Promise<string> {

@@ -7,8 +7,9 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import type { Binding } from "../discovery/interfaces.js";
 import { type AnswerHead, errorOfBody, errorOfHead, isSuccess, parsed } from "../errors/answer-errors.js";
 import { errorOf } from "../errors/error-facts.js";
-import { clientError, connectErrorOf } from "../errors/errors.js";
+import { clientError } from "../errors/errors.js";
 import type { Platform, TransportSettings } from "../platform.js";
+import { withErrors } from "./connect-errors.js";
 import { type JsonMethod, jsonTransport, type Written } from "./json.js";
 import { noResult, rpcMiddle, rpcResult } from "./jsonrpc.js";
 
@@ -35,34 +36,18 @@ export async function olderTransport(
   };
   let count = 0;
   const nextId = (): number => ++count;
-  return withTexts(made(), calls.texts ?? []);
+  return calls.texts === undefined ? made() : withTexts(made(), calls.texts);
 }
 
 /** Maps errors by their texts. */
 function withTexts(transport: Transport, texts: readonly (readonly [RegExp, Reason])[]): Transport {
-  const fail = (thrown: unknown): never => {
+  return withErrors(transport, (thrown) => {
     const error = clientError(thrown);
     const reason = texts.find(([text]) => text.test(error.message))?.[1] ?? error.reason;
-    if (reason === error.reason) throw thrown;
+    if (reason === error.reason) return error;
     const { message, metadata, violations, headers, cause } = error;
-    const options = { metadata, violations, headers: Object.fromEntries(headers), cause };
-    throw connectErrorOf(new A2AError(reason, message, options));
-  };
-  return {
-    unary: (...call) => transport.unary(...call).catch(fail),
-    stream: async (...call) => {
-      const response = await transport.stream(...call).catch(fail);
-      return { ...response, message: failing(response.message, fail) };
-    },
-  };
-}
-
-async function* failing<M>(messages: AsyncIterable<M>, fail: (thrown: unknown) => never): AsyncGenerator<M> {
-  try {
-    yield* messages;
-  } catch (thrown) {
-    fail(thrown);
-  }
+    return new A2AError(reason, message, { metadata, violations, headers: Object.fromEntries(headers), cause });
+  });
 }
 
 function missing(method: DescMethod, version: string): never {

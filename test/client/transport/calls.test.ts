@@ -226,6 +226,26 @@ describe.each(ways.map((way) => [way.name, way] as const))("%s", (_, way: Way) =
     gates.open(gate);
   });
 
+  it("shows interceptors the errors of Connect, and throws those that they throw", async () => {
+    const seen: unknown[] = [];
+    const own = new ConnectError("mine", Code.DataLoss);
+    const watch: Interceptor = (next) => async (call) => {
+      try {
+        const response = await next(call);
+        if (response.stream) for await (const _ of response.message);
+        return response;
+      } catch (error) {
+        seen.push(error);
+        throw own;
+      }
+    };
+    const rpc = await open("main", { interceptors: [watch] });
+    await expect(rpc.getTask({ id: "none" })).rejects.toBe(own);
+    await expect(all(rpc.subscribeToTask({ id: "none" }))).rejects.toBe(own);
+    expect(seen).toEqual([expect.any(ConnectError), expect.any(ConnectError)]);
+    expect(seen.map((error) => clientError(error).reason)).toEqual(["TASK_NOT_FOUND", "TASK_NOT_FOUND"]);
+  });
+
   it("refuses headers that are none, and sends those that are", async () => {
     const rpc = await open("main");
     await errorOf(rpc.getTask({ id: "x" }, { headers: { "no name": "x" } }));

@@ -4,6 +4,7 @@ import type { Agent } from "../../../src/agent/agent.js";
 import { CallParameters } from "../../../src/client/calls/parameters.js";
 import { nodePlatform } from "../../../src/client/node/platform.js";
 import type { Platform, TransportSettings } from "../../../src/client/platform.js";
+import { connectErrors, withConnectErrors } from "../../../src/client/transport/connect-errors.js";
 import { jsonRpcTransport } from "../../../src/client/transport/jsonrpc.js";
 import { restTransport } from "../../../src/client/transport/rest.js";
 import { webPlatform } from "../../../src/client/web/platform.js";
@@ -64,7 +65,7 @@ export function clientOf(
   const how =
     more.interceptors === undefined
       ? { parameters, interceptors: [] }
-      : { interceptors: [...more.interceptors, version] };
+      : { interceptors: [...more.interceptors, connectErrors, version] };
   const transport = way.transport(platform, {
     maxAnswerBytes: 16 * 1024 * 1024,
     maxAnswerValues: 500_000,
@@ -72,7 +73,7 @@ export function clientOf(
     url,
     ...how,
   });
-  return { rpc: createClient(A2AService, transport), platform, transport };
+  return { rpc: createClient(A2AService, withConnectErrors(transport)), platform, transport };
 }
 
 export async function serve(agent: Agent, setup: Partial<Setup> = {}): Promise<Server> {
