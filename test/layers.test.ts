@@ -228,7 +228,7 @@ describe("the layers of src/", () => {
     const wrong = files.filter(
       (file) => /^(core|wire)$/.test(layerOf(file) ?? "") && known.test(withoutComments(file)),
     );
-    expect(wrong).toEqual(["src/core/event-loop.ts", "src/core/late-part.ts"]);
+    expect(wrong).toEqual(["src/core/event-loop.ts", "src/core/lazy.ts"]);
   });
 
   it("let nothing of Node.js into what the client is elsewhere", () => {

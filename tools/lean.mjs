@@ -14,9 +14,12 @@ export const lean = {
 
     // What is fast, or knows sockets, gives way to what is small, and the library's JSON to that of wire/, which is all that is used
     // of JSON here.
-    onResolve({ filter: /\/(?:library-json|binary-writer|socket-failure|late-part)\.js$/ }, ({ resolveDir, path }) => ({
-      path: join(resolveDir, path.replace(/\.js$/, "-web.ts")),
-    }));
+    onResolve(
+      { filter: /\/(?:library-json|binary-writer|socket-failure|core\/lazy)\.js$/ },
+      ({ resolveDir, path }) => ({
+        path: join(resolveDir, path.replace(/\.js$/, "-web.ts")),
+      }),
+    );
     edit(/@bufbuild[\\/]protobuf[\\/].*[\\/](?:to|from)-json\.js$/, (source) =>
       [...source.matchAll(/^export function (\w+)/gm)].map(([, name]) => missing(name)).join("\n"),
     );

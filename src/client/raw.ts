@@ -1,6 +1,6 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { A2AError } from "../core/error.js";
-import { latePart } from "../core/late-part.js";
+import { latePart } from "../core/lazy.js";
 import { type OlderVersion, olderVersions } from "../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { EXTENSIONS_PARAMETER, parseVersion } from "../wire/service-params.js";

@@ -12,7 +12,7 @@ import type {
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
 import { over } from "../core/cancellation.js";
-import { latePart } from "../core/late-part.js";
+import { latePart } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
 import { Answers } from "./answers.js";
 import { Remotes, type RemotesOptions } from "./remotes.js";

@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { A2AError, type Reason } from "../core/error.js";
-import { latePart } from "../core/late-part.js";
+import { latePart } from "../core/lazy.js";
 
 /** One call, from its request to its last answer. */
 export interface OlderExchange {

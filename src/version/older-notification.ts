@@ -1,5 +1,5 @@
 import type { StreamResponse } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { latePart } from "../core/late-part.js";
+import { latePart } from "../core/lazy.js";
 import { isJsonObject } from "../wire/json-struct.js";
 
 /** Reads the JSON of a notification. @throws A2AError with reason INVALID_PARAMS */

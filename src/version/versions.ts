@@ -1,5 +1,5 @@
 import { A2AError } from "../core/error.js";
-import { latePart } from "../core/late-part.js";
+import { latePart } from "../core/lazy.js";
 import { EMPTY_VERSION, parseVersion } from "../wire/service-params.js";
 import { v01 } from "./v0.1/index.js";
 import { v02 } from "./v0.2/index.js";

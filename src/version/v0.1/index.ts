@@ -1,4 +1,4 @@
-import { latePart } from "../../core/late-part.js";
+import { latePart } from "../../core/lazy.js";
 import { EARLIER_CARD_PATH } from "../client-versions.js";
 import type { ProtocolVersion } from "../version.js";
 

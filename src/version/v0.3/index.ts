@@ -1,4 +1,4 @@
-import { latePart } from "../../core/late-part.js";
+import { latePart } from "../../core/lazy.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import type { ProtocolVersion, ServiceShape } from "../version.js";
 import { example, methods } from "./names.js";

@@ -1,4 +1,4 @@
-import { latePart } from "../../core/late-part.js";
+import { latePart } from "../../core/lazy.js";
 import { v1 } from "../v1.js";
 import { type ProtocolVersion, shapeOf } from "../version.js";
 

@@ -1,4 +1,4 @@
-/** `late-part.ts` for browsers, which retry failed imports themselves. */
+/** `latePart` for browsers, which retry failed imports themselves. */
 export function latePart<T>(load: () => Promise<T>): () => Promise<T> {
   return load;
 }
