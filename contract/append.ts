@@ -23,8 +23,10 @@ export function appendContract(contract: StoreContract): void {
   contract.suite.describe("append()", () => {
     accepting(contract);
     refusing(contract);
+    racing(contract);
     leasing(contract);
     fencing(contract);
+    lackingLease(contract);
     mistakes(contract);
     bytes(contract);
   });
@@ -82,13 +84,12 @@ function accepting(contract: StoreContract): void {
 
 function refusing(contract: StoreContract): void {
   const { expect } = contract.suite;
-  const refused = refusedAs;
 
   for (const expected of [0, 1, 2, 4, 100]) {
     scenario(contract, `refuses a log of 3 that is expected to end at ${expected}`, async (store) => {
       const head = await create(store, { taskId: "a" }, 3);
       const request = { ...followRequest({ ...head, position: expected }), expected };
-      await expect(store.append(request)).rejects.toMatchObject(refused("conflict"));
+      await expect(store.append(request)).rejects.toMatchObject(refusedAs("conflict"));
       expect(await store.head({ taskId: "a" })).toEqual(head);
       expect(await readAll(store, "a")).toEqual(countTo(3));
     });
@@ -96,7 +97,7 @@ function refusing(contract: StoreContract): void {
 
   scenario(contract, "refuses to go on with a task that is not there", async (store) => {
     const request = followRequest(headOf({ taskId: "a" }));
-    await expect(store.append(request)).rejects.toMatchObject(refused("conflict"));
+    await expect(store.append(request)).rejects.toMatchObject(refusedAs("conflict"));
     expect(await store.head({ taskId: "a" })).toBeUndefined();
     expect(await readAll(store, "a")).toEqual([]);
   });
@@ -106,12 +107,16 @@ function refusing(contract: StoreContract): void {
       const head = await create(store, { taskId: "a", state }, 2);
       for (const position of [2, 1, 3]) {
         const request = followRequest({ ...head, position }, { state: TaskState.WORKING });
-        await expect(store.append(request)).rejects.toMatchObject(refused("finished"));
+        await expect(store.append(request)).rejects.toMatchObject(refusedAs("finished"));
       }
       expect(await store.head({ taskId: "a" })).toEqual(head);
       expect(await readAll(store, "a")).toEqual(["1", "2"]);
     });
   }
+}
+
+function racing(contract: StoreContract): void {
+  const { expect } = contract.suite;
 
   scenario(contract, "lets exactly one of several win that expect the same position", async (store) => {
     const head = await create(store, { taskId: "a" });
@@ -122,7 +127,7 @@ function refusing(contract: StoreContract): void {
     );
     const lost = attempts.flatMap((attempt) => (attempt.status === "rejected" ? [attempt.reason] : []));
     expect(lost).toHaveLength(19);
-    for (const reason of lost) expect(reason).toMatchObject(refused("conflict"));
+    for (const reason of lost) expect(reason).toMatchObject(refusedAs("conflict"));
     const winner = attempts.findIndex((attempt) => attempt.status === "fulfilled");
     expect(await readAll(store, "a")).toEqual(["1", `from ${winner}`]);
     expect((await store.head({ taskId: "a" }))?.generation).toBe(winner);
@@ -186,10 +191,12 @@ function leasing(contract: StoreContract): void {
   }
 }
 
+/** The lease that an append relies on, and its refusal. */
+const fence = leaseOf({ attempt: 2 });
+const fenced = { name: "StoreError", kind: "fenced" };
+
 function fencing(contract: StoreContract): void {
   const { expect } = contract.suite;
-  const fenced = { name: "StoreError", kind: "fenced" };
-  const fence = leaseOf({ attempt: 2 });
 
   scenario(contract, "stores what relies on the lease that is stored", async (store) => {
     const head = await create(store, { taskId: "a", lease: fence });
@@ -212,6 +219,10 @@ function fencing(contract: StoreContract): void {
     await expect(store.append(request)).rejects.toMatchObject(fenced);
     expect(await store.head({ taskId: "b" })).toBeUndefined();
   });
+}
+
+function lackingLease(contract: StoreContract): void {
+  const { expect } = contract.suite;
 
   scenario(contract, "refuses what relies on a lease that is another's, of another attempt, or gone", async (store) => {
     const others = [

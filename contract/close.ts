@@ -22,7 +22,12 @@ export function closeContract(contract: StoreContract): void {
   contract.suite.describe("close()", () => closing(contract));
   if (contract.durable !== undefined) {
     const { reopen } = contract.durable;
-    contract.suite.describe("reopened", () => reopening(contract, reopen));
+    contract.suite.describe("reopened", () => {
+      const reopening = { contract, reopen };
+      reopeningTasks(reopening);
+      reopeningLeases(reopening);
+      reopeningDeliveries(reopening);
+    });
   }
 }
 
@@ -77,28 +82,36 @@ function closing(contract: StoreContract): void {
   });
 }
 
-function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promise<TaskStore> | TaskStore): void {
-  const { expect } = contract.suite;
+/** A store that was closed, opened again. */
+interface Reopening {
+  readonly contract: StoreContract;
+  readonly reopen: (closed: TaskStore) => Promise<TaskStore> | TaskStore;
+}
 
-  /** A test that closes a store and reopens it. */
-  function twoLives<T>(
-    name: string,
-    before: (store: TaskStore) => Promise<T>,
-    after: (store: TaskStore, known: T) => Promise<void>,
-  ): void {
-    scenario(contract, name, async (store) => {
-      const known = await before(store);
-      await store.close();
-      const second = await reopen(store);
-      try {
-        await after(second, known);
-      } finally {
-        await second.close();
-      }
-    });
-  }
+/** A test that closes a store and reopens it. */
+function twoLives<T>(
+  { contract, reopen }: Reopening,
+  name: string,
+  before: (store: TaskStore) => Promise<T>,
+  after: (store: TaskStore, known: T) => Promise<void>,
+): void {
+  scenario(contract, name, async (store) => {
+    const known = await before(store);
+    await store.close();
+    const second = await reopen(store);
+    try {
+      await after(second, known);
+    } finally {
+      await second.close();
+    }
+  });
+}
+
+function reopeningTasks(reopening: Reopening): void {
+  const { expect } = reopening.contract.suite;
 
   twoLives(
+    reopening,
     "has the tasks, their logs and snapshots, and goes on with them",
     async (store) => {
       const head = await follow(store, await create(store, { taskId: "a" }, 3), {}, 2);
@@ -116,6 +129,7 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
   );
 
   twoLives(
+    reopening,
     "has its lists and totals",
     async (store) => {
       for (let index = 0; index < 20; index++) await create(store, { taskId: `${index}`, state: 2 + (index % 2) });
@@ -129,6 +143,24 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
   );
 
   twoLives(
+    reopening,
+    "has what was appended right before it was closed",
+    async (store) => {
+      const sent = Array.from({ length: 50 }, (_, index) => create(store, { taskId: `task-${index}` }));
+      await store.close();
+      await Promise.all(sent);
+    },
+    async (store) => {
+      expect((await store.list({ ...OWNER, limit: 1 })).total).toBe(50);
+    },
+  );
+}
+
+function reopeningLeases(reopening: Reopening): void {
+  const { expect } = reopening.contract.suite;
+
+  twoLives(
+    reopening,
     "has remembered sends, push configurations with their positions, and leases",
     async (store) => {
       const send = { ...OWNER, key: "key", fingerprint: "f", taskId: "a", position: 1 };
@@ -146,6 +178,27 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
   );
 
   twoLives(
+    reopening,
+    "gives the leases of its last life to the next one at once, unless others may still have it open",
+    async (store) => {
+      const lease = leaseOf({ turn: 2, attempt: 2 });
+      await create(store, { taskId: "running", lease }, 3);
+      await create(store, { taskId: "at rest" });
+    },
+    async (store) => {
+      const claimed = await store.claimLeases({ holder: "next life", leaseMs: 60_000, limit: 10 });
+      const lease = { holder: "next life", turn: 2, attempt: 3 };
+      const all = [headOf({ taskId: "running", position: 3, generation: 3, lease })];
+      expect(claimed).toEqual(store.shared ? [] : all);
+    },
+  );
+}
+
+function reopeningDeliveries(reopening: Reopening): void {
+  const { expect } = reopening.contract.suite;
+
+  twoLives(
+    reopening,
     "has what is due, what was given up and what counts, and nothing held, unless others may still have it open",
     async (store) => {
       const claim = { holder: "last life", leaseMs: 60_000, now: 10_000, limit: 1 };
@@ -170,33 +223,6 @@ function reopening(contract: StoreContract, reopen: (closed: TaskStore) => Promi
       const request = configOf({ taskId: "idle", configId: "y", maxPerOwner: 4 });
       expect(await store.putPushConfig(request)).toBe("too-many-of-owner");
       expect(await store.append(followRequest(headOf({ taskId: "idle" })))).toEqual({ pushed: true });
-    },
-  );
-
-  twoLives(
-    "gives the leases of its last life to the next one at once, unless others may still have it open",
-    async (store) => {
-      const lease = leaseOf({ turn: 2, attempt: 2 });
-      await create(store, { taskId: "running", lease }, 3);
-      await create(store, { taskId: "at rest" });
-    },
-    async (store) => {
-      const claimed = await store.claimLeases({ holder: "next life", leaseMs: 60_000, limit: 10 });
-      const lease = { holder: "next life", turn: 2, attempt: 3 };
-      const all = [headOf({ taskId: "running", position: 3, generation: 3, lease })];
-      expect(claimed).toEqual(store.shared ? [] : all);
-    },
-  );
-
-  twoLives(
-    "has what was appended right before it was closed",
-    async (store) => {
-      const sent = Array.from({ length: 50 }, (_, index) => create(store, { taskId: `task-${index}` }));
-      await store.close();
-      await Promise.all(sent);
-    },
-    async (store) => {
-      expect((await store.list({ ...OWNER, limit: 1 })).total).toBe(50);
     },
   );
 }

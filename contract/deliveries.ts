@@ -19,10 +19,12 @@ import {
 export function deliveryContract(contract: StoreContract): void {
   contract.suite.describe("push notifications", () => {
     becomingDue(contract);
+    removing(contract);
     comingWithMessages(contract);
   });
   contract.suite.describe("savePushPosition() and settleDelivery()", () => {
     settling(contract);
+    retrying(contract);
     fencing(contract);
   });
 }
@@ -70,6 +72,10 @@ function becomingDue(contract: StoreContract): void {
     expect(await store.append(followRequest(ends, { state: TaskState.COMPLETED }))).toEqual({ pushed: true });
     expect(keysOf(await store.claimDeliveries(claim))).toEqual(["ends x"]);
   });
+}
+
+function removing(contract: StoreContract): void {
+  const { expect } = contract.suite;
 
   scenario(contract, "say nothing of a task any more whose configurations are gone", async (store) => {
     const head = await create(store, { taskId: "a" });
@@ -196,6 +202,33 @@ function settling(contract: StoreContract): void {
     expect(await claimOne(store)).toMatchObject({ position: 3 });
   });
 
+  scenario(contract, "keep the configurations of a task apart", async (store) => {
+    const head = await create(store, { taskId: "a" });
+    for (const configId of ["x", "y", "z"]) await store.putPushConfig(configOf({ taskId: "a", configId }));
+    await follow(store, head);
+    const outcomes: Record<string, DeliveryOutcome> = {
+      x: { kind: "done" },
+      y: { kind: "retry", at: 1, failure: "no", failingSince: 1 },
+      z: { kind: "dead", at: 1, failure: "no" },
+    };
+    for (const one of await store.claimDeliveries(claim)) {
+      const { configId } = one;
+      const outcome = outcomes[configId] ?? { kind: "done" };
+      expect(await settle(store, one, outcome, { position: configId === "x" ? 2 : 1 })).toBe("settled");
+    }
+    const configs = await store.listPushConfigs({ taskId: "a", after: "", limit: 10 });
+    expect(configs.map(({ configId, config }) => [configId, config.position])).toEqual([
+      ["x", 2],
+      ["y", 1],
+      ["z", 1],
+    ]);
+    expect(keysOf(await store.claimDeliveries(claim))).toEqual(["a y"]);
+  });
+}
+
+function retrying(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
   scenario(contract, "count failures until there is progress", async (store) => {
     await createDue(store, "a");
     const retry = (at: number): DeliveryOutcome => ({ kind: "retry", at, failure: "no", failingSince: 1_000 });
@@ -220,29 +253,6 @@ function settling(contract: StoreContract): void {
     await store.savePushPosition({ key: { taskId, configId }, holder: "me", claim: number, position: 3 });
     await settle(store, sixth, { kind: "later", at: NOW });
     expect(await claimOne(store)).toMatchObject({ attempts: 0, failingSince: undefined, position: 3 });
-  });
-
-  scenario(contract, "keep the configurations of a task apart", async (store) => {
-    const head = await create(store, { taskId: "a" });
-    for (const configId of ["x", "y", "z"]) await store.putPushConfig(configOf({ taskId: "a", configId }));
-    await follow(store, head);
-    const outcomes: Record<string, DeliveryOutcome> = {
-      x: { kind: "done" },
-      y: { kind: "retry", at: 1, failure: "no", failingSince: 1 },
-      z: { kind: "dead", at: 1, failure: "no" },
-    };
-    for (const one of await store.claimDeliveries(claim)) {
-      const { configId } = one;
-      const outcome = outcomes[configId] ?? { kind: "done" };
-      expect(await settle(store, one, outcome, { position: configId === "x" ? 2 : 1 })).toBe("settled");
-    }
-    const configs = await store.listPushConfigs({ taskId: "a", after: "", limit: 10 });
-    expect(configs.map(({ configId, config }) => [configId, config.position])).toEqual([
-      ["x", 2],
-      ["y", 1],
-      ["z", 1],
-    ]);
-    expect(keysOf(await store.claimDeliveries(claim))).toEqual(["a y"]);
   });
 }
 

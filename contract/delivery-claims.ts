@@ -7,10 +7,14 @@ import { bytesOf, configOf, create, follow, headOf, OWNER, type StoreContract, s
 export function deliveryClaimsContract(contract: StoreContract): void {
   contract.suite.describe("claimDeliveries()", () => {
     claiming(contract);
+    claimingByTarget(contract);
     missing(contract);
   });
   contract.suite.describe("hastenDeliveries()", () => hastening(contract));
-  contract.suite.describe("listDeadDeliveries() and redriveDeliveries()", () => givingUp(contract));
+  contract.suite.describe("listDeadDeliveries() and redriveDeliveries()", () => {
+    givingUp(contract);
+    redriving(contract);
+  });
 }
 
 function claiming(contract: StoreContract): void {
@@ -41,6 +45,21 @@ function claiming(contract: StoreContract): void {
     expect(new Set(claims.flat().map((one) => one.claim)).size).toBe(60);
     expect(await store.nextDelivery()).toBeUndefined();
   });
+
+  scenario(contract, "gives a holder what it has already when it asks for that", async (store) => {
+    for (const taskId of ["a", "b", "c", "d"]) await createDue(store, taskId);
+    const before = await store.claimDeliveries({ ...claim, limit: 2 });
+    await store.claimDeliveries({ ...claim, holder: "other", limit: 1 });
+    const again = await store.claimDeliveries({ ...claim, limit: 1, again: true });
+    expect(keysOf(again)).toEqual(keysOf(before));
+    for (const one of before) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("lost");
+    for (const one of again) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("settled");
+    expect(await store.claimDeliveries({ ...claim, again: true })).toHaveLength(3);
+  });
+}
+
+function claimingByTarget(contract: StoreContract): void {
+  const { expect } = contract.suite;
 
   scenario(
     contract,
@@ -87,17 +106,6 @@ function claiming(contract: StoreContract): void {
     expect(keysOf(await store.claimDeliveries({ ...claim, limit: 5, room }))).toEqual(["c x"]);
     expect(await store.claimDeliveries({ ...claim, limit: 5, room })).toEqual([]);
     expect(await store.claimDeliveries({ ...claim, limit: 100 })).toHaveLength(60);
-  });
-
-  scenario(contract, "gives a holder what it has already when it asks for that", async (store) => {
-    for (const taskId of ["a", "b", "c", "d"]) await createDue(store, taskId);
-    const before = await store.claimDeliveries({ ...claim, limit: 2 });
-    await store.claimDeliveries({ ...claim, holder: "other", limit: 1 });
-    const again = await store.claimDeliveries({ ...claim, limit: 1, again: true });
-    expect(keysOf(again)).toEqual(keysOf(before));
-    for (const one of before) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("lost");
-    for (const one of again) expect(await settle(store, one, { kind: "later", at: NOW })).toBe("settled");
-    expect(await store.claimDeliveries({ ...claim, again: true })).toHaveLength(3);
   });
 }
 
@@ -212,18 +220,18 @@ function missing(contract: StoreContract): void {
   });
 }
 
+/** Gives up every due delivery. */
+async function giveUp(store: TaskStore, at = 9_000): Promise<void> {
+  for (const one of await store.claimDeliveries(claim)) {
+    await settle(store, one, { kind: "retry", at: 1, failure: "refused", failingSince: 8_000 });
+  }
+  for (const one of await store.claimDeliveries(claim)) {
+    await settle(store, one, { kind: "dead", at, failure: "too old" });
+  }
+}
+
 function givingUp(contract: StoreContract): void {
   const { expect } = contract.suite;
-
-  /** Gives up every due delivery. */
-  async function giveUp(store: TaskStore, at = 9_000): Promise<void> {
-    for (const one of await store.claimDeliveries(claim)) {
-      await settle(store, one, { kind: "retry", at: 1, failure: "refused", failingSince: 8_000 });
-    }
-    for (const one of await store.claimDeliveries(claim)) {
-      await settle(store, one, { kind: "dead", at, failure: "too old" });
-    }
-  }
 
   scenario(contract, "tell what was given up, and why", async (store) => {
     await createDue(store, "a");
@@ -276,6 +284,10 @@ function givingUp(contract: StoreContract): void {
       expect(await list({ tenant: "nobody" }, limit)).toEqual([]);
     }
   });
+}
+
+function redriving(contract: StoreContract): void {
+  const { expect } = contract.suite;
 
   scenario(contract, "make it due again, all of it or what is named", async (store) => {
     for (const taskId of ["a", "b", "c", "alive"]) await createDue(store, taskId);

@@ -6,6 +6,7 @@ import { countTo, create, follow, leaseOf, readAll, type StoreContract, scenario
 export function leaseContract(contract: StoreContract): void {
   contract.suite.describe("claimLeases()", () => {
     claiming(contract);
+    claimingAtOnce(contract);
     missing(contract);
   });
   contract.suite.describe("beat()", () => beating(contract));
@@ -64,6 +65,25 @@ function claiming(contract: StoreContract): void {
     expect((await store.head({ taskId: "a" }))?.lease).toEqual(back);
   });
 
+  scenario(contract, "forgets a lease that ended with its task", async (store) => {
+    const head = await create(store, { taskId: "ended", lease: released });
+    await follow(store, head, { state: TaskState.COMPLETED });
+    expect((await store.head({ taskId: "ended" }))?.lease).toBeNull();
+    expect(await store.claimLeases(claim)).toEqual([]);
+  });
+
+  scenario(contract, "leaves the log and its order alone", async (store) => {
+    await create(store, { taskId: "a", lease: released }, 3);
+    const [head] = await store.claimLeases(claim);
+    expect(await readAll(store, "a")).toEqual(countTo(3));
+    if (head !== undefined) await follow(store, head);
+    expect(await readAll(store, "a")).toEqual(countTo(4));
+  });
+}
+
+function claimingAtOnce(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
   scenario(contract, "claims nothing twice", async (store) => {
     await create(store, { taskId: "a", lease: released });
     expect(await store.claimLeases(claim)).toHaveLength(1);
@@ -93,21 +113,6 @@ function claiming(contract: StoreContract): void {
         expect((await store.head({ taskId }))?.lease).toEqual(lease);
       }
     }
-  });
-
-  scenario(contract, "forgets a lease that ended with its task", async (store) => {
-    const head = await create(store, { taskId: "ended", lease: released });
-    await follow(store, head, { state: TaskState.COMPLETED });
-    expect((await store.head({ taskId: "ended" }))?.lease).toBeNull();
-    expect(await store.claimLeases(claim)).toEqual([]);
-  });
-
-  scenario(contract, "leaves the log and its order alone", async (store) => {
-    await create(store, { taskId: "a", lease: released }, 3);
-    const [head] = await store.claimLeases(claim);
-    expect(await readAll(store, "a")).toEqual(countTo(3));
-    if (head !== undefined) await follow(store, head);
-    expect(await readAll(store, "a")).toEqual(countTo(4));
   });
 }
 
