@@ -1,4 +1,3 @@
-import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
 import { pause, type Room } from "../core/async.js";
@@ -11,10 +10,9 @@ import type { PushDialect } from "../version/version.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host.js";
 import type { LifeWatch } from "./life-watch.js";
+import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
 import type { PastFolds } from "./past-folds.js";
-import { asksForSignature, bodyOf, eventIdOf, headersFor, taskIdOf } from "./payload.js";
 import type { OpenedConfig } from "./secrets.js";
-import type { PushSigner } from "./signature/signer.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import { TaskBodies } from "./task-bodies.js";
@@ -35,11 +33,10 @@ const SLICE_MS = 5_000;
 const CONFIRM_MS = 1_000;
 
 /** Dependencies shared by all deliveries. */
-export interface DeliveryParts {
+export interface DeliveryParts extends HeaderParts {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
   readonly poster: Poster;
-  readonly signer: PushSigner | undefined;
   readonly wanted: EventFilter;
   /** The filter for configurations of other protocol versions. */
   readonly wantedWithTask: EventFilter;
@@ -54,10 +51,6 @@ export interface DeliveryParts {
   readonly life: LifeWatch;
   readonly audit: Audit;
   readonly logger: Logger;
-  /** Headers of every notification: names and values alternate. */
-  readonly headers: readonly string[];
-  /** Further headers of notifications in the service's own version. */
-  readonly nativeHeaders: readonly string[];
   readonly limits: Pick<Limits, "pushTimeoutMs">;
   /** Counters of outcomes. */
   readonly count: { sent: number; failed: number };
@@ -113,12 +106,10 @@ export class Delivery {
   /** Ends the trial of an unproven host; called after its first success, and at the end. */
   endTrial: () => void = () => {};
   readonly #parts: DeliveryParts;
-  readonly #config: TaskPushNotificationConfig;
+  readonly #headers: NotificationHeaders;
   readonly #target: Target;
   /** Undefined if notifications are in the service's own version. */
   readonly #tasks: TaskBodies | undefined;
-  #dialect: PushDialect | undefined;
-  #headers: string[] | undefined;
   #claim: number;
   #position: number;
   #progressed = false;
@@ -141,7 +132,7 @@ export class Delivery {
     this.#claim = claimed.claim;
     this.#position = claimed.position;
     this.#last = claimed.headPosition;
-    this.#config = opened.config;
+    this.#headers = new NotificationHeaders(parts, this.key, opened.config);
     this.#tasks = opened.version === "" ? undefined : new TaskBodies(parts, claimed, opened.version, this.name);
     this.#target = target;
     this.#epoch = epoch;
@@ -246,28 +237,34 @@ export class Delivery {
     const found = await tasks.at(entry);
     if (typeof found === "string") return { kind: "failed", failure: found, retryAfterMs: 0, gone: false };
     const { dialect, task, bytes } = found;
-    this.#dialect = dialect;
     const write = (): string => dialect.write(task);
-    return bytes <= this.#parts.smallBytes ? this.#sendBody(entry, write()) : this.#sendLarge(entry, bytes, write);
+    return bytes <= this.#parts.smallBytes
+      ? this.#sendBody(entry, write(), dialect)
+      : this.#sendLarge(entry, bytes, write, dialect);
   }
 
   /** @param write makes the body once there is buffer space */
-  async #sendLarge(entry: LogEntry, bytes: number, write: () => string): Promise<Ending | undefined> {
+  async #sendLarge(
+    entry: LogEntry,
+    bytes: number,
+    write: () => string,
+    dialect?: PushDialect,
+  ): Promise<Ending | undefined> {
     const { outgoing, outgoingTrials } = this.#parts;
     const room = this.host.isProven ? outgoing : outgoingTrials;
     const free = room.acquire(bytes);
     try {
       if (free !== undefined) await free;
-      return await this.#sendBody(entry, write());
+      return await this.#sendBody(entry, write(), dialect);
     } finally {
       room.release(bytes);
     }
   }
 
-  async #sendBody(entry: LogEntry, body: string): Promise<Ending | undefined> {
+  async #sendBody(entry: LogEntry, body: string, dialect?: PushDialect): Promise<Ending | undefined> {
     const { poster, limits, life, shutdown } = this.#parts;
     // Awaits only real promises: each await takes as long as writing a header.
-    const made = this.#headersOf(entry, body);
+    const made = this.#headers.of(entry, body, dialect);
     const headers = made instanceof Promise ? await made : made;
     if (!this.#isSureNow && !(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
     if (shutdown.aborted) return { kind: "later", ms: 0 };
@@ -329,30 +326,6 @@ export class Delivery {
     this.#parts.audit.record({ event, target: this.#target.host });
   }
 
-  /** Names and values alternate. A promise if a thread signs. */
-  #headersOf(entry: LogEntry, body: string): string[] | Promise<string[]> {
-    const { signer, headers: common, nativeHeaders } = this.#parts;
-    const dialect = this.#dialect;
-    this.#headers ??= [
-      ...(dialect === undefined ? nativeHeaders : []),
-      ...common,
-      ...headersFor(this.#config, dialect),
-    ];
-    const { generation } = entry;
-    const headers = [...this.#headers, "parley-generation", `${generation}`];
-    const { taskId, configId } = toldAs(this.key, entry);
-    const id = eventIdOf({ taskId, configId }, generation);
-    const time = Date.now();
-    if (signer === undefined) {
-      headers.push("webhook-id", id, "webhook-timestamp", `${Math.floor(time / 1_000)}`);
-      return headers;
-    }
-    const { url, token } = this.#config;
-    const asBearer = asksForSignature(this.#config, dialect);
-    const signed = signer.headers({ id, taskId, configId, generation, time, url, body, token, asBearer });
-    return signed instanceof Promise ? signed.then((more) => withHeaders(headers, more)) : withHeaders(headers, signed);
-  }
-
   /**
    * True if this process still has the delivery, as far as it can know. If it was evicted or is not sure, it sends a
    * heartbeat and checks its claim.
@@ -401,20 +374,6 @@ export class Delivery {
     // A claim renewed meanwhile has another number.
     else if (claim === this.#claim) this.#lost = true;
   }
-}
-
-/**
- * The ids that identify a notification to receivers. If the client knows the task by another id than the store, the
- * configuration id includes the stored one, because tasks of several clients may share a name and a receiver.
- */
-function toldAs(key: PushConfigKey, entry: LogEntry): PushConfigKey {
-  const taskId = taskIdOf(entry) ?? key.taskId;
-  return taskId === key.taskId ? key : { taskId, configId: `${key.taskId}/${key.configId}` };
-}
-
-function withHeaders(headers: string[], more: Readonly<Record<string, string>>): string[] {
-  for (const name in more) headers.push(name, more[name] as string);
-  return headers;
 }
 
 /** Unique name of a configuration. */

@@ -1,0 +1,135 @@
+import { hash } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { PushConfigKey } from "../store/task-store.js";
+import { responseOf } from "../task/entry.js";
+import type { PushDialect } from "../version/version.js";
+import { jsonWriter } from "../wire/json-writer.js";
+import { cachedText, cacheForms } from "../wire/serialization-cache.js";
+import { pushEventId, pushEventText } from "../wire/webhook.js";
+import type { PushSigner } from "./signature/signer.js";
+
+const write = jsonWriter(StreamResponseSchema);
+
+const bodyKey: unique symbol = Symbol("task as it was created");
+
+interface Kept {
+  [bodyKey]?: StreamResponse;
+}
+
+/**
+ * The notification body of an entry: a `StreamResponse` as JSON (specification 4.3.3), undefined for an entry that is
+ * not an event. All configurations and streams share the text of an entry.
+ */
+export function bodyOf(entry: LogEntry): string | undefined {
+  const response = entry.event.case === "created" ? createdOf(entry) : responseOf(entry);
+  return response && cachedText(response, write as (message: object) => string);
+}
+
+function createdOf(entry: LogEntry): StreamResponse | undefined {
+  if (entry.event.case !== "created") return undefined;
+  const kept = entry as Kept;
+  if (kept[bodyKey] !== undefined) return kept[bodyKey];
+  const response = cacheForms(create(StreamResponseSchema));
+  response.payload = { case: "task", value: entry.event.value };
+  kept[bodyKey] = response;
+  return response;
+}
+
+/** Dependencies of `NotificationHeaders`. */
+export interface HeaderParts {
+  readonly signer: PushSigner | undefined;
+  /** Headers of every notification: names and values alternate. */
+  readonly headers: readonly string[];
+  /** Further headers of notifications in the service's own version. */
+  readonly nativeHeaders: readonly string[];
+}
+
+/** The headers of the notifications of one configuration. */
+export class NotificationHeaders {
+  readonly #parts: HeaderParts;
+  readonly #key: PushConfigKey;
+  readonly #config: TaskPushNotificationConfig;
+  /** Those that all of them have. */
+  #common: readonly string[] | undefined;
+
+  constructor(parts: HeaderParts, key: PushConfigKey, config: TaskPushNotificationConfig) {
+    this.#parts = parts;
+    this.#key = key;
+    this.#config = config;
+  }
+
+  /**
+   * Returns the headers of an entry's notification: names and values alternate. A promise if a thread signs.
+   * @param dialect undefined in the service's own version
+   */
+  of(entry: LogEntry, body: string, dialect: PushDialect | undefined): string[] | Promise<string[]> {
+    const { signer, headers: always, nativeHeaders } = this.#parts;
+    this.#common ??= [...(dialect === undefined ? nativeHeaders : []), ...always, ...headersFor(this.#config, dialect)];
+    const { generation } = entry;
+    const headers = [...this.#common, "parley-generation", `${generation}`];
+    const { taskId, configId } = toldAs(this.#key, entry);
+    const id = eventIdOf({ taskId, configId }, generation);
+    const time = Date.now();
+    if (signer === undefined) {
+      headers.push("webhook-id", id, "webhook-timestamp", `${Math.floor(time / 1_000)}`);
+      return headers;
+    }
+    const { url, token } = this.#config;
+    const asBearer = asksForSignature(this.#config, dialect);
+    const signed = signer.headers({ id, taskId, configId, generation, time, url, body, token, asBearer });
+    return signed instanceof Promise ? signed.then((more) => withHeaders(headers, more)) : withHeaders(headers, signed);
+  }
+}
+
+/**
+ * The ids that identify a notification to receivers. If the client knows the task by another id than the store, the
+ * configuration id includes the stored one, because tasks of several clients may share a name and a receiver.
+ */
+function toldAs(key: PushConfigKey, entry: LogEntry): PushConfigKey {
+  const taskId = taskIdOf(entry) ?? key.taskId;
+  return taskId === key.taskId ? key : { taskId, configId: `${key.taskId}/${key.configId}` };
+}
+
+function withHeaders(headers: string[], more: Readonly<Record<string, string>>): string[] {
+  for (const name in more) headers.push(name, more[name] as string);
+  return headers;
+}
+
+/** Task id in an entry that is an event; undefined for others. */
+function taskIdOf({ event }: LogEntry): string | undefined {
+  switch (event.case) {
+    case "created":
+      return event.value.id;
+    case "status":
+    case "artifact":
+      return event.value.taskId;
+    default:
+      return undefined;
+  }
+}
+
+/** The id of a notification, unique, and equal in each attempt by any process. */
+function eventIdOf({ taskId, configId }: PushConfigKey, generation: number): string {
+  return pushEventId(hash("sha256", pushEventText(taskId, configId, generation), "base64url"));
+}
+
+/** True if the receiver asks for signed posts instead of credentials. */
+function asksForSignature(config: TaskPushNotificationConfig, dialect: PushDialect | undefined): boolean {
+  return dialect?.isSigned?.(config) === true;
+}
+
+/** Headers common to all notifications of a configuration: names and values alternate. */
+function headersFor(config: TaskPushNotificationConfig, dialect: PushDialect | undefined): string[] {
+  const { token, authentication } = config;
+  const headers = ["content-type", dialect?.mediaType ?? "application/a2a+json"];
+  const { scheme = "", credentials = "" } = authentication ?? {};
+  // A scheme without credentials does not authenticate.
+  if (scheme !== "" && credentials !== "" && !asksForSignature(config, dialect)) {
+    headers.push("authorization", `${scheme} ${credentials}`);
+  }
+  if (token !== "") headers.push("x-a2a-notification-token", token);
+  return headers;
+}
