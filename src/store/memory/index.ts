@@ -32,7 +32,6 @@ import {
   type RewritePushConfig,
   type SnapshotPiece,
   type StoredPushConfig,
-  type StoredSnapshot,
   StoreError,
   type TaskHead,
   type TaskRow,
@@ -40,6 +39,7 @@ import {
 } from "../task-store.js";
 import { Leases } from "./leases.js";
 import { compareIds, type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
+import { MemoryLog } from "./log.js";
 import { type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } from "./pushes.js";
 
 /** Options of `memoryStore`. */
@@ -56,19 +56,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): TaskStore {
 }
 
 interface Task extends Listed {
-  readonly entries: Uint8Array[];
+  readonly log: MemoryLog;
   /** Created with the first one: most tasks have none. */
   configs: Map<string, PushConfig> | undefined;
   /** Keys of the task's entries in `#sends`. */
   sends: string[] | undefined;
-  snapshot: StoredSnapshot | undefined;
-  /** Pieces of the snapshot, and of the next one while it is being written. */
-  pieces?: readonly Uint8Array[];
-  coming?: { readonly position: number; readonly pieces: Uint8Array[] } | undefined;
 }
-
-/** One page of a log stops after this many bytes, but has at least one entry. */
-const READ_BYTES = 1024 * 1024;
 
 /**
  * Each change runs synchronously, without an await between check and change: that is its transaction. Bytes are copied
@@ -108,7 +101,7 @@ class MemoryStore implements TaskStore {
     }
     const there = task?.head.lease ?? null;
     const saved = this.#saveHead(task, head, isTerminal(head.state) ? null : (there ?? request.lease ?? null));
-    for (const entry of entries) saved.entries.push(copyEntry(entry));
+    saved.log.append(entries);
     if (send !== undefined) {
       const { fingerprint, taskId, position } = send;
       this.#sends.set(sendKey(send), { fingerprint, taskId, position });
@@ -128,10 +121,7 @@ class MemoryStore implements TaskStore {
   async load({ taskId, of }: LoadRequest): Promise<LoadedTask | undefined> {
     const task = this.#task(taskId);
     if (task === undefined || (of !== undefined && !isOf(task.head, of))) return undefined;
-    const { head, snapshot } = task;
-    const whole = snapshot?.pieces === undefined;
-    const entries = whole ? page(task.entries, snapshot?.position ?? 0, Number.POSITIVE_INFINITY) : [];
-    return { head, snapshot: snapshot && { ...snapshot, bytes: copy(snapshot.bytes) }, entries };
+    return { head: task.head, ...task.log.load() };
   }
 
   async loadMany({ taskIds }: { readonly taskIds: readonly string[] }): Promise<(LoadedTask | undefined)[]> {
@@ -143,9 +133,7 @@ class MemoryStore implements TaskStore {
     readonly position: number;
     readonly piece: number;
   }): Promise<Uint8Array | undefined> {
-    const task = this.#task(request.taskId);
-    const piece = task?.snapshot?.position === request.position ? task.pieces?.[request.piece] : undefined;
-    return piece && copy(piece);
+    return this.#task(request.taskId)?.log.readSnapshot(request.position, request.piece);
   }
 
   async read(request: {
@@ -154,22 +142,11 @@ class MemoryStore implements TaskStore {
     readonly limit: number;
   }): Promise<Uint8Array[]> {
     const { taskId, after, limit } = request;
-    return page(this.#task(taskId)?.entries ?? [], after, limit);
+    return this.#task(taskId)?.log.read(after, limit) ?? [];
   }
 
   async saveSnapshot(request: { readonly taskId: string; readonly snapshot: SnapshotPiece }): Promise<void> {
-    const { position, bytes, piece = 0, last = true } = request.snapshot;
-    const task = this.#task(request.taskId);
-    if (task === undefined || position <= (task.snapshot?.position ?? -1)) return;
-    if (task.coming?.position !== position) task.coming = { position, pieces: [] };
-    const { pieces } = task.coming;
-    pieces[piece] = copy(bytes);
-    if (!last) return;
-    const [first = copy(bytes)] = pieces;
-    task.pieces = pieces;
-    task.snapshot =
-      pieces.length === 1 ? { position, bytes: first } : { position, bytes: first, pieces: pieces.length };
-    task.coming = undefined;
+    this.#task(request.taskId)?.log.saveSnapshot(request.snapshot);
   }
 
   async list(request: ListRequest): Promise<ListPage> {
@@ -350,7 +327,7 @@ class MemoryStore implements TaskStore {
     const wasOpen = known !== undefined && !isTerminal(known.head.state);
     if (isOpen !== wasOpen) this.#open.set(row.owner, (this.#open.get(row.owner) ?? 0) + (isOpen ? 1 : -1));
     const head = ownHead(row, lease);
-    const task = known ?? { head, entries: [], configs: undefined, sends: undefined, snapshot: undefined };
+    const task = known ?? { head, log: new MemoryLog(), configs: undefined, sends: undefined };
     const before = known?.head.lease ?? null;
     task.head = head;
     if (known === undefined) this.#tasks.set(head.taskId, task);
@@ -396,25 +373,6 @@ function toStored({ tenant, owner, contextId, position, state, lease }: TaskHead
 function ownHead(row: TaskRow, lease: Lease | null): TaskHead {
   const { taskId, tenant, owner, contextId, state, statusTime, position, generation } = row;
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
-}
-
-function copy(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(bytes);
-}
-
-function page(all: readonly Uint8Array[], after: number, limit: number): Uint8Array[] {
-  const entries: Uint8Array[] = [];
-  for (let index = after, bytes = 0; index < all.length && entries.length < limit && bytes < READ_BYTES; index++) {
-    const entry = all[index] as Uint8Array;
-    entries.push(copyEntry(entry));
-    bytes += entry.length;
-  }
-  return entries;
-}
-
-/** Small buffers come from Node's pool; allocating each costs several times as much. */
-function copyEntry(bytes: Uint8Array): Uint8Array {
-  return Buffer.from(bytes);
 }
 
 function sendKey({ tenant, owner, key }: IdempotencyKey): string {
