@@ -47,18 +47,15 @@ const MAX_PUSH_SECRET_LENGTH = 4_096;
 /** Maximum length of an id, tenant, file name, media type or idempotency key, and numbers that a request may name. */
 export const requestBounds = { maxIdLength: 256, maxReferences: 100, maxExtensions: 32 } as const;
 
+const { maxIdLength, maxReferences, maxExtensions } = requestBounds;
+
 /** The value rules of all requests, by type name. */
 export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
-  const { maxParts } = limits;
-  const { maxIdLength, maxReferences, maxExtensions } = requestBounds;
-  const id = (field: string, value: string, report: Report): void => {
-    if (value.length > maxIdLength) report(field, `is longer than ${maxIdLength} characters`);
-  };
-  const ids = (field: string, values: readonly string[], max: number, report: Report): void => {
-    many(field, values, max, report);
-    for (let i = 0; i < values.length; i++) id(`${field}[${i}]`, values[i] as string, report);
-  };
-  return new Map([
+  return new Map([...sendRules(limits), ...taskRules(), ...pushRules()]);
+}
+
+function sendRules({ maxParts }: Limits): [string, Rule][] {
+  return [
     rule(MessageSchema, (message, report) => {
       id("messageId", message.messageId, report);
       id("contextId", message.contextId, report);
@@ -85,6 +82,11 @@ export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
       notNegative("historyLength", configuration.historyLength, report);
       ids("acceptedOutputModes", configuration.acceptedOutputModes, maxExtensions, report);
     }),
+  ];
+}
+
+function taskRules(): [string, Rule][] {
+  return [
     rule(GetTaskRequestSchema, (request, report) => {
       id("tenant", request.tenant, report);
       id("id", request.id, report);
@@ -105,6 +107,11 @@ export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
       if (TaskState[request.status] === undefined) report("status", "is not a known task state");
       pageSize(request.pageSize, report);
     }),
+  ];
+}
+
+function pushRules(): [string, Rule][] {
+  return [
     rule(TaskPushNotificationConfigSchema, ({ tenant, id: configId, taskId, url, token }, report) => {
       id("tenant", tenant, report);
       id("taskId", taskId, report);
@@ -131,7 +138,7 @@ export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
       id("taskId", request.taskId, report);
       notNegative("pageSize", request.pageSize, report);
     }),
-  ]);
+  ];
 }
 
 function rule<D extends DescMessage>(
@@ -168,6 +175,15 @@ const MAX_SCHEME = 64;
 /** Returns true if a text is the name of an authentication scheme (RFC 9110, 11.1). */
 function isScheme(value: string): boolean {
   return value.length <= MAX_SCHEME && /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value);
+}
+
+function id(field: string, value: string, report: Report): void {
+  if (value.length > maxIdLength) report(field, `is longer than ${maxIdLength} characters`);
+}
+
+function ids(field: string, values: readonly string[], max: number, report: Report): void {
+  many(field, values, max, report);
+  for (let i = 0; i < values.length; i++) id(`${field}[${i}]`, values[i] as string, report);
 }
 
 function many(field: string, values: readonly unknown[], max: number, report: Report): void {
