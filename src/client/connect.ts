@@ -81,30 +81,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
   };
   const rules = (): Rules => ({ limits, idempotent: used.extensions.has(IDEMPOTENCY_EXTENSION) });
   const routes = new Routes(used.candidates, open, rules());
-  const core: ClientCore = {
-    rpc: callsOver(routes),
-    get card() {
-      return used.card;
-    },
-    get canResume() {
-      return used.extensions.has(RESUME_EXTENSION);
-    },
-    get idempotent() {
-      return used.extensions.has(IDEMPOTENCY_EXTENSION);
-    },
-    isRepeating: limits.maxAttempts > 1,
-    get canStream() {
-      return used.calls.capabilities?.streaming === true;
-    },
-    backoff: {
-      firstMs: limits.retryMs,
-      maxMs: limits.maxRetryMs,
-      maxElapsedMs: limits.maxResumeMs,
-      maxRetryAfterMs: limits.maxRetryAfterMs,
-    },
-    asked: new AskedQuestions(),
-    sendTimeoutMs: limits.sendTimeoutMs,
-  };
+  const core = coreOf(callsOver(routes), limits, () => used);
   return {
     ...core.rpc,
     get card() {
@@ -129,6 +106,34 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
       routes.close();
       await platform.close();
     },
+  };
+}
+
+/** @param used returns the card in use */
+function coreOf(rpc: ClientCore["rpc"], limits: ClientLimits, used: () => CardInUse): ClientCore {
+  return {
+    rpc,
+    get card() {
+      return used().card;
+    },
+    get canResume() {
+      return used().extensions.has(RESUME_EXTENSION);
+    },
+    get idempotent() {
+      return used().extensions.has(IDEMPOTENCY_EXTENSION);
+    },
+    isRepeating: limits.maxAttempts > 1,
+    get canStream() {
+      return used().calls.capabilities?.streaming === true;
+    },
+    backoff: {
+      firstMs: limits.retryMs,
+      maxMs: limits.maxRetryMs,
+      maxElapsedMs: limits.maxResumeMs,
+      maxRetryAfterMs: limits.maxRetryAfterMs,
+    },
+    asked: new AskedQuestions(),
+    sendTimeoutMs: limits.sendTimeoutMs,
   };
 }
 
