@@ -4,13 +4,13 @@ import type { AgentRegistration } from "../card/agents.js";
 import { CardSigner } from "../card/signing/signer.js";
 import type { Call } from "../core/call.js";
 import { RemoteCalls } from "../delegation/calls.js";
-import { createEngine } from "../engine/engine.js";
+import { createEngine, type Engine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
 import type { RequestOrigin } from "../http/forwarded.js";
 import type { PushControl } from "../push/control.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, refusalLog } from "../service/interceptors/access-log.js";
-import { chain } from "../service/invoke.js";
+import { chain, type Invoke } from "../service/invoke.js";
 import { MismatchLog } from "../version/mismatch-log.js";
 import { JWKS_PATH } from "../wire/webhook.js";
 import { cardAt } from "./card-route.js";
@@ -51,14 +51,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     agentOf,
   });
   const address = new PublicAddress(settings);
-  const signer = signerOf(settings, address);
-  const pushSigner = pushSignerOf(settings, address);
-  const publicKeys = publicKeysOf(settings, signer, pushSigner);
-  const prepare = async (): Promise<void> => {
-    if (signer !== undefined) await signPublicCards(signer, settings, address);
-    if (pushSigner !== undefined) await pushSigner();
-    if (publicKeys !== undefined) await publicKeys.given();
-  };
+  const { signer, pushSigner, publicKeys, prepare } = signingOf(settings, address);
   const modules = parts.push;
   const push =
     pushSigner &&
@@ -73,25 +66,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     mount: call.mount ?? settings.basePath,
   });
   const mismatches = new MismatchLog(logger, limits.maxVersionWarnings);
-  const serve = createInvoke({
-    ...settings.service,
-    agents,
-    engine,
-    limits,
-    logger,
-    audit: settings.audit,
-    versions,
-    mismatches,
-    interfaces: (tenant, call) =>
-      call.version === versions.native.name
-        ? address.nativeInterfaces(tenant, originOf(call))
-        : address.interfaces(tenant, originOf(call)),
-    resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
-    push: pushConfigurationsOf(settings, modules),
-    keepsBearer: Object.values(settings.remoteAgents).some((agent) => typeof agent === "object" && agent.passCaller),
-    signCard: signer && ((card) => signer.sign(card)),
-    draining: () => lifecycle.readiness === "draining",
-  });
+  const serve = serviceOf(settings, { engine, address, originOf, mismatches, modules, signer, lifecycle });
   const logging = settings.accessLog ? [accessLog(logger)] : [];
   const refused = settings.accessLog ? refusalLog(logger, (from) => proxies.addressOf(from)) : undefined;
   const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
@@ -99,16 +74,8 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const mismatched: BindingOptions["mismatched"] = (from, mismatch) =>
     mismatches.note({ ...mismatch, address: proxies.addressOf(from) });
   const { streamErrorsAsEvents } = settings;
-  const binding: BindingOptions = {
-    versions,
-    invoke,
-    limits,
-    arrivals,
-    logger,
-    streamErrorsAsEvents,
-    refused,
-    mismatched,
-  };
+  const forAll = { versions, invoke, limits, arrivals, logger };
+  const binding: BindingOptions = { ...forAll, streamErrorsAsEvents, refused, mismatched };
   const http = composeHttp(settings, parts, { binding, address, proxies, signer, publicKeys });
   return {
     ...http,
@@ -123,6 +90,62 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     push: push?.control,
     address,
   };
+}
+
+/** Parts that the service is composed of. */
+interface ServiceParts {
+  readonly engine: Engine;
+  readonly address: PublicAddress;
+  readonly originOf: (call: Call) => RequestOrigin;
+  readonly mismatches: MismatchLog;
+  readonly modules: RuntimeParts["push"];
+  readonly signer: CardSigner | undefined;
+  readonly lifecycle: Lifecycle;
+}
+
+function serviceOf(settings: Settings, parts: ServiceParts): Invoke {
+  const { agents, limits, logger, versions, audit, remoteAgents } = settings;
+  const { engine, address, originOf, mismatches, modules, signer, lifecycle } = parts;
+  return createInvoke({
+    ...settings.service,
+    agents,
+    engine,
+    limits,
+    logger,
+    audit,
+    versions,
+    mismatches,
+    interfaces: (tenant, call) =>
+      call.version === versions.native.name
+        ? address.nativeInterfaces(tenant, originOf(call))
+        : address.interfaces(tenant, originOf(call)),
+    resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
+    push: pushConfigurationsOf(settings, modules),
+    keepsBearer: Object.values(remoteAgents).some((agent) => typeof agent === "object" && agent.passCaller),
+    signCard: signer && ((card) => signer.sign(card)),
+    draining: () => lifecycle.readiness === "draining",
+  });
+}
+
+/** Signers of a server and the keys that it publishes for them. */
+interface Signing {
+  readonly signer: CardSigner | undefined;
+  readonly pushSigner: ReturnType<typeof pushSignerOf>;
+  readonly publicKeys: ReturnType<typeof publicKeysOf>;
+  /** Reads the keys and signs the public cards, so that wrong keys fail the start. */
+  readonly prepare: () => Promise<void>;
+}
+
+function signingOf(settings: Settings, address: PublicAddress): Signing {
+  const signer = signerOf(settings, address);
+  const pushSigner = pushSignerOf(settings, address);
+  const publicKeys = publicKeysOf(settings, signer, pushSigner);
+  const prepare = async (): Promise<void> => {
+    if (signer !== undefined) await signPublicCards(signer, settings, address);
+    if (pushSigner !== undefined) await pushSigner();
+    if (publicKeys !== undefined) await publicKeys.given();
+  };
+  return { signer, pushSigner, publicKeys, prepare };
 }
 
 function signerOf({ cardSigning, limits, audit }: Settings, address: PublicAddress): CardSigner | undefined {

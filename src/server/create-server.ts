@@ -238,18 +238,7 @@ function serverOf(
   const storeMs = Math.max(limits.cancelGraceMs, limits.closeTimeoutMs);
   const latest = (graceMs: number): number => graceMs + storeMs + 3 * FLUSH_MS;
   let ended: Promise<void> | undefined;
-  const ports = [listener, ...(grpc === undefined ? [] : [grpc.server])];
-  const keeper =
-    tls === undefined
-      ? undefined
-      : new TlsKeeper({
-          files: tls,
-          paths: settings.tlsPaths,
-          ports: ports.map((port) => (files) => port.setTls(files)),
-          limits,
-          logger,
-          audit: settings.audit,
-        });
+  const keeper = tlsKeeperOf(settings, [listener, ...(grpc === undefined ? [] : [grpc.server])]);
   return {
     url: `${tls === undefined ? "http" : "https"}://${authority({ host, port: listener.port })}`,
     port: listener.port,
@@ -275,6 +264,15 @@ function serverOf(
       return ended;
     },
   };
+}
+
+function tlsKeeperOf(
+  { tls, tlsPaths, limits, logger, audit }: Settings,
+  ports: readonly Pick<Listener, "setTls">[],
+): TlsKeeper | undefined {
+  if (tls === undefined) return undefined;
+  const setters = ports.map((port) => (files: Parameters<Listener["setTls"]>[0]) => port.setTls(files));
+  return new TlsKeeper({ files: tls, paths: tlsPaths, ports: setters, limits, logger, audit });
 }
 
 /** @throws if the work takes longer. */
