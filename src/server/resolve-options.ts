@@ -11,7 +11,6 @@ import type { HostRules } from "../http/hosts.js";
 import type { PushOptions } from "../push/options.js";
 import { idempotencyExtension } from "../service/idempotency.js";
 import { resumeExtension } from "../service/resume.js";
-import { ClientTaskNames } from "../version/v0.1/task-names.js";
 import { previews, servedVersions, type Versions } from "../version/versions.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 import { risksOf, warningsOf } from "./option-warnings.js";
@@ -51,7 +50,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
   const [versions, push] = [versionsOf(all), pushOf(all.push)];
   return {
     engine: {
-      names: new ClientTaskNames(maxReopens, retentionMs === undefined),
+      ...given({ names: versions.taskNames(maxReopens, retentionMs === undefined) }),
       maxRestarts,
       leaseMs,
       logsEnds: all.accessLog,

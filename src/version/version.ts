@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Task, TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Reason, StatusCode } from "../core/error.js";
+import type { TaskNames } from "../core/task-names.js";
 import { isSideEffectFree } from "../wire/field-rules.js";
 import type { CardJson } from "./card-json.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";
@@ -105,6 +106,13 @@ export interface ProtocolVersion {
   readonly hasCardBeside?: boolean;
   /** Its name of the parameter `A2A-Extensions`, in lower case, if it differs from 1.0. */
   readonly extensionsParameter?: string;
+  /**
+   * Creates the names of tasks, for a version whose clients choose them.
+   *
+   * @param maxReopens maximum number of times that a message to a finished task creates another one under its name
+   * @param keepsAll true if finished tasks are kept without limit
+   */
+  readonly taskNames?: (maxReopens: number, keepsAll: boolean) => TaskNames;
   /** True if it signs push notifications with a JWT, for which every server has a key (`PushDialect.isSigned`). */
   readonly signsPush?: boolean;
   /** A request that sends a message, for commands that people copy; undefined for one like that of 1.0. */

@@ -1,5 +1,6 @@
 import { A2AError } from "../core/error.js";
 import { latePart } from "../core/lazy.js";
+import type { TaskNames } from "../core/task-names.js";
 import { EMPTY_VERSION, parseVersion } from "../wire/service-params.js";
 import { v01 } from "./v0.1/index.js";
 import { v02 } from "./v0.2/index.js";
@@ -77,6 +78,12 @@ export class Versions {
   /** Returns the versions with one more, which takes precedence over the others. */
   with(version: ProtocolVersion): Versions {
     return new Versions(this.native, [version, ...this.others], this.off);
+  }
+
+  /** Creates the names of tasks that clients choose (`ProtocolVersion.taskNames`), also if their version is disabled. */
+  taskNames(maxReopens: number, keepsAll: boolean): TaskNames | undefined {
+    const version = [...this.others, ...this.off].find(({ taskNames }) => taskNames !== undefined);
+    return version?.taskNames?.(maxReopens, keepsAll);
   }
 
   /**

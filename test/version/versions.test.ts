@@ -72,6 +72,13 @@ describe("versions beside that of the service", () => {
     expect(literal.test('"message/send"')).toBe(true);
   });
 
+  it("are reached by the registries alone", () => {
+    const files = readdirSync(src, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts") && !file.startsWith(`version${sep}`))
+      .filter((file) => /\/version\/v\d+\.\d+\//.test(codeOf(readFileSync(join(src, file), "utf8"))));
+    expect(files).toEqual([]);
+  });
+
   it("are loaded when they are called: with the server come their rows, and nothing else", () => {
     const { files } = loadGraph(
       "src/index.ts",

@@ -1,6 +1,7 @@
 import { latePart } from "../../core/lazy.js";
 import { EARLIER_CARD_PATH } from "../client-versions.js";
 import type { ProtocolVersion } from "../version.js";
+import { ClientTaskNames } from "./task-names.js";
 
 /** A2A 0.1: the tables that recognize its calls. `loaded.ts` has all other parts. */
 export const v01: ProtocolVersion = {
@@ -23,5 +24,6 @@ export const v01: ProtocolVersion = {
   },
   example: { params: { id: "1", message: { role: "user", parts: [{ type: "text", text: "hello" }] } } },
   load: latePart(async () => (await import("./loaded.js")).loaded),
+  taskNames: (maxReopens, keepsAll) => new ClientTaskNames(maxReopens, keepsAll),
   signsPush: true,
 };
