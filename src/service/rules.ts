@@ -47,14 +47,13 @@ const MAX_PUSH_SECRET_LENGTH = 4_096;
 /** Maximum length of an id, tenant, file name, media type or idempotency key, and numbers that a request may name. */
 export const requestBounds = { maxIdLength: 256, maxReferences: 100, maxExtensions: 32 } as const;
 
-const { maxIdLength, maxReferences, maxExtensions } = requestBounds;
-
 /** The value rules of all requests, by type name. */
 export function rulesFor(limits: Limits): ReadonlyMap<string, Rule> {
   return new Map([...sendRules(limits), ...taskRules(), ...pushRules()]);
 }
 
 function sendRules({ maxParts }: Limits): [string, Rule][] {
+  const { maxReferences, maxExtensions } = requestBounds;
   return [
     rule(MessageSchema, (message, report) => {
       id("messageId", message.messageId, report);
@@ -115,7 +114,7 @@ function pushRules(): [string, Rule][] {
     rule(TaskPushNotificationConfigSchema, ({ tenant, id: configId, taskId, url, token }, report) => {
       id("tenant", tenant, report);
       id("taskId", taskId, report);
-      if (configId !== "") pushConfigId(configId, maxIdLength, report);
+      if (configId !== "") pushConfigId(configId, report);
       if (url.length > MAX_PUSH_URL_LENGTH) report("url", `is longer than ${MAX_PUSH_URL_LENGTH} characters`);
       headerValue("token", token, MAX_PUSH_SECRET_LENGTH, report);
     }),
@@ -152,8 +151,9 @@ function rule<D extends DescMessage>(
  * Checks a configuration's id, which becomes a segment of paths. Rejects `.` and `..`, which URLs treat specially, and
  * characters that are not allowed in logs and headers.
  */
-function pushConfigId(value: string, maxLength: number, report: Report): void {
-  if (value.length > maxLength) report("id", `is longer than ${maxLength} characters`);
+function pushConfigId(value: string, report: Report): void {
+  const { maxIdLength } = requestBounds;
+  if (value.length > maxIdLength) report("id", `is longer than ${maxIdLength} characters`);
   else if (!/^[!-~]+$/.test(value)) report("id", "may have printable characters of ASCII alone, and no spaces");
   else if (/^\.\.?$/.test(value)) report("id", "must not be . or ..");
 }
@@ -178,6 +178,7 @@ function isScheme(value: string): boolean {
 }
 
 function id(field: string, value: string, report: Report): void {
+  const { maxIdLength } = requestBounds;
   if (value.length > maxIdLength) report(field, `is longer than ${maxIdLength} characters`);
 }
 
