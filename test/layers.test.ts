@@ -39,7 +39,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "a card describes agents; serving it is the server's part",
   },
   push: {
-    may: ["core", "audit", "wire", "task", "store", "engine", "card", "version"],
+    may: ["core", "audit", "wire", "task", "store", "engine", "card", "version", "outgoing"],
     because: "notifications are cursors over the log; which calls ask for them is the service's business",
   },
   "push-receiver": {
@@ -51,13 +51,14 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "one handler, many bindings: the handler must not know them",
   },
   client: {
-    may: ["core", "wire", "task", "version"],
+    may: ["core", "wire", "task", "version", "outgoing"],
     because: "it calls agents of any maker, from anywhere: nothing of a server comes with it",
   },
   delegation: {
     may: ["core", "wire", "task", "agent", "client"],
     because: "it joins the author's view with the client; the engine below and the server above know a seam of it",
   },
+  outgoing: { may: ["core"], because: "connections to other servers, for clients and notifications: it knows neither" },
   http: {
     may: ["core", "audit", "wire"],
     because: "requests and responses as values, and what carries them: no method, no service",

@@ -59,7 +59,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/push/delivery.ts Delivery.request": "the poster, which sends it for the delivery",
   "src/push/delivery.ts Delivery.endTrial": "the dispatcher, where the delivery tries a host",
   "src/push/host.ts Host.hasMore": "the dispatcher and its claimer, which know what is due",
-  "src/push/target/connections.ts Connection.isIdle": "HostConnections, in the same file",
+  "src/outgoing/connections.ts Connection.isIdle": "HostConnections, in the same file",
   "src/push/target/post.ts Exchange.isOver": "itself",
   "src/service/caller-shares.ts CallerShare.calls": "the interceptors that count what a caller has open",
   "src/service/caller-shares.ts CallerShare.streams": "the interceptors that count what a caller has open",

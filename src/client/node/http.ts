@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
+import type { Connection, Connections, Sending } from "../../outgoing/connections.js";
 import type { HttpClient } from "../platform.js";
-import type { Connection, Connections, ServerConnections } from "./connections.js";
 import { Incoming, wrong } from "./incoming.js";
 
 /** Maximum number of 1xx responses before the final one. */
@@ -13,8 +13,7 @@ export function undiciClient(connections: Connections): HttpClient {
     new Promise((resolve, reject) => {
       const exchange = new Exchange(ask, resolve, reject);
       try {
-        const [origin, path] = split(ask.url, origins);
-        exchange.begin(connections.to(origin), path);
+        exchange.begin(connections, split(ask.url, origins));
       } catch (error) {
         exchange.onResponseError(undefined, error as Error);
       }
@@ -38,34 +37,41 @@ export function split(url: string, origins: Set<string>): [origin: string, path:
 type Fields = Record<string, string | string[] | undefined>;
 
 /** One request and its answer, with undici's callbacks. */
-class Exchange extends Incoming implements Dispatcher.DispatchHandler {
-  #server: ServerConnections | undefined;
-  #client: Connection | undefined;
+class Exchange extends Incoming implements Dispatcher.DispatchHandler, Sending {
+  #path = "";
+  #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #fields: Fields = {};
   #interim = 0;
 
-  begin(server: ServerConnections, path: string): void {
+  begin(connections: Connections, [origin, path]: [origin: string, path: string]): void {
     this.listen();
-    this.#server = server;
-    const client = server.take();
-    this.#client = client;
+    this.#path = path;
+    connections.send(origin, this);
+  }
+
+  sendOn(connection: Connection): void {
+    this.#connection = connection;
     // Many servers close a connection after an answer without announcing it. After one event-loop turn undici has read
     // the close and sends the request over another connection.
-    if (server.isFresh(client)) setImmediate(() => this.#dispatchLater(client, path));
-    else this.#dispatch(client, path);
+    if (connection.isFresh) setImmediate(() => this.#dispatchLater(connection));
+    else this.#dispatch(connection);
   }
 
-  #dispatch(client: Connection, path: string): void {
+  refuse(error: Error): void {
+    this.onResponseError(undefined, error);
+  }
+
+  #dispatch(connection: Connection): void {
     const { headers, body } = this.ask;
-    const method = this.ask.method as Dispatcher.HttpMethod;
-    client.dispatch(body === undefined ? { path, method, headers } : { path, method, headers, body }, this);
+    const [method, path] = [this.ask.method as Dispatcher.HttpMethod, this.#path];
+    connection.dispatch(body === undefined ? { path, method, headers } : { path, method, headers, body }, this);
   }
 
-  #dispatchLater(client: Connection, path: string): void {
+  #dispatchLater(connection: Connection): void {
     if (this.isOver) return this.#release(true);
     try {
-      this.#dispatch(client, path);
+      this.#dispatch(connection);
     } catch (error) {
       this.onResponseError(undefined, error as Error);
     }
@@ -105,9 +111,9 @@ class Exchange extends Incoming implements Dispatcher.DispatchHandler {
   /** Returns the connection. */
   #release(isWhole: boolean): void {
     this.#controller = undefined;
-    const client = this.#client;
-    this.#client = undefined;
-    if (client !== undefined) this.#server?.release(client, isWhole);
+    const connection = this.#connection;
+    this.#connection = undefined;
+    connection?.release(isWhole);
   }
 
   protected makeHeaders(): Headers {

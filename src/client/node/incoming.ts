@@ -42,7 +42,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   #next: PieceReader | undefined;
   #taker: Taker | undefined;
   /** True after the end of the answer. */
-  protected isOver = false;
+  isOver = false;
 
   constructor(ask: HttpAsk, resolve: (answer: HttpAnswer) => void, reject: (error: unknown) => void) {
     this.ask = ask;

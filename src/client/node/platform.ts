@@ -3,11 +3,12 @@ import { TLSSocket, connect as tls } from "node:tls";
 import buildConnector from "undici/lib/core/connect.js";
 import { A2AError } from "../../core/error.js";
 import { isLoopback, parseUrl } from "../../core/net.js";
+import { Closers } from "../../outgoing/closers.js";
+import { Connections } from "../../outgoing/connections.js";
 import { defaultClientLimits } from "../limits.js";
 import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
 import { connectTransport } from "../transport/connect.js";
 import { grpcTransport, grpcWebTransport } from "../transport/grpc.js";
-import { Connections } from "./connections.js";
 import { undiciClient } from "./http.js";
 import { http2Client } from "./http2.js";
 import { Sessions } from "./sessions.js";
@@ -25,7 +26,7 @@ const MAX_HEADERS = 64 * 1024;
 export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOptions = {}): Platform {
   const { connectTimeoutMs = defaultClientLimits.connectTimeoutMs } = limits ?? {};
   const secure = tlsOf(tls);
-  const connections = new Connections({
+  const options = {
     connect: buildConnector({
       ...secure,
       timeout: connectTimeoutMs,
@@ -39,7 +40,8 @@ export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOption
     // The call's timeout is the limit: an agent may take long, and a stream may be silent.
     headersTimeout: 0,
     bodyTimeout: 0,
-  });
+  };
+  const connections = new Connections({ options, closers: new Closers() });
   const http = undiciClient(connections);
   const sessions = new Sessions((origin) => reach(origin, { timeoutMs: connectTimeoutMs, secure }));
   const http2 = http2Client(sessions);

@@ -3,8 +3,8 @@ import buildConnector from "undici/lib/core/connect.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { socketFailure } from "../../core/socket-failure.js";
+import { type Connection, Connections, type Sending } from "../../outgoing/connections.js";
 import type { TargetOptions, TargetTls } from "../options.js";
-import { type Connection, Connections, type Sending } from "./connections.js";
 import { ForbiddenTarget, TargetGuard } from "./guard.js";
 import { LookupError } from "./lookup.js";
 import type { Target } from "./target-url.js";
@@ -47,6 +47,17 @@ export interface Poster {
   close(): Promise<void>;
 }
 
+/** Limits of unused connections to a receiver, in milliseconds. */
+export const pushConnection = {
+  /** Idle time: shorter than the keep-alive of most servers. */
+  idleMs: 4_000,
+  /** Age: a new connection resolves and checks the host again. */
+  maxAgeMs: 300_000,
+} as const;
+
+/** Maximum size of the headers of a response, in bytes. */
+const MAX_HEADERS = 16 * 1024;
+
 /** Maximum number of interim responses (1xx). */
 const MAX_INTERIM = 16;
 
@@ -57,7 +68,20 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 export function createPoster(options: TargetOptions & { readonly limits: Limits; readonly logger: Logger }): Poster {
   const { limits, logger } = options;
   const guard = new TargetGuard(options);
-  const connections = new Connections(guardedConnector(guard, options.tls ?? {}), limits);
+  const { idleMs, maxAgeMs } = pushConnection;
+  const connections = new Connections({
+    max: limits.maxDeliveriesPerHost,
+    maxAgeMs,
+    options: {
+      connect: guardedConnector(guard, options.tls ?? {}),
+      keepAliveTimeout: idleMs,
+      keepAliveMaxTimeout: idleMs,
+      maxHeaderSize: MAX_HEADERS,
+      // The exchange has one timeout for everything.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    },
+  });
   return {
     post: (request) => new Promise((resolve) => new Exchange(request, logger, resolve).begin(connections)),
     close: () => connections.close(),
@@ -86,12 +110,8 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
     this.#resolve = resolve;
   }
 
-  get origin(): string {
-    return this.#request.target.origin;
-  }
-
   begin(connections: Connections): void {
-    const { timeoutMs, signal, watch } = this.#request;
+    const { target, timeoutMs, signal, watch } = this.#request;
     if (signal?.aborted) {
       this.breakOff("it was called off");
       return;
@@ -99,7 +119,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
     this.#timer = setTimeout(Exchange.#onTimeout, timeoutMs, this);
     signal?.addEventListener("abort", this, { once: true });
     if (watch !== undefined) watch.request = this;
-    connections.send(this);
+    connections.send(target.origin, this);
   }
 
   sendOn(connection: Connection): void {

@@ -12,7 +12,7 @@ import {
 import type { Binding } from "../../../src/client/discovery/interfaces.js";
 import { clientError } from "../../../src/client/errors/errors.js";
 import { createTransport } from "../../../src/client/index.js";
-import { Closers } from "../../../src/client/node/connections.js";
+import { Closers } from "../../../src/outgoing/closers.js";
 import { atEnd } from "../world.js";
 
 const SENDS = 30;

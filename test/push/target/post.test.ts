@@ -2,8 +2,7 @@ import type { Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
-import { pushConnection } from "../../../src/push/target/connections.js";
-import { pushConnect } from "../../../src/push/target/post.js";
+import { pushConnect, pushConnection } from "../../../src/push/target/post.js";
 import { setConstants } from "../../support/constants.js";
 import { here, post, World } from "./receiver.js";
 
