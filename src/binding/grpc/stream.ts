@@ -1,4 +1,5 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { Cancellation } from "../../core/cancellation.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { NodeWriter } from "../../http/node/writer.js";
@@ -20,6 +21,17 @@ export interface Writing {
   readonly logger: Logger;
 }
 
+/** A call that takes the messages of a stream. */
+export interface StreamSink {
+  readonly client: Pick<Cancellation, "canceled" | "onCancel">;
+  /** Takes a message. @returns a promise if the next message has to wait */
+  take(message: Message): Promise<void> | undefined;
+  /** Writes what was taken and is not written yet. */
+  flush?(): void;
+  /** Ends the call with status OK. */
+  end(): void;
+}
+
 /**
  * Writes messages to a call, in order and at the client's pace: while written bytes are unsent (HTTP/2 flow control),
  * it does not read from the iterable. Ends the call with status OK after the last message.
@@ -28,17 +40,17 @@ export interface Writing {
  * awaited, and the promise resolves. It rejects with errors of the iterable or the writing; the call is then still open
  * for its status.
  */
-export async function writeAll(messages: AsyncIterable<Message>, sink: MessageSink): Promise<void> {
+export async function writeAll(messages: AsyncIterable<Message>, sink: StreamSink): Promise<void> {
   const iterator = messages[Symbol.asyncIterator]();
   const stop = (): void => {
     // No caller is left to handle an error of the iterable's cleanup.
     Promise.resolve(iterator.return?.()).catch(() => {});
   };
-  const forget = sink.exchange.onCancel(stop);
+  const forget = sink.client.onCancel(stop);
   try {
     for (;;) {
       let next: IteratorResult<Message> | undefined = await iterator.next();
-      if (sink.exchange.canceled) return;
+      if (sink.client.canceled) return;
       if (next.done === true) break;
       try {
         const room = sink.take(next.value);
@@ -49,18 +61,18 @@ export async function writeAll(messages: AsyncIterable<Message>, sink: MessageSi
         stop();
         throw error;
       }
-      if (sink.exchange.canceled) return;
+      if (sink.client.canceled) return;
     }
     sink.end();
   } finally {
-    sink.flush();
+    sink.flush?.();
     forget();
   }
 }
 
 /** Joins messages that become ready in the same tick into one write, which costs more than a message. */
-export class MessageSink {
-  readonly exchange: Exchange;
+export class MessageSink implements StreamSink {
+  readonly client: Exchange;
   readonly #headers: ReadonlyMap<string, string>;
   readonly #writing: Writing;
   readonly #writer: NodeWriter;
@@ -68,13 +80,12 @@ export class MessageSink {
   #size = 0;
 
   constructor(exchange: Exchange, headers: ReadonlyMap<string, string>, writing: Writing) {
-    this.exchange = exchange;
+    this.client = exchange;
     this.#headers = headers;
     this.#writing = writing;
     this.#writer = new NodeWriter(exchange.stream);
   }
 
-  /** Takes a message. @returns a promise if the next message has to wait */
   take(message: Message): Promise<void> | undefined {
     if (weightOf(message) !== undefined) return this.#large(message);
     const envelope = cachedEnvelope(message, this.#writing.write);
@@ -90,14 +101,14 @@ export class MessageSink {
     this.#pending = [];
     const size = this.#size;
     this.#size = 0;
-    if (this.exchange.isOver) return;
-    this.exchange.begin(this.#headers);
+    if (this.client.isOver) return;
+    this.client.begin(this.#headers);
     this.#writer.write(pending.length === 1 ? first : Buffer.concat(pending, size));
   }
 
   end(): void {
     this.flush();
-    this.exchange.end(this.#headers);
+    this.client.end(this.#headers);
   }
 
   /** Waits until more may be written. A stalled reader is disconnected, as if the client had left. */
@@ -111,8 +122,8 @@ export class MessageSink {
     const pieces = await largeEnvelope(desc, message, limits);
     this.flush();
     if (this.#writer.isBlocked) await this.#writer.waitForDrain();
-    if (this.exchange.isOver) return;
-    await this.exchange.writeLarge(this.#headers, () => writePieces(this.#writer, pieces));
+    if (this.client.isOver) return;
+    await this.client.writeLarge(this.#headers, () => writePieces(this.#writer, pieces));
   }
 
   readonly #flushDue = (): void => {
@@ -121,7 +132,7 @@ export class MessageSink {
     } catch (error) {
       // An exception here would end the process.
       this.#writing.logger.error({ err: error }, "a stream of gRPC could not be written");
-      this.exchange.breakOff();
+      this.client.breakOff();
     }
   };
 }

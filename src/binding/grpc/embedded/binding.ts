@@ -10,9 +10,10 @@ import type { ServiceBindingOptions } from "../../binding.js";
 import { type FailureContext, failureOf } from "../../failure.js";
 import { statusOf } from "../error.js";
 import { wholeEnvelope } from "../message.js";
+import { writeAll } from "../stream.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, statusFor, type UnaryCall } from "./call.js";
 import { type GrpcDefinition, grpcServiceDefinition, type Incoming, withoutPrefix } from "./definition.js";
-import { writeAll } from "./stream.js";
+import { GrpcJsSink } from "./stream.js";
 
 export interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrivals" | "version"> {
   /** Version implied by the package of the service. Default: that of the service itself. */
@@ -84,12 +85,8 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
       try {
         const answer = await options.invoke({ method, request: request(grpc), call });
         // The answer of a streaming method is an iterable; a message throws here and is logged.
-        await writeAll(grpc, answer as AsyncIterable<Message>, {
-          call,
-          desc: method.output,
-          write,
-          limits: options.limits,
-        });
+        const writing = { call, desc: method.output, write, limits: options.limits };
+        await writeAll(answer as AsyncIterable<Message>, new GrpcJsSink(grpc, start, writing));
       } catch (thrown) {
         const error = failureOf(thrown, placeOf(method, call, start, options));
         if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));

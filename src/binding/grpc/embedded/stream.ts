@@ -6,7 +6,8 @@ import { slowReader } from "../../../http/response.js";
 import { weightOf } from "../../../wire/marks.js";
 import { cachedEnvelope } from "../../../wire/serialization-cache.js";
 import { wholeEnvelope } from "../message.js";
-import { type StreamCall, sendHeaders } from "./call.js";
+import type { StreamSink } from "../stream.js";
+import { type GrpcCallStart, type StreamCall, sendHeaders } from "./call.js";
 import { withoutPrefix } from "./definition.js";
 
 /** Options for writing the messages of a stream. */
@@ -18,62 +19,28 @@ export interface Writing {
   readonly limits: Limits;
 }
 
-/**
- * Writes messages to a call, in order and at the client's pace: while written bytes are unsent (HTTP/2 flow control),
- * it does not read from the iterable. Ends the call with status OK after the last message.
- *
- * When the client leaves or its deadline passes, it calls `return()` of the iterable at once, also while a message is
- * awaited, and the promise resolves. It rejects with errors of the iterable or the writing; the call is then still open
- * for its status.
- */
-export async function writeAll(grpc: StreamCall, messages: AsyncIterable<Message>, writing: Writing): Promise<void> {
-  const iterator = messages[Symbol.asyncIterator]();
-  const stop = (): void => {
-    // No caller is left to handle an error of the iterable's cleanup.
-    Promise.resolve(iterator.return?.()).catch(() => {});
-  };
-  if (grpc.cancelled) return stop();
-  grpc.once("cancelled", stop);
-  const sink = new Sink(grpc, writing);
-  try {
-    for (;;) {
-      let next: IteratorResult<Message> | undefined = await iterator.next();
-      if (grpc.cancelled) return;
-      if (next.done === true) break;
-      try {
-        const room = sink.take(next.value);
-        // A waiting stream must not keep its last message in memory.
-        next = undefined;
-        if (room !== undefined) await room;
-      } catch (error) {
-        stop();
-        throw error;
-      }
-      if (grpc.cancelled) return;
-    }
-  } finally {
-    grpc.off("cancelled", stop);
-  }
-  grpc.end();
-}
-
 /** Writes to a call and counts the unsent messages. */
-class Sink {
+export class GrpcJsSink implements StreamSink {
+  readonly client: GrpcCallStart;
   readonly #grpc: StreamCall;
   readonly #writing: Writing;
   #hasStarted = false;
   #pending = 0;
   #left: (() => void) | undefined;
 
-  constructor(grpc: StreamCall, writing: Writing) {
+  constructor(grpc: StreamCall, client: GrpcCallStart, writing: Writing) {
     this.#grpc = grpc;
+    this.client = client;
     this.#writing = writing;
   }
 
-  /** Takes a message. @returns a promise if the next message has to wait */
   take(message: Message): Promise<void> | undefined {
     if (weightOf(message) !== undefined) return this.#large(message);
     return this.#write(cachedEnvelope(message, this.#writing.write)) ? undefined : this.#sent(slowReader.timeoutMs);
+  }
+
+  end(): void {
+    this.#grpc.end();
   }
 
   /** Writes a large message and waits until it was sent: until then it counts for its reader. */
