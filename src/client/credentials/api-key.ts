@@ -1,15 +1,7 @@
 import type { APIKeySecurityScheme, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTransportHeader } from "../../core/net.js";
 import type { Credential, CredentialContext, CredentialTarget } from "./credential.js";
-import {
-  checkEncrypted,
-  checkForm,
-  checkSecret,
-  headerForm,
-  type Secret,
-  type SentOptions,
-  ShownSecret,
-} from "./secret.js";
+import { checkForm, headerForm, type Secret, type SentOptions, secretCredential } from "./secret.js";
 
 /** RFC 6265, 4.1.1. */
 const cookieForm = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/;
@@ -25,21 +17,11 @@ const nameForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
  * @throws TypeError for a key that cannot be sent.
  */
 export function apiKey(key: Secret, options: SentOptions = {}): Credential {
-  checkSecret("The key", key, keyForm);
-  const secret = new ShownSecret(key);
-  return {
-    fits: (scheme) => placeOf(scheme) !== undefined,
-    apply: (target, context) => {
-      checkEncrypted(context.url, options);
-      const shown = secret.get(context);
-      if (typeof shown === "string") return put(target, context, shown);
-      return shown.then((it) => put(target, context, it));
-    },
-    refused: (context) => secret.another(context),
-  };
+  const fits = (scheme: SecurityScheme): boolean => placeOf(scheme) !== undefined;
+  return secretCredential(key, { name: "The key", form: keyForm, fits, put }, options);
 }
 
-function put(target: CredentialTarget, { scheme }: CredentialContext, key: string): void {
+function put(target: CredentialTarget, key: string, { scheme }: CredentialContext): void {
   const { location = "", name = "" } = placeOf(scheme) ?? {};
   if (location === "query") return target.addQuery(name, key);
   checkForm(key, location === "cookie" ? cookieForm : headerForm);

@@ -1,14 +1,6 @@
 import type { SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Credential, CredentialTarget } from "./credential.js";
-import {
-  checkEncrypted,
-  checkForm,
-  checkSecret,
-  headerForm,
-  type Secret,
-  type SentOptions,
-  ShownSecret,
-} from "./secret.js";
+import { checkForm, headerForm, type Secret, type SentOptions, secretCredential } from "./secret.js";
 
 /**
  * Credential: a bearer token (RFC 6750) for HTTP `Bearer`, OAuth 2.0 and OpenID Connect (specification 4.5.3 to 4.5.5).
@@ -17,17 +9,7 @@ import {
  * @throws TypeError for a token that cannot be sent.
  */
 export function bearer(token: Secret, options: SentOptions = {}): Credential {
-  checkSecret("The token", token, headerForm);
-  const secret = new ShownSecret(token);
-  return {
-    fits: takesBearer,
-    apply: (target, context) => {
-      checkEncrypted(context.url, options);
-      const shown = secret.get(context);
-      return typeof shown === "string" ? putBearer(target, shown) : shown.then((it) => putBearer(target, it));
-    },
-    refused: (context) => secret.another(context),
-  };
+  return secretCredential(token, { name: "The token", form: headerForm, fits: takesBearer, put: putBearer }, options);
 }
 
 /** True if a bearer token of any issuer satisfies a scheme. */

@@ -1,6 +1,6 @@
 import { A2AError } from "../../core/error.js";
 import { isLoopback, parseUrl } from "../../core/net.js";
-import type { CredentialContext } from "./credential.js";
+import type { Credential, CredentialContext, CredentialTarget } from "./credential.js";
 
 /** A secret, or a function that returns the current one. It is called for each call, so cache slow results. */
 export type Secret = string | ((ask: SecretAsk) => string | Promise<string>);
@@ -35,8 +35,32 @@ export function checkEncrypted(url: string, { allowHttp = false }: SentOptions =
   );
 }
 
+/** Kind of a secret, and the way it is sent. */
+interface SecretKind extends Pick<Credential, "fits"> {
+  /** Name in errors, such as `The token`. */
+  readonly name: string;
+  readonly form: RegExp;
+  put(target: CredentialTarget, secret: string, context: CredentialContext): void;
+}
+
+/** Returns the credential that sends a secret. @throws TypeError for one that cannot be sent */
+export function secretCredential(given: Secret, kind: SecretKind, options: SentOptions): Credential {
+  const { name, form, fits, put } = kind;
+  checkSecret(name, given, form);
+  const secret = new ShownSecret(given);
+  return {
+    fits,
+    apply: (target, context) => {
+      checkEncrypted(context.url, options);
+      const shown = secret.get(context);
+      return typeof shown === "string" ? put(target, shown, context) : shown.then((it) => put(target, it, context));
+    },
+    refused: (context) => secret.another(context),
+  };
+}
+
 /** Remembers the secret of each call, so that the rejection of an old one does not replace the current one. */
-export class ShownSecret {
+class ShownSecret {
   readonly #source: Secret;
   readonly #shown = new WeakMap<CredentialContext, string>();
   /** The secret of a call's retry. */
@@ -80,7 +104,7 @@ export class ShownSecret {
 }
 
 /** @throws TypeError for an invalid secret. Results of functions are checked when they are called. */
-export function checkSecret(name: string, secret: unknown, form: RegExp): void {
+function checkSecret(name: string, secret: unknown, form: RegExp): void {
   if (typeof secret === "function") return;
   if (typeof secret !== "string" || secret === "") throw new TypeError(`${name} is not a text`);
   if (!form.test(secret)) throw new TypeError(`${name} has characters that cannot be sent`);
