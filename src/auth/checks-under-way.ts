@@ -1,7 +1,6 @@
 import { background, boundedCall } from "../core/async.js";
 import { type Cancellation, neverCanceled } from "../core/cancellation.js";
 import { A2AError, limitReached } from "../core/error.js";
-import type { Limits } from "../core/limits.js";
 import { sourceOf } from "../core/net.js";
 import { type Throttle, tooManyFailed } from "./throttle.js";
 
@@ -21,6 +20,9 @@ interface Share {
 /** Time to identify a caller with any authenticator or scheme, in milliseconds: longer than two answers of an issuer. */
 export const authentication = { timeoutMs: 15_000 } as const;
 
+/** Credentials of one address that are checked at once; calls with the same token count once. */
+export const unverified = { maxPerAddress: 32 } as const;
+
 /**
  * Limits concurrent credential checks (by an issuer, a function or a thread) per address, for IPv6 per network of 64
  * bits. Further calls wait, since a whole office may share one address. So one address cannot exhaust the issuer or the
@@ -28,14 +30,12 @@ export const authentication = { timeoutMs: 15_000 } as const;
  * limited.
  */
 export class ChecksUnderWay {
-  readonly #limits: Limits;
   readonly #throttle: Throttle;
   #shares = new Map<string, Share>();
   #most = MAX_IDLE;
   #full = 0;
 
-  constructor(limits: Limits, throttle: Throttle) {
-    this.#limits = limits;
+  constructor(throttle: Throttle) {
     this.#throttle = throttle;
   }
 
@@ -80,14 +80,14 @@ export class ChecksUnderWay {
   }
 
   #isFull(share: Share): boolean {
-    return share.checks >= this.#limits.maxUnverifiedPerAddress;
+    return share.checks >= unverified.maxPerAddress;
   }
 
   /** Waits for a slot. When it resolves, the caller holds the slot. */
   #turn(share: Share, cancellation: Cancellation): Promise<void> {
-    const { maxUnverifiedPerAddress } = this.#limits;
-    if (share.waiting.size >= WAITING * maxUnverifiedPerAddress) {
-      const message = `${maxUnverifiedPerAddress} credentials of this address are being checked, and others wait.`;
+    const { maxPerAddress } = unverified;
+    if (share.waiting.size >= WAITING * maxPerAddress) {
+      const message = `${maxPerAddress} credentials of this address are being checked, and others wait.`;
       throw limitReached("maxUnverifiedPerAddress", message);
     }
     const late = (): A2AError => new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time.");
@@ -100,7 +100,7 @@ export class ChecksUnderWay {
 
   #begin(share: Share): void {
     share.checks++;
-    if (share.checks === this.#limits.maxUnverifiedPerAddress) this.#full++;
+    if (share.checks === unverified.maxPerAddress) this.#full++;
   }
 
   /** Passes the slot of a finished check to the next waiting call. */
@@ -112,7 +112,7 @@ export class ChecksUnderWay {
       clearTimeout(timer);
       const [next] = share.waiting;
       if (next !== undefined) return next();
-      if (share.checks === this.#limits.maxUnverifiedPerAddress) this.#full--;
+      if (share.checks === unverified.maxPerAddress) this.#full--;
       share.checks--;
     };
     const timer = background(setTimeout(end, authentication.timeoutMs));

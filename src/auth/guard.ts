@@ -44,7 +44,7 @@ export class Guards {
 
   constructor(parts: SchemeParts, audit: Audit = silentAudit) {
     const throttle = new Throttle(parts.limits);
-    const underWay = new ChecksUnderWay(parts.limits, throttle);
+    const underWay = new ChecksUnderWay(throttle);
     this.#parts = { ...parts, underWay };
     this.#shared = { throttle, underWay, audit, counted: new WeakSet() };
   }

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { openServer, type Server } from "../server/create-server.js";
+import { storeClose } from "../server/lifecycle.js";
 import type { UncheckedOptions } from "../server/options.js";
 import { versionsToName } from "../server/public-tenants.js";
 import { resolveOptions } from "../server/resolve-options.js";
@@ -131,8 +132,8 @@ function waitsFor(server: Server | undefined, signal: NodeJS.Signals): string {
 const END_MS = 5_000;
 
 function latestEnd({ limits = {} }: Partial<UncheckedOptions>): number {
-  const { shutdownGraceMs, cancelGraceMs, closeTimeoutMs } = { ...defaultLimits, ...limits };
-  return shutdownGraceMs + Math.max(cancelGraceMs, closeTimeoutMs) + END_MS;
+  const { shutdownGraceMs, cancelGraceMs } = { ...defaultLimits, ...limits };
+  return shutdownGraceMs + Math.max(cancelGraceMs, storeClose.timeoutMs) + END_MS;
 }
 
 interface Close {

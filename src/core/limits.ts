@@ -29,8 +29,6 @@ export interface Limits {
   readonly maxMessageBytes: number;
   /** Parts of a client's message. Default 1,000. */
   readonly maxParts: number;
-  /** Cards whose signatures are cached; extended cards may differ by caller. Default 256. */
-  readonly maxSignedCards: number;
   /** Push configurations of a task that has not ended or has undelivered notifications. Default 16. */
   readonly maxPushConfigsPerTask: number;
   /** Push configurations of all such tasks of an owner, across tenants if callers may name any. Default 10,000. */
@@ -131,13 +129,6 @@ export interface Limits {
   readonly maxStallMs: number;
   /** Longest wait of a blocking call, in milliseconds. Default 1 hour. */
   readonly maxBlockingMs: number;
-  /** Interval of pings on an HTTP/2 connection, in milliseconds. Default 15 seconds. */
-  readonly keepAliveMs: number;
-  /**
-   * Interval of comments on a silent SSE stream, in milliseconds; common clients give up after five seconds of silence.
-   * Default 4 seconds.
-   */
-  readonly heartbeatMs: number;
   /** Time to receive a request's headers, then its body, in milliseconds. Default 60 seconds. */
   readonly requestTimeoutMs: number;
   /**
@@ -164,42 +155,18 @@ export interface Limits {
   readonly expiredStreamGraceMs: number;
   /** Failed authentications from one address that are checked without delay. Default 20. */
   readonly maxFailedAttempts: number;
-  /**
-   * Credentials of one address (of IPv6: of one network of 64 bits) checked at once by an issuer or a function. Calls
-   * with the same token count once. 32 times as many wait; further calls are refused. Default 32.
-   */
-  readonly maxUnverifiedPerAddress: number;
-  /** Interval at which named TLS files (`tls.keyFile`) are checked for changes, in milliseconds. Default 10 seconds. */
-  readonly tlsPollMs: number;
-  /**
-   * Warnings per minute about calls in an unsupported or wrong protocol version; further ones are counted. Default 10.
-   */
-  readonly maxVersionWarnings: number;
   /** Depth of agents that call agents (`turn.call`, `turn.delegate`), which ends circles. Default 8. */
   readonly maxDelegationDepth: number;
-  /**
-   * Clients of other agents that are kept, besides those of `remoteAgents`; the oldest are closed first. Default 256.
-   */
-  readonly maxRemoteAgents: number;
   /** Calls of other agents in progress, with delegations. Default 10,000. */
   readonly maxRemoteCalls: number;
   /** Time for a call of another agent with one answer, in milliseconds. Default 60 seconds. */
   readonly remoteTimeoutMs: number;
-  /** Time without an event after which a stream of another agent is reopened, in milliseconds. Default 120 seconds. */
-  readonly remoteStallMs: number;
-  /** Time for which an unreachable agent is retried before a delegation fails, in milliseconds. Default 300 seconds. */
-  readonly maxRemoteOutageMs: number;
   /** Time for running work and open calls to end at shutdown, in milliseconds. Default 10 seconds. */
   readonly shutdownGraceMs: number;
-  /**
-   * Time for the store to answer and close after the shutdown grace, in milliseconds. Unanswered work is taken over at
-   * the next start, and `close` rejects. Default 5 seconds.
-   */
-  readonly closeTimeoutMs: number;
 }
 
 /** Limits that errors name but nobody sets: each is a constant beside its use. */
-export type FixedLimit = "maxArrivingPerAddress" | "maxWaitingTurns";
+export type FixedLimit = "maxArrivingPerAddress" | "maxUnverifiedPerAddress" | "maxWaitingTurns";
 
 /**
  * Upper bound of `maxTaskBytes`. The JSON of a task is one string, V8's longest string has 512 MiB, and the end of the
@@ -235,7 +202,6 @@ export const defaultLimits: Limits = {
   maxArtifactBytes: 256 * 1024 * 1024,
   maxMessageBytes: 16 * 1024 * 1024,
   maxParts: 1_000,
-  maxSignedCards: 256,
   maxPushConfigsPerTask: 16,
   maxPushConfigsPerOwner: 10_000,
   maxDeliveries: 256,
@@ -268,8 +234,6 @@ export const defaultLimits: Limits = {
   maxInterruptedMs: 30 * 24 * 3_600_000,
   maxStallMs: 60_000,
   maxBlockingMs: 3_600_000,
-  keepAliveMs: 15_000,
-  heartbeatMs: 4_000,
   requestTimeoutMs: 60_000,
   sendTimeoutMs: 60_000,
   cancelGraceMs: 5_000,
@@ -277,15 +241,8 @@ export const defaultLimits: Limits = {
   credentialMemoryMs: 60_000,
   expiredStreamGraceMs: 3_600_000,
   maxFailedAttempts: 20,
-  maxUnverifiedPerAddress: 32,
-  tlsPollMs: 10_000,
-  maxVersionWarnings: 10,
   maxDelegationDepth: 8,
-  maxRemoteAgents: 256,
   maxRemoteCalls: 10_000,
   remoteTimeoutMs: 60_000,
-  remoteStallMs: 120_000,
-  maxRemoteOutageMs: 300_000,
   shutdownGraceMs: 10_000,
-  closeTimeoutMs: 5_000,
 };

@@ -15,7 +15,7 @@ import { over } from "../core/cancellation.js";
 import { latePart } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
 import { Answers } from "./answers.js";
-import { Remotes, type RemotesOptions } from "./remotes.js";
+import { Remotes, type RemotesOptions, remoteBounds } from "./remotes.js";
 
 // Loaded only by servers whose agents call others.
 const theClient = latePart(() => import("./remote-agent.js"));
@@ -158,7 +158,7 @@ class CallsOfTurn implements TurnCalls {
         events: await this.#events,
         // The rest of the grace period is for the agent that has to stop here.
         cancelMs: this.#limits.cancelGraceMs / 2,
-        outageMs: this.#limits.maxRemoteOutageMs,
+        outageMs: remoteBounds.maxOutageMs,
         pause: this.#pause,
         answers: this.#answers,
         end: this.#endDelegations.signal,

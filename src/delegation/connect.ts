@@ -6,7 +6,7 @@ import type { Binding } from "../client/discovery/interfaces.js";
 import { A2AError } from "../core/error.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteAgentOptions } from "./options.js";
-import type { RemoteLimits } from "./remotes.js";
+import { type RemoteLimits, remoteBounds } from "./remotes.js";
 
 /** Bindings that may share the origin of the agent's card; gRPC mostly has another port. */
 const overHttp: readonly Binding[] = ["CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"];
@@ -15,8 +15,9 @@ const overHttp: readonly Binding[] = ["CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-W
 export async function connectRemote(
   connect: Connect,
   { url, credentials, credentialHosts, passCaller = false, tls, fetch }: RemoteAgentOptions,
-  { remoteTimeoutMs, remoteStallMs: stallMs, maxRemoteOutageMs }: RemoteLimits,
+  { remoteTimeoutMs }: RemoteLimits,
 ): Promise<SubTaskClient> {
+  const { stallMs, maxOutageMs } = remoteBounds;
   const client = await connect(url, {
     ...(passCaller && {
       credentials: [callerCredential, ...listOf(credentials)],
@@ -27,7 +28,7 @@ export async function connectRemote(
     ...(credentialHosts !== undefined && { credentialHosts }),
     ...(tls !== undefined && { tls }),
     ...(fetch !== undefined && { fetch }),
-    limits: { timeoutMs: remoteTimeoutMs, maxResumeMs: maxRemoteOutageMs },
+    limits: { timeoutMs: remoteTimeoutMs, maxResumeMs: maxOutageMs },
   });
   return {
     ...client,

@@ -11,17 +11,18 @@ import type { SubTaskClient } from "./client.js";
 import type { RemoteForTurn } from "./job.js";
 import type { RemoteAgentOptions, RemoteAgents } from "./options.js";
 
+/** Fixed limits of calls of other agents. */
+export const remoteBounds = {
+  /** Clients that are kept, besides those of configured agents. */
+  maxAgents: 256,
+  /** Time without an event after which a stream is reopened. */
+  stallMs: 120_000,
+  /** Time for which an unreachable agent is retried before a delegation fails. */
+  maxOutageMs: 300_000,
+} as const;
+
 /** Limits of calls of other agents. */
-export type RemoteLimits = Pick<
-  Limits,
-  | "maxDelegationDepth"
-  | "maxRemoteAgents"
-  | "maxRemoteCalls"
-  | "remoteTimeoutMs"
-  | "remoteStallMs"
-  | "maxRemoteOutageMs"
-  | "cancelGraceMs"
->;
+export type RemoteLimits = Pick<Limits, "maxDelegationDepth" | "maxRemoteCalls" | "remoteTimeoutMs" | "cancelGraceMs">;
 
 /** Creates the client of another agent. Its modules are imported then, only by servers whose agents call others. */
 export type ConnectRemote = (agent: RemoteAgentOptions, limits: RemoteLimits) => Promise<SubTaskClient>;
@@ -156,7 +157,7 @@ export class Remotes {
   #forgetIdle(): void {
     const others = [...this.#clients.keys()].filter((name) => !Object.hasOwn(this.#options.agents, name));
     const idle = others.slice(0, -1).filter((name) => !this.#uses.has(name));
-    for (const name of idle.slice(0, Math.max(0, others.length - this.#options.limits.maxRemoteAgents))) {
+    for (const name of idle.slice(0, Math.max(0, others.length - remoteBounds.maxAgents))) {
       const client = this.#clients.get(name);
       this.#clients.delete(name);
       client?.then((connected) => connected.close()).catch(() => {});

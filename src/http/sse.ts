@@ -2,7 +2,6 @@ import type { Message } from "@bufbuild/protobuf";
 import { bounded } from "../core/async.js";
 import type { Call } from "../core/call.js";
 import { nextRound } from "../core/event-loop.js";
-import type { Limits } from "../core/limits.js";
 import { onOneLine } from "../wire/json-text.js";
 import { generationOf, weightOf } from "../wire/marks.js";
 import { SSE_HEARTBEAT, sseFrame } from "../wire/sse.js";
@@ -24,9 +23,10 @@ export interface EventStream {
   readonly call: Call;
   readonly messages: AsyncIterable<Message>;
   readonly format: EventFormat;
-  /** `heartbeatMs`: time between two comments on a silent stream. */
-  readonly limits: Pick<Limits, "heartbeatMs">;
 }
+
+/** Time between two comments on a silent stream; common clients give up after five seconds of silence. */
+export const heartbeat = { intervalMs: 4_000 } as const;
 
 /** Maximum number of buffered characters before they are written and other connections get their turn. */
 const FLUSH_AT = 32 * 1024;
@@ -91,7 +91,7 @@ class EventsBody implements BodySource {
   writeTo(writer: BodyWriter): Promise<boolean> {
     return new Promise((resolve, reject) => {
       let forget = (): void => {};
-      const sink = new EventSink(writer, this.#stream.limits.heartbeatMs, (error) => {
+      const sink = new EventSink(writer, (error) => {
         forget();
         if (!sink.isComplete) void close(this.#iterator);
         if (error === undefined) resolve(!writer.isOver && !this.#request.canceled);
@@ -171,10 +171,10 @@ class EventSink {
   #isInside = false;
 
   /** @param ended is called once, with the stream's error, if any */
-  constructor(writer: BodyWriter, heartbeatMs: number, ended: (error?: unknown) => void) {
+  constructor(writer: BodyWriter, ended: (error?: unknown) => void) {
     this.#writer = writer;
     this.#ended = ended;
-    this.#timer = setInterval(EventSink.#heartbeat, heartbeatMs, this);
+    this.#timer = setInterval(EventSink.#heartbeat, heartbeat.intervalMs, this);
   }
 
   get isFull(): boolean {

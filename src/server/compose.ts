@@ -65,7 +65,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     ...proxies.originOf(call),
     mount: call.mount ?? settings.basePath,
   });
-  const mismatches = new MismatchLog(logger, limits.maxVersionWarnings);
+  const mismatches = new MismatchLog(logger);
   const serve = serviceOf(settings, { engine, address, originOf, mismatches, modules, signer, lifecycle });
   const logging = settings.accessLog ? [accessLog(logger)] : [];
   const refused = settings.accessLog ? refusalLog(logger, (from) => proxies.addressOf(from)) : undefined;
@@ -148,14 +148,14 @@ function signingOf(settings: Settings, address: PublicAddress): Signing {
   return { signer, pushSigner, publicKeys, prepare };
 }
 
-function signerOf({ cardSigning, limits, audit }: Settings, address: PublicAddress): CardSigner | undefined {
+function signerOf({ cardSigning, audit }: Settings, address: PublicAddress): CardSigner | undefined {
   if (cardSigning === undefined) return undefined;
   // Without TLS, an attacker could replace the fetched key (specification 8.4.3).
   const ownJku = (): string | undefined => {
     const url = address.url();
     return url.startsWith("https:") && cardSigning.jwks !== false ? `${url}${JWKS_PATH}` : undefined;
   };
-  return new CardSigner({ signing: cardSigning, ownJku, audit, maxKept: limits.maxSignedCards });
+  return new CardSigner({ signing: cardSigning, ownJku, audit });
 }
 
 async function signPublicCards(

@@ -64,7 +64,7 @@ export interface A2A {
   start(): Promise<void>;
   /**
    * Refuses new calls, ends streams and running work, and closes the store. The instance cannot start again. It rejects
-   * if a step fails, at the latest a little more than `limits.closeTimeoutMs` after the grace period; the error names
+   * if a step fails, at the latest a little more than 5 seconds after the grace period; the error names
    * the unfinished work.
    */
   close(options?: CloseOptions): Promise<void>;

@@ -15,7 +15,7 @@ import type { Versions } from "../version/versions.js";
 import { composeNode, type NodeComponents } from "./compose-node.js";
 import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
-import type { Lifecycle } from "./lifecycle.js";
+import { type Lifecycle, storeClose } from "./lifecycle.js";
 import type { ServerOptions, Settings } from "./options.js";
 import { authority } from "./public-address.js";
 import { resolveOptions } from "./resolve-options.js";
@@ -235,7 +235,7 @@ function serverOf(
     logger.info({}, "the server has ended");
   };
   // Enough time for all steps, unless the store hangs.
-  const storeMs = Math.max(limits.cancelGraceMs, limits.closeTimeoutMs);
+  const storeMs = Math.max(limits.cancelGraceMs, storeClose.timeoutMs);
   const latest = (graceMs: number): number => graceMs + storeMs + 3 * FLUSH_MS;
   let ended: Promise<void> | undefined;
   const keeper = tlsKeeperOf(settings, [listener, ...(grpc === undefined ? [] : [grpc.server])]);
@@ -267,12 +267,12 @@ function serverOf(
 }
 
 function tlsKeeperOf(
-  { tls, tlsPaths, limits, logger, audit }: Settings,
+  { tls, tlsPaths, logger, audit }: Settings,
   ports: readonly Pick<Listener, "setTls">[],
 ): TlsKeeper | undefined {
   if (tls === undefined) return undefined;
   const setters = ports.map((port) => (files: Parameters<Listener["setTls"]>[0]) => port.setTls(files));
-  return new TlsKeeper({ files: tls, paths: tlsPaths, ports: setters, limits, logger, audit });
+  return new TlsKeeper({ files: tls, paths: tlsPaths, ports: setters, logger, audit });
 }
 
 /** @throws if the work takes longer. */

@@ -11,11 +11,14 @@ import type { TaskStore } from "../store/task-store.js";
 import type { Readiness } from "./health.js";
 import type { PushDelivery } from "./push-delivery.js";
 
+/** Time for the store to answer and close after the grace period; then `close` rejects. */
+export const storeClose = { timeoutMs: 5_000 } as const;
+
 /** Parts that a lifecycle starts, watches and closes. */
 export interface LifecycleOptions {
   readonly engine: Engine;
   readonly store: TaskStore;
-  readonly limits: Pick<Limits, "storeRecoveryMs" | "cancelGraceMs" | "closeTimeoutMs">;
+  readonly limits: Pick<Limits, "storeRecoveryMs" | "cancelGraceMs">;
   readonly logger: Logger;
   /** Records start and end; flushed at the end. */
   readonly audit?: AuditRecorder | undefined;
@@ -161,7 +164,7 @@ export class Lifecycle {
 
   /**
    * Ends streams and work, then runs `afterwards`, and closes the store last, even if an earlier step fails. It waits
-   * for a store that does not answer until `closeTimeoutMs` after the grace period.
+   * for a store that does not answer until `storeClose.timeoutMs` after the grace period.
    *
    * @throws the first error, after all other steps; if the store did not answer, an error that names the unfinished
    * work.
@@ -173,8 +176,8 @@ export class Lifecycle {
   }
 
   async #end(graceMs: number, afterwards: () => Promise<void>): Promise<void> {
-    const { cancelGraceMs, closeTimeoutMs } = this.#options.limits;
-    const latest = performance.now() + graceMs + Math.min(LEAST_MS, cancelGraceMs) + closeTimeoutMs;
+    const { cancelGraceMs } = this.#options.limits;
+    const latest = performance.now() + graceMs + Math.min(LEAST_MS, cancelGraceMs) + storeClose.timeoutMs;
     const errors: unknown[] = [];
     const note = (error: unknown): unknown => errors.push(error);
     const stopped = await within(latest - performance.now(), this.stop(graceMs).catch(note));
@@ -182,7 +185,7 @@ export class Lifecycle {
     if (!stopped) this.#options.push?.abandon();
     await Promise.all([afterwards().catch(note), this.#options.outgoing?.close().catch(note)]);
     // The earlier steps may have used all of the time.
-    const closeMs = Math.max(latest - performance.now(), Math.min(LEAST_MS, closeTimeoutMs));
+    const closeMs = Math.max(latest - performance.now(), Math.min(LEAST_MS, storeClose.timeoutMs));
     const closed = await within(closeMs, this.#store.close().catch(note));
     if (!stopped || !closed) errors.unshift(new Error(leftBehind(left, closed)));
     clearTimeout(this.#giveUpTimer);

@@ -14,24 +14,25 @@ export interface Mismatch {
 /** Period over which lines are counted, in milliseconds. */
 const WINDOW_MS = 60_000;
 
+/** Maximum number of lines in that period. */
+export const versionWarnings = { perMinute: 10 } as const;
+
 /** Maximum number of client-chosen characters. */
 const MAX_SHOWN = 64;
 
 /**
- * Logs each call with an unsuitable version at `warn`: such calls fail visibly only in the client. At most `max` lines
- * a minute; the next line reports the number of dropped ones.
+ * Logs each call with an unsuitable version at `warn`: such calls fail visibly only in the client. At most
+ * `versionWarnings.perMinute` lines are written; the next line reports the number of dropped ones.
  */
 export class MismatchLog {
   readonly #logger: Logger;
-  readonly #max: number;
   readonly #now: () => number;
   #began = 0;
   #lines = 0;
   #left = 0;
 
-  constructor(logger: Logger, max: number, now: () => number = () => performance.now()) {
+  constructor(logger: Logger, now: () => number = () => performance.now()) {
     this.#logger = logger;
-    this.#max = max;
     this.#now = now;
   }
 
@@ -41,7 +42,7 @@ export class MismatchLog {
       this.#began = now;
       this.#lines = 0;
     }
-    if (this.#lines >= this.#max) {
+    if (this.#lines >= versionWarnings.perMinute) {
       this.#left++;
       return;
     }

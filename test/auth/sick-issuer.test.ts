@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { unverified } from "../../src/auth/checks-under-way.js";
 import { type AgentSecurity, oauth2Scheme } from "../../src/auth/index.js";
 import type { Limits } from "../../src/index.js";
 import { issuerBounds } from "../../src/jwt/issuer.js";
@@ -86,7 +87,8 @@ describe("a token that the issuer fails at", () => {
 
 describe("an issuer that takes its time", () => {
   async function slow(): Promise<{ issuer: TestIssuer; world: SecuredWorld; answer: () => void }> {
-    const { issuer, world } = await start(600_000, { maxUnverifiedPerAddress: 2 });
+    setConstants(unverified, { maxPerAddress: 2 });
+    const { issuer, world } = await start(600_000);
     let answer = (): void => {};
     issuer.whenOpened = new Promise((resolve) => {
       answer = resolve;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { authentication } from "../../src/auth/checks-under-way.js";
+import { authentication, unverified } from "../../src/auth/checks-under-way.js";
 import { Guards } from "../../src/auth/guard.js";
 import { customScheme, Refusal } from "../../src/auth/index.js";
 import { mutualTlsScheme } from "../../src/auth/mutual-tls.js";
@@ -45,7 +45,8 @@ const quietly = (promise: Promise<unknown>): Promise<unknown> => promise.catch((
 
 describe("credentials of one address that are being checked", () => {
   it("are so many at once; others wait for their turn, and other addresses do not", async () => {
-    const { begun, admit, answer } = world({ maxUnverifiedPerAddress: 2 });
+    setConstants(unverified, { maxPerAddress: 2 });
+    const { begun, admit, answer } = world({});
     const all = ["a", "b", "c", "d"].map((user) => admit(user));
     const other = admit("e", "192.0.2.2");
     await vi.advanceTimersByTimeAsync(0);
@@ -62,7 +63,8 @@ describe("credentials of one address that are being checked", () => {
   });
 
   it("count networks of IPv6 as one", async () => {
-    const { begun, admit } = world({ maxUnverifiedPerAddress: 1 });
+    setConstants(unverified, { maxPerAddress: 1 });
+    const { begun, admit } = world({});
     for (const host of [1, 2, 3]) void admit(`${host}`, `2001:db8::${host}`);
     void admit("elsewhere", "2001:db8:0:1::1");
     await vi.advanceTimersByTimeAsync(0);
@@ -70,7 +72,8 @@ describe("credentials of one address that are being checked", () => {
   });
 
   it("are refused where too many wait", async () => {
-    const { begun, admit } = world({ maxUnverifiedPerAddress: 1 });
+    setConstants(unverified, { maxPerAddress: 1 });
+    const { begun, admit } = world({});
     for (let i = 0; i < 33; i++) void admit(`${i}`);
     const error = await quietly(admit("one too many"));
     expect(error).toMatchObject({ reason: "TOO_MANY_REQUESTS", metadata: { limit: "maxUnverifiedPerAddress" } });
@@ -78,7 +81,8 @@ describe("credentials of one address that are being checked", () => {
   });
 
   it("are not looked at once the address has failed too often", async () => {
-    const { begun, admit, answer } = world({ maxUnverifiedPerAddress: 2, maxFailedAttempts: 1 });
+    setConstants(unverified, { maxPerAddress: 2 });
+    const { begun, admit, answer } = world({ maxFailedAttempts: 1 });
     const all = ["a", "b", "c", "d"].map((user) => quietly(admit(user)));
     for (const user of ["a", "b"]) await answer(user, new Refusal("No."));
     expect(await Promise.all(all)).toMatchObject([
@@ -91,7 +95,8 @@ describe("credentials of one address that are being checked", () => {
   });
 
   it("lose their turn when the client leaves", async () => {
-    const { begun, admit, answer } = world({ maxUnverifiedPerAddress: 1 });
+    setConstants(unverified, { maxPerAddress: 1 });
+    const { begun, admit, answer } = world({});
     void admit("a");
     const client = new AbortController();
     const left = quietly(admit("b", "192.0.2.1", client.signal));
@@ -105,7 +110,8 @@ describe("credentials of one address that are being checked", () => {
 
   it("count no longer than a check may take, whatever a function does", async () => {
     setConstants(authentication, { timeoutMs: 1_000 });
-    const { begun, admit } = world({ maxUnverifiedPerAddress: 1 });
+    setConstants(unverified, { maxPerAddress: 1 });
+    const { begun, admit } = world({});
     void admit("never");
     await vi.advanceTimersByTimeAsync(1_000);
     void admit("next");
@@ -122,8 +128,8 @@ describe("credentials of one address that are being checked", () => {
       card: { httpAuthSecurityScheme: { scheme: "X" } },
       authenticate: (call) => (call.header("x-user") === undefined ? undefined : new Promise(() => {})),
     });
-    const limits = { ...defaultLimits, maxUnverifiedPerAddress: 1 };
-    const guard = new Guards({ limits, logger: silentLogger }).ofAgent(
+    setConstants(unverified, { maxPerAddress: 1 });
+    const guard = new Guards({ limits: defaultLimits, logger: silentLogger }).ofAgent(
       { schemes: { hangs, tls: mutualTlsScheme() } },
       () => "",
     );

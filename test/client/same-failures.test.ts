@@ -5,11 +5,15 @@ import { completed } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import { A2AError } from "../../src/core/error.js";
+import { remoteBounds } from "../../src/delegation/remotes.js";
 import { DelegationError } from "../../src/index.js";
 import { IDEMPOTENCY_EXTENSION } from "../../src/wire/service-params.js";
 import { agentOf, Servers } from "../delegation/servers.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import { cardJson } from "./card-server.js";
 import { atEnd, closedPort, connect } from "./world.js";
+
+setConstantsOfFile(remoteBounds, { maxOutageMs: 300 });
 
 const servers = new Servers();
 afterEach(() => servers.close());
@@ -125,7 +129,7 @@ async function ofDelegation(url: string): Promise<A2AError> {
     }
     yield completed();
   });
-  const server = await servers.serve(front, { remoteAgents: { other: url }, limits: { maxRemoteOutageMs: 300 } });
+  const server = await servers.serve(front, { remoteAgents: { other: url } });
   const client = await connect(server.url);
   await client.send("x");
   return got[0] ?? expect.fail("The delegation did not fail.");

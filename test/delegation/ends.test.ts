@@ -11,7 +11,9 @@ import { connectWith } from "../../src/client/connect.js";
 import { apiKey as clientApiKey } from "../../src/client/credentials/api-key.js";
 import { bearer } from "../../src/client/credentials/bearer.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
+import { remoteBounds } from "../../src/delegation/remotes.js";
 import type { Server } from "../../src/index.js";
+import { setConstants } from "../support/constants.js";
 import { agentOf, Servers } from "./servers.js";
 
 const connect = connectWith(nodePlatform);
@@ -126,8 +128,8 @@ describe("agents that call each other in a circle", () => {
 
 describe("an agent that cannot be asked", () => {
   it("fails the task with a reason, unless its author goes on without it", async () => {
-    const limits = { maxRemoteOutageMs: 200 };
-    const front = await servers.serve(passOn("Front", "http://127.0.0.1:1"), { limits });
+    setConstants(remoteBounds, { maxOutageMs: 200 });
+    const front = await servers.serve(passOn("Front", "http://127.0.0.1:1"));
     const answer = await (await clientOf(front.url)).send("go");
     expect(answer).toMatchObject({
       state: TaskState.FAILED,

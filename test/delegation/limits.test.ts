@@ -5,11 +5,12 @@ import { artifact, completed } from "../../src/agent/event.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
 import type { SubTaskClient } from "../../src/delegation/client.js";
-import { Remotes } from "../../src/delegation/remotes.js";
+import { Remotes, remoteBounds } from "../../src/delegation/remotes.js";
 import { createA2A } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { testAgent, textOf } from "../../src/testing/index.js";
 import { firstTurn } from "../engine/support.js";
+import { setConstants } from "../support/constants.js";
 import { agentOf } from "./servers.js";
 
 const said = (task: Task): string => textOf(task.status?.message ?? task);
@@ -84,13 +85,14 @@ describe("limits.remoteTimeoutMs", () => {
   });
 });
 
-describe("limits.maxRemoteAgents", () => {
+describe("remoteBounds.maxAgents", () => {
   it("closes the oldest client of those that agents named by a URL", async () => {
+    setConstants(remoteBounds, { maxAgents: 2 });
     const connected: string[] = [];
     const closed: string[] = [];
     const remotes = new Remotes({
       agents: { named: "http://named.example" },
-      limits: { ...defaultLimits, maxRemoteAgents: 2 },
+      limits: defaultLimits,
       logger: silentLogger,
       connect: async ({ url }) => {
         connected.push(url);

@@ -6,10 +6,14 @@ import { artifact, completed, inputRequired } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
+import { remoteBounds } from "../../src/delegation/remotes.js";
 import { type A2A, createA2A } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { CONNECT_BINDING } from "../../src/wire/card-names.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import { agentOf, Servers } from "./servers.js";
+
+setConstantsOfFile(remoteBounds, { maxOutageMs: 2_000 });
 
 const connect = connectWith(nodePlatform);
 const servers = new Servers();
@@ -100,7 +104,7 @@ async function delegated(url: string, ...texts: string[]): Promise<string> {
     const { text } = yield* turn.delegate("other");
     yield completed(text);
   });
-  const server = await servers.serve(front, { remoteAgents: { other: url }, limits: { maxRemoteOutageMs: 2_000 } });
+  const server = await servers.serve(front, { remoteAgents: { other: url } });
   const client = await connect(server.url);
   clients.push(client);
   const conversation = client.conversation();

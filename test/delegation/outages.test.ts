@@ -12,8 +12,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { artifact, completed, working } from "../../src/agent/event.js";
 import { connect } from "../../src/client/index.js";
+import { remoteBounds } from "../../src/delegation/remotes.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { cardJson, serveCards } from "../client/card-server.js";
+import { setConstants } from "../support/constants.js";
 import { agentOf, Servers } from "./servers.js";
 
 const servers = new Servers();
@@ -119,7 +121,8 @@ describe("a sub-agent", () => {
     const supportedInterfaces = [{ url: line.url, protocolBinding: binding, protocolVersion: "1.0" }];
     const card = JSON.stringify(cardJson({ supportedInterfaces, capabilities: { streaming: true } }));
     const { url } = await serveCards((_, response) => response.setHeader("content-type", "application/json").end(card));
-    const seen = await servers.serve(front(url), { limits: { remoteStallMs: 500 } });
+    setConstants(remoteBounds, { stallMs: 500 });
+    const seen = await servers.serve(front(url));
     const client = await connect(seen.url);
     cleanup.push(() => client.close());
     let whole: unknown;

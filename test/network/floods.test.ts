@@ -1,6 +1,8 @@
 import * as net from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { keepAlive } from "../../src/http/node/http2-sessions.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import {
   begun,
   CONTINUATION,
@@ -17,6 +19,8 @@ import {
 import { http1, http2Client } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve } from "./serve.js";
+
+setConstantsOfFile(keepAlive, { intervalMs: 200 });
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -71,7 +75,7 @@ const floods: readonly [name: string, piece: (i: number) => Buffer][] = [
 
 describe.each([["port"], ["grpcPort"]] as const)("a flood, on the %s,", (port) => {
   it.each(floods)("of %s ends with its connection and hurts nobody else [SRV-SEC-04]", async (_name, piece) => {
-    const served = await serve({ limits: { requestTimeoutMs: 500, keepAliveMs: 200, sendTimeoutMs: 500 } });
+    const served = await serve({ limits: { requestTimeoutMs: 500, sendTimeoutMs: 500 } });
     await drowned(served[port], piece);
     await healthy(served);
   });

@@ -2,9 +2,11 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { keepAlive } from "../../src/http/node/http2-sessions.js";
 import { createServer, type Logger, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import {
   begun,
   CONTINUATION,
@@ -23,6 +25,8 @@ import {
 } from "./frames.js";
 import { http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
+
+setConstantsOfFile(keepAlive, { intervalMs: 500 });
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -130,7 +134,7 @@ const nothing = (): void => {};
 const logger: Logger = { debug: nothing, info: nothing, warn: nothing, error: (_, text) => void errors.push(text) };
 let server: Server;
 beforeAll(async () => {
-  const limits = { shutdownGraceMs: 0, requestTimeoutMs: 500, keepAliveMs: 500 };
+  const limits = { shutdownGraceMs: 0, requestTimeoutMs: 500 };
   server = await createServer({ agent: obedient("odd"), store: memoryStore(), port: 0, grpcPort: 0, logger, limits });
 });
 afterAll(() => server.close());

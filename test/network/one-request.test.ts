@@ -6,8 +6,10 @@ import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed } from "../../src/agent/event.js";
 import type { NodeServerRequest, NodeServerResponse } from "../../src/http/node/types.js";
+import { heartbeat } from "../../src/http/sse.js";
 import { createA2A } from "../../src/server/create-a2a.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { setConstants } from "../support/constants.js";
 import { uncaughtFaults } from "../support/faults.js";
 import { cleanup, type Line, messageOf } from "./serve.js";
 
@@ -86,9 +88,10 @@ const agent: Agent = {
 /** A server of somebody else with our handler, that breaks what a request's header names. */
 async function embedded(version: 1 | 2): Promise<{ port: number; lines: Line[] }> {
   const lines: Line[] = [];
+  setConstants(heartbeat, { intervalMs: 2 });
   const at = (level: Line["level"]) => (facts: object, message: string) => void lines.push({ level, facts, message });
   const logger = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-  const a2a = createA2A({ agent, store: memoryStore(), logger, limits: { heartbeatMs: 2 } });
+  const a2a = createA2A({ agent, store: memoryStore(), logger });
   cleanup(() => a2a.close({ graceMs: 0 }));
   await a2a.start();
   const handler = (request: NodeServerRequest, response: NodeServerResponse): void => {

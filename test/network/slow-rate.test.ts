@@ -4,8 +4,9 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { silentLogger } from "../../src/core/log.js";
 import { Connections } from "../../src/http/node/connections.js";
+import { keepAlive } from "../../src/http/node/http2-sessions.js";
 import { slowReader } from "../../src/http/response.js";
-import { setConstants } from "../support/constants.js";
+import { setConstants, setConstantsOfFile } from "../support/constants.js";
 import { DATA, frame, HEADERS, preface, RST_STREAM, request, SETTINGS, WINDOW_UPDATE } from "./frames.js";
 import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
@@ -14,7 +15,7 @@ import { cleanup, messageOf, type Served, serve, until } from "./serve.js";
 vi.setConfig({ testTimeout: 60_000 });
 
 /** What a reader has to take in half a second. */
-const limits = { keepAliveMs: 60_000 };
+setConstantsOfFile(keepAlive, { intervalMs: 60_000 });
 beforeEach(() => setConstants(slowReader, { timeoutMs: 500, minBytes: 4_096 }));
 
 const json = { "content-type": "application/json" };
@@ -129,7 +130,7 @@ function drip(port: number, headers: Record<string, string>, body: string | Buff
 
 describe("a reader that takes a byte now and then", () => {
   it.each(answers)("of an answer that is complete is cut off, over %s", async (_name, port, ask) => {
-    const served = await serve({ limits });
+    const served = await serve();
     const id = await send(served, "flood 5 4096");
     const dripped = drip(served[port], ...ask(id), 1);
     await until(() => dripped.code !== undefined);
@@ -139,7 +140,7 @@ describe("a reader that takes a byte now and then", () => {
   });
 
   it.each(streams)("of a stream is cut off, over %s", async (_name, port, ask) => {
-    const served = await serve({ limits });
+    const served = await serve();
     const dripped = drip(served[port], ...ask(""), 1);
     await until(() => dripped.code !== undefined);
     expect(dripped.code).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
@@ -151,7 +152,7 @@ describe("a reader that takes a byte now and then", () => {
 describe("a reader that is slow and gets on", () => {
   it.each([...answers, ...streams])("has all of it, over %s", async (_name, port, ask) => {
     setConstants(slowReader, { timeoutMs: 1_000, minBytes: 4_096 });
-    const served = await serve({ limits });
+    const served = await serve();
     const id = await send(served, "flood 5 4096");
     // 200 KiB a second: a stream of 400 KiB takes longer than a reader that stalls is given.
     const dripped = drip(served[port], ...ask(id), 4_096);
@@ -183,7 +184,7 @@ describe("a stream on which nothing waits", () => {
 
   it.each(asks)("is not cut off, however long it is silent, over %s", async (_name, port, headers, body) => {
     setConstants(slowReader, { timeoutMs: 100, minBytes: 4_096 });
-    const served = await serve({ limits });
+    const served = await serve();
     const stream = connect(served[port]).request({ ":method": "POST", ...headers });
     let bytes = 0;
     stream

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defaultLimits } from "../../src/core/limits.js";
+import { heartbeat } from "../../src/http/sse.js";
 import { http1 } from "./raw-http.js";
 import { messageOf, type Served, serve } from "./serve.js";
 
@@ -44,6 +44,6 @@ describe("server-sent events", () => {
   });
 
   it("show a sign of life before clients with a time limit of five seconds give up", () => {
-    expect(defaultLimits.heartbeatMs).toBeLessThan(5_000);
+    expect(heartbeat.intervalMs).toBeLessThan(5_000);
   });
 });

@@ -7,11 +7,15 @@ import {
   A2AService as EarlierService,
 } from "../../gen/a2a/v1/a2a_pb.js";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { keepAlive } from "../../src/http/node/http2-sessions.js";
 import { testTls } from "../server/tls.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import { frame, greedy, PRIORITY, request } from "./frames.js";
 import { http1, http2Client } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve } from "./serve.js";
+
+setConstantsOfFile(keepAlive, { intervalMs: 100 });
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -69,7 +73,7 @@ silent.push(
 
 describe("a client that asks for a long stream, never reads and answers no ping", () => {
   it.each(silent)("is cut off over %s, and hurts nobody else", async (_name, port, said) => {
-    const limits = { requestTimeoutMs: 300, keepAliveMs: 100, sendTimeoutMs: 500 };
+    const limits = { requestTimeoutMs: 300, sendTimeoutMs: 500 };
     const served = await serve({ limits });
     // A client that does not read hears of its end when it writes; this means nothing, and is allowed at any time.
     const nothing = said.includes("HTTP/2") ? frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 1])) : Buffer.from("\r\n");
@@ -81,7 +85,7 @@ describe("a client that asks for a long stream, never reads and answers no ping"
     "is cut off over %s with TLS",
     async (_name, port, said) => {
       const served = await serve({
-        limits: { requestTimeoutMs: 300, keepAliveMs: 100, sendTimeoutMs: 500 },
+        limits: { requestTimeoutMs: 300, sendTimeoutMs: 500 },
         tls: testTls,
       });
       const socket = tls.connect({ port: served[port], host: "127.0.0.1", ca: testTls.cert, ALPNProtocols: ["h2"] });

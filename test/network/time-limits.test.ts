@@ -2,10 +2,14 @@ import * as net from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { keepAlive } from "../../src/http/node/http2-sessions.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import { grpc } from "./answers.js";
 import { connect, http1, http2Client } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, type Served, serve } from "./serve.js";
+
+setConstantsOfFile(keepAlive, { intervalMs: 200 });
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -69,7 +73,7 @@ const silences: [name: string, port: "port" | "grpcPort", said: Buffer | string]
 describe("a client that falls silent", () => {
   it("is cut off, whatever it said before and on whichever port", async () => {
     // On its own port gRPC finds out by a ping, where nothing else would show.
-    const served = await serve({ limits: { requestTimeoutMs, keepAliveMs: 200 } });
+    const served = await serve({ limits: { requestTimeoutMs } });
     const open = new Set(silences);
     const all = silences.map(async (silence) => {
       const [, port, said] = silence;
@@ -84,7 +88,7 @@ describe("a client that falls silent", () => {
   it.each([["port"], ["grpcPort"]] as const)(
     "while its answer is made, and does not answer pings, is cut off, on the %s",
     async (port) => {
-      const served = await serve({ limits: { requestTimeoutMs, keepAliveMs: 200 } });
+      const served = await serve({ limits: { requestTimeoutMs } });
       const message = frame(
         0,
         END_STREAM,

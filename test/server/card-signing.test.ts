@@ -3,10 +3,12 @@ import { afterEach, describe, expect, it } from "vitest";
 import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type CardTrust, verifyCard } from "../../src/card/index.js";
 import type { CardSigning } from "../../src/card/signing/signer.js";
+import { signedCards } from "../../src/card/signing/signer.js";
 import { createFetchA2A } from "../../src/fetch.js";
 import { type Agent, createA2A, createServer, type Logger, reply, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { keyPair } from "../card/signing/keys.js";
+import { setConstants } from "../support/constants.js";
 
 const bearer = { schemes: { bearer: {} } };
 const agent = (name = "Signed", card: object = {}): Agent => ({
@@ -170,7 +172,8 @@ describe("createServer() with cardSigning", () => {
       ...agent(),
       extendedCard: ({ owner }) => ({ name: `For ${owner}`, description: "More.", version: "1.0.0" }),
     };
-    const { get } = await serve({ agent: extended, authenticator, limits: { maxSignedCards: 2 } });
+    setConstants(signedCards, { max: 2 });
+    const { get } = await serve({ agent: extended, authenticator });
     const ask = async (user: string): Promise<string> => (await get("/extendedAgentCard", { "x-user": user })).text();
     const [ann] = [await ask("ann"), await ask("bob")];
     // Asked for again, it is the newest of them.

@@ -6,10 +6,12 @@ import type { Agent } from "../../src/agent/agent.js";
 import { working } from "../../src/agent/event.js";
 import type { Limits } from "../../src/core/limits.js";
 import { type A2A, createA2A } from "../../src/server/create-a2a.js";
+import { storeClose } from "../../src/server/lifecycle.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { temporaryFile } from "../store/sqlite/files.js";
+import { setConstants } from "../support/constants.js";
 import { hangingStore } from "../support/slow-store.js";
 
 const interrupted: unknown[] = [];
@@ -91,7 +93,8 @@ describe.each(stores)("an instance that is closed, on %s", (_name, open) => {
 describe("close() on a store that does not answer any more", () => {
   it("ends, and says what it left behind", async () => {
     const { store, hang } = hangingStore(memoryStore());
-    const made = make(store, { closeTimeoutMs: 50, cancelGraceMs: 50 });
+    setConstants(storeClose, { timeoutMs: 50 });
+    const made = make(store, { cancelGraceMs: 50 });
     await made.a2a.start();
     expect((await send(made))[0]).toBe(200);
     hang();
@@ -106,7 +109,8 @@ describe("close() on a store that does not answer any more", () => {
   it("ends while the start still waits for it, and does not go on with that when it comes", async () => {
     const { store, hang, go } = hangingStore(memoryStore());
     hang();
-    const made = make(store, { closeTimeoutMs: 50 });
+    setConstants(storeClose, { timeoutMs: 50 });
+    const made = make(store);
     const started = made.a2a.start();
     await expect(made.a2a.close({ graceMs: 0 })).rejects.toThrow("The task store did not answer");
     go();
@@ -119,7 +123,8 @@ describe("close() on a store that does not answer any more", () => {
 
   it("closes the store where only the work did not end", async () => {
     const { store, hang } = hangingStore(memoryStore(), ["setLease", "append"]);
-    const made = make(store, { closeTimeoutMs: 50, cancelGraceMs: 50 });
+    setConstants(storeClose, { timeoutMs: 50 });
+    const made = make(store, { cancelGraceMs: 50 });
     await made.a2a.start();
     expect((await send(made))[0]).toBe(200);
     hang();

@@ -17,8 +17,10 @@ import type { A2AOptions } from "../../src/server/options.js";
 import { resolveOptions } from "../../src/server/resolve-options.js";
 import type { ServiceInterceptor } from "../../src/service/invoke.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { versionWarnings } from "../../src/version/mismatch-log.js";
 import { v1 } from "../../src/version/v1.js";
 import { Versions } from "../../src/version/versions.js";
+import { setConstants } from "../support/constants.js";
 import { Toy, toy } from "./toy.js";
 
 const agent: Agent = {
@@ -136,7 +138,8 @@ describe("another version of the protocol, registered beside 1.0", () => {
   it("leaves one line for each call whose version does not fit, and few where there are many", async () => {
     const lines: [object, string][] = [];
     const logger = { ...silentLogger, warn: (facts: object, text: string) => void lines.push([facts, text]) };
-    const served = serve({ logger, audit: false, limits: { maxVersionWarnings: 3 } });
+    setConstants(versionWarnings, { perMinute: 3 });
+    const served = serve({ logger, audit: false });
     lines.length = 0;
     await send(served, { body: call("SendMessage", { message }), version: "7.1" });
     await send(served, { body: call("toy/talk", { text: "hi" }), version: "1.0" });

@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../src/core/log.js";
-import { MismatchLog } from "../../src/version/mismatch-log.js";
+import { MismatchLog, versionWarnings } from "../../src/version/mismatch-log.js";
+import { setConstantsOfFile } from "../support/constants.js";
+
+setConstantsOfFile(versionWarnings, { perMinute: 2 });
 
 describe("MismatchLog", () => {
   it("says with the first line of the next minute how many it left out, and shortens what clients chose", () => {
     const lines: object[] = [];
     let now = 0;
-    const log = new MismatchLog({ ...silentLogger, warn: (facts) => void lines.push(facts) }, 2, () => now);
+    const log = new MismatchLog({ ...silentLogger, warn: (facts) => void lines.push(facts) }, () => now);
     const note = (asked: string) => log.note({ binding: "rest", asked, version: undefined, address: "::1", why: "." });
     for (let i = 0; i < 5; i++) note("x".repeat(500));
     now = 59_999;

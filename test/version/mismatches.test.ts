@@ -8,7 +8,11 @@ import { silentLogger } from "../../src/core/log.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import type { ServerOptions } from "../../src/server/options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { versionWarnings } from "../../src/version/mismatch-log.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import { agent } from "./served.js";
+
+setConstantsOfFile(versionWarnings, { perMinute: 10_000 });
 
 type Lines = { readonly facts: Readonly<Record<string, unknown>>; readonly text: string }[];
 
@@ -44,7 +48,7 @@ async function open(options: Partial<ServerOptions>): Promise<Opened> {
     grpcPort: 0,
     logger,
     audit: false,
-    limits: { maxVersionWarnings: 10_000, shutdownGraceMs: 10 },
+    limits: { shutdownGraceMs: 10 },
     ...options,
   } as ServerOptions);
   return { server, lines };

@@ -82,8 +82,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       ): void => calls.begin({ stream, headers, rawHeaders, peer });
       session.on("stream", begin as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void);
     },
-    // Detects clients that vanished without closing their connection.
-    keepAliveMs: limits.keepAliveMs,
     requestTimeoutMs: Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
     // Like the HTTP port, closes idle connections; their clients reconnect when needed.
     idleTimeoutMs: Math.ceil(limits.requestTimeoutMs * 1.1),

@@ -163,7 +163,7 @@ export class Calls {
       hasCalled = true;
       const messages = messagesOf(await method.invoke({ method: method.desc, request, call }));
       const format = new ResultFormat(id, method, this.#place(method, call));
-      return await eventsResponse(this.#request, { call, messages, limits: this.#options.limits, format });
+      return await eventsResponse(this.#request, { call, messages, format });
     } catch (thrown) {
       const error = this.#failure(thrown, method, call);
       const failure = failed(method.error, id, error, call);

@@ -100,11 +100,11 @@ function whole(serving: Serving, message: Message, call: Call): HttpResponse {
 }
 
 function stream(serving: Serving, messages: AsyncIterable<Message>, call: Call): Promise<HttpResponse> {
-  const { request, route, options } = serving;
+  const { request, route } = serving;
   const data = (message: Message): string => cachedText(message, route.write, route.form);
   const failure = (thrown: unknown): string => route.dialect.error(errorOf(serving, thrown, call));
   const format = { data, pieces: route.pieces, failure };
-  return eventsResponse(request, { call, messages, format, limits: options.limits });
+  return eventsResponse(request, { call, messages, format });
 }
 
 function failed(serving: Serving, thrown: unknown, call: Call, hasCalled: boolean): HttpResponse {

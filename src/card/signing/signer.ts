@@ -32,6 +32,9 @@ export interface CardSigning {
   readonly alsoWithoutEmpty?: boolean;
 }
 
+/** Maximum number of signed cards in memory; extended cards may differ by caller. */
+export const signedCards = { max: 256 } as const;
+
 /** Parameters of a signer. */
 export interface SignerOptions {
   readonly signing: CardSigning;
@@ -39,8 +42,6 @@ export interface SignerOptions {
   readonly ownJku: () => string | undefined;
   /** Records each signature. */
   readonly audit?: Audit | undefined;
-  /** Maximum number of signed cards in memory. */
-  readonly maxKept: number;
 }
 
 /**
@@ -97,7 +98,7 @@ export class CardSigner {
     this.#kept.set(json, signatures);
     if (known === undefined) {
       const oldest = this.#kept.keys().next();
-      if (this.#kept.size > this.#options.maxKept && !oldest.done) this.#kept.delete(oldest.value);
+      if (this.#kept.size > signedCards.max && !oldest.done) this.#kept.delete(oldest.value);
       // The next caller retries after a failure.
       signatures.catch(() => this.#kept.delete(json));
     }

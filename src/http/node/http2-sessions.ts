@@ -6,6 +6,9 @@ import { StreamTables } from "../../core/stream-tables.js";
 import { slowReader } from "../response.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
+/** Time between the pings that check a connection. */
+export const keepAlive = { intervalMs: 15_000 } as const;
+
 interface Http2Options {
   /** Serves requests as those of HTTP/1.1; their bodies must arrive within `requestTimeoutMs`. */
   readonly handler?: (request: NodeServerRequest, response: NodeServerResponse) => void;
@@ -13,8 +16,6 @@ interface Http2Options {
   readonly begun?: (session: http2.ServerHttp2Session, socket: Socket) => void;
   /** Timeout of pings and request bodies, in milliseconds. */
   readonly requestTimeoutMs: number;
-  /** Time between pings that check the connection, in milliseconds. */
-  readonly keepAliveMs: number;
   /** A connection without a stream is closed after this time, in milliseconds. */
   readonly idleTimeoutMs: number;
   /** Maximum number of concurrent streams per connection. */
@@ -99,11 +100,7 @@ function closeWhenIdle(session: http2.ServerHttp2Session, socket: Socket, { open
 }
 
 /** Ends the session of a client that does not answer pings. Its streams would stay open for a long time otherwise. */
-function closeWhenGone(
-  session: http2.ServerHttp2Session,
-  socket: Socket,
-  { keepAliveMs, requestTimeoutMs }: Http2Options,
-): void {
+function closeWhenGone(session: http2.ServerHttp2Session, socket: Socket, { requestTimeoutMs }: Http2Options): void {
   let pongTimer: NodeJS.Timeout | undefined;
   const answered = (): void => {
     clearTimeout(pongTimer);
@@ -114,7 +111,7 @@ function closeWhenGone(
     pongTimer = setTimeout(() => end(session, socket), requestTimeoutMs);
     // Node.js throws for a destroyed session, and an exception in a timer ends the process.
     if (!session.destroyed) session.ping(answered);
-  }, keepAliveMs);
+  }, keepAlive.intervalMs);
   socket.once("close", () => {
     clearInterval(ask);
     answered();

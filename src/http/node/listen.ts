@@ -46,7 +46,7 @@ export interface Listener {
  * @throws the system's error if the port is in use or not permitted, or the host is not an address of this machine.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { requestTimeoutMs, keepAliveMs, maxStreamsPerConnection } = options.limits;
+  const { requestTimeoutMs, maxStreamsPerConnection } = options.limits;
   const draining = trackDrain(options.handler);
   // A proxy keeps idle connections, usually for 60 seconds, and has to close them first: a request that it sends while
   // the server closes the connection is lost.
@@ -56,7 +56,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const sessions = createHttp2Sessions({
     handler: options.handler,
     requestTimeoutMs,
-    keepAliveMs,
     idleTimeoutMs,
     maxStreams: maxStreamsPerConnection,
   });

@@ -6,8 +6,10 @@ import type { BindingOptions, HttpBinding } from "../../../src/binding/binding.j
 import { createJsonRpcBinding } from "../../../src/binding/jsonrpc/binding.js";
 import { createRestBinding } from "../../../src/binding/rest/binding.js";
 import { A2AError, taskNotFound } from "../../../src/core/error.js";
+import { heartbeat } from "../../../src/http/sse.js";
 import { mark } from "../../../src/wire/marks.js";
 import { parseSse, type SseEvent } from "../../../src/wire/sse.js";
+import { setConstants } from "../../support/constants.js";
 import {
   deferred,
   feed,
@@ -170,7 +172,8 @@ describe.each(cases)(
     it("keeps a silent stream open with comments", async () => {
       const { messages, push } = feed();
       push(update("a"));
-      const { body } = await open(await started(() => messages, { limits: { heartbeatMs: 20 } }), subscribe);
+      setConstants(heartbeat, { intervalMs: 20 });
+      const { body } = await open(await started(() => messages), subscribe);
       let text = "";
       for await (const chunk of body) {
         text += chunk;

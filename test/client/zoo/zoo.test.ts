@@ -4,11 +4,15 @@ import type { Agent } from "../../../src/agent/agent.js";
 import { AgentError } from "../../../src/agent/errors.js";
 import { completed, inputRequired } from "../../../src/agent/event.js";
 import { A2AError } from "../../../src/core/error.js";
+import { remoteBounds } from "../../../src/delegation/remotes.js";
 import { agentOf, Servers } from "../../delegation/servers.js";
+import { setConstantsOfFile } from "../../support/constants.js";
 import { cover, pairs } from "../../support/cover.js";
 import { connect } from "../world.js";
 import { failing, followUps, harmless } from "./habits.js";
 import { type Habit, type ZooBinding, zooServer } from "./zoo-server.js";
+
+setConstantsOfFile(remoteBounds, { maxOutageMs: 1_000 });
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -18,8 +22,7 @@ afterEach(() => servers.close());
 /** The text that an agent which asks the server gives its own caller. */
 async function asked(url: string, execute: Agent["execute"]): Promise<string> {
   const front = agentOf("Front", execute);
-  const limits = { maxRemoteOutageMs: 1_000 };
-  const server = await servers.serve(front, { remoteAgents: { other: url }, limits });
+  const server = await servers.serve(front, { remoteAgents: { other: url } });
   const { state, task } = await (await connect(server.url)).send("go");
   const said = (task?.status?.message?.parts ?? []).map(({ content }) => content.value).join("");
   if (state !== TaskState.COMPLETED) throw new A2AError("INTERNAL", said);

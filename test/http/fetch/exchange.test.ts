@@ -43,7 +43,7 @@ function endless(): { messages: AsyncIterable<Message>; seen: { asked: number; l
 async function stream(exchange: FetchExchange, messages: AsyncIterable<Message>): Promise<Response> {
   const format = { data: () => `"${"x".repeat(8_000)}"`, pieces: () => [], failure: () => '"failed"' };
   const call = callOf(exchange, "test");
-  return exchange.respond(await eventsResponse(exchange, { call, messages, format, limits: defaultLimits }));
+  return exchange.respond(await eventsResponse(exchange, { call, messages, format }));
 }
 
 describe("FetchExchange", () => {
