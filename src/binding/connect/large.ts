@@ -41,7 +41,10 @@ function prefixOf(length: number): Buffer {
   return prefix;
 }
 
-/** A body of Connect, in which each chunk is one message. Not a mapped stream, because a large message is several chunks. */
+/**
+ * A body of Connect, in which each chunk is one message. Not a mapped stream, because a large message becomes several
+ * chunks.
+ */
 export class LargeBody implements AsyncIterableIterator<Uint8Array> {
   readonly #inner: AsyncIterator<Uint8Array>;
   readonly #values: ContextValues;
