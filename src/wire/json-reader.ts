@@ -30,13 +30,7 @@ export function jsonReader<Desc extends DescMessage>(
   desc: Desc,
   form?: JsonForm,
 ): (json: unknown) => MessageShape<Desc> {
-  const read = collectingReader(desc, form);
-  return (json) => {
-    const at = new Violations();
-    const message = read(json, at);
-    at.throwIfAny();
-    return message as MessageShape<Desc>;
-  };
+  return throwingReader("request", desc, form);
 }
 
 /**
@@ -50,11 +44,19 @@ export function answerReader<Desc extends DescMessage>(
   desc: Desc,
   form?: JsonForm,
 ): (json: unknown) => MessageShape<Desc> {
+  return throwingReader("answer", desc, form);
+}
+
+function throwingReader<Desc extends DescMessage>(
+  of: "request" | "answer",
+  desc: Desc,
+  form: JsonForm | undefined,
+): (json: unknown) => MessageShape<Desc> {
   const read = collectingReader(desc, form);
   return (json) => {
-    const at = new Violations("answer");
+    const at = new Violations(of);
     const message = read(json, at);
-    at.throwIfNoAnswer();
+    at.throwIfAny();
     return message as MessageShape<Desc>;
   };
 }

@@ -51,14 +51,10 @@ export class Violations {
     return undefined;
   }
 
-  /** @throws A2AError with reason INVALID_PARAMS that names every violation, if there are any */
+  /** @throws A2AError INVALID_PARAMS, or INVALID_AGENT_RESPONSE for an answer, that names every violation, if there are any */
   throwIfAny(): void {
-    if (this.count > 0) throw invalid(this.#found);
-  }
-
-  /** @throws A2AError with reason INVALID_AGENT_RESPONSE that names every violation, if there are any */
-  throwIfNoAnswer(): void {
     if (this.count === 0) return;
+    if (!this.isTolerant) throw invalid(this.#found);
     const found = this.#found.map(({ field, description }) => (field === "" ? description : `${field} ${description}`));
     throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is not what was asked for: ${found.join("; ")}`, {
       violations: this.#found,
