@@ -10,7 +10,7 @@ export function deliveryClaimsContract(contract: StoreContract): void {
     claimingByTarget(contract);
     missing(contract);
   });
-  contract.suite.describe("hastenDeliveries()", () => hastening(contract));
+  contract.suite.describe("rescheduleDeliveries()", () => rescheduling(contract));
   contract.suite.describe("listDeadDeliveries() and redriveDeliveries()", () => {
     givingUp(contract);
     redriving(contract);
@@ -109,11 +109,11 @@ function claimingByTarget(contract: StoreContract): void {
   });
 }
 
-function hastening(contract: StoreContract): void {
+function rescheduling(contract: StoreContract): void {
   const { expect } = contract.suite;
 
   scenario(contract, "makes due what is due too late, and nothing else", async (store) => {
-    expect(await store.hastenDeliveries({ latest: 0, to: 0 })).toBe(0);
+    expect(await store.rescheduleDeliveries({ latest: 0, to: 0 })).toBe(0);
     for (const [taskId, now] of Object.entries({ before: 1_000, last: 5_000, late: 5_001, later: 9_000_000 })) {
       await createDue(store, taskId, { now });
     }
@@ -122,8 +122,8 @@ function hastening(contract: StoreContract): void {
     await createDue(store, "dead", { now: 500 });
     const dead = await claimOne(store, { limit: 1 });
     expect(await settle(store, dead, { kind: "dead", at: 7_000, failure: "" })).toBe("settled");
-    expect(await store.hastenDeliveries({ latest: 5_000, to: 2_000 })).toBe(2);
-    expect(await store.hastenDeliveries({ latest: 5_000, to: 2_000 })).toBe(0);
+    expect(await store.rescheduleDeliveries({ latest: 5_000, to: 2_000 })).toBe(2);
+    expect(await store.rescheduleDeliveries({ latest: 5_000, to: 2_000 })).toBe(0);
     expect(await store.listDeadDeliveries({ limit: 10 })).toMatchObject([{ taskId: "dead", at: 7_000 }]);
     const claimed = await store.claimDeliveries({ ...claim, now: 2_000 });
     expect(new Set(keysOf(claimed))).toEqual(new Set(["before x", "late x", "later x"]));
@@ -139,7 +139,7 @@ function hastening(contract: StoreContract): void {
       const failed = { kind: "retry", at: 9_000, failure: "no", failingSince: 8_500 } as const;
       expect(await settle(store, first, failed)).toBe("settled");
       const second = await claimOne(store);
-      expect(await store.hastenDeliveries({ latest: 6_000, to: 5_000 })).toBe(1);
+      expect(await store.rescheduleDeliveries({ latest: 6_000, to: 5_000 })).toBe(1);
       expect(await store.claimDeliveries({ ...claim, holder: "other" })).toEqual([]);
       const again = await claimOne(store, { again: true, limit: 1 });
       expect(again).toMatchObject({ attempts: 1, failingSince: 8_500, bytes: second.bytes });
@@ -157,7 +157,7 @@ function hastening(contract: StoreContract): void {
       await store.append({ head, expected: 0, creates: true, entries: [bytesOf("1")], pushConfig, time: 9_000_000 });
     };
     await Promise.all(taskIds.map(put));
-    expect(await store.hastenDeliveries({ latest: 5_000, to: 2_000 })).toBe(2_500);
+    expect(await store.rescheduleDeliveries({ latest: 5_000, to: 2_000 })).toBe(2_500);
     expect(await store.claimDeliveries({ ...claim, now: 2_000, limit: 3_000 })).toHaveLength(2_500);
   });
 }

@@ -57,7 +57,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/engine/run/execution-slots.ts Place.held": "the send that takes the place",
   "src/engine/run/execution-slots.ts Place.whenStopped": "the send that waits for it",
   "src/push/delivery.ts Delivery.request": "the poster, which sends it for the delivery",
-  "src/push/delivery.ts Delivery.endTrial": "the dispatcher, where the delivery tries a host",
+  "src/push/delivery.ts Delivery.endProbe": "the dispatcher, where the delivery tries a host",
   "src/push/host.ts Host.hasMore": "the dispatcher and its claimer, which know what is due",
   "src/outgoing/connections.ts Connection.isIdle": "HostConnections, in the same file",
   "src/push/target/post.ts Exchange.isOver": "itself",

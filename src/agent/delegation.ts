@@ -73,7 +73,7 @@ export interface SubTask {
 }
 
 /** Origin of an event in another agent's task. Stored with the event (`Relay` in proto/parley/log/v1). */
-export interface RelayMark {
+export interface RelayCheckpoint {
   readonly delegation: string;
   readonly origin: number;
   readonly turn: number;
@@ -84,22 +84,22 @@ export interface RelayMark {
   readonly state: TaskState;
 }
 
-/** Tells whether a mark only announces a message to another agent. The message's id is the mark's. */
-export function isSend({ taskId, state }: RelayMark): boolean {
+/** Tells whether a checkpoint only announces a message to another agent. The message's id is the checkpoint's. */
+export function isSend({ taskId, state }: RelayCheckpoint): boolean {
   return taskId === "" && state === TaskState.SUBMITTED;
 }
 
-/** Key of an event's mark: a symbol, so that copies of the event keep it and authors cannot create one. */
-export const relayMark: unique symbol = Symbol("relay");
+/** Key of an event's checkpoint: a symbol, so that copies of the event keep it and authors cannot create one. */
+export const relayCheckpoint: unique symbol = Symbol("relay");
 
 /** A relayed event. */
 export interface Relayed {
-  readonly [relayMark]?: RelayMark;
+  readonly [relayCheckpoint]?: RelayCheckpoint;
 }
 
 /** The stored part of a relayed event, besides its artifact. */
 export interface RelayedEvent {
-  readonly mark: RelayMark;
+  readonly checkpoint: RelayCheckpoint;
   /** The message of a status. */
   readonly message: Message | undefined;
 }
@@ -117,7 +117,7 @@ export interface CallingTurn {
    */
   relayed(): Promise<readonly RelayedEvent[]>;
   /** Stores that a message which starts a sub-task is about to be sent, so that the sub-task is found after a crash. */
-  sending(mark: RelayMark): Promise<void>;
+  sending(checkpoint: RelayCheckpoint): Promise<void>;
   /** Returns a message of the task, by its position in the log. */
   messageAt(position: number): Promise<Message>;
 }
@@ -131,7 +131,7 @@ export interface TurnCalls {
     options?: DelegateOptions,
   ): AsyncGenerator<AgentEvent, SubTask, undefined>;
   /** Tells whether the turn handles a sub-task itself: it has started, continued or ended it. */
-  sees(mark: RelayMark): boolean;
+  sees(checkpoint: RelayCheckpoint): boolean;
   /**
    * Cancels the turn's open sub-tasks because the task ends. Resolves after the other agents' answers, and never
    * rejects.
@@ -149,8 +149,8 @@ export interface OutgoingCalls {
   /** Returns the calls of a turn. Called once for each turn that needs them. */
   of(turn: CallingTurn): TurnCalls;
   /**
-   * Cancels another agent's unneeded task. If the mark only announces a message, the task is searched for. Resolves
+   * Cancels another agent's unneeded task. If the checkpoint only announces a message, the task is searched for. Resolves
    * after the other agent's answer, and never rejects.
    */
-  leave(mark: RelayMark): Promise<void>;
+  leave(checkpoint: RelayCheckpoint): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { Caller } from "../core/caller.js";
 import type { TurnAborter } from "./abort.js";
 import type { Turn } from "./agent.js";
 import { copyMessage } from "./copy-message.js";
-import type { OutgoingCalls, RelayedEvent, RelayMark, TurnCalls } from "./delegation.js";
+import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
 import { dataOf, textOf } from "./message.js";
 import type { TurnRequest } from "./turn-request.js";
 
@@ -17,7 +17,7 @@ export interface TurnSource {
   /** See `CallingTurn.relayed`. */
   relayed(turn: TurnRequest): Promise<readonly RelayedEvent[]>;
   /** See `CallingTurn.sending`. */
-  sending(turn: TurnRequest, mark: RelayMark): Promise<void>;
+  sending(turn: TurnRequest, checkpoint: RelayCheckpoint): Promise<void>;
   /** See `CallingTurn.messageAt`. */
   messageAt(turn: TurnRequest, position: number): Promise<Message>;
 }
@@ -178,7 +178,7 @@ function callsOf(turn: AgentTurn): TurnCalls {
       return aborter.deadline;
     },
     relayed: () => source.relayed(request),
-    sending: (mark) => source.sending(request, mark),
+    sending: (checkpoint) => source.sending(request, checkpoint),
     messageAt: (position) => source.messageAt(request, position),
   });
   if (around.isOver === true) around.calls.end(false);

@@ -1,6 +1,6 @@
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { A2AError } from "../core/error.js";
-import { latePart } from "../core/lazy.js";
+import { lazyImport } from "../core/lazy.js";
 import { type OlderVersion, olderVersions } from "../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { EXTENSIONS_PARAMETER, parseVersion } from "../wire/service-params.js";
@@ -10,15 +10,15 @@ import { clientLimits } from "./limits.js";
 import type { Platform, PlatformOptions, TransportSettings } from "./platform.js";
 import { connectErrors, withConnectErrors } from "./transport/connect-errors.js";
 import { jsonRpcTransport } from "./transport/jsonrpc.js";
-import { lateTransport } from "./transport/late.js";
+import { lazyTransport } from "./transport/lazy.js";
 import { restTransport } from "./transport/rest.js";
 
-const ofOlder = latePart(() => import("./transport/older.js"));
+const ofOlder = lazyImport(() => import("./transport/older.js"));
 
 /** Returns the transport of a binding. @throws A2AError UNSUPPORTED_OPERATION if the platform has none for it */
 export function transportOf(platform: Platform, binding: Binding, settings: TransportSettings): Transport {
   if (settings.older !== undefined) {
-    return lateTransport(async () => {
+    return lazyTransport(async () => {
       const { olderTransport } = await ofOlder();
       return olderTransport(platform, binding, settings);
     });

@@ -1,4 +1,4 @@
-/** `latePart` for browsers, which retry failed imports themselves. */
-export function latePart<T>(load: () => Promise<T>): () => Promise<T> {
+/** `lazyImport` for browsers, which retry failed imports themselves. */
+export function lazyImport<T>(load: () => Promise<T>): () => Promise<T> {
   return load;
 }

@@ -25,7 +25,7 @@ const tooMany: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE"]);
  * @param load imports the module
  * @returns a function that returns the module, or rejects with A2AError UNAVAILABLE while too many files are open
  */
-export function latePart<T>(load: () => Promise<T>): () => Promise<T> {
+export function lazyImport<T>(load: () => Promise<T>): () => Promise<T> {
   let part: Promise<T> | undefined;
   const begin = async (): Promise<T> => {
     checkRoom();

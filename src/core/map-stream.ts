@@ -73,7 +73,7 @@ class MappedStream<T, U> implements AsyncIterableIterator<U> {
 }
 
 /** Returns a stream whose first result was already read. */
-export function withFirst<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncIterableIterator<T> {
+export function prepend<T>(first: IteratorResult<T>, rest: AsyncIterator<T>): AsyncIterableIterator<T> {
   let head: IteratorResult<T> | undefined = first;
   return streamOf(
     () => {

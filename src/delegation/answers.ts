@@ -1,6 +1,6 @@
-import type { RelayedEvent, RelayMark } from "../agent/delegation.js";
+import type { RelayCheckpoint, RelayedEvent } from "../agent/delegation.js";
 import { isInterrupted } from "../task/state.js";
-import type { RelayPlace } from "./marks.js";
+import type { RelayPlace } from "./relayed.js";
 
 /**
  * Returns the position of the message that answers a question; undefined if no earlier turn asked one. A turn ends with
@@ -10,11 +10,11 @@ import type { RelayPlace } from "./marks.js";
  */
 export function answeringPosition(
   events: readonly RelayedEvent[],
-  asked: RelayMark | undefined,
+  asked: RelayCheckpoint | undefined,
   { turn }: RelayPlace,
 ): number | undefined {
   if (asked === undefined || asked.taskId === "" || asked.turn >= turn) return undefined;
-  const last = new Map(events.map(({ mark }) => [mark.turn, mark.state]));
+  const last = new Map(events.map(({ checkpoint }) => [checkpoint.turn, checkpoint.state]));
   const later = [...last].filter(([other, state]) => other > asked.turn && isInterrupted(state));
   return Math.min(turn, ...later.map(([other]) => other));
 }

@@ -3,8 +3,8 @@ import type {
   DelegatedContent,
   DelegateOptions,
   OutgoingCalls,
+  RelayCheckpoint,
   RelayedEvent,
-  RelayMark,
   RemoteAgent,
   SubTask,
   TurnCallOptions,
@@ -12,14 +12,14 @@ import type {
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
 import { over } from "../core/cancellation.js";
-import { latePart } from "../core/lazy.js";
+import { lazyImport } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
 import { Answers } from "./answers.js";
 import { Remotes, type RemotesOptions, remoteBounds } from "./remotes.js";
 
 // Loaded only by servers whose agents call others.
-const theClient = latePart(() => import("./remote-agent.js"));
-const theRelay = latePart(() => import("./delegate.js"));
+const theClient = lazyImport(() => import("./remote-agent.js"));
+const theRelay = lazyImport(() => import("./delegate.js"));
 
 /** Allowed names of delegations. A slash would make artifact ids ambiguous. */
 const NAME = /^[\w.-]{1,64}$/;
@@ -38,8 +38,8 @@ export class RemoteCalls implements OutgoingCalls {
     return new CallsOfTurn(turn, this.#remotes, this.#options);
   }
 
-  leave(mark: RelayMark): Promise<void> {
-    return this.#remotes.leave(mark);
+  leave(checkpoint: RelayCheckpoint): Promise<void> {
+    return this.#remotes.leave(checkpoint);
   }
 
   /** Closes the connections; further calls are rejected. */
@@ -107,8 +107,8 @@ class CallsOfTurn implements TurnCalls {
     return delegation;
   }
 
-  sees(mark: RelayMark): boolean {
-    return this.#seen.has(placeKey(mark));
+  sees(checkpoint: RelayCheckpoint): boolean {
+    return this.#seen.has(placeKey(checkpoint));
   }
 
   async leave(): Promise<void> {
@@ -132,8 +132,8 @@ class CallsOfTurn implements TurnCalls {
     await Promise.all([...this.#delegations].map((each) => each.return(undefined).catch(() => {})));
   }
 
-  #leave(mark: RelayMark): void {
-    const leaving = this.#remotes.leave(mark).finally(() => this.#leaving.delete(leaving));
+  #leave(checkpoint: RelayCheckpoint): void {
+    const leaving = this.#remotes.leave(checkpoint).finally(() => this.#leaving.delete(leaving));
     this.#leaving.add(leaving);
   }
 
@@ -163,7 +163,7 @@ class CallsOfTurn implements TurnCalls {
         answers: this.#answers,
         end: this.#endDelegations.signal,
         logger: this.#logger,
-        leave: (mark) => this.#leave(mark),
+        leave: (checkpoint) => this.#leave(checkpoint),
         seen: (place) => this.#seen.add(placeKey(place)),
       });
     } finally {
@@ -182,6 +182,6 @@ class CallsOfTurn implements TurnCalls {
 }
 
 /** Identifies a sub-task within its task. */
-function placeKey({ origin, delegation }: Pick<RelayMark, "origin" | "delegation">): string {
+function placeKey({ origin, delegation }: Pick<RelayCheckpoint, "origin" | "delegation">): string {
   return `${origin}.${delegation}`;
 }

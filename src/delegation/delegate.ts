@@ -9,33 +9,33 @@ import { A2AError, toA2AError } from "../core/error.js";
 import type { Update } from "../task/answer.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { answeringPosition } from "./answers.js";
-import { begunBefore } from "./begun-before.js";
 import type { SubTaskClient, SubTaskMessage } from "./client.js";
+import { findExistingSend } from "./existing-send.js";
 import type { DelegationJob } from "./job.js";
-import { type Relayed, type RelayPlace, relayedOf, type SendNames, sendNames } from "./marks.js";
 import { originOf } from "./origin.js";
-import { patiently } from "./patiently.js";
 import { contentOf, inputOf, Relay, statusId, subTaskOf } from "./relay.js";
-import { SubTaskStop } from "./stop.js";
+import { type Relayed, type RelayPlace, relayedOf, type SendNames, sendNames } from "./relayed.js";
+import { retryWhileUnavailable } from "./retry-while-unavailable.js";
+import { SubTaskCancellation } from "./stop.js";
 
 /** Delegates a sub-task to another agent and relays it. See `Turn.delegate`. */
 export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent, SubTask, undefined> {
   const { turn, agent, name, remote } = given;
-  // A mark that only announces a message has not reached our task.
-  const events = given.events.filter(({ mark }) => !isSend(mark));
+  // A checkpoint that only announces a message has not reached our task.
+  const events = given.events.filter(({ checkpoint }) => !isSend(checkpoint));
   const job = { ...given, events };
   const origin = await originOf(job);
   const place: RelayPlace = { delegation: name, origin, turn: turn.request.position, agent };
   const have = relayedOf(given.events, turn.task, place);
   checkAgent(job, have);
   job.seen(place);
-  const answered = have.last !== undefined && have.taskId === "" && have.last.mark.state === TaskState.COMPLETED;
+  const answered = have.last !== undefined && have.taskId === "" && have.last.checkpoint.state === TaskState.COMPLETED;
   if (answered) return subTaskOf(agent, { message: have.last?.message });
   const relay = new Relay(place, have);
   if (remote.lacksCaller) return yield* pause(job, relay.pause(authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED));
-  const stop = new SubTaskStop(turn.signal, { pause: job.pause.signal, over: job.end }, job.cancelMs);
+  const stop = new SubTaskCancellation(turn.signal, { pause: job.pause.signal, over: job.end }, job.cancelMs);
   const answering = answeringPosition(events, have.asked, place);
-  const course = new Course(job, { place, have, relay, stop, answering });
+  const course = new DelegationRun(job, { place, have, relay, stop, answering });
   try {
     return yield* course.run();
   } catch (error) {
@@ -55,7 +55,7 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
     stop.end();
     course.arrived();
     const isLeft = !course.isOver && !job.pause.signal.aborted;
-    if (isLeft && have.taskId !== "" && !stop.isStopped) job.leave(relay.mark);
+    if (isLeft && have.taskId !== "" && !stop.isStopped) job.leave(relay.checkpoint);
     if (isLeft && have.taskId === "" && have.sent !== undefined && stop.mayLeave) job.leave(have.sent);
   }
 }
@@ -64,10 +64,10 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
  * Rejects a delegation whose name or number belongs to another agent's sub-task, which only that agent can continue.
  */
 function checkAgent({ agent, name, leave }: DelegationJob, { last, sent }: Relayed): void {
-  const mark = last?.mark ?? sent;
-  if (mark === undefined || mark.agent === agent) return;
-  leave(mark);
-  const other = JSON.stringify(mark.agent);
+  const checkpoint = last?.checkpoint ?? sent;
+  if (checkpoint === undefined || checkpoint.agent === agent) return;
+  leave(checkpoint);
+  const other = JSON.stringify(checkpoint.agent);
   throw new TypeError(
     `The delegation "${name}" of this task went to ${other} before, and goes to ${JSON.stringify(agent)} now. ` +
       "Give delegations a name of their own (options.name) where their order or their agents may change.",
@@ -94,13 +94,13 @@ interface CourseParts {
   readonly place: RelayPlace;
   readonly have: Relayed;
   readonly relay: Relay;
-  readonly stop: SubTaskStop;
+  readonly stop: SubTaskCancellation;
   /** Position of the message that answers the sub-task's question; undefined if it waits for none. */
   readonly answering: number | undefined;
 }
 
 /** Runs one sub-task from its current state to its end or its question. */
-class Course {
+class DelegationRun {
   #isOver = false;
   readonly #job: DelegationJob;
   readonly #parts: CourseParts;
@@ -140,7 +140,7 @@ class Course {
   async *run(): AsyncGenerator<AgentEvent, SubTask, undefined> {
     const { agent, remote } = this.#job;
     const { stop, have } = this.#parts;
-    const client = await stop.race(this.#patiently(() => remote.client()));
+    const client = await stop.race(this.#retryWhileUnavailable(() => remote.client()));
     stop.canCancel(() => client.cancelTask({ id: have.taskId }, { headers: remote.headers() }));
     if (have.taskId !== "") stop.begun();
     try {
@@ -194,7 +194,7 @@ class Course {
   }
 
   #get(client: SubTaskClient): Promise<Task> {
-    return this.#patiently(() => client.getTask({ id: this.#parts.have.taskId }, this.#calling()));
+    return this.#retryWhileUnavailable(() => client.getTask({ id: this.#parts.have.taskId }, this.#calling()));
   }
 
   /** Tells whether a sub-task contains the message of this turn. */
@@ -207,16 +207,18 @@ class Course {
   async #begin(client: SubTaskClient): Promise<AsyncIterable<Update>> {
     const { place } = this.#parts;
     const mayBeThere = this.#job.turn.request.attempt > 1 || place.origin < place.turn;
-    const begun = mayBeThere ? await this.#begunBefore(client) : undefined;
+    const begun = mayBeThere ? await this.#findExistingSend(client) : undefined;
     return begun ?? this.#send(client, await this.#firstMessage());
   }
 
   /** Finds the sub-task of the first message if its answer was lost; undefined if none is found. */
-  async #begunBefore(client: SubTaskClient): Promise<AsyncIterable<Update> | undefined> {
+  async #findExistingSend(client: SubTaskClient): Promise<AsyncIterable<Update> | undefined> {
     const { have, stop } = this.#parts;
     const { messageId } = await this.#names();
     const sought = { messageId, contextId: this.#job.options.contextId };
-    const begun = await this.#patiently(() => begunBefore(client, sought, this.#calling())).catch(noList);
+    const begun = await this.#retryWhileUnavailable(() => findExistingSend(client, sought, this.#calling())).catch(
+      noList,
+    );
     stop.check();
     if (begun === undefined) return undefined;
     have.taskId = begun.id;
@@ -255,8 +257,8 @@ class Course {
   }
 
   /** Retries while the other agent is unreachable. */
-  #patiently<T>(call: () => Promise<T>): Promise<T> {
-    return patiently(call, this.#job.outageMs, this.#parts.stop.signal);
+  #retryWhileUnavailable<T>(call: () => Promise<T>): Promise<T> {
+    return retryWhileUnavailable(call, this.#job.outageMs, this.#parts.stop.signal);
   }
 
   async #firstMessage(): Promise<Omit<SubTaskMessage, "messageId">> {
@@ -271,7 +273,7 @@ class Course {
     const { have } = this.#parts;
     const { taskId, arrival } = error.metadata;
     if (arrival === "unknown") {
-      if (have.taskId === "") return this.#begunBefore(client);
+      if (have.taskId === "") return this.#findExistingSend(client);
       return (await this.#hasMessage(await this.#get(client))) ? this.#follow(client) : undefined;
     }
     // The author's content differed in an earlier run of this turn; the message already sent counts.

@@ -1,8 +1,14 @@
-import type { CallingTurn, DelegatedContent, DelegateOptions, RelayedEvent, RelayMark } from "../agent/delegation.js";
+import type {
+  CallingTurn,
+  DelegatedContent,
+  DelegateOptions,
+  RelayCheckpoint,
+  RelayedEvent,
+} from "../agent/delegation.js";
 import type { Logger } from "../core/log.js";
 import type { Answers } from "./answers.js";
 import type { SubTaskClient } from "./client.js";
-import type { RelayPlace } from "./marks.js";
+import type { RelayPlace } from "./relayed.js";
 
 /** Another agent, for the calls of one turn. */
 export interface RemoteForTurn {
@@ -38,7 +44,7 @@ export interface DelegationJob {
   /** Fires when the turn ends: delegations that it does not await are abandoned. */
   readonly end: AbortSignal;
   /** Cancels an unneeded sub-task. */
-  readonly leave: (mark: RelayMark) => void;
+  readonly leave: (checkpoint: RelayCheckpoint) => void;
   /** Notes that the turn handles a sub-task. */
   readonly seen: (place: RelayPlace) => void;
 }

@@ -1,13 +1,13 @@
 import { equals } from "@bufbuild/protobuf";
 import { PartSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { RelayMark } from "../agent/delegation.js";
+import type { RelayCheckpoint } from "../agent/delegation.js";
 import { messageOf } from "../client/calls/message-input.js";
 import { A2AError } from "../core/error.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import type { DelegationJob } from "./job.js";
-import { rootOf, sendNames } from "./marks.js";
-import { patiently } from "./patiently.js";
 import { inputOf } from "./relay.js";
+import { rootOf, sendNames } from "./relayed.js";
+import { retryWhileUnavailable } from "./retry-while-unavailable.js";
 
 /**
  * Returns the position of the message that started a delegation. After a question of another agent it is the message
@@ -18,8 +18,8 @@ import { inputOf } from "./relay.js";
 export async function originOf(job: DelegationJob): Promise<number> {
   const { events, name, agent, turn } = job;
   const { position } = turn.request;
-  const mine = events.filter(({ mark }) => mark.delegation === name).map(({ mark }) => mark);
-  const own = mine.find((mark) => mark.turn === position);
+  const mine = events.filter(({ checkpoint }) => checkpoint.delegation === name).map(({ checkpoint }) => checkpoint);
+  const own = mine.find((checkpoint) => checkpoint.turn === position);
   if (own !== undefined) return own.origin;
   const root = rootOf(events, position);
   const last = mine.at(-1);
@@ -31,15 +31,15 @@ export async function originOf(job: DelegationJob): Promise<number> {
  * Tells whether the sub-task received this call's content and its result can be used. An agent without a history starts
  * again.
  */
-async function isSameCall(job: DelegationJob, mark: RelayMark): Promise<boolean> {
+async function isSameCall(job: DelegationJob, checkpoint: RelayCheckpoint): Promise<boolean> {
   const { turn, remote, message, outageMs } = job;
-  const { taskId: id, origin } = mark;
+  const { taskId: id, origin } = checkpoint;
   if (id === "") return false;
   const began = await turn.messageAt(origin);
-  const { messageId } = await sendNames(turn.request, mark, began);
+  const { messageId } = await sendNames(turn.request, checkpoint, began);
   const read = async () => (await remote.client()).getTask({ id }, { signal: turn.signal, headers: remote.headers() });
   try {
-    const { status, history } = await patiently(read, outageMs, turn.signal);
+    const { status, history } = await retryWhileUnavailable(read, outageMs, turn.signal);
     const state = status?.state ?? TaskState.UNSPECIFIED;
     if (isTerminal(state) && state !== TaskState.COMPLETED) return false;
     const sent = history.find((each) => each.messageId === messageId)?.parts;

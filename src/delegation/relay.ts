@@ -14,8 +14,8 @@ import {
 import {
   type DelegatedContent,
   type Relayed as Marked,
-  type RelayMark,
-  relayMark,
+  type RelayCheckpoint,
+  relayCheckpoint,
   type SubTask,
 } from "../agent/delegation.js";
 import { type AgentEvent, artifact, type MessageContent, type PartInput, working } from "../agent/event.js";
@@ -23,13 +23,13 @@ import { textOf } from "../agent/message.js";
 import { isInterrupted } from "../task/state.js";
 import { jsonOf } from "../wire/json-value.js";
 import type { SubTaskMessage } from "./client.js";
-import { artifactPrefix, type Relayed, type RelayPlace } from "./marks.js";
+import { artifactPrefix, type Relayed, type RelayPlace } from "./relayed.js";
 
 /** Maximum number of parts in an event created from a snapshot, whose artifacts may have any number. */
 const PARTS_AT_ONCE = 500;
 
 /** An event of our task that comes from another one. */
-export type RelayedAgentEvent = AgentEvent & Marked & { readonly [relayMark]: RelayMark };
+export type RelayedAgentEvent = AgentEvent & Marked & { readonly [relayCheckpoint]: RelayCheckpoint };
 
 /** Target of an artifact's chunk. */
 interface PiecePlace {
@@ -98,8 +98,8 @@ export class Relay {
   }
 
   /** Current progress of the relay. */
-  get mark(): RelayMark {
-    return this.#marked(working(), {})[relayMark];
+  get checkpoint(): RelayCheckpoint {
+    return this.#marked(working(), {})[relayCheckpoint];
   }
 
   /** Relays the direct reply of an agent without a task. */
@@ -176,20 +176,20 @@ export class Relay {
     return this.#marked(event, { generation });
   }
 
-  #marked(event: AgentEvent, mark: Partial<RelayMark>): RelayedAgentEvent {
+  #marked(event: AgentEvent, checkpoint: Partial<RelayCheckpoint>): RelayedAgentEvent {
     const { delegation, origin, turn, agent } = this.#place;
-    const generation = Math.max(this.#have.generation, mark.generation ?? 0);
+    const generation = Math.max(this.#have.generation, checkpoint.generation ?? 0);
     this.#have.generation = generation;
     return {
       ...event,
-      [relayMark]: {
+      [relayCheckpoint]: {
         delegation,
         origin,
         turn,
         agent,
         taskId: this.#have.taskId,
-        messageId: mark.messageId ?? "",
-        state: mark.state ?? TaskState.UNSPECIFIED,
+        messageId: checkpoint.messageId ?? "",
+        state: checkpoint.state ?? TaskState.UNSPECIFIED,
         generation,
       },
     };
@@ -197,7 +197,7 @@ export class Relay {
 }
 
 function reached(event: RelayedAgentEvent, generation: number): RelayedAgentEvent {
-  return { ...event, [relayMark]: { ...event[relayMark], generation } };
+  return { ...event, [relayCheckpoint]: { ...event[relayCheckpoint], generation } };
 }
 
 /** Identifies a status: by the id of its message, or else by its time. */

@@ -1,4 +1,4 @@
-import { type CallingTurn, isSend, type RelayMark } from "../agent/delegation.js";
+import { type CallingTurn, isSend, type RelayCheckpoint } from "../agent/delegation.js";
 import { ownRefusal } from "../client/credentials/own-refusal.js";
 import { within } from "../core/async.js";
 import { A2AError } from "../core/error.js";
@@ -6,8 +6,8 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { parseUrl } from "../core/net.js";
 import { DELEGATION_DEPTH } from "../wire/service-params.js";
-import { taskBegunBy } from "./begun-before.js";
 import type { SubTaskClient } from "./client.js";
+import { taskBegunBy } from "./existing-send.js";
 import type { RemoteForTurn } from "./job.js";
 import type { RemoteAgentOptions, RemoteAgents } from "./options.js";
 
@@ -103,13 +103,13 @@ export class Remotes {
   }
 
   /** Cancels another agent's unneeded task in the background: one attempt, if it is reachable. */
-  async leave(mark: RelayMark): Promise<void> {
-    const { agent } = mark;
-    if ((mark.taskId === "" && !isSend(mark)) || this.#isClosed) return;
+  async leave(checkpoint: RelayCheckpoint): Promise<void> {
+    const { agent } = checkpoint;
+    if ((checkpoint.taskId === "" && !isSend(checkpoint)) || this.#isClosed) return;
     const cancel = async (): Promise<void> => {
       const { remoteTimeoutMs: timeoutMs } = this.#options.limits;
       const client = await this.#client(agent);
-      const id = mark.taskId || (await taskBegunBy(client, mark, { timeoutMs }))?.id;
+      const id = checkpoint.taskId || (await taskBegunBy(client, checkpoint, { timeoutMs }))?.id;
       if (id !== undefined) await client.cancelTask({ id }, { timeoutMs });
     };
     const leaving = cancel().catch((error: unknown) => {

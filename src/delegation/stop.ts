@@ -9,7 +9,7 @@ const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);
  * Ends the calls of a delegation when its turn is stopped. The other agent is sent a cancel first. If its task is not
  * known yet, the cancel waits for it a moment.
  */
-export class SubTaskStop {
+export class SubTaskCancellation {
   readonly #turn: AbortSignal;
   readonly #pause: AbortSignal;
   readonly #over: AbortSignal;

@@ -3,8 +3,8 @@ import { nextRound } from "../core/event-loop.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, TaskStore } from "../store/task-store.js";
 import type { Hosts } from "./host.js";
-import type { LifeWatch } from "./life-watch.js";
-import type { ForwardClock } from "./timing.js";
+import type { LeaseGuard } from "./lease-guard.js";
+import type { MonotonicClock } from "./timing.js";
 
 /**
  * Minimum interval between claims, in milliseconds, so that deliveries that become due in sequence are claimed
@@ -22,14 +22,14 @@ export const TROUBLE_MS = 1_000;
 export interface ClaimerOptions {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
-  readonly clock: ForwardClock;
+  readonly clock: MonotonicClock;
   readonly hosts: Pick<Hosts<unknown>, "rooms" | "get">;
-  readonly life: LifeWatch;
+  readonly life: LeaseGuard;
   /** Interval of polling, in milliseconds, for deliveries without a notification. */
   readonly pollMs: number;
   /** Number of free slots. */
   readonly places: () => number;
-  /** Receives each claimed delivery, with `LifeWatch.epoch` as of the claim. */
+  /** Receives each claimed delivery, with `LeaseGuard.epoch` as of the claim. */
   readonly take: (claimed: ClaimedDelivery, epoch: number) => void;
   readonly noteTrouble: (error: unknown) => void;
 }

@@ -9,7 +9,7 @@ import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host.js";
-import type { LifeWatch } from "./life-watch.js";
+import type { LeaseGuard } from "./lease-guard.js";
 import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
 import type { PastFolds } from "./past-folds.js";
 import type { OpenedConfig } from "./secrets.js";
@@ -47,8 +47,8 @@ export interface DeliveryParts extends HeaderParts {
   readonly folds: PastFolds;
   readonly outgoing: Room;
   /** Buffer space for hosts that are not proven. */
-  readonly outgoingTrials: Room;
-  readonly life: LifeWatch;
+  readonly outgoingProbes: Room;
+  readonly life: LeaseGuard;
   readonly audit: Audit;
   readonly logger: Logger;
   readonly limits: Pick<Limits, "pushTimeoutMs">;
@@ -66,7 +66,7 @@ export interface DeliveryTask {
   readonly opened: OpenedConfig;
   readonly target: Target;
   readonly host: Host<Delivery>;
-  /** `LifeWatch.epoch` at the time of the claim request. */
+  /** `LeaseGuard.epoch` at the time of the claim request. */
   readonly epoch: number;
 }
 
@@ -103,8 +103,8 @@ export class Delivery {
   request: Breakable | undefined;
   /** Start of the current request, by `performance.now()`; undefined without one. */
   #askedAt: number | undefined;
-  /** Ends the trial of an unproven host; called after its first success, and at the end. */
-  endTrial: () => void = () => {};
+  /** Ends the probe of an unproven host; called after its first success, and at the end. */
+  endProbe: () => void = () => {};
   readonly #parts: DeliveryParts;
   readonly #headers: NotificationHeaders;
   readonly #target: Target;
@@ -218,7 +218,7 @@ export class Delivery {
    */
   makeRoom(ms: number): void {
     const { host } = this;
-    if (this.#askedAt === undefined || !host.isProven || performance.now() - this.#askedAt < ms) return;
+    if (this.#askedAt === undefined || !host.isHealthy || performance.now() - this.#askedAt < ms) return;
     this.request?.breakOff(`there was no answer within ${ms} ms, and others waited for their turn`);
   }
 
@@ -250,8 +250,8 @@ export class Delivery {
     write: () => string,
     dialect?: PushDialect,
   ): Promise<Ending | undefined> {
-    const { outgoing, outgoingTrials } = this.#parts;
-    const room = this.host.isProven ? outgoing : outgoingTrials;
+    const { outgoing, outgoingProbes } = this.#parts;
+    const room = this.host.isHealthy ? outgoing : outgoingProbes;
     const free = room.acquire(bytes);
     try {
       if (free !== undefined) await free;
@@ -294,7 +294,7 @@ export class Delivery {
       count.sent++;
       this.#progressed = true;
       this.host.succeeded(now - begin);
-      this.endTrial();
+      this.endProbe();
       return undefined;
     }
     // A request that this process aborts is not a failure of the receiver.

@@ -5,16 +5,16 @@ import { TransientMap } from "../core/maps.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
 import { Claimer, TROUBLE_MS } from "./claimer.js";
+import { CompletionQueue } from "./completion-queue.js";
 import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter, createTaskFilter } from "./event-filter.js";
-import { type Admission, type Host, Hosts, Trials } from "./host.js";
-import { LifeWatch } from "./life-watch.js";
+import { type Admission, type Host, Hosts, ProbeBudget } from "./host.js";
+import { LeaseGuard } from "./lease-guard.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
 import { PastFolds } from "./past-folds.js";
 import { MissingKeyError } from "./secrets.js";
-import { Settlements } from "./settlements.js";
-import { ForwardClock } from "./timing.js";
+import { MonotonicClock } from "./timing.js";
 
 /**
  * Interval of polling for deliveries without a notification, in milliseconds: on a shared store, and on an unshared
@@ -39,12 +39,12 @@ const CUT_OFF_MS = 1_000;
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #clock: ForwardClock;
+  readonly #clock: MonotonicClock;
   readonly #hosts: Hosts<Delivery>;
-  readonly #trials: Trials;
+  readonly #probes: ProbeBudget;
   readonly #shutdown = new AbortController();
-  readonly #settlements: Settlements;
-  readonly #life: LifeWatch;
+  readonly #completions: CompletionQueue;
+  readonly #life: LeaseGuard;
   readonly #claimer: Claimer;
   readonly #parts: DeliveryParts;
   readonly #count = { sent: 0, failed: 0, givenUp: 0 };
@@ -59,13 +59,13 @@ export class Dispatcher {
     const { store, pushes, poster, signer, limits, headers = {}, nativeHeaders = {}, audit = silentAudit } = options;
     this.#options = options;
     share(this.#shutdown.signal);
-    this.#clock = new ForwardClock(options.now ?? Date.now);
+    this.#clock = new MonotonicClock(options.now ?? Date.now);
     this.#hosts = new Hosts(limits);
-    this.#trials = new Trials(limits.maxDeliveries);
-    this.#life = new LifeWatch(pushes, store.shared);
+    this.#probes = new ProbeBudget(limits.maxDeliveries);
+    this.#life = new LeaseGuard(pushes, store.shared);
     const now = (): number => this.#clock.now();
     const noteTrouble = this.#noteTrouble;
-    this.#settlements = new Settlements({ store, now, noteTrouble });
+    this.#completions = new CompletionQueue({ store, now, noteTrouble });
     this.#claimer = new Claimer({
       store,
       pushes,
@@ -96,7 +96,7 @@ export class Dispatcher {
       smallBytes: limits.maxOutgoingPushBytes / 4 / limits.maxDeliveries,
       folds: new PastFolds(limits.maxOutgoingPushBytes / 4),
       outgoing: new Room((limits.maxOutgoingPushBytes * 3) / 8),
-      outgoingTrials: new Room((limits.maxOutgoingPushBytes * 3) / 8),
+      outgoingProbes: new Room((limits.maxOutgoingPushBytes * 3) / 8),
       count: this.#count,
       shutdown: this.#shutdown.signal,
     };
@@ -150,13 +150,13 @@ export class Dispatcher {
     await within(graceMs, done);
     await this.#options.poster.close();
     await within(CUT_OFF_MS, done);
-    this.#settlements.end();
+    this.#completions.end();
   }
 
   /** Ends like a killed process: stores nothing more and waits for nothing. */
   abandon(): void {
     this.#stop();
-    this.#settlements.end();
+    this.#completions.end();
     void this.#options.poster.close().catch(this.#noteTrouble);
   }
 
@@ -195,13 +195,13 @@ export class Dispatcher {
     const { maxDeliveries } = this.#options.limits;
     // Deliveries queued for unproven hosts also have a share of the slots.
     const canWait = this.#claimed.size - this.#working <= maxDeliveries / 4;
-    const room = { canTry: this.#trials.hasRoom(claimed.owner), canWait };
+    const room = { canTry: this.#probes.hasRoom(claimed.owner), canWait };
     return host.admit(performance.now(), room, isFirst);
   }
 
   #begin(delivery: Delivery): void {
     const { host, claimed } = delivery;
-    if (!host.isProven) delivery.endTrial = this.#trials.begin(claimed.owner);
+    if (!host.isHealthy) delivery.endProbe = this.#probes.begin(claimed.owner);
     void this.#run(delivery);
   }
 
@@ -235,7 +235,7 @@ export class Dispatcher {
     }
     this.#working--;
     delivery.isOver = true;
-    delivery.endTrial();
+    delivery.endProbe();
     host.leave();
     this.#next(host);
     if (delivery.isLost) return this.#forget(delivery);
@@ -260,7 +260,7 @@ export class Dispatcher {
   ): Promise<"more" | "over"> {
     const { holder } = this.#options.pushes;
     if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure);
-    const said = await this.#settlements.settle({ key, holder, claim, position, outcome });
+    const said = await this.#completions.settle({ key, holder, claim, position, outcome });
     // Polls found nothing before the outcome was stored, and may have scheduled the next one much later.
     if (outcome.kind !== "dead" && outcome.kind !== "done") this.#claimer.lookAt(outcome.at);
     this.#noteEnd();
@@ -330,7 +330,7 @@ export class Dispatcher {
   }
 
   #noteEnd(): void {
-    if (this.#shutdown.signal.aborted && this.#claimed.size === 0 && this.#settlements.pending === 0) this.#idle();
+    if (this.#shutdown.signal.aborted && this.#claimed.size === 0 && this.#completions.pending === 0) this.#idle();
   }
 
   readonly #noteTrouble = (error: unknown): void => {

@@ -34,7 +34,7 @@ const LEAST_OFF_MS = 50;
 const SAMPLE_SHARE = 0.1;
 
 /** Free slots for unproven hosts. */
-interface TrialRoom {
+interface ProbeRoom {
   readonly canTry: boolean;
   readonly canWait: boolean;
 }
@@ -68,7 +68,7 @@ export class Host<T> {
   #answerMs = 0;
   /** Maximum number of concurrent deliveries at present. */
   #window = 1;
-  /** Start of its trial without a success yet. */
+  /** Start of its probe without a success yet. */
   #tryingSince: number | undefined;
 
   constructor(key: string, limits: HostLimits) {
@@ -97,7 +97,7 @@ export class Host<T> {
   }
 
   /** True if its last request succeeded. */
-  get isProven(): boolean {
+  get isHealthy(): boolean {
     return this.#window > 1;
   }
 
@@ -106,7 +106,7 @@ export class Host<T> {
    * unproven one: its deliveries are claimed and postponed, so that they age.
    */
   get room(): number | undefined {
-    if (!this.isProven || (this.#working === 0 && this.waiting.length === 0)) return undefined;
+    if (!this.isHealthy || (this.#working === 0 && this.waiting.length === 0)) return undefined;
     const places = Math.min(this.#window, this.#limits.maxDeliveriesPerHost) - this.#working;
     return Math.max(0, places) + Math.max(0, mostWaiting(this.#limits) - this.waiting.length);
   }
@@ -129,18 +129,19 @@ export class Host<T> {
    * @param room free slots for unproven hosts
    * @param isFirst true for the first of the queue
    */
-  admit(now: number, room: TrialRoom, isFirst = false): Admission {
+  admit(now: number, room: ProbeRoom, isFirst = false): Admission {
     const { maxDeliveriesPerHost } = this.#limits;
     if (now < this.#restsUntil) return { offMs: this.#restsUntil - now + this.#reserve(now) };
-    const { isProven } = this;
-    if (this.#working < Math.min(this.#window, maxDeliveriesPerHost) && (isProven || room.canTry)) {
+    const { isHealthy } = this;
+    if (this.#working < Math.min(this.#window, maxDeliveriesPerHost) && (isHealthy || room.canTry)) {
       this.#working++;
       this.#tryingSince ??= now;
       return "go";
     }
     const mayWait =
-      (isProven || (room.canWait && this.#working > 0)) && (isFirst || this.waiting.length < mostWaiting(this.#limits));
-    return mayWait ? "wait" : { offMs: isProven ? this.#reserve(now) : this.#nextTry(now) };
+      (isHealthy || (room.canWait && this.#working > 0)) &&
+      (isFirst || this.waiting.length < mostWaiting(this.#limits));
+    return mayWait ? "wait" : { offMs: isHealthy ? this.#reserve(now) : this.#nextTry(now) };
   }
 
   /** Removes a delivery from the queue. @returns true if it was queued */
@@ -189,7 +190,7 @@ export class Host<T> {
     return this.#failures === hostRest.failures;
   }
 
-  /** Retry time for a delivery postponed by a trial: later the longer the trial takes, with jitter. */
+  /** Retry time for a delivery postponed by a probe: later the longer the probe takes, with jitter. */
   #nextTry(now: number): number {
     const triedMs = now - (this.#tryingSince ?? now);
     return Math.max(pushRetry.firstMs, triedMs) * (0.5 + Math.random());
@@ -257,7 +258,7 @@ const SHARE_OF_OWNER = 4;
  * Counts the deliveries to unproven hosts. They have a share of the slots, and each owner a share of that, so that
  * stalled hosts cannot starve healthy ones or new ones of other owners.
  */
-export class Trials {
+export class ProbeBudget {
   readonly #max: number;
   readonly #maxOfOwner: number;
   readonly #byOwner = new Map<string, number>();

@@ -4,8 +4,8 @@ import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { PushDialectOf } from "../version/load.js";
+import { ClockSkewRepair } from "./clock-skew-repair.js";
 import { Dispatcher } from "./dispatcher.js";
-import { FarTimes } from "./far-times.js";
 import type { PushOptions } from "./options.js";
 import { remembering } from "./remembering.js";
 import { ConfigVault } from "./secrets.js";
@@ -44,9 +44,9 @@ export function createDispatcher({ options, ...parts }: DispatcherParts): Dispat
 }
 
 /** Creates the check for deliveries that are due too late. */
-export function createFarTimes(
+export function createClockSkewRepair(
   dispatcher: Dispatcher,
   parts: Pick<DispatcherParts, "store" | "limits" | "logger">,
-): FarTimes {
-  return new FarTimes({ ...parts, now: () => dispatcher.now(), wake: () => dispatcher.wake() });
+): ClockSkewRepair {
+  return new ClockSkewRepair({ ...parts, now: () => dispatcher.now(), wake: () => dispatcher.wake() });
 }

@@ -25,7 +25,7 @@ export function retryDelayMs(
  * A wall clock that never goes back: retry times are stored as wall-clock times, and a clock set back by hours would
  * postpone them by hours. A clock that ran ahead stays ahead until the process ends.
  */
-export class ForwardClock {
+export class MonotonicClock {
   readonly #wall: () => number;
   readonly #passed: () => number;
   #last = Number.NEGATIVE_INFINITY;

@@ -11,7 +11,7 @@ import type { GrpcServices } from "../binding/grpc/methods.js";
 import type { GrpcServerOptions } from "../binding/grpc/server.js";
 import { switchedOff } from "../binding/switched-off.js";
 import type { Call } from "../core/call.js";
-import { latePart } from "../core/lazy.js";
+import { lazyImport } from "../core/lazy.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
@@ -66,7 +66,7 @@ export interface ListenerParts {
   readonly health?: boolean;
 }
 
-const theConnect = latePart(() => import("../delegation/connect-node.js"));
+const theConnect = lazyImport(() => import("../delegation/connect-node.js"));
 
 /** Adds the parts that need Node.js to those of `compose`, and connects them. */
 export function composeNode(

@@ -1,8 +1,8 @@
 import type { Engine } from "../engine/engine.js";
+import type { ClockSkewRepair } from "../push/clock-skew-repair.js";
 import { PushConfigurations, type WebhookCheck } from "../push/configurations.js";
 import { createPushControl, type PushControl } from "../push/control.js";
 import type { Dispatcher } from "../push/dispatcher.js";
-import type { FarTimes } from "../push/far-times.js";
 import type { PushOptions } from "../push/options.js";
 import { ConfigVault } from "../push/secrets.js";
 import type { PushSigner } from "../push/signature/signer.js";
@@ -25,7 +25,7 @@ export class PushDelivery {
   readonly #options: PushOptions;
   readonly #parts: PushParts;
   #dispatcher: Dispatcher | undefined;
-  #farTimes: FarTimes | undefined;
+  #clockSkewRepair: ClockSkewRepair | undefined;
   #isOver = false;
 
   constructor(settings: Settings, options: PushOptions, parts: PushParts) {
@@ -40,7 +40,7 @@ export class PushDelivery {
     const { store, limits, logger, audit } = this.#settings;
     const { engine, modules, signer: signing } = this.#parts;
     // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
-    const [{ createDispatcher, createFarTimes }, { encryptStored }, signer] = await Promise.all([
+    const [{ createDispatcher, createClockSkewRepair }, { encryptStored }, signer] = await Promise.all([
       modules.dispatcher(),
       modules.rotation(),
       signing(),
@@ -62,8 +62,8 @@ export class PushDelivery {
       audit,
     });
     this.#dispatcher.start();
-    this.#farTimes = createFarTimes(this.#dispatcher, { store, limits, logger });
-    this.#farTimes.start();
+    this.#clockSkewRepair = createClockSkewRepair(this.#dispatcher, { store, limits, logger });
+    this.#clockSkewRepair.start();
     for (const key of signer.jwks().keys) {
       audit?.record({ event: "key.used", use: "push", key: (key as { readonly kid?: string }).kid });
     }
@@ -75,14 +75,14 @@ export class PushDelivery {
   /** See `Dispatcher`. */
   async drain(graceMs: number): Promise<void> {
     this.#isOver = true;
-    this.#farTimes?.end();
+    this.#clockSkewRepair?.end();
     await this.#dispatcher?.drain(graceMs);
   }
 
   /** See `Dispatcher`. */
   abandon(): void {
     this.#isOver = true;
-    this.#farTimes?.end();
+    this.#clockSkewRepair?.end();
     this.#dispatcher?.abandon();
   }
 }

@@ -73,7 +73,7 @@ export interface PushStore {
    * that ran ahead can leave such times in the store.
    * @returns the number of rescheduled deliveries
    */
-  hastenDeliveries(request: HastenDeliveries): Promise<number>;
+  rescheduleDeliveries(request: RescheduleDeliveries): Promise<number>;
 
   /** Dead configurations, ordered by task id and configuration id. */
   listDeadDeliveries(request: DeadDeliveryRequest): Promise<DeadDelivery[]>;
@@ -151,7 +151,7 @@ export interface ClaimDeliveries {
 }
 
 /** Deliveries whose due time is too late. Times are milliseconds since the epoch. */
-export interface HastenDeliveries {
+export interface RescheduleDeliveries {
   readonly latest: number;
   readonly to: number;
 }

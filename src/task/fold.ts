@@ -12,7 +12,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { RelayMarks } from "./relay-marks.js";
+import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { addedSize, artifactSize, frameSize, messageSize, pieceSize } from "./size.js";
 
 /**
@@ -29,7 +29,7 @@ export class TaskFold {
   /** The protocol version that created the task; empty for the service's own. */
   version = "";
   /** Relay marks in the log, if any. */
-  relays: RelayMarks | undefined;
+  relays: RelayCheckpoints | undefined;
   /** False if the fold begins with a snapshot without relay marks, so that those of earlier entries are unknown. */
   knowsRelays: boolean;
   readonly task: Task;
@@ -155,7 +155,7 @@ export class TaskFold {
     this.position = entry.position;
     this.generation = entry.generation;
     if (entry.relay !== undefined) {
-      this.relays ??= new RelayMarks();
+      this.relays ??= new RelayCheckpoints();
       this.relays.add(entry);
     }
     switch (entry.event.case) {

@@ -9,7 +9,7 @@ import {
 import { binaryWriter } from "../wire/binary-writer.js";
 import { storedDepth } from "./entry.js";
 import { TaskFold, viewTask } from "./fold.js";
-import { RelayMarks } from "./relay-marks.js";
+import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { artifactSize, messageSize, partSize, taskSize } from "./size.js";
 
 /** Approximate size of a snapshot's chunk, in bytes; a single larger value exceeds it. */
@@ -121,7 +121,7 @@ export class SnapshotReader {
     fold.knowsRelays = true;
     for (const { position, relay, message } of entries) {
       if (relay === undefined) continue;
-      fold.relays ??= new RelayMarks();
+      fold.relays ??= new RelayCheckpoints();
       fold.relays.put({ position, relay, message });
     }
   }

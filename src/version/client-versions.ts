@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { A2AError, type Reason } from "../core/error.js";
-import { latePart } from "../core/lazy.js";
+import { lazyImport } from "../core/lazy.js";
 
 /** One call, from its request to its last answer. */
 export interface OlderExchange {
@@ -75,8 +75,8 @@ export interface OlderVersion {
   load(binding: string): Promise<{ readonly calls: OlderCalls }>;
 }
 
-const jsonOfV03 = latePart(() => import("./v0.3/calls.js"));
-const grpcOfV03 = latePart(() => import("./v0.3/grpc-calls.js"));
+const jsonOfV03 = lazyImport(() => import("./v0.3/calls.js"));
+const grpcOfV03 = lazyImport(() => import("./v0.3/grpc-calls.js"));
 const extensions = "x-a2a-extensions";
 
 /**
@@ -90,15 +90,15 @@ export const olderVersions: readonly OlderVersion[] = [
     extensions,
     load: (binding) => (binding === "GRPC" ? grpcOfV03() : jsonOfV03()),
   },
-  { name: "0.2", bindings: ["JSONRPC"], extensions, alike: "0.1", load: latePart(() => import("./v0.2/calls.js")) },
-  { name: "0.1", bindings: ["JSONRPC"], alike: "0.2", load: latePart(() => import("./v0.1/calls.js")) },
+  { name: "0.2", bindings: ["JSONRPC"], extensions, alike: "0.1", load: lazyImport(() => import("./v0.2/calls.js")) },
+  { name: "0.1", bindings: ["JSONRPC"], alike: "0.2", load: lazyImport(() => import("./v0.1/calls.js")) },
 ];
 
 /** Path of cards before 0.3. Clients look there after the path of 1.0. */
 export const EARLIER_CARD_PATH = "/.well-known/agent.json";
 
 /** Loads the conversion of cards before 1.0. */
-export const loadCardConversion: () => Promise<typeof import("./card-from-older.js")> = latePart(
+export const loadCardConversion: () => Promise<typeof import("./card-from-older.js")> = lazyImport(
   () => import("./card-from-older.js"),
 );
 

@@ -1,12 +1,12 @@
 import type { StreamResponse } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { latePart } from "../core/lazy.js";
+import { lazyImport } from "../core/lazy.js";
 import { isJsonObject } from "../wire/json-struct.js";
 
 /** Reads the JSON of a notification. @throws A2AError with reason INVALID_PARAMS */
 type ReadNotification = (json: unknown) => StreamResponse;
 
-const ofV03 = latePart(() => import("./v0.3/push.js"));
-const ofV01 = latePart(() => import("./v0.1/push.js"));
+const ofV03 = lazyImport(() => import("./v0.3/push.js"));
+const ofV01 = lazyImport(() => import("./v0.1/push.js"));
 
 /**
  * Returns the reader of a notification of an older version; undefined for the service's own. Older notifications have

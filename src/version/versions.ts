@@ -1,5 +1,5 @@
 import { A2AError } from "../core/error.js";
-import { latePart } from "../core/lazy.js";
+import { lazyImport } from "../core/lazy.js";
 import type { TaskNames } from "../core/task-names.js";
 import { EMPTY_VERSION, parseVersion } from "../wire/service-params.js";
 import { v01 } from "./v0.1/index.js";
@@ -35,7 +35,7 @@ export class Versions {
    *
    * @throws A2AError UNAVAILABLE while too many files are open
    */
-  readonly ready: () => Promise<LoadedVersions> = latePart(() => this.#load());
+  readonly ready: () => Promise<LoadedVersions> = lazyImport(() => this.#load());
 
   /** @throws TypeError for a name other than `Major.Minor`, or a duplicate */
   constructor(native: NativeVersion, others: readonly ProtocolVersion[] = [], off: readonly ProtocolVersion[] = []) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { begunStream, mapStream, withFirst } from "../../src/core/map-stream.js";
+import { begunStream, mapStream, prepend } from "../../src/core/map-stream.js";
 
 /** A stream of numbers that then waits for ever, and what its reader did. */
 class Source implements AsyncIterableIterator<number> {
@@ -99,12 +99,12 @@ describe("mapStream()", () => {
   });
 });
 
-describe("withFirst()", () => {
+describe("prepend()", () => {
   it("returns the first result again, and is left at once", async () => {
     const rest = numbers(3);
-    expect(await read(withFirst(await rest.next(), rest))).toEqual([1, 2, 3]);
+    expect(await read(prepend(await rest.next(), rest))).toEqual([1, 2, 3]);
     const source = new Source(1);
-    const stream = withFirst(await source.next(), source);
+    const stream = prepend(await source.next(), source);
     await stream.next();
     void stream.next();
     await stream.return?.();
@@ -123,7 +123,7 @@ describe("begunStream()", () => {
 
   it("is left at once, before and after its beginning", async () => {
     const source = new Source(1);
-    const same = async (inner: AsyncIterator<number>) => withFirst(await inner.next(), inner);
+    const same = async (inner: AsyncIterator<number>) => prepend(await inner.next(), inner);
     const stream = begunStream(source, same);
     expect(await stream.next()).toMatchObject({ value: 1 });
     void stream.next();

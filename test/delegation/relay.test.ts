@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Artifact, PartSchema, type StreamResponse, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { type RelayedEvent, relayMark } from "../../src/agent/delegation.js";
+import { type RelayedEvent, relayCheckpoint } from "../../src/agent/delegation.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
-import { type RelayPlace, relayedOf, rootOf } from "../../src/delegation/marks.js";
 import { Relay, type RelayedAgentEvent, restOf } from "../../src/delegation/relay.js";
+import { type RelayPlace, relayedOf, rootOf } from "../../src/delegation/relayed.js";
 import { ArtifactIds, createdDraft, statusDraft } from "../../src/engine/log/draft.js";
-import { storedMark } from "../../src/engine/run/relayed.js";
+import { storedCheckpoint } from "../../src/engine/run/relayed.js";
 import { type Draft, decodeEntry, encodeEntry, eventResponse, placeDraft } from "../../src/task/entry.js";
 import { TaskFold, viewTask } from "../../src/task/fold.js";
 import { firstTurn } from "../engine/support.js";
@@ -33,8 +33,8 @@ class Log {
       event.kind === "artifact"
         ? this.#ids.draft(event, place, this.#time)
         : statusDraft(place, event.state, event.content, this.#time);
-    const mark = event[relayMark];
-    return this.#store(mark === undefined ? draft : { ...draft, relay: storedMark(mark) });
+    const checkpoint = event[relayCheckpoint];
+    return this.#store(checkpoint === undefined ? draft : { ...draft, relay: storedCheckpoint(checkpoint) });
   }
 
   /** What is told of it to whoever follows it. */
@@ -54,7 +54,7 @@ class Log {
   relayed(): RelayedEvent[] {
     return this.entries.flatMap(({ relay, event }) => {
       if (relay === undefined) return [];
-      return [{ mark: relay, message: event.case === "status" ? event.value.status?.message : undefined }];
+      return [{ checkpoint: relay, message: event.case === "status" ? event.value.status?.message : undefined }];
     });
   }
 
@@ -251,15 +251,15 @@ describe("Relay", () => {
 });
 
 describe("rootOf()", () => {
-  const mark = (turn: number, origin: number, state: TaskState): RelayedEvent => ({
-    mark: { ...place, turn, origin, state, taskId: "s", generation: 0, messageId: "" },
+  const checkpoint = (turn: number, origin: number, state: TaskState): RelayedEvent => ({
+    checkpoint: { ...place, turn, origin, state, taskId: "s", generation: 0, messageId: "" },
     message: undefined,
   });
   it("is the message that began the delegations whose question a turn answers", () => {
     expect(rootOf([], 3)).toBe(3);
-    expect(rootOf([mark(1, 1, TaskState.WORKING)], 3)).toBe(3);
-    expect(rootOf([mark(1, 1, TaskState.INPUT_REQUIRED)], 3)).toBe(1);
-    expect(rootOf([mark(1, 1, TaskState.INPUT_REQUIRED), mark(3, 1, TaskState.WORKING)], 3)).toBe(1);
+    expect(rootOf([checkpoint(1, 1, TaskState.WORKING)], 3)).toBe(3);
+    expect(rootOf([checkpoint(1, 1, TaskState.INPUT_REQUIRED)], 3)).toBe(1);
+    expect(rootOf([checkpoint(1, 1, TaskState.INPUT_REQUIRED), checkpoint(3, 1, TaskState.WORKING)], 3)).toBe(1);
   });
 });
 

@@ -216,7 +216,7 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
   });
 });
 
-describe("LeaseKeeper.tidy()", () => {
+describe("LeaseKeeper.reclaimOrphans()", () => {
   it("lets go of a lease that nothing uses in two looks, and of no other that came between them", async () => {
     const [store, holder, taskId] = [openStore(), "me", "a"];
     const row = {
@@ -240,13 +240,13 @@ describe("LeaseKeeper.tidy()", () => {
       writing: () => false,
       recover: async () => {},
     });
-    await keeper.tidy();
+    await keeper.reclaimOrphans();
     // Its execution ended, and the next one began: the first attempt at another turn.
     const next = { holder, turn: 2, attempt: 1 };
     await store.setLease({ taskId, fence: lease, lease: next });
-    await keeper.tidy();
+    await keeper.reclaimOrphans();
     expect((await store.head({ taskId }))?.lease).toEqual(next);
-    await keeper.tidy();
+    await keeper.reclaimOrphans();
     expect((await store.head({ taskId }))?.lease).toMatchObject({ holder: NO_HOLDER, turn: 2 });
   });
 });

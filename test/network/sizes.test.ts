@@ -153,7 +153,7 @@ describe.each(wires)("a request over $name", ({ request, client, judge, refusal,
 });
 
 /** Writes a whole request before it reads anything of the answer, as most clients of HTTP/1.1 do, and then up to some words. */
-async function patiently(
+async function retryWhileUnavailable(
   port: number,
   { path: target, headers, body = "" }: RawRequest,
   words: string,
@@ -184,7 +184,11 @@ describe.each(wires.filter(({ client }) => client === h1))(
       async (connection) => {
         const served = await serve();
         const { headers, ...more } = request(3 * max);
-        const answer = await patiently(served.port, { ...more, headers: { ...headers, connection } }, `${max}`);
+        const answer = await retryWhileUnavailable(
+          served.port,
+          { ...more, headers: { ...headers, connection } },
+          `${max}`,
+        );
         expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${refusal[0]} `));
         expect(answer).toContain(`${max}`);
       },

@@ -1,6 +1,6 @@
 import type { Transport } from "@connectrpc/connect";
 import type { Reason } from "../../core/error.js";
-import { withFirst } from "../../core/map-stream.js";
+import { prepend } from "../../core/map-stream.js";
 import { clientError, isCut } from "../errors/errors.js";
 import { isSend, requestMessages } from "./routes.js";
 
@@ -66,5 +66,5 @@ export function guessingTransport(first: Transport, other: Transport, turned: ()
 /** Waits for a stream's first message and returns the stream. @throws the stream's first error */
 async function begun<M>(messages: AsyncIterable<M>): Promise<AsyncIterable<M>> {
   const inner = messages[Symbol.asyncIterator]();
-  return withFirst(await inner.next(), inner);
+  return prepend(await inner.next(), inner);
 }

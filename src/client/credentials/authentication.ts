@@ -1,6 +1,6 @@
 import type { Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/connect";
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { begunStream, withFirst } from "../../core/map-stream.js";
+import { begunStream, prepend } from "../../core/map-stream.js";
 import { skillKey } from "../calls/call-options.js";
 import { requestMessages } from "../calls/routes.js";
 import type { Candidate } from "../discovery/interfaces.js";
@@ -63,7 +63,7 @@ export function authentication(candidate: Candidate, given: Authenticating): Int
     // Some bindings report a rejected call only when its stream is read.
     const message = begunStream(response.message, async (messages) => {
       try {
-        return withFirst(await messages.next(), messages);
+        return prepend(await messages.next(), messages);
       } catch (thrown) {
         const second = await again(thrown);
         return second.message as AsyncIterable<never>;

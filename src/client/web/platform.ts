@@ -1,7 +1,7 @@
 import { A2AError } from "../../core/error.js";
 import type { Stop } from "../calls/stop.js";
 import type { Platform, PlatformOptions } from "../platform.js";
-import { lateTransport } from "../transport/late.js";
+import { lazyTransport } from "../transport/lazy.js";
 import { fetchClient } from "./http.js";
 
 /**
@@ -15,9 +15,9 @@ export function webPlatform({ fetch = globalThis.fetch }: PlatformOptions = {}):
     http,
     // Imported on demand, since most agents are called over JSON only.
     connect: (settings) =>
-      lateTransport(async () => (await import("../transport/connect.js")).connectTransport(settings, http)),
+      lazyTransport(async () => (await import("../transport/connect.js")).connectTransport(settings, http)),
     grpcWeb: (settings) =>
-      lateTransport(async () => (await import("../transport/grpc.js")).grpcWebTransport(settings, http)),
+      lazyTransport(async () => (await import("../transport/grpc.js")).grpcWebTransport(settings, http)),
     grpc: undefined,
     close: async () => closed.close(),
   };

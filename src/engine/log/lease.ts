@@ -31,7 +31,7 @@ const pageSize = 1_000;
 /**
  * Maximum number of tasks remembered with turns that no agent has started. The turns of further tasks count as started.
  */
-const maxUnheard = 10_000;
+const maxUnstarted = 10_000;
 
 /** Thrown when an execution cannot store an entry because another process has taken over its task. */
 export class LeaseLost extends Error {
@@ -54,7 +54,7 @@ export function upForClaim({ turn, attempt }: Lease): Lease {
 /**
  * Returns the lease as it was before its execution started, so that a claim, or the start itself, counts the attempt.
  */
-export function notBegun({ holder, turn, attempt }: Lease): Lease {
+export function notStarted({ holder, turn, attempt }: Lease): Lease {
   return { holder, turn, attempt: attempt - 1 };
 }
 
@@ -62,12 +62,12 @@ export function notBegun({ holder, turn, attempt }: Lease): Lease {
 const NEVER_BEGUN = -1;
 
 /** Returns the released lease of a turn that no agent has started. */
-function neverBegun(turn: number): Lease {
+function queuedLease(turn: number): Lease {
   return { holder: NO_HOLDER, turn, attempt: NEVER_BEGUN };
 }
 
 /** Turns that may be stored but that no agent has started. */
-interface Unheard {
+interface UnstartedTurn {
   /** They come after this position. */
   readonly after: number;
   /** Position of the first such turn, if known: all earlier turns are finished, whichever lease is stored. */
@@ -123,11 +123,11 @@ export class LeaseKeeper {
   /** Recovered executions. */
   readonly #recovered = new Set<string>();
   /** Unused leases of this process, by task: those of the last complete poll, and those of the current one. */
-  #strays = new Map<string, Lease>();
+  #orphans = new Map<string, Lease>();
   #found = new Map<string, Lease>();
   #after = "";
   /** Turns whose append failed but that may be stored, by task. */
-  readonly #unheard = new Map<string, Unheard>();
+  readonly #unstarted = new Map<string, UnstartedTurn>();
   #known = false;
   #life: SignsOfLife = { epoch: 0, until: Number.NEGATIVE_INFINITY };
   #stopped = false;
@@ -192,63 +192,64 @@ export class LeaseKeeper {
    * Finds leases that this process holds but does not use, after a lost acknowledgement or a failed write. A lease
    * found in two consecutive rounds is released for a claim.
    */
-  async tidy(): Promise<void> {
+  async reclaimOrphans(): Promise<void> {
     const { store, holder } = this.#source;
     const page = await store.leasesOf({ holder, after: this.#after, limit: pageSize });
     for (const lease of page) {
       const { taskId, turn, attempt } = lease;
       if (this.#isUsed(taskId)) continue;
-      const before = this.#strays.get(taskId);
+      const before = this.#orphans.get(taskId);
       // The page may be stale: an execution may have started or ended since a lease was read that is new in this round.
-      if (before?.turn === turn && before.attempt === attempt) await this.#change(taskId, lease, this.#letGo(lease));
+      if (before?.turn === turn && before.attempt === attempt)
+        await this.#change(taskId, lease, this.#releasedLease(lease));
       else this.#found.set(taskId, lease);
     }
     this.#after = page.length < pageSize ? "" : (page.at(-1)?.taskId ?? "");
     if (this.#after !== "") return;
-    this.#strays = this.#found;
+    this.#orphans = this.#found;
     this.#found = new Map();
-    this.#forgetUnheard();
+    this.#forgetUnstarted();
   }
 
   /**
    * Notes that an append after a position had no clear result: its lease may be stored, but no agent has started its
    * turn. `next` is the position of that turn, if known.
    */
-  unheard(taskId: string, after: number, next?: number): void {
-    if (this.#unheard.size < maxUnheard) this.#unheard.set(taskId, { after, next, looks: 0 });
+  noteUnstarted(taskId: string, after: number, next?: number): void {
+    if (this.#unstarted.size < maxUnstarted) this.#unstarted.set(taskId, { after, next, looks: 0 });
   }
 
   /** Notes that a turn of a task has started. */
   begun(taskId: string): void {
-    if (this.#unheard.size > 0) this.#unheard.delete(taskId);
+    if (this.#unstarted.size > 0) this.#unstarted.delete(taskId);
   }
 
   /** Returns the released lease that replaces an unused one. */
-  #letGo(lease: HeldLease): Lease {
+  #releasedLease(lease: HeldLease): Lease {
     const { taskId, turn, attempt } = lease;
-    const unheard = this.#unheard.get(taskId);
-    if (unheard === undefined) return upForClaim(lease);
-    const { after, next } = unheard;
-    this.#unheard.delete(taskId);
-    if (next !== undefined) return neverBegun(next);
-    return turn > after && attempt === 1 ? neverBegun(turn) : upForClaim(lease);
+    const unstarted = this.#unstarted.get(taskId);
+    if (unstarted === undefined) return upForClaim(lease);
+    const { after, next } = unstarted;
+    this.#unstarted.delete(taskId);
+    if (next !== undefined) return queuedLease(next);
+    return turn > after && attempt === 1 ? queuedLease(turn) : upForClaim(lease);
   }
 
   /** Forgets turns that a healthy store has not shown in two complete polls: they were not stored. */
-  #forgetUnheard(): void {
+  #forgetUnstarted(): void {
     if (!this.#source.store.health.status.healthy) return;
-    for (const [taskId, unheard] of this.#unheard) {
-      if (++unheard.looks > 2 && !this.#strays.has(taskId)) this.#unheard.delete(taskId);
+    for (const [taskId, unstarted] of this.#unstarted) {
+      if (++unstarted.looks > 2 && !this.#orphans.has(taskId)) this.#unstarted.delete(taskId);
     }
   }
 
   /** Releases the leases of turns that no agent has started, once nothing runs here. The next process starts them. */
   async leave(): Promise<void> {
     const { store, holder } = this.#source;
-    for (let after = ""; this.#unheard.size > 0 && store.health.status.healthy; ) {
+    for (let after = ""; this.#unstarted.size > 0 && store.health.status.healthy; ) {
       const page = await store.leasesOf({ holder, after, limit: pageSize });
       for (const lease of page) {
-        if (this.#unheard.has(lease.taskId)) await this.#change(lease.taskId, lease, this.#letGo(lease));
+        if (this.#unstarted.has(lease.taskId)) await this.#change(lease.taskId, lease, this.#releasedLease(lease));
       }
       if (page.length < pageSize) return;
       after = page.at(-1)?.taskId ?? after;
@@ -267,7 +268,7 @@ export class LeaseKeeper {
    * an attempt.
    */
   async park(taskId: string, lease: Lease): Promise<void> {
-    const waiting = notBegun(lease);
+    const waiting = notStarted(lease);
     if (!(await this.#change(taskId, lease, waiting))) return;
     if (this.#stopped) await this.#change(taskId, waiting, upForClaim(waiting));
     else this.#parked.set(taskId, waiting);
@@ -301,7 +302,7 @@ export class LeaseKeeper {
 
   async #settle(taskId: string, lease: Lease): Promise<void> {
     try {
-      if (this.#stopped) await this.#change(taskId, lease, upForClaim(notBegun(lease)));
+      if (this.#stopped) await this.#change(taskId, lease, upForClaim(notStarted(lease)));
       else await this.#source.recover(taskId, lease);
     } finally {
       this.#recovering.delete(taskId);

@@ -61,7 +61,7 @@ export class TurnProgress {
   #current = 0;
   #completed = 0;
   #busy = false;
-  #isLetGo = false;
+  #isReleased = false;
 
   /** Position of the message whose turn this process executes or executed last. */
   get current(): number {
@@ -79,12 +79,12 @@ export class TurnProgress {
   }
 
   /** True if shutdown released an execution that had not started. Another process, or the next start, begins it. */
-  get isLetGo(): boolean {
-    return this.#isLetGo;
+  get isReleased(): boolean {
+    return this.#isReleased;
   }
 
-  letGo(): void {
-    this.#isLetGo = true;
+  release(): void {
+    this.#isReleased = true;
   }
 
   beginExecution(): void {

@@ -208,7 +208,7 @@ export async function waitFor(log: TaskLog, done: () => boolean, options: WaitOp
   try {
     while (!done()) {
       if (late || client.canceled) return false;
-      if (source.closing() || log.turns.isLetGo) throw drained(log);
+      if (source.closing() || log.turns.isReleased) throw drained(log);
       await waiter.next();
     }
     return true;

@@ -3,7 +3,7 @@ import { type AbortCause, TurnAborter } from "../../agent/abort.js";
 import type { Agent, Turn } from "../../agent/agent.js";
 import { recoveryOf, startAgent } from "../../agent/agent-calls.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
-import { type Relayed, type RelayMark, relayMark } from "../../agent/delegation.js";
+import { type RelayCheckpoint, type Relayed, relayCheckpoint } from "../../agent/delegation.js";
 import { TurnPaused } from "../../agent/errors.js";
 import { type AgentEvent, type ArtifactEvent, type Content, completed, type StatusEvent } from "../../agent/event.js";
 import { checkValues } from "../../agent/event-values.js";
@@ -21,13 +21,13 @@ import type { Draft } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";
 import { endsBlockingSend, isInterrupted, isTerminal } from "../../task/state.js";
 import { ArtifactIds, statusDraft } from "../log/draft.js";
-import { LeaseLost, notBegun, upForClaim } from "../log/lease.js";
+import { LeaseLost, notStarted, upForClaim } from "../log/lease.js";
 import { logTrouble } from "../log/outage.js";
 import { MessageWaits } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
 import { closeIterator, failureText, isEvent, notAnEvent, runToEnd } from "./agent-output.js";
 import type { Place } from "./execution-slots.js";
-import { leaveOthers, storedMark } from "./relayed.js";
+import { leaveOthers, storedCheckpoint } from "./relayed.js";
 import type { PendingTurn } from "./taskless.js";
 import { TurnQueue } from "./turn-queue.js";
 
@@ -57,7 +57,7 @@ export interface ExecutionSource extends TurnSource {
    * Notes that an execution was interrupted before it started any turn after a position. `next` is the turn that it was
    * about to start; all earlier turns are finished.
    */
-  readonly notBegun: (taskId: string, after: number, next: number | undefined) => void;
+  readonly noteUnstarted: (taskId: string, after: number, next: number | undefined) => void;
   /** Called once, when the execution ends. */
   readonly ended: (execution: Execution) => void;
 }
@@ -66,7 +66,7 @@ export interface ExecutionSource extends TurnSource {
 export interface ExecutionStart {
   /** The stored lease. */
   readonly lease: Lease;
-  /** The lease to set before the agent starts, if the stored one marks the turn as queued. */
+  /** The lease to set before the agent starts, if the stored one checkpoints the turn as queued. */
   readonly begun?: Lease | undefined;
   readonly place: Place;
 }
@@ -90,7 +90,7 @@ export class Execution {
   readonly #context: MessageContext;
   #finish: () => void = () => {};
   #over = false;
-  /** The lease to set when it leaves the queue. Until then the stored lease marks the turn as not started. */
+  /** The lease to set when it leaves the queue. Until then the stored lease checkpoints the turn as not started. */
   #begun: Lease | undefined;
   #aborter = new TurnAborter();
   #turn: Turn | undefined;
@@ -216,7 +216,7 @@ export class Execution {
   /** Stops the execution because the server shuts down. The agent's `recover` determines the task's outcome. */
   async shutdown(graceMs: number): Promise<void> {
     this.#aborter.abort("shutdown");
-    if (this.#isQueued) this.log.turns.letGo();
+    if (this.#isQueued) this.log.turns.release();
     else await within(graceMs, this.done);
     if (this.#over) return;
     this.#over = true;
@@ -247,7 +247,7 @@ export class Execution {
     if (error instanceof LeaseLost) this.abandon("lease-lost");
     // If the task could not be created, the send fails and abandons this execution.
     else if (this.log.fold.position > 0) {
-      if (!this.#over) this.#source.notBegun(this.log.taskId, this.log.turns.current, this.#unstartedTurn);
+      if (!this.#over) this.#source.noteUnstarted(this.log.taskId, this.log.turns.current, this.#unstartedTurn);
       this.abandon("store-failed", error);
     }
   }
@@ -272,7 +272,7 @@ export class Execution {
   /** Cancels sub-tasks that this turn has not reached: those of earlier turns and of earlier attempts. */
   #leaveOthers(): Promise<void> {
     const calls = this.#turn && turnCalls(this.#turn);
-    return leaveOthers(this.#source, this.log, (mark) => calls?.sees(mark) === true);
+    return leaveOthers(this.#source, this.log, (checkpoint) => calls?.sees(checkpoint) === true);
   }
 
   /** Cancels all sub-tasks before the end of the task is stored: a crash after that would leave them running. */
@@ -290,12 +290,12 @@ export class Execution {
   }
 
   /** See `CallingTurn.sending`. Stored as a status, since an entry of a task is a message, a status or an artifact. */
-  async sending({ position }: TurnRequest, mark: RelayMark): Promise<void> {
+  async sending({ position }: TurnRequest, checkpoint: RelayCheckpoint): Promise<void> {
     const { plannedState } = this.log;
     // A question ends the turn, so no entry of it may follow.
     const isPast = this.#over || this.#request?.position !== position || endsBlockingSend(plannedState);
     if (isPast) return;
-    const stored = this.log.append(relayedDraft(this.#status(TaskState.WORKING), mark), this.#fenced);
+    const stored = this.log.append(relayedDraft(this.#status(TaskState.WORKING), checkpoint), this.#fenced);
     stored.catch(this.#note);
     await stored;
   }
@@ -409,8 +409,8 @@ export class Execution {
       event.kind === "artifact"
         ? this.#ids.draft(event, this.#context, now)
         : this.#statusDraft(event.state, event.content, now);
-    const mark = (event as Relayed)[relayMark];
-    const draft = mark === undefined ? plain : relayedDraft(plain, mark);
+    const checkpoint = (event as Relayed)[relayCheckpoint];
+    const draft = checkpoint === undefined ? plain : relayedDraft(plain, checkpoint);
     this.log.checkSize(draft, this.#source.limits);
     this.#acceptedBytes += draft.size;
     this.log.append(draft, this.#fenced).catch(this.#note);
@@ -441,13 +441,13 @@ export class Execution {
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (last !== undefined && isInterrupted(last)) {
       await this.#settle();
-      return this.#letGo();
+      return this.#release();
     }
     await this.#complete();
   }
 
   /** Releases the lease of a task that waits for its client, unless a message arrived meanwhile. */
-  async #letGo(): Promise<void> {
+  async #release(): Promise<void> {
     const { fence } = this.#fenced;
     for (;;) {
       // A message in flight depends on this execution and its lease: no other execution would process it.
@@ -475,7 +475,7 @@ export class Execution {
   /** Returns the lease released for a claim, minus the attempt that the claim will count. */
   #upForClaim(): Lease {
     const { fence } = this.#fenced;
-    return upForClaim(this.#begun === undefined ? notBegun(fence) : fence);
+    return upForClaim(this.#begun === undefined ? notStarted(fence) : fence);
   }
 
   async #agentThrew(error: unknown): Promise<void> {
@@ -524,9 +524,9 @@ export class Execution {
   }
 }
 
-/** Returns the draft of an event that relays another agent's task, with its mark: both are stored, or neither. */
-function relayedDraft(draft: Draft, mark: RelayMark): Draft {
-  return { ...draft, relay: storedMark(mark) };
+/** Returns the draft of an event that relays another agent's task, with its checkpoint: both are stored, or neither. */
+function relayedDraft(draft: Draft, checkpoint: RelayCheckpoint): Draft {
+  return { ...draft, relay: storedCheckpoint(checkpoint) };
 }
 
 /** True if an event ends the task. */
@@ -536,7 +536,7 @@ function isEnd(event: TaskEvent): boolean {
 
 /** True if an event relays another agent's question. It ends the turn; the answer arrives as a new turn. */
 function isQuestionOfOther(event: TaskEvent & Relayed): boolean {
-  return event[relayMark] !== undefined && event.kind === "status" && isInterrupted(event.state);
+  return event[relayCheckpoint] !== undefined && event.kind === "status" && isInterrupted(event.state);
 }
 
 /** True if the turn ended because another agent's question was relayed, not because of a failure. */

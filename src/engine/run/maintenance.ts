@@ -108,7 +108,7 @@ export class Maintenance {
     background(this.#beats);
     this.#recovered = this.#soon(() => leases.claim());
     this.#every(Math.max(50, leaseMs / 3), async () => {
-      await leases.tidy();
+      await leases.reclaimOrphans();
       await leases.claim();
     });
     this.#every(1_000, () => this.#refresh());

@@ -12,7 +12,7 @@ import { decodeEntry, stateAfter } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
-import { type LeaseKeeper, LeaseLost, notBegun } from "../log/lease.js";
+import { type LeaseKeeper, LeaseLost, notStarted } from "../log/lease.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { Execution, ExecutionSource, ExecutionStart } from "./execution.js";
 import type { ExecutionSlots } from "./execution-slots.js";
@@ -77,7 +77,7 @@ async function enter(
   begins: boolean,
 ): Promise<ExecutionStart | undefined> {
   const place = slots.enterAccepted(slots.of(log.head.tenant, log.head.owner));
-  const next = place.isHeld ? begun : begins ? leases.waiting(begun.turn) : notBegun(lease);
+  const next = place.isHeld ? begun : begins ? leases.waiting(begun.turn) : notStarted(lease);
   let isOurs = false;
   try {
     isOurs = next === lease || (await log.setLease(lease, next));

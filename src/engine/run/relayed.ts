@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Relay, RelaySchema } from "../../../gen/parley/log/v1/log_pb.js";
-import { isSend, type RelayedEvent, type RelayMark } from "../../agent/delegation.js";
+import { isSend, type RelayCheckpoint, type RelayedEvent } from "../../agent/delegation.js";
 import type { TurnSource } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
@@ -9,7 +9,7 @@ import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
-import { type RelayedEntry, RelayMarks } from "../../task/relay-marks.js";
+import { RelayCheckpoints, type RelayedEntry } from "../../task/relay-checkpoints.js";
 import { isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../log/task-log.js";
 
@@ -23,13 +23,22 @@ interface SubTaskSource extends Pick<TurnSource, "outgoing"> {
 /** Entries per read. */
 const READ_ENTRIES = 1_000;
 
-/** Converts a mark to its stored form. */
-export function storedMark(mark: RelayMark): Relay {
-  return create(RelaySchema, mark);
+/** Converts a checkpoint to its stored form. */
+export function storedCheckpoint(checkpoint: RelayCheckpoint): Relay {
+  return create(RelaySchema, checkpoint);
 }
 
-/** Converts a stored mark back. */
-export function markOf({ delegation, origin, turn, agent, taskId, generation, messageId, state }: Relay): RelayMark {
+/** Converts a stored checkpoint back. */
+export function checkpointOf({
+  delegation,
+  origin,
+  turn,
+  agent,
+  taskId,
+  generation,
+  messageId,
+  state,
+}: Relay): RelayCheckpoint {
   return { delegation, origin, turn, agent, taskId, generation, messageId, state };
 }
 
@@ -43,13 +52,13 @@ export async function relayedBefore(
   turn: TurnRequest,
 ): Promise<readonly RelayedEvent[]> {
   if (log === undefined || (turn.position <= 1 && turn.attempt === 1)) return [];
-  return (await relaysOf(store, log)).map(({ relay, message }) => ({ mark: markOf(relay), message }));
+  return (await relaysOf(store, log)).map(({ relay, message }) => ({ checkpoint: checkpointOf(relay), message }));
 }
 
-/** Returns the relay marks of a task. Reads its log if its snapshot is older than the marks in snapshots. */
+/** Returns the relay checkpoints of a task. Reads its log if its snapshot is older than the checkpoints in snapshots. */
 async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<readonly RelayedEntry[]> {
   if (fold.knowsRelays) return fold.relays?.all() ?? [];
-  const relays = new RelayMarks();
+  const relays = new RelayCheckpoints();
   for (let at = 0; at < fold.position; ) {
     const read = await store.read({ taskId, after: at, limit: READ_ENTRIES });
     if (read.length === 0) break;
@@ -67,12 +76,14 @@ async function relaysOf(store: TaskStore, { taskId, fold }: TaskLog): Promise<re
 export async function leaveOthers(
   { outgoing, logger, limits, store }: SubTaskSource,
   log: TaskLog,
-  isOwn: (mark: RelayMark) => boolean = () => false,
+  isOwn: (checkpoint: RelayCheckpoint) => boolean = () => false,
 ): Promise<void> {
   if (outgoing === undefined || (log.fold.knowsRelays && log.fold.relays === undefined)) return;
   const leave = async (): Promise<void> => {
-    const marks = openIn(await relaysOf(store, log));
-    await Promise.all(marks.filter((mark) => !isOwn(mark)).map((mark) => outgoing.leave(mark)));
+    const checkpoints = openIn(await relaysOf(store, log));
+    await Promise.all(
+      checkpoints.filter((checkpoint) => !isOwn(checkpoint)).map((checkpoint) => outgoing.leave(checkpoint)),
+    );
   };
   const leaving = leave().catch((error: unknown) => {
     logger.warn({ err: error, taskId: log.taskId }, "what other agents do for a task that is over could not be read");
@@ -80,11 +91,13 @@ export async function leaveOthers(
   await within(limits.cancelGraceMs / 2, leaving);
 }
 
-/** Returns the last mark of each sub-task that may be open. */
-function openIn(entries: readonly RelayedEntry[]): RelayMark[] {
-  const marks = new Map<string, RelayMark>();
-  for (const { relay } of entries) marks.set(`${relay.origin}.${relay.delegation}`, markOf(relay));
-  return [...marks.values()].filter((mark) => !isTerminal(mark.state) && (mark.taskId !== "" || isSend(mark)));
+/** Returns the last checkpoint of each sub-task that may be open. */
+function openIn(entries: readonly RelayedEntry[]): RelayCheckpoint[] {
+  const checkpoints = new Map<string, RelayCheckpoint>();
+  for (const { relay } of entries) checkpoints.set(`${relay.origin}.${relay.delegation}`, checkpointOf(relay));
+  return [...checkpoints.values()].filter(
+    (checkpoint) => !isTerminal(checkpoint.state) && (checkpoint.taskId !== "" || isSend(checkpoint)),
+  );
 }
 
 /** Returns the message accepted at a position of the turn's task. */

@@ -329,7 +329,7 @@ export class Sender {
     } catch (error) {
       execution.abandon("canceled");
       if (!runs && started !== undefined) void giveUp(started, logger);
-      if (started === undefined && isOutage(error)) leases.unheard(log.taskId, 0);
+      if (started === undefined && isOutage(error)) leases.noteUnstarted(log.taskId, 0);
       tasks.logs.release(log);
       if (error instanceof TaskExists) throw error;
       return this.#repeated(command, error);
@@ -367,7 +367,7 @@ export class Sender {
     } catch (error) {
       if (place !== undefined) slots.leave(place);
       // An execution here finds the message by itself.
-      if (isOutage(error) && !executions.has(log.taskId)) leases.unheard(log.taskId, log.fold.position);
+      if (isOutage(error) && !executions.has(log.taskId)) leases.noteUnstarted(log.taskId, log.fold.position);
       tasks.logs.release(log);
       // A rejected message may be the retry of one that another process has just accepted.
       const known = isRefusal(error) ? await this.#remembered(command) : undefined;

@@ -183,7 +183,7 @@ function bodyToken({ alg, kid, key }: ReadyKey, body: Uint8Array | string, iat: 
 }
 
 /** A test message that each key signs first. */
-const trial = utf8Of("push");
+const probe = utf8Of("push");
 
 interface ReadyKey extends Omit<ReadKey, "jwk"> {
   readonly key: KeyObject;
@@ -196,7 +196,7 @@ async function readKeys(keys: readonly CardKey[]): Promise<readonly ReadyKey[]> 
     const shown = createPublicKey({ key: read.publicKey as JsonWebKey, format: "jwk" });
     // A JWK with mismatched halves would make signatures that cannot be verified.
     const digest = read.alg === "EdDSA" ? null : "sha256";
-    if (!verify(digest, trial, shown, sign(digest, trial, key))) throw new Error("another public key");
+    if (!verify(digest, probe, shown, sign(digest, probe, key))) throw new Error("another public key");
     return { ...read, key };
   });
 }

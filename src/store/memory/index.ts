@@ -14,7 +14,6 @@ import {
   type DeadDeliveryRequest,
   type DeliveryOutcome,
   type DeliveryProgress,
-  type HastenDeliveries,
   type HeldLease,
   type IdempotencyKey,
   type IdempotencyRecord,
@@ -29,6 +28,7 @@ import {
   type PushConfigKey,
   type PutPushConfig,
   type PutPushOutcome,
+  type RescheduleDeliveries,
   type RewritePushConfig,
   type SnapshotPiece,
   type StoredPushConfig,
@@ -247,9 +247,9 @@ class MemoryStore implements TaskStore {
     return this.#pushes.next();
   }
 
-  async hastenDeliveries(request: HastenDeliveries): Promise<number> {
+  async rescheduleDeliveries(request: RescheduleDeliveries): Promise<number> {
     this.#check();
-    return this.#pushes.hasten(request);
+    return this.#pushes.reschedule(request);
   }
 
   async savePushPosition(request: DeliveryProgress): Promise<"saved" | "lost"> {

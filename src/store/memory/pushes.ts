@@ -19,9 +19,9 @@ import type {
   DeadDeliveryRequest,
   DeliveryOutcome,
   DeliveryProgress,
-  HastenDeliveries,
   NewPushConfig,
   PushConfigKey,
+  RescheduleDeliveries,
   RewritePushConfig,
   StoredPushConfig,
 } from "../push-store.js";
@@ -149,7 +149,7 @@ export class Pushes {
     return this.#due.first?.delivery.at;
   }
 
-  hasten({ latest, to }: HastenDeliveries): number {
+  reschedule({ latest, to }: RescheduleDeliveries): number {
     const due = [...this.#due.after(latest), ...[...this.#held.values()].flatMap((held) => [...held])];
     const late = due.filter(({ delivery }) => delivery.at > latest);
     for (const config of late) {

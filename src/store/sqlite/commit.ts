@@ -65,7 +65,7 @@ export class Committer {
       savePushPosition: (request) => pushConfigs.savePosition(request),
       settleDelivery: (request) => pushConfigs.settle(request),
       redriveDeliveries: (request) => pushConfigs.redrive(request),
-      hastenDeliveries: (request) => pushConfigs.hasten(request),
+      rescheduleDeliveries: (request) => pushConfigs.reschedule(request),
       removeFinished: (request) => this.#retention.removeFinished(request),
     };
   }

@@ -14,7 +14,7 @@ const SOME = 1;
 const UNDELIVERED = 2;
 
 /** Configurations that one transaction reschedules, so that other writes wait only briefly. */
-export const HASTEN_STEP = 1_000;
+export const RESCHEDULE_STEP = 1_000;
 
 /**
  * Push configurations, inside a transaction that holds the write lock, so that two processes never claim the same one.
@@ -38,8 +38,8 @@ export class PushConfigs {
   readonly #count: Command<[string, string, number]>;
   readonly #forget: Command<[string, string]>;
   readonly #counted: Query<[string], number>;
-  readonly #hasten: Command<[number, number, number]>;
-  readonly #hastenHeld: Command<[number, number]>;
+  readonly #reschedule: Command<[number, number, number]>;
+  readonly #rescheduleHeld: Command<[number, number]>;
 
   constructor(db: Database) {
     this.#row = pushRowQuery(db);
@@ -68,11 +68,11 @@ export class PushConfigs {
     );
     this.#forget = db.command("DELETE FROM push_owner WHERE tenant = ? AND owner = ? AND configs <= 0");
     this.#counted = db.values(`SELECT count(*) FROM push_config WHERE task_id = ? AND state <> ${IDLE}`);
-    this.#hasten = db.command(
+    this.#reschedule = db.command(
       "UPDATE push_config SET at = ? WHERE id IN (SELECT id FROM push_config INDEXED BY push_due " +
         `WHERE state = ${DUE} AND holder IS NULL AND at > ? LIMIT ?)`,
     );
-    this.#hastenHeld = db.command(
+    this.#rescheduleHeld = db.command(
       "UPDATE push_config INDEXED BY push_held SET at = ? WHERE holder IS NOT NULL AND at > ?",
     );
   }
@@ -140,9 +140,9 @@ export class PushConfigs {
     return undefined;
   }
 
-  /** Reschedules at most `HASTEN_STEP` of the unheld ones. */
-  hasten({ latest, to }: WriteRequest<"hastenDeliveries">): WriteResult<"hastenDeliveries"> {
-    return this.#hasten.run(to, latest, HASTEN_STEP).changes + this.#hastenHeld.run(to, latest).changes;
+  /** Reschedules at most `RESCHEDULE_STEP` of the unheld ones. */
+  reschedule({ latest, to }: WriteRequest<"rescheduleDeliveries">): WriteResult<"rescheduleDeliveries"> {
+    return this.#reschedule.run(to, latest, RESCHEDULE_STEP).changes + this.#rescheduleHeld.run(to, latest).changes;
   }
 
   /** Redrives the dead ones among the named. */

@@ -1,5 +1,5 @@
 import type { DeadDelivery, PushConfigKey, PushStore } from "../task-store.js";
-import { HASTEN_STEP } from "./push-configs.js";
+import { RESCHEDULE_STEP } from "./push-configs.js";
 import { claimedOf } from "./push-rows.js";
 import type { Reader } from "./reader.js";
 import { redriveInSteps } from "./redrive.js";
@@ -24,13 +24,13 @@ export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
     claimDeliveries: async (request) =>
       reader.mayClaimDeliveries(request) ? claimedOf(await writer.call("claimDeliveries", request)) : [],
     nextDelivery: async () => reader.nextDelivery(),
-    async hastenDeliveries(request) {
+    async rescheduleDeliveries(request) {
       let count = 0;
       while (reader.hasDeliveryAfter(request.latest)) {
-        const hastened = await writer.call("hastenDeliveries", request);
-        count += hastened;
+        const rescheduled = await writer.call("rescheduleDeliveries", request);
+        count += rescheduled;
         // Another process was faster, or the limit of one step was reached.
-        if (hastened < HASTEN_STEP) break;
+        if (rescheduled < RESCHEDULE_STEP) break;
       }
       return count;
     },

@@ -222,7 +222,7 @@ export class Reader {
   /** True if a delivery is due after a time, claimed or not. */
   hasDeliveryAfter(time: number): boolean {
     return this.#look(
-      "hastenDeliveries",
+      "rescheduleDeliveries",
       () => this.#due.get(time) !== undefined || this.#isHeldLate.get(time) !== undefined,
     );
   }

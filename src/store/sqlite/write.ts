@@ -28,7 +28,7 @@ export type WriteMethod =
   | "savePushPosition"
   | "settleDelivery"
   | "redriveDeliveries"
-  | "hastenDeliveries"
+  | "rescheduleDeliveries"
   | "removeFinished";
 
 /** Parameter of a method, as in the store interface. */

@@ -1,4 +1,4 @@
-import { latePart } from "../../core/lazy.js";
+import { lazyImport } from "../../core/lazy.js";
 import { EARLIER_CARD_PATH } from "../client-versions.js";
 import type { ProtocolVersion } from "../version.js";
 import { ClientTaskNames } from "./task-names.js";
@@ -20,10 +20,10 @@ export const v01: ProtocolVersion = {
   card: {
     path: EARLIER_CARD_PATH,
     isSigned: false,
-    load: latePart(async () => (await import("./card.js")).cards),
+    load: lazyImport(async () => (await import("./card.js")).cards),
   },
   example: { params: { id: "1", message: { role: "user", parts: [{ type: "text", text: "hello" }] } } },
-  load: latePart(async () => (await import("./loaded.js")).loaded),
+  load: lazyImport(async () => (await import("./loaded.js")).loaded),
   taskNames: (maxReopens, keepsAll) => new ClientTaskNames(maxReopens, keepsAll),
   signsPush: true,
 };

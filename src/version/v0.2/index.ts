@@ -1,4 +1,4 @@
-import { latePart } from "../../core/lazy.js";
+import { lazyImport } from "../../core/lazy.js";
 import { EARLIER_CARD_PATH } from "../client-versions.js";
 import { example, methods as later } from "../v0.3/names.js";
 import type { ProtocolVersion } from "../version.js";
@@ -24,8 +24,8 @@ export const v02: ProtocolVersion = {
   card: {
     path: EARLIER_CARD_PATH,
     isSigned: false,
-    load: latePart(async () => (await import("./card.js")).cards),
+    load: lazyImport(async () => (await import("./card.js")).cards),
   },
   example: { params: example },
-  load: latePart(async () => (await import("./loaded.js")).loaded),
+  load: lazyImport(async () => (await import("./loaded.js")).loaded),
 };

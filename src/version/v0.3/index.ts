@@ -1,4 +1,4 @@
-import { latePart } from "../../core/lazy.js";
+import { lazyImport } from "../../core/lazy.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import type { ProtocolVersion, ServiceShape } from "../version.js";
 import { example, methods } from "./names.js";
@@ -36,11 +36,11 @@ export const v03: ProtocolVersion = {
   card: {
     path: WELL_KNOWN_PATH,
     isSigned: true,
-    load: latePart(async () => (await import("./card.js")).cards),
+    load: lazyImport(async () => (await import("./card.js")).cards),
   },
   example: {
     params: example,
     body: { message: { messageId: "1", role: "ROLE_USER", content: [{ text: "hello" }] } },
   },
-  load: latePart(async () => (await import("./loaded.js")).loaded),
+  load: lazyImport(async () => (await import("./loaded.js")).loaded),
 };

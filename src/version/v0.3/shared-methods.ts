@@ -6,7 +6,7 @@ import {
   type SubscribeToTaskRequest,
   type Task,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { begunStream, mapStream, withFirst } from "../../core/map-stream.js";
+import { begunStream, mapStream, prepend } from "../../core/map-stream.js";
 import { type AnswerWriter, mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
@@ -72,7 +72,7 @@ async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<As
   // The first event tells the version of the task, and with it the format of all events.
   return begunStream(events, async (source) => {
     const first = await source.next();
-    const all = withFirst(first, source);
+    const all = prepend(first, source);
     const payload = first.done === true ? undefined : first.value.payload;
     if (payload?.case !== "task" || marksOf(payload.value)?.version !== "0.1") return all;
     const { call } = asked;

@@ -1,4 +1,4 @@
-import { latePart } from "../../core/lazy.js";
+import { lazyImport } from "../../core/lazy.js";
 import { v1 } from "../v1.js";
 import { type ProtocolVersion, shapeOf } from "../version.js";
 
@@ -15,6 +15,6 @@ export function v11(): ProtocolVersion {
     interfaces: ["jsonRpc", "rest", "connect", "grpc"],
     grpc: service,
     connect: service,
-    load: latePart(async () => (await import("./loaded.js")).loaded),
+    load: lazyImport(async () => (await import("./loaded.js")).loaded),
   };
 }

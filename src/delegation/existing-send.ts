@@ -24,7 +24,7 @@ export interface SoughtTask {
  * keys, its newest tasks are searched for the message. Returns undefined if none is found or they cannot be listed.
  * @throws A2AError
  */
-export async function begunBefore(
+export async function findExistingSend(
   client: SubTaskClient,
   sought: SoughtTask,
   calling: RemoteCallOptions,

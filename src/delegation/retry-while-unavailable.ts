@@ -11,7 +11,11 @@ const unreachable: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEE
  * Retries a call with backoff while the other side is unreachable: for `outageMs` milliseconds after the first failure,
  * or until the signal fires.
  */
-export async function patiently<T>(call: () => Promise<T>, outageMs: number, signal: AbortSignal): Promise<T> {
+export async function retryWhileUnavailable<T>(
+  call: () => Promise<T>,
+  outageMs: number,
+  signal: AbortSignal,
+): Promise<T> {
   let since: number | undefined;
   for (let failures = 1; ; failures++) {
     try {

@@ -5,7 +5,7 @@ import { loaded } from "../../version/client-versions.js";
  * Returns a transport whose module is imported with its first call, so that pages load only the transports they use.
  * The next call retries a failed import.
  */
-export function lateTransport(load: () => Promise<Transport>): Transport {
+export function lazyTransport(load: () => Promise<Transport>): Transport {
   let made: Promise<Transport> | undefined;
   const transport = (): Promise<Transport> => {
     made ??= loaded(load());

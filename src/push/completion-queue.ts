@@ -5,7 +5,7 @@ import type { DeliveryOutcome, DeliveryProgress, TaskStore } from "../store/task
 /** A settlement, as passed to the store. */
 export type Settlement = DeliveryProgress & { readonly outcome: DeliveryOutcome };
 
-/** Settlements within this time of others are gathered into one commit of the store, in milliseconds. */
+/** CompletionQueue within this time of others are gathered into one commit of the store, in milliseconds. */
 const GATHER_MS = 5;
 
 /** Delay between attempts while the store fails, in milliseconds. */
@@ -16,7 +16,7 @@ const AGAIN_MS = 1_000;
  * process runs. A settlement may be repeated, since a store that did not answer may have applied it: the second one
  * returns `lost` and changes nothing.
  */
-export class Settlements {
+export class CompletionQueue {
   readonly #store: TaskStore;
   readonly #now: () => number;
   readonly #noteTrouble: (error: unknown) => void;
@@ -41,7 +41,7 @@ export class Settlements {
     return this.#pending;
   }
 
-  /** Abandons unstored settlements: the next process finds their claims. */
+  /** Abandons unstored completions: the next process finds their claims. */
   end(): void {
     this.#over.abort();
   }

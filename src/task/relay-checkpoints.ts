@@ -14,7 +14,7 @@ export interface RelayedEntry {
  * The relayed entries of a task's log. An entry is dropped if the next one of the same sub-task and turn covers it, as
  * with most chunks of artifacts: of thousands of events, only a few are kept.
  */
-export class RelayMarks {
+export class RelayCheckpoints {
   readonly #kept: RelayedEntry[] = [];
   /** The newest entry of each sub-task and turn, if a later one may replace it. */
   readonly #newest = new Map<string, RelayedEntry>();

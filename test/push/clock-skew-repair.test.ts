@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createServer } from "../../src/index.js";
-import { FarTimes } from "../../src/push/far-times.js";
+import { ClockSkewRepair } from "../../src/push/clock-skew-repair.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { obedient } from "../conformance/agents.js";
@@ -66,16 +66,16 @@ describe("a clock that was ahead", () => {
       await rig.end();
       await store.close();
     });
-    await store.hastenDeliveries({ latest: ahead() / 2, to: Date.now() });
+    await store.rescheduleDeliveries({ latest: ahead() / 2, to: Date.now() });
     await rig.start();
     await expect.poll(() => rig.control.deadLetters(), patience).toHaveLength(1);
   });
 });
 
-describe("FarTimes", () => {
-  const farTimes = (store: TaskStore, wake = (): void => {}): FarTimes => {
+describe("ClockSkewRepair", () => {
+  const clockSkewRepair = (store: TaskStore, wake = (): void => {}): ClockSkewRepair => {
     const parts = { store, wake, limits: quick, logger: { debug() {}, info() {}, warn() {}, error() {} } };
-    const made = new FarTimes({ ...parts, now: Date.now });
+    const made = new ClockSkewRepair({ ...parts, now: Date.now });
     onTestFinished(() => made.end());
     return made;
   };
@@ -93,9 +93,9 @@ describe("FarTimes", () => {
     let woken = 0;
     let looked = 0;
     const watched: TaskStore = Object.create(store, {
-      hastenDeliveries: { value: (request: never) => store.hastenDeliveries(request).finally(() => looked++) },
+      rescheduleDeliveries: { value: (request: never) => store.rescheduleDeliveries(request).finally(() => looked++) },
     });
-    farTimes(watched, () => woken++).start();
+    clockSkewRepair(watched, () => woken++).start();
     await expect.poll(() => looked, patience).toBe(1);
     expect([await store.nextDelivery(), woken]).toEqual([at, 0]);
   });

@@ -14,7 +14,7 @@ const LAST_MOMENT = 1 / 20;
  * Tells if this process may send its claimed deliveries. Other processes take them over when it misses heartbeats for
  * one lease period. A process whose heartbeats do not arrive, or that was suspended, stops sending before that.
  */
-export class LifeWatch {
+export class LeaseGuard {
   readonly #pushes: Pick<EnginePushes, "life" | "leaseMs">;
   readonly #isShared: boolean;
   #over = new AbortController();

@@ -1,5 +1,5 @@
 import { type Artifact, type Message, type Part, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { isSend, type RelayedEvent, type RelayMark } from "../agent/delegation.js";
+import { isSend, type RelayCheckpoint, type RelayedEvent } from "../agent/delegation.js";
 import type { TurnRequest } from "../agent/turn-request.js";
 import { hexOf } from "../core/bytes.js";
 import { isInterrupted } from "../task/state.js";
@@ -28,9 +28,9 @@ export interface Relayed {
   /** The last relayed event. */
   last: RelayedEvent | undefined;
   /** The message that started the sub-task, if it may have been sent. */
-  sent: RelayMark | undefined;
+  sent: RelayCheckpoint | undefined;
   /** The other agent's question that our task has asked, if nothing of the sub-task followed. */
-  asked: RelayMark | undefined;
+  asked: RelayCheckpoint | undefined;
 }
 
 /**
@@ -38,27 +38,29 @@ export interface Relayed {
  * question it answers.
  */
 export function rootOf(events: readonly RelayedEvent[], turn: number): number {
-  const last = events.findLast(({ mark }) => mark.turn < turn)?.mark;
+  const last = events.findLast(({ checkpoint }) => checkpoint.turn < turn)?.checkpoint;
   return last !== undefined && isInterrupted(last.state) ? last.origin : turn;
 }
 
 /** Returns the relayed content of one delegation, from the log and the current task. */
 export function relayedOf(events: readonly RelayedEvent[], task: Task | undefined, place: RelayPlace): Relayed {
-  const own = events.filter(({ mark }) => mark.origin === place.origin && mark.delegation === place.delegation);
-  const mine = own.filter(({ mark }) => !isSend(mark));
+  const own = events.filter(
+    ({ checkpoint }) => checkpoint.origin === place.origin && checkpoint.delegation === place.delegation,
+  );
+  const mine = own.filter(({ checkpoint }) => !isSend(checkpoint));
   const relayed: Relayed = {
     taskId: "",
     generation: 0,
     messages: new Set(),
     artifacts: new Map(),
     last: mine.at(-1),
-    sent: own.findLast(({ mark }) => isSend(mark))?.mark,
+    sent: own.findLast(({ checkpoint }) => isSend(checkpoint))?.checkpoint,
     asked: askedIn(mine),
   };
-  for (const { mark } of mine) {
-    if (mark.taskId !== "") relayed.taskId = mark.taskId;
-    relayed.generation = mark.generation;
-    if (mark.messageId !== "") relayed.messages.add(mark.messageId);
+  for (const { checkpoint } of mine) {
+    if (checkpoint.taskId !== "") relayed.taskId = checkpoint.taskId;
+    relayed.generation = checkpoint.generation;
+    if (checkpoint.messageId !== "") relayed.messages.add(checkpoint.messageId);
   }
   const prefix = artifactPrefix(place);
   for (const artifact of task?.artifacts ?? []) {
@@ -68,13 +70,13 @@ export function relayedOf(events: readonly RelayedEvent[], task: Task | undefine
   return relayed;
 }
 
-function askedIn(mine: readonly RelayedEvent[]): RelayMark | undefined {
-  const mark = mine.findLast((event) => !isOwnPause(event))?.mark;
-  return mark !== undefined && isInterrupted(mark.state) ? mark : undefined;
+function askedIn(mine: readonly RelayedEvent[]): RelayCheckpoint | undefined {
+  const checkpoint = mine.findLast((event) => !isOwnPause(event))?.checkpoint;
+  return checkpoint !== undefined && isInterrupted(checkpoint.state) ? checkpoint : undefined;
 }
 
-/** True for our own question for the caller's credentials: its mark names no message of the other agent. */
-function isOwnPause({ mark: { state, messageId }, message }: RelayedEvent): boolean {
+/** True for our own question for the caller's credentials: its checkpoint names no message of the other agent. */
+function isOwnPause({ checkpoint: { state, messageId }, message }: RelayedEvent): boolean {
   return state === TaskState.AUTH_REQUIRED && messageId === "" && message !== undefined;
 }
 

@@ -12,8 +12,8 @@ const LOOK_MS = 600_000;
 /** Delay before retrying after an error of the store, in milliseconds. */
 const TROUBLE_MS = 5_000;
 
-/** Dependencies of `FarTimes`. */
-export interface FarTimesParts {
+/** Dependencies of `ClockSkewRepair`. */
+export interface ClockSkewRepairParts {
   readonly store: TaskStore;
   readonly limits: Pick<Limits, "maxPushRetryMs">;
   readonly logger: Logger;
@@ -28,12 +28,12 @@ export interface FarTimesParts {
  * times in the store. Checks at the start and periodically, since on a shared store the clock of another process may be
  * wrong.
  */
-export class FarTimes {
-  readonly #parts: FarTimesParts;
+export class ClockSkewRepair {
+  readonly #parts: ClockSkewRepairParts;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  constructor(parts: FarTimesParts) {
+  constructor(parts: ClockSkewRepairParts) {
     this.#parts = parts;
   }
 
@@ -52,7 +52,7 @@ export class FarTimes {
     let nextMs = LOOK_MS;
     try {
       const latest = now + Math.max(limits.maxPushRetryMs, hostRest.maxMs, UNREADABLE_MS);
-      const count = await store.hastenDeliveries({ latest, to: now });
+      const count = await store.rescheduleDeliveries({ latest, to: now });
       if (count > 0) {
         logger.warn(
           { count },
