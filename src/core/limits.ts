@@ -8,14 +8,6 @@ export interface Limits {
    */
   readonly maxArrivingBytes: number;
   /**
-   * Memory of large requests in progress, in bytes; each JSON value counts as 100. A request counts until it is
-   * answered, a message until its execution has ended. One caller may use half. A larger request is served if nothing
-   * else is in progress. Default 1 GiB.
-   */
-  readonly maxOpenRequestBytes: number;
-  /** Size of the tasks on one page of a list, in bytes, as stored; a page ends early there. Default 16 MiB. */
-  readonly maxPageBytes: number;
-  /**
    * Size of a task as JSON in its widest form, in bytes; at most 448 MiB, because V8 limits the length of a string.
    * Messages beyond it are refused; an agent that exceeds it fails its task. Default 256 MiB.
    */
@@ -51,8 +43,6 @@ export interface Limits {
   readonly maxPushRetryMs: number;
   /** Time of failures after which a push configuration becomes a dead letter, in milliseconds. Default 24 hours. */
   readonly maxPushAgeMs: number;
-  /** Total size of the notifications being sent, in bytes; a larger one is sent alone. Default 64 MiB. */
-  readonly maxOutgoingPushBytes: number;
   /**
    * Stored size of the large tasks and events held for readers that have not taken them yet, in bytes. Several readers
    * of one task count once. A larger one is served alone. Default 256 MiB.
@@ -166,7 +156,11 @@ export interface Limits {
 }
 
 /** Limits that errors name but nobody sets: each is a constant beside its use. */
-export type FixedLimit = "maxArrivingPerAddress" | "maxUnverifiedPerAddress" | "maxWaitingTurns";
+export type FixedLimit =
+  | "maxOpenRequestBytes"
+  | "maxArrivingPerAddress"
+  | "maxUnverifiedPerAddress"
+  | "maxWaitingTurns";
 
 /**
  * Upper bound of `maxTaskBytes`. The JSON of a task is one string, V8's longest string has 512 MiB, and the end of the
@@ -177,13 +171,22 @@ export const MAX_TASK_BYTES: number = 448 * 1024 * 1024;
 /** Divisors of the heap size that cap the defaults of these limits: 4 means a quarter of the heap. */
 const heapParts = {
   maxArrivingBytes: 4,
-  maxOpenRequestBytes: 4,
   maxQueuedBytes: 8,
-  maxPageBytes: 16,
   maxOutgoingBytes: 4,
   maxOutgoingBytesPerCaller: 8,
-  maxOutgoingPushBytes: 8,
 } satisfies Partial<Record<keyof Limits, number>>;
+
+/** Returns the heap limit of this process, in bytes; Infinity if the runtime does not report it. */
+export function heapLimit(): number {
+  const v8 = globalThis.process?.getBuiltinModule?.("node:v8");
+  const bytes = v8?.getHeapStatistics?.().heap_size_limit ?? 0;
+  return bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
+}
+
+/** Returns a bound in bytes, or the given part of a smaller heap. */
+export function withinHeap(bytes: number, part: number): number {
+  return Math.min(bytes, Math.floor(heapLimit() / part));
+}
 
 /** Returns the defaults for a process with the given maximum heap size. */
 export function defaultLimitsOf(heapBytes: number): Limits {
@@ -196,8 +199,6 @@ export function defaultLimitsOf(heapBytes: number): Limits {
 export const defaultLimits: Limits = {
   maxRequestBytes: 8 * 1024 * 1024,
   maxArrivingBytes: 256 * 1024 * 1024,
-  maxOpenRequestBytes: 1024 * 1024 * 1024,
-  maxPageBytes: 16 * 1024 * 1024,
   maxTaskBytes: 256 * 1024 * 1024,
   maxArtifactBytes: 256 * 1024 * 1024,
   maxMessageBytes: 16 * 1024 * 1024,
@@ -210,7 +211,6 @@ export const defaultLimits: Limits = {
   pushTimeoutMs: 15_000,
   maxPushRetryMs: 3_600_000,
   maxPushAgeMs: 24 * 3_600_000,
-  maxOutgoingPushBytes: 64 * 1024 * 1024,
   maxOutgoingBytes: 256 * 1024 * 1024,
   maxOutgoingBytesPerCaller: 64 * 1024 * 1024,
   maxGrpcAnswerBytes: 2 ** 31 - 1,

@@ -88,8 +88,8 @@ export class Engine {
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.news(taskId);
     const { names } = options;
-    const { maxPageBytes, maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
-    const tasks = new Tasks({ store, names, logger, shutdown, maxPageBytes, maxKeptBytes, pushed });
+    const { maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
+    const tasks = new Tasks({ store, names, logger, shutdown, maxKeptBytes, pushed });
     const { logs } = tasks;
     const leases = new LeaseKeeper({
       store,

@@ -1,6 +1,7 @@
 import { silentAudit } from "../audit/audit.js";
 import { background, Room, within } from "../core/async.js";
 import { share } from "../core/cancellation.js";
+import { withinHeap } from "../core/limits.js";
 import { TransientMap } from "../core/maps.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
@@ -31,6 +32,9 @@ const CROWDED_MS = 2_000;
 
 /** Time to postpone aborted deliveries during shutdown, in milliseconds. */
 const CUT_OFF_MS = 1_000;
+
+/** Total size of the notifications being sent; a larger one is sent alone. */
+export const outgoingPushes: { readonly maxBytes: number } = { maxBytes: withinHeap(64 * 1024 * 1024, 8) };
 
 /**
  * Delivers notifications: claims due configurations and runs a `Delivery` for each, as many at once as the limits
@@ -93,10 +97,10 @@ export class Dispatcher {
       wanted: createEventFilter(options.events),
       wantedWithTask: createTaskFilter(options.events),
       // A quarter for small notifications; proven and unproven hosts share the rest.
-      smallBytes: limits.maxOutgoingPushBytes / 4 / limits.maxDeliveries,
-      folds: new PastFolds(limits.maxOutgoingPushBytes / 4),
-      outgoing: new Room((limits.maxOutgoingPushBytes * 3) / 8),
-      outgoingProbes: new Room((limits.maxOutgoingPushBytes * 3) / 8),
+      smallBytes: outgoingPushes.maxBytes / 4 / limits.maxDeliveries,
+      folds: new PastFolds(outgoingPushes.maxBytes / 4),
+      outgoing: new Room((outgoingPushes.maxBytes * 3) / 8),
+      outgoingProbes: new Room((outgoingPushes.maxBytes * 3) / 8),
       count: this.#count,
       shutdown: this.#shutdown.signal,
     };

@@ -3,7 +3,7 @@ import { AuditRecorder, auditChannel } from "../audit/audit.js";
 import { type AgentDirectory, type AgentsGiven, agentFields, registerAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
 import { unknownNames } from "../core/describe.js";
-import { defaultLimitsOf, type Limits } from "../core/limits.js";
+import { defaultLimitsOf, heapLimit, type Limits } from "../core/limits.js";
 import { guardedLogger, silentLogger } from "../core/log.js";
 import { isLoopbackHost, parseUrl } from "../core/net.js";
 import type { Trust } from "../http/forwarded.js";
@@ -202,11 +202,4 @@ function corsOf(origins: boolean | readonly string[]): Settings["cors"] {
   if (typeof origins === "boolean") return origins || undefined;
   if (origins.includes("*")) return true;
   return origins.length === 0 ? undefined : origins;
-}
-
-/** Returns the heap limit of this process, in bytes; Infinity if the runtime does not report it. */
-function heapLimit(): number {
-  const v8 = globalThis.process?.getBuiltinModule?.("node:v8");
-  const bytes = v8?.getHeapStatistics?.().heap_size_limit ?? 0;
-  return bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
 }

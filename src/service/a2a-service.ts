@@ -33,7 +33,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
     ...authentication.first,
     ...callerRate(limits),
     callerLimits(limits),
-    requestMemory(limits),
+    requestMemory(),
     ...boundedInterceptors(options),
     version(strictVersion, versions, options.mismatches),
     // Before extensions and validation, because both depend on the agent: its card declares the extensions.

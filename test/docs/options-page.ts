@@ -137,7 +137,7 @@ export function limitsPage(): string {
     limitsIntro,
     ...byTopic("##", limitTopics, rows({ of: "limits", table: limitTable, defaults: defaultLimits, texts })),
     "## Small heaps\n",
-    "With a small heap (`--max-old-space-size`, a container) these defaults are lower:\n",
+    "With a small heap (`--max-old-space-size`, a container) these defaults are lower, as are fixed limits of\nmemory:\n",
     `${heapTable()}\n`,
     "## The client\n",
     section(

@@ -16,6 +16,7 @@ import {
 } from "../../src/agent/event.js";
 import { cancellationOf, neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
+import { taskPage } from "../../src/engine/read/task-reader.js";
 import { waitingTurns } from "../../src/engine/send/send.js";
 import { NO_HOLDER, type TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
@@ -688,7 +689,8 @@ describe("a call whose message waits for its turn", () => {
 
 describe("list()", () => {
   it("ends a page of large tasks early, and the next pages have the rest (SRV-LIST-14)", async () => {
-    const bench = new Bench({ async *execute() {} }, { limits: { ...quick, maxPageBytes: 1_000 } });
+    setConstants(taskPage, { maxBytes: 1_000 });
+    const bench = new Bench({ async *execute() {} });
     const ids: string[] = [];
     for (let i = 0; i < 4; i++) {
       const held = await bench.send("x".repeat(800));

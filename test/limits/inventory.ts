@@ -34,8 +34,6 @@ const _audit = { at: "work", test: "audit/recorder.test.ts" } as const;
 export const inventory: Readonly<Record<string, Holding>> = {
   maxRequestBytes: { at: "request", test: "limits/requests.test.ts" },
   maxArrivingBytes: { at: "request", test: "network/arriving.test.ts" },
-  maxOpenRequestBytes: { at: "call", test: "limits/memory.test.ts" },
-  maxPageBytes: everyBinding,
   maxTaskBytes: { at: "work", test: "engine/size.test.ts" },
   maxArtifactBytes: { at: "work", test: "engine/size.test.ts" },
   maxMessageBytes: everyBinding,
@@ -48,7 +46,6 @@ export const inventory: Readonly<Record<string, Holding>> = {
   pushTimeoutMs: push,
   maxPushRetryMs: push,
   maxPushAgeMs: { at: "work", test: "push/giving-up.test.ts" },
-  maxOutgoingPushBytes: { at: "work", test: "push/bounds.test.ts" },
   maxOutgoingBytes: { at: "answer", test: "network/outgoing-limits.test.ts" },
   maxOutgoingBytesPerCaller: { at: "answer", test: "network/outgoing-limits.test.ts" },
   maxGrpcAnswerBytes: {

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { openRequests } from "../../src/service/interceptors/request-memory.js";
 import { everyBinding, titleOf } from "../auth/world.js";
+import { setConstantsOfFile } from "../support/constants.js";
 import { as, expectLimit, gates, type LimitedWorld, leave, limited, newGate, say } from "./world.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const KIB = 1024;
+setConstantsOfFile(openRequests, { maxBytes: 80 * KIB });
 
 /** Each takes 30 KiB of memory: the one as bytes, the other as values. */
 const large = [
@@ -15,7 +18,7 @@ const large = [
 describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over %s", (title) => {
   let world: LimitedWorld;
   beforeAll(async () => {
-    world = await limited(title, { maxOpenRequestBytes: 80 * KIB });
+    world = await limited(title, {});
   });
   afterAll(() => world.close());
 

@@ -3,6 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../../src/core/limits.js";
+import { taskPage } from "../../src/engine/read/task-reader.js";
 import { waitingTurns } from "../../src/engine/send/send.js";
 import { requestValues } from "../../src/http/body.js";
 import { requestBounds } from "../../src/service/rules.js";
@@ -18,6 +19,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 const KIB = 1024;
 setConstantsOfFile(requestValues, { max: 500 });
 setConstantsOfFile(requestBounds, { maxIdLength: 64, maxReferences: 2, maxExtensions: 2 });
+setConstantsOfFile(taskPage, { maxBytes: 2 * KIB });
 const limits = {
   maxRequestBytes: 64 * KIB,
   maxMessageBytes: 8 * KIB,
@@ -25,7 +27,6 @@ const limits = {
   maxArtifactBytes: 16 * KIB,
   maxParts: 3,
   maxBlockingMs: 50,
-  maxPageBytes: 2 * KIB,
 } satisfies Partial<Limits>;
 
 const long = "x".repeat(65);

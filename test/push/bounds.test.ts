@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { outgoingPushes } from "../../src/push/dispatcher.js";
 import { retryDelayMs } from "../../src/push/timing.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { setConstants } from "../support/constants.js";
 import { type Answer, accept, Receiver, refuse } from "./receiver.js";
 import { chunk, Log, Rig } from "./rig.js";
 
@@ -66,7 +68,7 @@ describe("hostRest.failures", () => {
   });
 });
 
-describe("maxOutgoingPushBytes", () => {
+describe("outgoingPushes", () => {
   it("bounds what is on its way to all hosts together, and all of it arrives", async () => {
     const large = 90_000;
     let [open, peak] = [0, 0];
@@ -81,7 +83,8 @@ describe("maxOutgoingPushBytes", () => {
     const hosts = await Promise.all(Array.from({ length: 12 }, () => receive(slowly)));
     const store = memoryStore();
     // Three eighths are for hosts that are known to take what comes: three of these notifications.
-    const limits = { maxDeliveries: 64, maxOutgoingPushBytes: 800_000 };
+    setConstants(outgoingPushes, { maxBytes: 800_000 });
+    const limits = { maxDeliveries: 64 };
     const one = await new Rig(store, { receivers: hosts, limits }).start();
     const logs = await Promise.all(hosts.map((host) => Log.create(store, [host.url("/a")], [], "")));
     one.news();

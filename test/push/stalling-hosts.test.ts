@@ -1,8 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../../src/core/limits.js";
+import { outgoingPushes } from "../../src/push/dispatcher.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { setConstants } from "../support/constants.js";
 import { type Answer, Receiver } from "./receiver.js";
 import { chunk, Log, Rig, status } from "./rig.js";
 
@@ -110,7 +112,8 @@ describe("hosts that took what came, and then stall all together,", () => {
   });
 
   it("keep no room for bytes from others", async () => {
-    const { one, good, hers, arrived } = await known([[chunk("x".repeat(20_000))]], { maxOutgoingPushBytes: 40_000 });
+    setConstants(outgoingPushes, { maxBytes: 40_000 });
+    const { one, good, hers, arrived } = await known([[chunk("x".repeat(20_000))]], {});
     await expect.poll(arrived, patience).toBeGreaterThan(0);
     await hers.complete();
     one.news();

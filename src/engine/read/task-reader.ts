@@ -1,5 +1,6 @@
 import { background, Room } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
+import { withinHeap } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { isOf } from "../../store/check.js";
 import {
@@ -27,6 +28,9 @@ const LARGE_KEPT_MS = 1_000;
 
 /** A task of fewer bytes as JSON is loaded by one read. */
 const ONE_READ_BYTES = 1024 * 1024;
+
+/** Size of the tasks on one page of a list, as stored; a page ends early there. */
+export const taskPage: { readonly maxBytes: number } = { maxBytes: withinHeap(16 * 1024 * 1024, 16) };
 
 /**
  * Maximum number of pages built concurrently. Each holds its tasks in memory; the next ones mostly find them in the

@@ -12,7 +12,7 @@ import type { TaskLog } from "../log/task-log.js";
 import { TaskLogCache } from "../log/task-log-cache.js";
 import type { Shutdown } from "../shutdown.js";
 import { type HandleSource, TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
-import { type ReadTask, type TaskPage, TaskReader } from "./task-reader.js";
+import { type ReadTask, type TaskPage, TaskReader, taskPage } from "./task-reader.js";
 
 /** Dependencies of `Tasks`. */
 export interface TasksSource {
@@ -21,8 +21,6 @@ export interface TasksSource {
   readonly shutdown: Shutdown;
   /** Names that clients choose for tasks. Default: none. */
   readonly names: TaskNames | undefined;
-  /** A page of huge tasks ends early, after about this many bytes. */
-  readonly maxPageBytes: number;
   /** Limit of the cache of large tasks, in bytes as JSON. */
   readonly maxKeptBytes: number;
   /** Called after each append of this process to a task that has push configurations. */
@@ -37,7 +35,7 @@ export class Tasks {
   readonly #source: TasksSource;
 
   constructor(source: TasksSource) {
-    const { store, logger, maxPageBytes, maxKeptBytes, pushed } = source;
+    const { store, logger, maxKeptBytes, pushed } = source;
     this.#source = source;
     this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), pushed });
     this.#reader = new TaskReader({
@@ -45,7 +43,7 @@ export class Tasks {
       logger,
       live: (taskId, position) => this.#live(taskId, position),
       caughtUp: (taskId, position) => this.#caughtUp(taskId, position),
-      maxPageBytes,
+      maxPageBytes: taskPage.maxBytes,
       maxKeptBytes,
     });
   }

@@ -4,7 +4,7 @@ import type { Part, SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_pb.js"
 import { SharedHold } from "../../core/call.js";
 import { limitReached } from "../../core/error.js";
 import { nextRound } from "../../core/event-loop.js";
-import type { Limits } from "../../core/limits.js";
+import { withinHeap } from "../../core/limits.js";
 import { callerKeyOf } from "../caller-shares.js";
 import type { ServiceInterceptor } from "../invoke.js";
 
@@ -14,12 +14,15 @@ const SMALL_BYTES = 4 * 1024;
 /** Size from which a request continues in the next round of the event loop, in bytes of memory. */
 const HEAVY_BYTES = 512 * 1024;
 
+/** Memory of the large requests in progress; one caller may use half. */
+export const openRequests: { readonly maxBytes: number } = { maxBytes: withinHeap(1024 * 1024 * 1024, 4) };
+
 /**
  * Limits the memory of the large requests in progress, in total and for each caller. A request counts until it is
  * answered, and a message until its execution has ended (`Call.held`).
  */
-export function requestMemory({ maxOpenRequestBytes }: Limits): ServiceInterceptor {
-  const budget = new Budget(maxOpenRequestBytes);
+export function requestMemory(): ServiceInterceptor {
+  const budget = new Budget(openRequests.maxBytes);
   return (next) => (invocation) => {
     const { request, call } = invocation;
     const bytes = requestWeight(request);
