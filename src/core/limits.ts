@@ -145,6 +145,8 @@ export interface Limits {
   readonly expiredStreamGraceMs: number;
   /** Failed authentications from one address that are checked without delay. Default 20. */
   readonly maxFailedAttempts: number;
+  /** Interval at which named TLS files (`tls.keyFile`) are checked for changes, in milliseconds. Default 10 seconds. */
+  readonly tlsPollMs: number;
   /** Depth of agents that call agents (`turn.call`, `turn.delegate`), which ends circles. Default 8. */
   readonly maxDelegationDepth: number;
   /** Calls of other agents in progress, with delegations. Default 10,000. */
@@ -241,6 +243,7 @@ export const defaultLimits: Limits = {
   credentialMemoryMs: 60_000,
   expiredStreamGraceMs: 3_600_000,
   maxFailedAttempts: 20,
+  tlsPollMs: 10_000,
   maxDelegationDepth: 8,
   maxRemoteCalls: 10_000,
   remoteTimeoutMs: 60_000,

@@ -80,6 +80,7 @@ export const inventory: Readonly<Record<string, Holding>> = {
   credentialMemoryMs: auth,
   expiredStreamGraceMs: { at: "call", test: "auth/stream-expiry.test.ts" },
   maxFailedAttempts: auth,
+  tlsPollMs: { at: "work", test: "server/tls-reload.test.ts" },
   maxDelegationDepth: { at: "work", test: "delegation/ends.test.ts" },
   maxRemoteCalls: { at: "work", test: "delegation/limits.test.ts" },
   remoteTimeoutMs: { at: "work", test: "delegation/limits.test.ts" },
