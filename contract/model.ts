@@ -11,7 +11,7 @@ import type {
   TaskStore,
 } from "../src/store/task-store.js";
 import { isTerminal } from "../src/task/state.js";
-import { bytesOf, headOf, leaseOf, listAll, numbered, type StoreContract, scenario, textOf } from "./setup.js";
+import { bytesOf, decodeUtf8, headOf, leaseOf, listAll, numbered, type StoreContract, scenario } from "./setup.js";
 
 /** One append; `off` is the difference between the expected position and the right one. */
 interface AppendStep {
@@ -176,8 +176,8 @@ async function follow(contract: StoreContract, store: TaskStore, model: Model, s
       return;
     case "read": {
       const { task, after, limit } = step;
-      const entries = (await store.read({ taskId: model.id(task), after, limit })).map(textOf);
-      const there = numbered(0, model.tasks.get(model.id(task))?.head.position ?? 0).map(textOf);
+      const entries = (await store.read({ taskId: model.id(task), after, limit })).map(decodeUtf8);
+      const there = numbered(0, model.tasks.get(model.id(task))?.head.position ?? 0).map(decodeUtf8);
       expect(entries).toEqual(there.slice(after, after + limit));
       return;
     }
@@ -204,7 +204,7 @@ async function compare(contract: StoreContract, store: TaskStore, model: Model):
     expect(loaded?.snapshot).toEqual(expected?.snapshot);
     const folded = expected?.snapshot?.position ?? 0;
     const left = (expected?.head.position ?? 0) - folded;
-    expect((loaded?.entries ?? []).map(textOf)).toEqual(numbered(folded, left).map(textOf));
+    expect((loaded?.entries ?? []).map(decodeUtf8)).toEqual(numbered(folded, left).map(decodeUtf8));
   }
   for (const filters of [{}, { contextId: "context-1" }, { state: TaskState.WORKING }, { statusFrom: 3 }]) {
     const ids = await listAll(store, { ...model.place, ...filters, limit: 2 });

@@ -7,7 +7,7 @@ import type {
   TaskHead,
   TaskStore,
 } from "../src/store/task-store.js";
-import { bytesOf, configOf, create, follow, type StoreContract, scenario, textOf } from "./setup.js";
+import { bytesOf, configOf, create, decodeUtf8, follow, type StoreContract, scenario } from "./setup.js";
 
 /** Push configurations and their delivery positions. */
 export function pushContract(contract: StoreContract): void {
@@ -185,7 +185,7 @@ function listing(contract: StoreContract): void {
       let page = await store.listPushConfigs({ taskId: "a", after: "", limit });
       while (page.length > 0) {
         expect(page.length).toBeLessThanOrEqual(limit);
-        for (const { configId, config } of page) expect(textOf(config.bytes)).toBe(`<${configId}>`);
+        for (const { configId, config } of page) expect(decodeUtf8(config.bytes)).toBe(`<${configId}>`);
         seen.push(...page.map((it) => it.configId));
         page = await store.listPushConfigs({ taskId: "a", after: seen.at(-1) ?? "", limit });
       }
@@ -209,7 +209,7 @@ async function all(store: TaskStore, limit: number): Promise<string[]> {
   const seen: string[] = [];
   for (let after: PushConfigKey | undefined; ; ) {
     const page = await store.scanPushConfigs({ limit, ...(after && { after }) });
-    seen.push(...page.map(({ taskId, configId, bytes }) => `${taskId}/${configId}=${textOf(bytes)}`));
+    seen.push(...page.map(({ taskId, configId, bytes }) => `${taskId}/${configId}=${decodeUtf8(bytes)}`));
     after = page.at(-1);
     if (after === undefined) return seen;
   }
@@ -263,7 +263,7 @@ function rewriting(contract: StoreContract): void {
     await follow(store, head);
     const request = { holder: "h", leaseMs: 60_000, now: Number.MAX_SAFE_INTEGER, limit: 1 };
     const [claimed] = await store.claimDeliveries(request);
-    expect(claimed && textOf(claimed.bytes)).toBe("old");
+    expect(claimed && decodeUtf8(claimed.bytes)).toBe("old");
     await store.rewritePushConfig({ ...key, from: bytesOf("old"), to: bytesOf("new") });
     const progress = { key, holder: "h", claim: claimed?.claim ?? 0, position: 2 };
     expect(await store.settleDelivery({ ...progress, outcome: { kind: "done" } })).toBe("settled");

@@ -2,13 +2,13 @@ import {
   bytesOf,
   countTo,
   create,
+  decodeUtf8,
   follow,
   headOf,
   OWNER,
   readAll,
   type StoreContract,
   scenario,
-  textOf,
 } from "./setup.js";
 
 /** `read`, `load` and `saveSnapshot`. */
@@ -26,7 +26,7 @@ function reading(contract: StoreContract): void {
     for (const count of [1, 4, 2]) head = await follow(store, head, {}, count);
     for (let after = 0; after <= 12; after++) {
       for (let limit = 1; limit <= 12; limit++) {
-        const entries = (await store.read({ taskId: "a", after, limit })).map(textOf);
+        const entries = (await store.read({ taskId: "a", after, limit })).map(decodeUtf8);
         expect(entries).toEqual(countTo(10).slice(after, after + entries.length));
         expect(entries.length).toBeLessThanOrEqual(limit);
         if (after < 10) expect(entries.length).toBeGreaterThan(0);
@@ -65,7 +65,7 @@ function reading(contract: StoreContract): void {
     await create(store, { taskId: "a" }, 3);
     const [first, ...others] = await store.read({ taskId: "a", after: 0, limit: 10 });
     first?.fill(0);
-    expect(others.map(textOf)).toEqual(["2", "3"]);
+    expect(others.map(decodeUtf8)).toEqual(["2", "3"]);
   });
 }
 
@@ -93,7 +93,7 @@ function loading(contract: StoreContract): void {
     const loaded = await store.load({ taskId: "a" });
     expect(loaded?.head).toEqual(head);
     expect(loaded?.snapshot).toBeUndefined();
-    expect(loaded?.entries.map(textOf)).toEqual(countTo(5));
+    expect(loaded?.entries.map(decodeUtf8)).toEqual(countTo(5));
   });
 
   scenario(contract, "gives a snapshot and what follows it", async (store) => {
@@ -102,7 +102,7 @@ function loading(contract: StoreContract): void {
       await store.saveSnapshot({ taskId: "a", snapshot: { position, bytes: bytesOf(`up to ${position}`) } });
       const loaded = await store.load({ taskId: "a" });
       expect(loaded?.snapshot).toEqual({ position, bytes: bytesOf(`up to ${position}`) });
-      expect(loaded?.entries.map(textOf)).toEqual(countTo(5).slice(position));
+      expect(loaded?.entries.map(decodeUtf8)).toEqual(countTo(5).slice(position));
     }
   });
 
@@ -118,7 +118,7 @@ function loading(contract: StoreContract): void {
     for (let look = 0; look < 200; look++) {
       const loaded = await store.load({ taskId: "a" });
       const folded = loaded?.snapshot?.position ?? 0;
-      expect(loaded?.entries.map(textOf)).toEqual(countTo(loaded?.head.position ?? 0).slice(folded));
+      expect(loaded?.entries.map(decodeUtf8)).toEqual(countTo(loaded?.head.position ?? 0).slice(folded));
       await new Promise((resolve) => setImmediate(resolve));
     }
     await writing;
@@ -134,7 +134,7 @@ function snapshots(contract: StoreContract): void {
     const save = (position: number, text: string): Promise<void> =>
       store.saveSnapshot({ taskId: "a", snapshot: { position, bytes: bytesOf(text) } });
     const kept = async (): Promise<string> =>
-      textOf((await store.load({ taskId: "a" }))?.snapshot?.bytes ?? bytesOf(""));
+      decodeUtf8((await store.load({ taskId: "a" }))?.snapshot?.bytes ?? bytesOf(""));
     await save(4, "four");
     expect(await kept()).toBe("four");
     await save(7, "seven");

@@ -80,7 +80,7 @@ export function bytesOf(text: string): Uint8Array {
 }
 
 /** The text of `bytesOf`. */
-export function textOf(bytes: Uint8Array): string {
+export function decodeUtf8(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
@@ -127,7 +127,7 @@ export async function readAll(store: TaskStore, taskId: string, limit = 100): Pr
   for (;;) {
     const entries = await store.read({ taskId, after: texts.length, limit });
     if (entries.length === 0) return texts;
-    texts.push(...entries.map(textOf));
+    texts.push(...entries.map(decodeUtf8));
   }
 }
 

@@ -20,7 +20,7 @@ export type Piece =
  * @throws the error in the chunk
  */
 export function piecesOf(value: unknown): Piece[] | undefined {
-  if (typeof value === "string") return textOf(value);
+  if (typeof value === "string") return textPieces(value);
   const piece = fields(value);
   if (piece === undefined) return undefined;
   // LangGraph's mode `messages`: a message and its metadata.
@@ -39,7 +39,7 @@ function ofChoice(choice: Fields | undefined): Piece[] {
   const { content, tool_calls: calls } = fields(choice?.delta) ?? {};
   // Only the first chunk of a call has the name; later ones have parts of its arguments.
   const tools = listOf(calls).flatMap((call) => toolOf(fields(call?.function)?.name, call?.id, undefined));
-  return [...textOf(content), ...tools];
+  return [...textPieces(content), ...tools];
 }
 
 /** Types of events without text or tools, in the AI SDK, OpenAI's responses and Anthropic's messages. */
@@ -50,17 +50,17 @@ const silent =
 function ofEvent(type: string, event: Fields): Piece[] | undefined {
   switch (type) {
     case "text-delta":
-      return textOf(event.text ?? event.delta ?? event.textDelta);
+      return textPieces(event.text ?? event.delta ?? event.textDelta);
     case "tool-call":
       return toolOf(event.toolName, event.toolCallId, event.input ?? event.args);
     case "response.output_text.delta":
-      return textOf(event.delta);
+      return textPieces(event.delta);
     case "response.output_item.done": {
       const item = fields(event.item);
       return item?.type === "function_call" ? toolOf(item.name, item.call_id, parsed(item.arguments)) : [];
     }
     case "content_block_delta":
-      return textOf(fields(event.delta)?.text);
+      return textPieces(fields(event.delta)?.text);
     case "content_block_start": {
       const block = fields(event.content_block);
       return block?.type === "tool_use" ? toolOf(block.name, block.id, undefined) : [];
@@ -82,10 +82,10 @@ function isMessage(piece: Fields | undefined): boolean {
 function ofMessage(message: Fields | undefined): Piece[] {
   if (message === undefined || !isOfModel(message)) return [];
   const { content, tool_call_chunks: chunks, tool_calls: whole } = message;
-  const text = listOf(content).flatMap((block) => (block.type === "text" ? textOf(block.text) : []));
+  const text = listOf(content).flatMap((block) => (block.type === "text" ? textPieces(block.text) : []));
   const pieces = listOf(chunks).flatMap(({ name, id, args }) => toolOf(name, id, parsed(args)));
   const calls = listOf(whole).flatMap(({ name, id, args }) => toolOf(name, id, args));
-  return [...textOf(content), ...text, ...(Array.isArray(chunks) ? pieces : calls)];
+  return [...textPieces(content), ...text, ...(Array.isArray(chunks) ? pieces : calls)];
 }
 
 function isOfModel(message: Fields): boolean {
@@ -97,8 +97,8 @@ function isOfModel(message: Fields): boolean {
 function ofLangChainEvent(name: string, event: Fields): Piece[] | undefined {
   const chunk = fields(event.data)?.chunk;
   if (name === "on_chat_model_stream") return ofMessage(fields(chunk));
-  if (name === "on_llm_stream") return textOf(fields(chunk)?.text ?? chunk);
-  if (name === "content-block-delta") return textOf(fields(event.delta)?.text);
+  if (name === "on_llm_stream") return textPieces(fields(chunk)?.text ?? chunk);
+  if (name === "content-block-delta") return textPieces(fields(event.delta)?.text);
   if (name === "content-block-start") {
     const block = fields(event.content);
     return block?.type === "tool_call_chunk" ? toolOf(block.name, block.id, undefined) : [];
@@ -110,7 +110,7 @@ function ofLangChainEvent(name: string, event: Fields): Piece[] | undefined {
 /** Reads a part of a Genkit chunk. A partial tool request is repeated when it is complete. */
 function ofGenkit({ text, toolRequest }: Fields): Piece[] {
   const { name, ref, input, partial } = fields(toolRequest) ?? {};
-  return [...textOf(text), ...(partial === true ? [] : toolOf(name, ref, input))];
+  return [...textPieces(text), ...(partial === true ? [] : toolOf(name, ref, input))];
 }
 
 function isGenkitRole(role: unknown): boolean {
@@ -128,14 +128,14 @@ function ofGemini({ candidates, promptFeedback }: Fields): Piece[] {
   if (reason !== undefined) throw new Error(`The model refused the prompt: ${String(reason)}.`);
   return listOf(fields(listOf(candidates)[0]?.content)?.parts).flatMap(({ text, thought, functionCall }) => {
     const { name, id, args } = fields(functionCall) ?? {};
-    return [...(thought === true ? [] : textOf(text)), ...toolOf(name, id, args)];
+    return [...(thought === true ? [] : textPieces(text)), ...toolOf(name, id, args)];
   });
 }
 
 /** Reads an event of Gemini's interactions. */
 function ofInteraction(name: string, event: Fields): Piece[] | undefined {
   const [delta, step] = [fields(event.delta), fields(event.step)];
-  if (name === "step.delta") return delta?.type === "text" ? textOf(delta.text) : [];
+  if (name === "step.delta") return delta?.type === "text" ? textPieces(delta.text) : [];
   if (name === "step.start") return step?.type === "function_call" ? toolOf(step.name, step.id, undefined) : [];
   if (name === "error") throw errorOf(event);
   return /^(?:step|interaction)\./.test(name) ? [] : undefined;
@@ -152,7 +152,7 @@ function listOf(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter((each): each is Fields => fields(each) !== undefined) : [];
 }
 
-function textOf(value: unknown): Piece[] {
+function textPieces(value: unknown): Piece[] {
   return typeof value === "string" && value !== "" ? [{ kind: "text", text: value }] : [];
 }
 

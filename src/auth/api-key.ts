@@ -42,15 +42,15 @@ export function apiKeyScheme(options: ApiKeySchemeOptions): SecurityScheme {
         check: (call) => {
           const key = keyOf(call, options);
           if (key === undefined) return undefined;
-          if (key.length > MAX_CREDENTIAL_LENGTH) return refused;
-          return refused.unless(find(key, call));
+          if (key.length > MAX_CREDENTIAL_LENGTH) return invalidKey;
+          return invalidKey.unless(find(key, call));
         },
       };
     },
   };
 }
 
-const refused = new Refusal("The API key is not accepted.");
+const invalidKey = new Refusal("The API key is not accepted.");
 
 function faultsOf({ in: location, name, keys, check }: ApiKeySchemeOptions): string[] {
   const faults: string[] = [];

@@ -44,8 +44,8 @@ export function httpBasicScheme(options: HttpBasicSchemeOptions): SecurityScheme
           const credentials = httpCredentials(call, "basic");
           if (credentials === undefined) return undefined;
           const given = credentials.length > MAX_CREDENTIAL_LENGTH ? undefined : nameAndPassword(credentials);
-          if (given === undefined) return refused;
-          return refused.unless(find(given.name, given.password, call));
+          if (given === undefined) return invalidPassword;
+          return invalidPassword.unless(find(given.name, given.password, call));
         },
       };
     },
@@ -57,7 +57,7 @@ function named({ users }: HttpBasicSchemeOptions): (BasicUser & { readonly owner
   return users.map((user) => ({ ...user, owner: user?.owner ?? user?.name }));
 }
 
-const refused = new Refusal("Name or password is not accepted.");
+const invalidPassword = new Refusal("Name or password is not accepted.");
 
 function faultsOf({ users, check }: HttpBasicSchemeOptions): string[] {
   const faults: string[] = [];

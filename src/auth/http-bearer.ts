@@ -45,15 +45,15 @@ export function httpBearerScheme(options: HttpBearerSchemeOptions): SecuritySche
         check: (call) => {
           const token = httpCredentials(call, "bearer");
           if (token === undefined) return undefined;
-          if (token === "" || token.length > MAX_CREDENTIAL_LENGTH) return refused;
-          return refused.unless(find(token, call));
+          if (token === "" || token.length > MAX_CREDENTIAL_LENGTH) return invalidToken;
+          return invalidToken.unless(find(token, call));
         },
       };
     },
   };
 }
 
-const refused = new Refusal("The token is not accepted.");
+const invalidToken = new Refusal("The token is not accepted.");
 
 function faultsOf({ tokens, check }: HttpBearerSchemeOptions): string[] {
   const faults: string[] = [];

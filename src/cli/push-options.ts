@@ -60,8 +60,8 @@ function tlsOf(module: PushOptions, given: Given, warn: Warn): { tls?: TargetTls
   return {
     tls: {
       ...module.tls,
-      ...(ca !== undefined && { ca: textOf(ca) }),
-      ...(cert !== undefined && { cert: textOf(cert) }),
+      ...(ca !== undefined && { ca: readFileText(ca) }),
+      ...(cert !== undefined && { cert: readFileText(cert) }),
       ...(key !== undefined && { key: readKeyFile(key, warn) }),
     },
   };
@@ -83,7 +83,7 @@ function portOf(text: string): number {
   throw new UsageError(`--push-ports: ${JSON.stringify(text)} is not a port`);
 }
 
-function textOf(file: string): string {
+function readFileText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {

@@ -50,11 +50,11 @@ function tell(logger: Logger, level: Level, facts: object, message: string): voi
 function plain(facts: object): object {
   const isObject = (value: unknown): boolean => typeof value === "object" || typeof value === "function";
   return Object.fromEntries(
-    Object.entries(facts).map(([name, value]) => [name, isObject(value) ? textOf(value) : value]),
+    Object.entries(facts).map(([name, value]) => [name, isObject(value) ? objectText(value) : value]),
   );
 }
 
-function textOf(value: { readonly stack?: unknown } | null): string {
+function objectText(value: { readonly stack?: unknown } | null): string {
   try {
     return String(value?.stack ?? value).slice(0, MAX_TEXT);
   } catch {

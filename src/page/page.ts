@@ -143,14 +143,14 @@ const escapes: Readonly<Record<string, string>> = {
 
 /** An HTML template: values are escaped unless they are `Html`; undefined is empty, lists are joined. */
 export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
-  return new Html(String.raw({ raw: strings }, ...values.map(textOf)));
+  return new Html(String.raw({ raw: strings }, ...values.map(escaped)));
 }
 
-function textOf(value: Value): string {
+function escaped(value: Value): string {
   if (value === undefined) return "";
   if (value instanceof Html) return value.text;
   if (typeof value === "string") return value.replace(/[&<>"']/g, (character) => escapes[character] ?? "");
-  return value.map(textOf).join("");
+  return value.map(escaped).join("");
 }
 
 /** True for a link to the web or to mail. Others, such as `javascript:`, are not linked. */

@@ -33,4 +33,4 @@ export function base64urlOf(bytes: Uint8Array): string {
 }
 
 /** Joins a text and bytes. */
-export const joined = (text: string, bytes: Uint8Array): Bytes => concat([utf8Of(text), bytes]);
+export const concatText = (text: string, bytes: Uint8Array): Bytes => concat([utf8Of(text), bytes]);

@@ -1,6 +1,6 @@
 import { fromBase64 } from "../core/bytes.js";
 import { WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP, webhookKeyBytes, webhookPrefix } from "../wire/webhook.js";
-import { areEqual, type Bytes, hmac, hmacKey, joined, type WebKey } from "./bytes.js";
+import { areEqual, type Bytes, concatText, hmac, hmacKey, type WebKey } from "./bytes.js";
 import { PushRefusal } from "./refusal.js";
 import type { ReadRequest } from "./request.js";
 
@@ -49,7 +49,7 @@ export class WebhookVerifier {
     const byKey = publicKeys.length === 0 ? [] : signaturesIn(given, "v1a", 64);
     if (byHmac.length + byKey.length === 0) return undefined;
     const signed = headOf(header);
-    const text = joined(webhookPrefix(signed.id, signed.seconds), body);
+    const text = concatText(webhookPrefix(signed.id, signed.seconds), body);
     if (byHmac.length > 0 && (await this.#fitsSecret(byHmac, text, token))) return { ...signed, kind: "v1" };
     if (byKey.length > 0 && (await this.#fitsKey(byKey, text))) return { ...signed, kind: "v1a" };
     throw new PushRefusal("signature", "No signature in webhook-signature fits.");

@@ -58,14 +58,14 @@ export function publicKeysOf(
   }
   if (sources.length === 0) return undefined;
   const read = async (isStart: boolean): Promise<PublicKeys> =>
-    joined(await Promise.all(sources.map((source) => source(isStart))));
+    mergeKeySets(await Promise.all(sources.map((source) => source(isStart))));
   return { given: () => read(true), all: () => read(false) };
 }
 
 /**
  * Joins key sets. Readers find a key by its `kid`, so equal keys are served once and different keys must not share one.
  */
-function joined(sets: readonly PublicKeys[]): PublicKeys {
+function mergeKeySets(sets: readonly PublicKeys[]): PublicKeys {
   const byId = new Map<unknown, object>();
   for (const key of sets.flatMap(({ keys }) => keys)) {
     const { kid } = key as { readonly kid?: unknown };

@@ -47,7 +47,7 @@ function compile(desc: DescMessage, rule: Rule | undefined, checkOf: (desc: Desc
   if (rule !== undefined) {
     checks.push((message, path, violations) =>
       rule(message, (field, description) => {
-        if (violations.length < maxViolations) violations.push({ field: joined(path, field), description });
+        if (violations.length < maxViolations) violations.push({ field: fieldPath(path, field), description });
       }),
     );
   }
@@ -56,7 +56,7 @@ function compile(desc: DescMessage, rule: Rule | undefined, checkOf: (desc: Desc
   };
 }
 
-function joined(path: string, field: string): string {
+function fieldPath(path: string, field: string): string {
   return field === "" ? path.slice(0, -1) : path + field;
 }
 

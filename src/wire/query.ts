@@ -110,14 +110,14 @@ export function queryWriter<Desc extends DescMessage>(desc: Desc): QueryWriter<D
       const value = inPath.includes(field) ? undefined : get(message);
       if (value === undefined) continue;
       for (const item of Array.isArray(value) ? value : [value]) {
-        pairs.push(`${field.jsonName}=${encodeURIComponent(textOf(field, item))}`);
+        pairs.push(`${field.jsonName}=${encodeURIComponent(queryValue(field, item))}`);
       }
     }
     return pairs.join("&");
   };
 }
 
-function textOf(field: DescField, value: unknown): string {
+function queryValue(field: DescField, value: unknown): string {
   if (field.enum !== undefined) return field.enum.value[value as number]?.name ?? `${value}`;
   if (field.message?.typeName === "google.protobuf.Timestamp") return JSON.parse(formatTimestamp(value as Timestamp));
   return value instanceof Uint8Array ? base64Of(value) : `${value}`;

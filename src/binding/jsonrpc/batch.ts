@@ -6,7 +6,7 @@ import { JSON_TYPE } from "../../wire/media-type.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import type { Calls, Member } from "./calls.js";
-import { failed, joined, type RpcResponse } from "./outcome.js";
+import { batchResponse, failed, type RpcResponse } from "./outcome.js";
 
 /** Number of reads of a batch that run at once. Each answer is written before the next read in its slot starts. */
 const READS_AT_ONCE = 4;
@@ -74,7 +74,7 @@ export class Batch implements BodySource {
       const readers = Array.from({ length: READS_AT_ONCE }, () => this.#runAll(reads));
       this.#running = Promise.all([...readers, ...others.map((member) => this.#run(member))]);
       this.#running.then(() => {
-        if (!this.#hasBegun) resolve(this.#waiting.length === 0 ? undefined : joined(this.#together()));
+        if (!this.#hasBegun) resolve(this.#waiting.length === 0 ? undefined : batchResponse(this.#together()));
       }, reject);
     });
   }
@@ -140,7 +140,7 @@ export class Batch implements BodySource {
     this.#hasBegun = true;
     const together = this.#together();
     this.#waiting = [];
-    const { status, headers = [], refusals } = joined([...together, response]);
+    const { status, headers = [], refusals } = batchResponse([...together, response]);
     const laterRefusals = (hear: (refusal: Refusal) => void): void => {
       this.#hear = hear;
       for (const refusal of this.#refusals.splice(0)) hear(refusal);

@@ -22,7 +22,7 @@ import { checkTenant } from "../below-tenants.js";
 import type { BindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
 import type { ErrorShape, Methods, RpcMethod } from "./methods.js";
-import { BINDING, failed, invalidRequest, type RpcResponse, refused } from "./outcome.js";
+import { BINDING, errorResponse, failed, invalidRequest, type RpcResponse } from "./outcome.js";
 
 /** A member of a batch that has not run. */
 export interface Member {
@@ -137,7 +137,7 @@ export class Calls {
     } catch (thrown) {
       const error = this.#failure(thrown, method, call);
       const response = failed(method.error, id, error, call);
-      return hasCalled ? response : refused(response, error, method.desc.name);
+      return hasCalled ? response : errorResponse(response, error, method.desc.name);
     }
   }
 
@@ -167,7 +167,7 @@ export class Calls {
     } catch (thrown) {
       const error = this.#failure(thrown, method, call);
       const failure = failed(method.error, id, error, call);
-      const response = hasCalled ? failure : refused(failure, error, method.desc.name);
+      const response = hasCalled ? failure : errorResponse(failure, error, method.desc.name);
       const asEvent = method.errsAsEvent === true || this.#options.streamErrorsAsEvents === true;
       return asEvent && response.status === 200 ? singleEvent(response) : response;
     }

@@ -33,11 +33,11 @@ export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?:
   const status = httpStatuses.has(http) ? http : 200;
   const [body, headers] = [shape(id, error), errorHeaders(error, call)];
   const response = { status, type: JSON_TYPE, body, headers, isError: true };
-  return call === undefined ? refused(response, error) : response;
+  return call === undefined ? errorResponse(response, error) : response;
 }
 
 /** Returns the response object of an error that occurred before the call. */
-export function refused(response: RpcError, error: A2AError, method?: string): RpcError {
+export function errorResponse(response: RpcError, error: A2AError, method?: string): RpcError {
   const refusals: readonly Refusal[] = [refusalOf(BINDING, error, method)];
   return { ...response, refusals };
 }
@@ -48,7 +48,7 @@ export function invalidRequest(shape: ErrorShape, id: RequestId, why: string): R
 }
 
 /** Returns the response array of a batch. The HTTP status is that of its members if they agree. */
-export function joined(responses: readonly RpcResponse[]): HttpResponse {
+export function batchResponse(responses: readonly RpcResponse[]): HttpResponse {
   const [status = 200, ...others] = new Set(responses.map((response) => response.status));
   return {
     status: others.length === 0 ? status : 200,

@@ -30,7 +30,7 @@ export function jsonOfCard(card: CardInput): Record<string, unknown> {
  * @throws CardFormError that does not quote the text, which may be a key.
  */
 export function parseJson(given: string | Uint8Array): unknown {
-  const text = typeof given === "string" ? given : textOf(given);
+  const text = typeof given === "string" ? given : decodeStrictly(given);
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -42,7 +42,7 @@ export function parseJson(given: string | Uint8Array): unknown {
   return json;
 }
 
-function textOf(bytes: Uint8Array): string {
+function decodeStrictly(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

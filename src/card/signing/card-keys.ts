@@ -64,7 +64,7 @@ function keyFaults(place: string, given: unknown): string[] {
 
 function formFault(key: unknown): string | undefined {
   if (key === undefined || key === "") return "is missing";
-  const text = textOf(key);
+  const text = keyJson(key);
   if (text !== undefined && isPem(text)) return privatePemFault(text);
   try {
     const jwk = text === undefined ? key : parseJson(text);
@@ -77,7 +77,7 @@ function formFault(key: unknown): string | undefined {
   }
 }
 
-function textOf(key: unknown): string | undefined {
+function keyJson(key: unknown): string | undefined {
   if (typeof key === "string") return key;
   return key instanceof Uint8Array ? new TextDecoder().decode(key) : undefined;
 }
@@ -127,7 +127,7 @@ async function importKey<T>(
   ready: (key: ReadKey) => T | Promise<T>,
 ): Promise<T | string> {
   const { calculateJwkThumbprint } = await import("jose");
-  const text = textOf(key);
+  const text = keyJson(key);
   const jwk = (text === undefined ? key : isPem(text) ? await jwkOfPem(text) : parseJson(text)) as JWK | undefined;
   const chosen = alg ?? (jwk && algorithmFor(jwk));
   if (jwk === undefined || chosen === undefined) {

@@ -92,7 +92,7 @@ export async function fetchText(url: string, options: FetchTextOptions): Promise
         `${url} answers with status ${answer.status}${where === null ? "" : `, which leads to ${where}`}.`,
       );
     }
-    return await textOf(answer, url, maxBytes);
+    return await readBodyText(answer, url, maxBytes);
   } catch (cause) {
     if (cause instanceof FetchTextError) throw cause;
     if (signal.aborted) throw new FetchTextError(`${url} did not answer within ${timeoutMs} ms.`, { cause });
@@ -102,7 +102,7 @@ export async function fetchText(url: string, options: FetchTextOptions): Promise
   }
 }
 
-async function textOf(answer: Response, url: string, maxBytes: number): Promise<string> {
+async function readBodyText(answer: Response, url: string, maxBytes: number): Promise<string> {
   const reader = answer.body?.getReader();
   const gathered = new Gathered();
   for (;;) {

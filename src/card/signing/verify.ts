@@ -292,10 +292,10 @@ const MAX_HEADER = 8 * 1024;
  * Unsupported members. A key or certificate inside a signature does not prove its origin (RFC 7515, 10.4); a signature
  * with an unknown critical extension must be rejected (4.1.11).
  */
-const refused = ["crit", "b64", "jwk", "x5c", "x5u"];
+const UNSUPPORTED_MEMBERS = ["crit", "b64", "jwk", "x5c", "x5u"];
 
 /** Members that only the protected header may have, because the other one is not signed. */
-const protectedOnly = [...refused, "alg", "kid", "jku", "typ"];
+const protectedOnly = [...UNSUPPORTED_MEMBERS, "alg", "kid", "jku", "typ"];
 
 const isBase64Url = (value: unknown): value is string => typeof value === "string" && /^[\w-]+$/.test(value);
 
@@ -313,7 +313,7 @@ function readHeader(given: unknown): ProtectedHeader | RefusedHeader {
   }
   const open = Object.keys(header ?? {}).find((name) => protectedOnly.includes(name) || Object.hasOwn(read, name));
   if (open !== undefined) return refuse("header", `its unprotected header has "${open}", which nothing protects`);
-  const critical = refused.find((name) => Object.hasOwn(read, name));
+  const critical = UNSUPPORTED_MEMBERS.find((name) => Object.hasOwn(read, name));
   if (critical !== undefined) return refuse("header", `its header has "${critical}", which is not followed`);
   if (alg === undefined) return refuse("algorithm", "its header names no algorithm");
   if (!isVerifiable(alg)) return refuse("algorithm", `its algorithm ${JSON.stringify(alg)} is not accepted`);

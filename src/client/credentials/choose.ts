@@ -73,7 +73,7 @@ function requirementsOf(card: AgentCard, skill: string | undefined): Scopes[] {
   const ofSkill = scopesOf(found?.securityRequirements ?? []);
   if (ofSkill.length === 0) return ofAgent;
   if (ofAgent.length === 0) return ofSkill;
-  return ofAgent.flatMap((one) => ofSkill.map((other) => joined(one, other)));
+  return ofAgent.flatMap((one) => ofSkill.map((other) => unionOfScopes(one, other)));
 }
 
 const scopesOf = (requirements: readonly SecurityRequirement[]): Scopes[] =>
@@ -81,7 +81,7 @@ const scopesOf = (requirements: readonly SecurityRequirement[]): Scopes[] =>
     .slice(0, MAX_REQUIREMENTS)
     .map(({ schemes }) => new Map(Object.entries(schemes).map(([name, { list }]) => [name, list])));
 
-function joined(one: Scopes, other: Scopes): Scopes {
+function unionOfScopes(one: Scopes, other: Scopes): Scopes {
   const all = new Map(one);
   for (const [name, scopes] of other) all.set(name, [...new Set([...(all.get(name) ?? []), ...scopes])]);
   return all;

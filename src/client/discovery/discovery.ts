@@ -100,7 +100,7 @@ async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
   if (isMessage(source, AgentCardSchema)) {
     return { ...origin, card: await verified(source, "The card", finding.options), isGuessed: false };
   }
-  const given = textOf(source);
+  const given = cardJson(source);
   if (given !== undefined) return { ...origin, ...(await accepted(given, "The card", finding)) };
   const url = urlOf(source as string | URL);
   const { text, url: from } = await received(url, finding);
@@ -113,7 +113,7 @@ export async function verified(card: AgentCard, where: string, { verify }: CardO
 }
 
 /** Returns the JSON text of a given card, or undefined if the source has to be a URL. */
-function textOf(source: CardSource): string | undefined {
+function cardJson(source: CardSource): string | undefined {
   if (source instanceof URL) return undefined;
   if (typeof source === "string") return source.trimStart().startsWith("{") ? source : undefined;
   if (isJsonObject(source)) return JSON.stringify(source);

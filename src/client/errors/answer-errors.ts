@@ -33,7 +33,7 @@ export function errorOfRpc(
   if (typeof code !== "number" && typeof message !== "string") return undefined;
   const fallback =
     reasons?.get(code) ?? reasonOfRpcCode(code) ?? (isSuccess(head.status) ? "INTERNAL" : reasonOfHttp(head.status));
-  return errorOf(factsOf(data), textOf(message, code), fallback, head.headers);
+  return errorOf(factsOf(data), errorMessage(message, code), fallback, head.headers);
 }
 
 /**
@@ -50,7 +50,7 @@ export function errorOfBody(json: unknown, head: AnswerHead): A2AError | undefin
 function errorOfClass({ error, message }: Readonly<Record<string, unknown>>, head: AnswerHead): A2AError | undefined {
   const name = typeof error === "string" ? CLASS.exec(error)?.[1] : undefined;
   const reason = name === undefined ? undefined : reasonNamed(name);
-  return reason === undefined ? undefined : errorOf({}, textOf(message, name), reason, head.headers);
+  return reason === undefined ? undefined : errorOf({}, errorMessage(message, name), reason, head.headers);
 }
 
 const CLASS = /^(?:\w{1,40}\.){1,8}(\w{1,60}Error)$/;
@@ -60,7 +60,7 @@ function errorOfStatus(body: Readonly<Record<string, unknown>>, head: AnswerHead
   const named = typeof status === "string" ? codeNamed(status) : undefined;
   if (typeof code !== "number" && named === undefined) return undefined;
   const details = body.details ?? body.data;
-  return errorOf(factsOf(details), textOf(message, code), statusReason(code, named, head.status), head.headers);
+  return errorOf(factsOf(details), errorMessage(message, code), statusReason(code, named, head.status), head.headers);
 }
 
 /** Negative codes are JSON-RPC's, small ones gRPC's, and others HTTP's; the answer has an HTTP status as well. */
@@ -84,10 +84,10 @@ function problemOf(json: Readonly<Record<string, unknown>>, head: AnswerHead): A
   const name = typeof type === "string" ? reasonNamed(type.slice(type.lastIndexOf("/") + 1)) : undefined;
   const fallback = name ?? reasonOfStructured(head.status) ?? reasonOfHttp(head.status);
   const { type: _, title: __, detail: ___, status: ____, ...members } = json;
-  return errorOf(factsOf(members), textOf(detail ?? title, head.status), fallback, head.headers);
+  return errorOf(factsOf(members), errorMessage(detail ?? title, head.status), fallback, head.headers);
 }
 
-function textOf(message: unknown, code: unknown): string {
+function errorMessage(message: unknown, code: unknown): string {
   return typeof message === "string" && message !== ""
     ? message
     : `The server answered with the error ${String(code)}.`;

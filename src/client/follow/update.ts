@@ -5,12 +5,12 @@ import { isInterrupted } from "../../task/state.js";
 
 /** Returns the text of a message: its text parts, joined by line feeds. */
 export function messageText(message: Message): string {
-  return joined(message.parts, "\n");
+  return joinedText(message.parts, "\n");
 }
 
 /** Returns the text of an artifact or chunk: its text parts as they were streamed, without separators. */
 export function artifactText(artifact: Artifact): string {
-  return joined(artifact.parts, "");
+  return joinedText(artifact.parts, "");
 }
 
 /** Returns the text of a task: its artifacts, separated by line feeds; without any, the message of its status. */
@@ -21,7 +21,7 @@ export function taskText(task: Task): string {
   return said === undefined || said.role === Role.USER ? "" : messageText(said);
 }
 
-function joined(parts: readonly Part[], separator: string): string {
+function joinedText(parts: readonly Part[], separator: string): string {
   let text: string | undefined;
   for (const { content } of parts) {
     if (content.case === "text") text = text === undefined ? content.value : text + separator + content.value;

@@ -46,7 +46,7 @@ class Exchange extends Incoming {
   }
 
   fail(error: unknown): void {
-    this.end(this.#wasRefused() ? refused(error) : error);
+    this.end(this.#wasRefused() ? refusedStreamError(error) : error);
   }
 
   protected override end(failure: unknown): void {
@@ -195,7 +195,7 @@ function isLate(failure: unknown): boolean {
 }
 
 /** Returns the error of a request that was not processed (RFC 9113, 8.7). */
-function refused(cause: unknown): Error {
+function refusedStreamError(cause: unknown): Error {
   return Object.assign(new Error("the request was refused", { cause }), { code: "REFUSED_STREAM" });
 }
 

@@ -189,7 +189,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
     this.#whole = undefined;
     if (isTooLong) reject(wrong(`The answer has more than ${maxBytes} bytes.`));
     else if (this.#failure !== undefined) reject(this.#failure);
-    else resolve(textOf(this.#waiting.bytes));
+    else resolve(textWithoutBom(this.#waiting.bytes));
     this.cancel();
   }
 
@@ -213,7 +213,7 @@ export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> 
   }
 }
 
-function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
+function textWithoutBom({ buffer, byteOffset, byteLength }: Uint8Array): string {
   const text = Buffer.from(buffer, byteOffset, byteLength).toString();
   // A byte order mark, which some servers write before JSON (RFC 8259, 8.1).
   return text.startsWith("\ufeff") ? text.slice(1) : text;

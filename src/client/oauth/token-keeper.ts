@@ -11,7 +11,7 @@ import { overFetch } from "./issuer-fetch.js";
 import { placeOf } from "./issuer-place.js";
 import { checkOptions, type OAuthLimits, type OAuthOptions } from "./options.js";
 import { locked } from "./storage.js";
-import { covers, joined, readTokens, type Tokens, tokensOf, writeTokens } from "./tokens.js";
+import { covers, readTokens, scopeUnion, type Tokens, tokensOf, writeTokens } from "./tokens.js";
 
 /** Request to a flow for tokens. */
 export interface FlowAsk {
@@ -119,12 +119,12 @@ export class TokenKeeper {
       // It was requested already: by another call, or the issuer does not grant it, or the server means something else.
       return tokens.accessToken !== this.#shown.get(context) && covers(tokens.granted, scopes);
     }
-    entry.wanted = joined(wanted, scopes);
+    entry.wanted = scopeUnion(wanted, scopes);
     const renewed = await this.#token(entry, context).catch(() => undefined);
     if (renewed !== undefined && covers(renewed.granted, scopes)) return true;
     // Scopes that are not granted would be requested again with each token, and an issuer may reject the whole request.
     entry.wanted = wanted;
-    entry.lacking = joined(entry.lacking, scopes);
+    entry.lacking = scopeUnion(entry.lacking, scopes);
     return false;
   }
 
@@ -144,12 +144,12 @@ export class TokenKeeper {
 
   /** Returns all scopes that an agent needs. */
   scopesFor(key: string, scopes: readonly string[]): string[] {
-    return joined(this.#options.scopes ?? [], scopes, this.#entryOf(key).wanted);
+    return scopeUnion(this.#options.scopes ?? [], scopes, this.#entryOf(key).wanted);
   }
 
   /** Returns the scopes of a sign-in, including those that were not granted without one. */
   scopesToSignIn(key: string, scopes: readonly string[]): string[] {
-    return joined(this.scopesFor(key, scopes), this.#entryOf(key).lacking);
+    return scopeUnion(this.scopesFor(key, scopes), this.#entryOf(key).lacking);
   }
 
   parametersFor(scopes: readonly string[]): Record<string, string> {

@@ -76,4 +76,4 @@ export const covers = (scopes: readonly string[], wanted: readonly string[]): bo
   wanted.every((it) => scopes.includes(it));
 
 /** Returns the union of scope lists. */
-export const joined = (...lists: (readonly string[])[]): string[] => [...new Set(lists.flat())];
+export const scopeUnion = (...lists: (readonly string[])[]): string[] => [...new Set(lists.flat())];

@@ -54,7 +54,7 @@ function methodOf(endpoints: readonly Route[]): JsonMethod | undefined {
     write: (request, url) => {
       const way = ways.find((each) => each.fits(request)) ?? (ways.at(-1) as Way);
       const query = hasBody ? "" : writeQuery(request, way.fields);
-      return { url: joined(url, way.path(request), query), id: 0, body: hasBody ? writeBody(request) : undefined };
+      return { url: appendPath(url, way.path(request), query), id: 0, body: hasBody ? writeBody(request) : undefined };
     },
     read: readerOf(method),
     ...(otherwise === undefined ? {} : { otherwise }),
@@ -117,7 +117,7 @@ function wayOf({ template, fields }: Route): Way {
 }
 
 /** Appends a path to the interface's path, before its query, which may contain credentials. */
-function joined(url: string, path: string, query: string): string {
+function appendPath(url: string, path: string, query: string): string {
   const mark = url.indexOf("?");
   const base = mark < 0 ? url : url.slice(0, mark);
   const root = base.endsWith("/") ? base.replace(/\/+$/, "") : base;

@@ -57,11 +57,11 @@ export class TargetGuard {
    */
   parse(url: string): Target {
     const target = readTarget(url, this.#urls);
-    if (typeof target === "string") throw refused(target);
+    if (typeof target === "string") throw urlViolation(target);
     try {
       this.admit(target.url.hostname);
     } catch (error) {
-      throw refused("has a host that must not be reached", error);
+      throw urlViolation("has a host that must not be reached", error);
     }
     return target;
   }
@@ -83,7 +83,7 @@ export class TargetGuard {
       if (error instanceof LookupError && error.code === "EAI_AGAIN") {
         throw new A2AError("UNAVAILABLE", "The host of the URL cannot be looked up at the moment.", { cause: error });
       }
-      throw refused(NOT_REACHABLE, error);
+      throw urlViolation(NOT_REACHABLE, error);
     }
   }
 
@@ -139,7 +139,7 @@ export class TargetGuard {
   }
 }
 
-function refused(fault: string, cause?: unknown): A2AError {
+function urlViolation(fault: string, cause?: unknown): A2AError {
   const { message, violations } = invalid([{ field: "url", description: `It ${fault}.` }]);
   return new A2AError("INVALID_PARAMS", message, { violations, cause });
 }

@@ -20,7 +20,7 @@ export function extensions(versions: Versions): ServiceInterceptor {
   return (next) => (invocation) => {
     const { call, served } = invocation;
     const alias = call.version === native ? undefined : versions.other(call.version)?.extensionsParameter;
-    const header = joined(call.header(EXTENSIONS_PARAMETER), alias === undefined ? undefined : call.header(alias));
+    const header = joinHeader(call.header(EXTENSIONS_PARAMETER), alias === undefined ? undefined : call.header(alias));
     const declared = served?.card.capabilities?.extensions ?? none;
     const requestedUris = header === undefined ? noExtensions : requested(header);
     for (const { required, uri } of declared) {
@@ -48,7 +48,7 @@ function missing(uri: string): A2AError {
   });
 }
 
-function joined(value: string | undefined, other: string | undefined): string | undefined {
+function joinHeader(value: string | undefined, other: string | undefined): string | undefined {
   return value === undefined || other === undefined ? (value ?? other) : `${value},${other}`;
 }
 

@@ -108,7 +108,7 @@ function versionOf(path: string): number {
     db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
     return db.pragma("user_version") as number;
   } catch (error) {
-    throw refused(path, error);
+    throw openError(path, error);
   } finally {
     db?.close();
   }
@@ -121,7 +121,7 @@ function lockAlone(path: string): FileLock | undefined {
   } catch (error) {
     // In use: the cause is SQLite's own error.
     if (codeOf((error as Error).cause).startsWith("SQLITE_BUSY")) return undefined;
-    throw refused(path, error);
+    throw openError(path, error);
   }
 }
 
@@ -163,7 +163,7 @@ function inspect(path: string): void {
     judge(path, readIdentity(db));
     if (statSync(path).size <= FULL_CHECK_BYTES) quickCheck(path, db);
   } catch (error) {
-    throw refused(path, error);
+    throw openError(path, error);
   } finally {
     db?.close();
   }
@@ -225,7 +225,7 @@ function lockPlace(path: string, shared: boolean): FileLock {
     touch(`${real}-lock`);
     return lockFile(real, shared);
   } catch (error) {
-    throw refused(path, error);
+    throw openError(path, error);
   }
 }
 
@@ -257,7 +257,7 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
     if (!shared) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
     return { before, gone: shared ? undefined : holdersIn(db) };
   } catch (error) {
-    throw refused(path, error);
+    throw openError(path, error);
   } finally {
     db?.close();
   }
@@ -299,7 +299,7 @@ function mebibytes(bytes: number): number {
   return Math.round(bytes / 1024 / 1024);
 }
 
-function refused(path: string, error: unknown): StoreError {
+function openError(path: string, error: unknown): StoreError {
   if (/^(SQLITE_READONLY|SQLITE_CANTOPEN|EACCES|EPERM|EROFS)/.test(codeOf(error))) {
     const message = `Cannot open ${path}: it may not be written, or its directory may not.`;
     return new StoreError("failed", message, { cause: error });

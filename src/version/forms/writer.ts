@@ -26,7 +26,7 @@ export function formWriter(desc: DescMessage, type: TypeForm, tools: WriterTools
 
 function objectWriter(desc: DescMessage, { members: forms }: ObjectForm, tools: WriterTools): FormWriter {
   const layout = layoutOf(desc, forms, tools);
-  return { write: joined(layout.open, layout.members), layout: () => layout };
+  return { write: joinMembers(layout.open, layout.members), layout: () => layout };
 }
 
 function layoutOf(desc: DescMessage, forms: readonly MemberForm[], tools: WriterTools, start = "{") {
@@ -46,7 +46,7 @@ function beginning(start: string, forms: readonly MemberForm[]): [open: string, 
   return [open, forms.slice(count)];
 }
 
-function joined(open: string, members: readonly JsonMember[]): Write {
+function joinMembers(open: string, members: readonly JsonMember[]): Write {
   const writes = members.map(({ write }) => write);
   return (message) => {
     let out = open;
@@ -61,7 +61,7 @@ function variantsWriter(desc: DescMessage, form: VariantsForm, tools: WriterTool
   for (const [word, { cases, members }] of Object.entries(variants)) {
     const start = isSilent ? "{" : constantMember({ constant: by, value: word })({}, "{");
     const layout = layoutOf(desc, members, tools, start);
-    const compiled = { write: joined(layout.open, layout.members), layout };
+    const compiled = { write: joinMembers(layout.open, layout.members), layout };
     for (const name of cases) byCase.set(fieldOf(desc, name).localName, compiled);
   }
   const caseOf = (message: Fields) => {
@@ -114,7 +114,7 @@ function fieldMember(desc: DescMessage, form: FieldForm, tools: WriterTools): Js
   const { first, later } = keyOf(form.name ?? of.jsonName);
   const isWhole = form.write !== undefined || form.as !== undefined;
   const inside = form.inside?.map((each) => memberOf(desc, each, tools));
-  const text = textOf(of, form, tools);
+  const text = fieldJson(of, form, tools);
   const write: Member = (message, out) => {
     const value = text(message);
     return value === undefined ? out : out + (out === "{" ? first : later) + value;
@@ -131,7 +131,7 @@ function fieldMember(desc: DescMessage, form: FieldForm, tools: WriterTools): Js
 }
 
 /** Returns the JSON of a field's value, or undefined if the field is left out. */
-function textOf(field: DescField, form: FieldForm, tools: WriterTools): (message: Fields) => string | undefined {
+function fieldJson(field: DescField, form: FieldForm, tools: WriterTools): (message: Fields) => string | undefined {
   const get = getterOf(field);
   const isAlways = form.isAlways ?? isAlwaysWritten(field);
   const { absent, write: own } = form;

@@ -76,7 +76,7 @@ function readIndex(json: unknown, at: Violations): string | undefined {
 const settleSend: Settle = (fields, json, at) => {
   const request = fields as unknown as SendMessageRequest;
   const { message } = request;
-  const [id, sessionId] = [textOf(json, "id", at), textOf(json, "sessionId", at)];
+  const [id, sessionId] = [stringMember(json, "id", at), stringMember(json, "sessionId", at)];
   if (id === "") at.add("is required", "id");
   if (message !== undefined) {
     message.taskId = id;
@@ -86,7 +86,7 @@ const settleSend: Settle = (fields, json, at) => {
   request.configuration.historyLength ??= 0;
 };
 
-function textOf(json: Readonly<Record<string, unknown>>, name: string, at: Violations): string {
+function stringMember(json: Readonly<Record<string, unknown>>, name: string, at: Violations): string {
   const text = json[name] ?? "";
   if (typeof text === "string") return text;
   at.add("must be a string", name);

@@ -24,7 +24,7 @@ export const jsonRpc: JsonRpcDialect = {
     JSON.stringify({
       jsonrpc: "2.0",
       id,
-      error: { code: codes[error.reason] ?? error.row.jsonrpc, message: textOf(error) },
+      error: { code: codes[error.reason] ?? error.row.jsonrpc, message: olderMessage(error) },
     }),
   isLenient: true,
   hasNoBatches: true,
@@ -39,7 +39,7 @@ const places: readonly (readonly [RegExp, string])[] = [
   [/\bROLE_USER\b/g, "user"],
 ];
 
-function textOf({ message }: A2AError): string {
+function olderMessage({ message }: A2AError): string {
   return places.reduce((text, [path, name]) => text.replace(path, name), message);
 }
 

@@ -56,7 +56,7 @@ export class PieceList {
   at(index: number): Uint8Array | undefined {
     const piece = this.#pieces[index] ?? this.#next();
     if (piece === undefined) return undefined;
-    return piece.slot.bytes ?? keep(piece.slot, joined(piece.units.map(make)));
+    return piece.slot.bytes ?? keep(piece.slot, concatPieces(piece.units.map(make)));
   }
 
   /**
@@ -99,7 +99,7 @@ export class PieceList {
     }
     if (units.length === 0) return undefined;
     const piece: Piece = { units, slot: { bytes: undefined } };
-    keep(piece.slot, joined(made));
+    keep(piece.slot, concatPieces(made));
     this.#pieces.push(piece);
     return piece;
   }
@@ -127,12 +127,12 @@ export function* piecesOf(units: Iterable<UnitOrList>): Generator<Uint8Array, vo
       size += value.length;
       if (size < PIECE_BYTES) continue;
     }
-    if (size > 0) yield joined(made);
+    if (size > 0) yield concatPieces(made);
     made = [];
     size = 0;
     if (unit instanceof PieceList) yield* unitsOf(unit);
   }
-  if (size > 0) yield joined(made);
+  if (size > 0) yield concatPieces(made);
 }
 
 /** Yields all pieces of a list, each created on demand. */
@@ -161,7 +161,7 @@ function make(unit: Unit): Uint8Array | string {
   return typeof unit === "function" ? unit() : unit;
 }
 
-function joined(values: readonly (Uint8Array | string)[]): Uint8Array {
+function concatPieces(values: readonly (Uint8Array | string)[]): Uint8Array {
   if (values.every((value) => typeof value === "string")) return utf8Of(values.join(""));
   return concat(values.map((value) => (typeof value === "string" ? utf8Of(value) : value)));
 }

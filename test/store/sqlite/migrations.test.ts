@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { create, equals } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { bytesOf, follow, headOf, leaseOf, numbered, OWNER, textOf } from "../../../contract/setup.js";
+import { bytesOf, decodeUtf8, follow, headOf, leaseOf, numbered, OWNER } from "../../../contract/setup.js";
 import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
 import { APPLICATION_ID, immediate } from "../../../src/store/sqlite/connection.js";
@@ -131,7 +131,7 @@ describe("sqliteStore() with a file of version 1", () => {
       expect(loaded?.head).toEqual(head);
       expect(loaded?.snapshot).toEqual({ position: 1, bytes: bytesOf(`fold of ${taskId}`) });
       const entries = await store.read({ taskId, after: 0, limit: 10 });
-      expect(entries.map(textOf)).toEqual(numbered(0, head.position).map(textOf));
+      expect(entries.map(decodeUtf8)).toEqual(numbered(0, head.position).map(decodeUtf8));
       const remembered = { fingerprint: "f", taskId, position: 1 };
       expect(await store.findSend({ tenant, owner, key: taskId })).toEqual(remembered);
       const config = { bytes: bytesOf(`config of ${taskId}`), position: 1 };

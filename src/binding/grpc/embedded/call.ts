@@ -32,7 +32,7 @@ export class GrpcCallStart implements CallStart, Cancellation {
   }
 
   header(name: string): string | undefined {
-    return name === ":authority" ? this.#grpc.getHost() : textOf(this.#metadata[name]);
+    return name === ":authority" ? this.#grpc.getHost() : asciiMetadata(this.#metadata[name]);
   }
 
   get peer(): Peer {
@@ -102,7 +102,7 @@ export function addressOf(peer: string): string {
 }
 
 /** Returns metadata as text. Binary metadata is not a header of the protocol (specification 3.2.6, 10.2). */
-function textOf(values: readonly MetadataValue[] | undefined): string | undefined {
+function asciiMetadata(values: readonly MetadataValue[] | undefined): string | undefined {
   if (values === undefined || values.length === 0 || typeof values[0] !== "string") return undefined;
   return values.length === 1 ? values[0] : values.join(", ");
 }
