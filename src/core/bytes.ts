@@ -1,3 +1,5 @@
+import { defined } from "./defined.js";
+
 /**
  * Fast operations on bytes and text. They use Node's Buffer if the runtime has it, which is several times as fast for
  * short texts, and otherwise web APIs. The choice is made when this module is loaded. Callers see Uint8Arrays only: no
@@ -83,7 +85,7 @@ function byPlatform(): ByteWork {
 function countUtf8(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {
-    const code = text.codePointAt(i) as number;
+    const code = defined(text.codePointAt(i));
     if (code > 0x7f) length++;
     if (code > 0x7ff) length++;
     // A surrogate pair is two units of UTF-16 and four bytes of UTF-8.

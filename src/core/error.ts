@@ -1,4 +1,5 @@
 import type { FixedLimit, Limits } from "./limits.js";
+import { membersOf } from "./members.js";
 import { dropTransportHeaders } from "./net.js";
 
 /** Codes of `google.rpc.Code`, which gRPC and Connect share. */
@@ -290,7 +291,7 @@ function adopted(error: A2AError): A2AError | undefined {
 /** Converts a ConnectError. It is recognized by its shape, because libraries bring their own copy of the class. */
 function translated(thrown: unknown): A2AError | undefined {
   if (!(thrown instanceof Error) || thrown.name !== "ConnectError") return undefined;
-  const { code, rawMessage } = thrown as { code?: unknown; rawMessage?: unknown };
+  const { code, rawMessage } = membersOf(thrown);
   const reason = typeof code === "number" ? reasonOfCode.get(code) : undefined;
   if (reason === undefined || typeof rawMessage !== "string") return undefined;
   return new A2AError(reason, rawMessage, { cause: thrown });

@@ -1,4 +1,5 @@
 import { allocate, hexOf } from "./bytes.js";
+import { defined } from "./defined.js";
 
 let lastMs = -1;
 let prefix = "";
@@ -17,7 +18,7 @@ let at = 0;
 
 function restock(): void {
   crypto.getRandomValues(bytes);
-  for (let i = VARIANT_AT; i < bytes.length; i += ID_BYTES) bytes[i] = ((bytes[i] as number) & 0x3f) | 0x80;
+  for (let i = VARIANT_AT; i < bytes.length; i += ID_BYTES) bytes[i] = (defined(bytes[i]) & 0x3f) | 0x80;
   stock = hexOf(bytes);
   at = 0;
 }

@@ -1,3 +1,5 @@
+import { defined } from "./defined.js";
+
 /**
  * Collections for short-lived members, such as calls. A Set or Map of JavaScript creates a new table whenever deleted
  * members have filled the old one, and V8 keeps a reference from the old table to the new one, for iterators. Once a
@@ -131,7 +133,7 @@ export class TransientSet<T extends object> {
   delete(member: T): boolean {
     if (!this.has(member)) return false;
     const place = (member as Placed)[this.#place] as number;
-    const last = this.#members.pop() as T;
+    const last = defined(this.#members.pop());
     if (last !== member) this.#put(last, place);
     return true;
   }

@@ -1,3 +1,5 @@
+import { membersOf } from "./members.js";
+
 /** Descriptions of error codes of Node.js, OpenSSL and undici, whose own messages contain addresses. */
 const sentences: Readonly<Record<string, string>> = {
   ECONNREFUSED: "the connection was refused",
@@ -33,7 +35,7 @@ const sentences: Readonly<Record<string, string>> = {
  * error.
  */
 export function socketFailure(error: unknown): string {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  const { code, name } = membersOf(error);
   if (name === "HTTPParserError") return "the answer is not HTTP/1.1";
   if (typeof code !== "string") return "the request failed";
   const sentence = sentences[code];
@@ -56,7 +58,7 @@ const untrusted = /^(?:CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_)/;
  */
 export function isUnconnected(error: unknown): boolean {
   for (let each = error, depth = 0; typeof each === "object" && each !== null && depth < 8; depth++) {
-    const { code, syscall, cause } = each as { code?: unknown; syscall?: unknown; cause?: unknown };
+    const { code, syscall, cause } = membersOf(each);
     if (typeof code === "string") {
       if (unconnected.test(code) || untrusted.test(code) || isTlsFailure(code)) return true;
       if (code === "ETIMEDOUT" && syscall === "connect") return true;

@@ -1,5 +1,6 @@
 import { WireType } from "@bufbuild/protobuf/wire";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
+import { membersOf } from "../core/members.js";
 import type { BinaryOutput } from "./binary-output.js";
 
 /**
@@ -49,7 +50,7 @@ export function writeValue({ kind }: Value, out: BinaryOutput): void {
 
 /** Writes a JSON object as the fields of a Struct. @throws for a value that is not JSON */
 export function writeJsonObject(json: object, out: BinaryOutput): void {
-  writeMembers(json as Record<string, unknown>, out, writeJson);
+  writeMembers(membersOf(json), out, writeJson);
 }
 
 function writeJsonArray(json: readonly unknown[], out: BinaryOutput): void {
@@ -93,7 +94,7 @@ function writeMembers<T>(
 }
 
 function writeItems<T>(items: readonly T[], out: BinaryOutput, write: (value: T, out: BinaryOutput) => void): void {
-  for (let at = 0; at < items.length; at++) writeInside(ITEM, items[at] as T, out, write);
+  for (const item of items) writeInside(ITEM, item, out, write);
 }
 
 function writeInside<T>(

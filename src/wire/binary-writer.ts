@@ -8,12 +8,10 @@ import {
 } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { Edition, ListValueSchema, StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { membersOf } from "../core/members.js";
 import { BinaryOutput } from "./binary-output.js";
 import { writeJsonObject, writeListValue, writeStruct, writeValue } from "./binary-value.js";
-import { hasImplicitPresence, holdsJsonObject, zeroTest } from "./field-rules.js";
-
-/** The fields of a message by property name. */
-type Fields = Record<string, unknown>;
+import { choiceIn, hasImplicitPresence, holdsJsonObject, listIn, zeroTest } from "./field-rules.js";
 
 /** Writes one value, or the fields of one message. */
 type Write = (value: unknown, out: BinaryOutput) => void;
@@ -84,10 +82,13 @@ export interface BinaryField {
  * writes the type.
  */
 export function binaryFields(desc: DescMessage): readonly BinaryField[] | undefined {
-  if (compile(desc) === undefined) return undefined;
-  return byNumber(desc).map((field) => {
-    return { field, write: taking(fieldWriter(field) as Write) };
-  });
+  const fields: BinaryField[] = [];
+  for (const field of byNumber(desc)) {
+    const write = fieldWriter(field);
+    if (desc.file.edition !== Edition.EDITION_PROTO3 || write === undefined) return undefined;
+    fields.push({ field, write: taking(write) });
+  }
+  return fields;
 }
 
 function byNumber(desc: DescMessage): DescField[] {
@@ -116,7 +117,7 @@ function compile(desc: DescMessage): Write | undefined {
     fields.push(write);
   }
   return (message, out) => {
-    for (let i = 0; i < fields.length; i++) (fields[i] as Write)(message, out);
+    for (const write of fields) write(message, out);
     const { $unknown } = message as Message;
     if ($unknown === undefined) return;
     for (const { no, wireType, data } of $unknown) {
@@ -142,20 +143,20 @@ function fieldWriter(field: DescField): Write | undefined {
   const name = field.localName;
   if (field.fieldKind === "list") {
     return (message, out) => {
-      const items = (message as Fields)[name] as readonly unknown[];
+      const items = listIn(membersOf(message)[name]);
       for (let i = 0; i < items.length; i++) tagged(items[i], out);
     };
   }
   if (field.oneof !== undefined) {
     const choice = field.oneof.localName;
     return (message, out) => {
-      const chosen = (message as Fields)[choice] as { case?: string; value?: unknown };
+      const chosen = choiceIn(membersOf(message)[choice]);
       if (chosen.case === name) tagged(chosen.value, out);
     };
   }
   const isUnset = hasImplicitPresence(field) ? zeroTest(field) : (value: unknown) => value === undefined;
   return (message, out) => {
-    const value = (message as Fields)[name];
+    const value = membersOf(message)[name];
     if (!isUnset(value)) tagged(value, out);
   };
 }
@@ -204,7 +205,7 @@ function messageWriter(desc: DescMessage): Write {
 /** Writes a Struct that is held as a plain object. */
 function writeStructOfJson(json: unknown, out: BinaryOutput): void {
   const start = out.begin();
-  writeJsonObject(json as object, out);
+  writeJsonObject(membersOf(json), out);
   out.end(start);
 }
 
@@ -225,14 +226,11 @@ function writeBytes(value: unknown, out: BinaryOutput): void {
   out.bytes(value);
 }
 
-interface Types {
-  readonly string: string;
-  readonly number: number;
-  readonly boolean: boolean;
-  readonly bigint: bigint;
-}
-
-function expect<T extends keyof Types>(type: T, value: unknown): Types[T] {
+function expect(type: "string", value: unknown): string;
+function expect(type: "number", value: unknown): number;
+function expect(type: "boolean", value: unknown): boolean;
+function expect(type: "bigint", value: unknown): bigint;
+function expect(type: "string" | "number" | "boolean" | "bigint", value: unknown): unknown {
   if (typeof value !== type) throw new TypeError(`a ${typeof value} where a ${type} belongs`);
-  return value as Types[T];
+  return value;
 }

@@ -1,4 +1,5 @@
 import { Gathered } from "../core/bytes.js";
+import { defined } from "../core/defined.js";
 import { PREFIX_BYTES } from "./binary-output.js";
 
 /** One message of gRPC, gRPC-Web or Connect's streams. */
@@ -35,9 +36,9 @@ export class Envelopes {
   take(): Envelope | undefined {
     if (this.#gathered.size < this.#need) return undefined;
     const { bytes } = this.#gathered;
-    const flags = bytes[0] as number;
+    const flags = defined(bytes[0]);
     if (this.#need === PREFIX_BYTES) {
-      const byte = (at: number): number => bytes[at] as number;
+      const byte = (at: number): number => defined(bytes[at]);
       const size = ((byte(1) << 24) | (byte(2) << 16) | (byte(3) << 8) | byte(4)) >>> 0;
       this.#check(flags, size);
       this.#need += size;

@@ -14,6 +14,7 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { http } from "../../gen/google/api/annotations_pb.js";
 import { FieldBehavior, field_behavior } from "../../gen/google/api/field_behavior_pb.js";
+import { isRecord, membersOf } from "../core/members.js";
 
 /** Returns true if the contract marks the field as REQUIRED (`google.api.field_behavior`, specification 5.7). */
 export function isRequired(field: DescField): boolean {
@@ -65,7 +66,7 @@ export function unwrapped(field: DescField): ScalarType | undefined {
 
 /** Returns the test for the default value of a field without presence. */
 export function zeroTest(field: DescField): (value: unknown) => boolean {
-  if (field.fieldKind === "list") return (value) => (value as unknown[]).length === 0;
+  if (field.fieldKind === "list") return (value) => listIn(value).length === 0;
   if (field.fieldKind === "map") return isEmptyObject;
   if (field.fieldKind === "enum") {
     const first = field.enum.values[0]?.number;
@@ -77,7 +78,7 @@ export function zeroTest(field: DescField): (value: unknown) => boolean {
     case ScalarType.BOOL:
       return (value) => value === false;
     case ScalarType.BYTES:
-      return (value) => (value as Uint8Array).length === 0;
+      return (value) => value instanceof Uint8Array && value.length === 0;
     case ScalarType.DOUBLE:
     case ScalarType.FLOAT:
       return (value) => Object.is(value, 0); // -0 is a value
@@ -87,7 +88,7 @@ export function zeroTest(field: DescField): (value: unknown) => boolean {
 }
 
 function isEmptyObject(value: unknown): boolean {
-  for (const _ in value as object) return false;
+  for (const _ in membersOf(value)) return false;
   return true;
 }
 
@@ -102,30 +103,48 @@ export interface FieldAccess {
 }
 
 type Fields = Record<string, unknown>;
-const fieldsOf = (message: Message): Fields => message as unknown as Fields;
+
+/** Returns the items of a list. Throws a TypeError for any other value. */
+export function listIn(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new TypeError("a list is missing");
+  return value;
+}
+
+/** Returns the chosen field of a one-of and its value. Throws a TypeError for a message without the one-of. */
+export function choiceIn(oneof: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(oneof)) throw new TypeError("a one-of is missing");
+  return oneof;
+}
+
+/** Returns the value of a field as the message holds it; undefined for another choice of a one-of. */
+export function fieldValue(message: Message, { localName, oneof }: DescField): unknown {
+  const fields: Fields = message;
+  if (oneof === undefined) return fields[localName];
+  const chosen = membersOf(fields[oneof.localName]);
+  return chosen.case === localName ? chosen.value : undefined;
+}
 
 /** Returns the getter and setter of a field, including a field of a one-of. */
 export function accessTo(field: DescField): FieldAccess {
   const { localName: name, oneof } = field;
   if (oneof !== undefined) {
     return {
-      get: (message) => {
-        const chosen = fieldsOf(message)[oneof.localName] as { case?: string; value?: unknown };
-        return chosen.case === name ? chosen.value : undefined;
-      },
+      get: (message) => fieldValue(message, field),
       set: (message, value) => {
-        fieldsOf(message)[oneof.localName] = { case: name, value };
+        const fields: Fields = message;
+        fields[oneof.localName] = { case: name, value };
       },
     };
   }
   const isUnset = hasImplicitPresence(field) ? zeroTest(field) : () => false;
   return {
     get: (message) => {
-      const value = fieldsOf(message)[name];
+      const value = fieldValue(message, field);
       return isUnset(value) ? undefined : value;
     },
     set: (message, value) => {
-      fieldsOf(message)[name] = value;
+      const fields: Fields = message;
+      fields[name] = value;
     },
   };
 }
@@ -149,7 +168,7 @@ export function protobufRequest(desc: DescMessage): (message: Message) => Messag
   if (field === undefined || hasImplicitPresence(field)) return same;
   const { localName } = field;
   return (message) => {
-    const fields = message as unknown as Record<string, unknown>;
+    const fields: Fields = message;
     if (fields[localName] === 0) fields[localName] = undefined;
     return message;
   };

@@ -53,7 +53,7 @@ export interface MemberName {
 export type Write = (value: unknown) => string;
 
 /** Appends one member to an object that begins with `{`, or nothing if its field is left out. */
-export type Member = (message: Fields, out: string) => string;
+export type Member = (message: Readonly<Fields>, out: string) => string;
 
 /** One member of a type's JSON, for writing a message in parts. */
 export interface JsonMember {
@@ -89,7 +89,7 @@ export type JsonLayout =
 export interface FormWriter {
   readonly write: Write;
   /** Returns the structure of a message, or undefined if it cannot be written in parts. */
-  readonly layout: (message: Fields) => JsonLayout | undefined;
+  readonly layout: (message: Readonly<Fields>) => JsonLayout | undefined;
 }
 
 /** Functions of the ProtoJSON writer that a form uses. */

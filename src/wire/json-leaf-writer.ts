@@ -24,7 +24,7 @@ export function enumWriter(desc: DescEnum): Write {
 export function scalarWriter(type: ScalarType): Write {
   switch (type) {
     case ScalarType.STRING:
-      return (value) => quote(expect("string", value) as string);
+      return (value) => quote(expect("string", value));
     case ScalarType.BOOL:
       return (value) => (expect("boolean", value) ? "true" : "false");
     case ScalarType.BYTES:
@@ -39,11 +39,15 @@ export function scalarWriter(type: ScalarType): Write {
     case ScalarType.SFIXED64:
       return (value) => `"${typeof value === "string" ? BigInt(value) : expect("bigint", value)}"`;
     default:
-      return (value) => finite(expect("number", value) as number);
+      return (value) => finite(expect("number", value));
   }
 }
 
 /** @throws A2AError with reason INTERNAL for a value of another type */
+export function expect(type: "string", value: unknown): string;
+export function expect(type: "number", value: unknown): number;
+export function expect(type: "boolean", value: unknown): boolean;
+export function expect(type: "bigint", value: unknown): bigint;
 export function expect(type: "string" | "number" | "boolean" | "bigint", value: unknown): unknown {
   if (typeof value !== type) throw unwritable(`a ${typeof value} where a ${type} belongs`);
   return value;
@@ -98,8 +102,8 @@ function writeValue({ kind }: Value, depth: number): string {
 function writeStruct(struct: Struct, depth: number): string {
   if (depth > WRITTEN_JSON_LEVELS) throw unwritable(`nesting deeper than ${WRITTEN_JSON_LEVELS}`);
   let out = "";
-  for (const name of Object.keys(struct.fields)) {
-    out += `${out === "" ? "" : ","}${quote(name)}:${writeValue(struct.fields[name] as Value, depth)}`;
+  for (const [name, value] of Object.entries(struct.fields)) {
+    out += `${out === "" ? "" : ","}${quote(name)}:${writeValue(value, depth)}`;
   }
   return `{${out}}`;
 }

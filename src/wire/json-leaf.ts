@@ -107,8 +107,8 @@ function integer(min: number, max: number): Leaf {
     read: (json) => {
       const value = readNumber(json);
       // Adding zero turns -0 into 0.
-      return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
-        ? (value as number) + 0
+      return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
+        ? value + 0
         : undefined;
     },
     expectation: `must be a whole number from ${min} to ${max}`,
@@ -137,7 +137,7 @@ function long(wrap: (bits: number, value: bigint) => bigint, asString: boolean):
 
 function toBigInt(json: unknown): bigint | undefined {
   if (typeof json === "string" && /^-?\d{1,20}$/.test(json)) return BigInt(json);
-  return Number.isSafeInteger(json) ? BigInt(json as number) : undefined;
+  return typeof json === "number" && Number.isSafeInteger(json) ? BigInt(json) : undefined;
 }
 
 const base64 = /^[A-Za-z0-9+/_-]*(={0,2})$/;

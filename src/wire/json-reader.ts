@@ -6,6 +6,7 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { membersOf } from "../core/members.js";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
 import type { Fields, JsonForm, MemberName, PutMember, Read, ReaderTools } from "./json-form.js";
 import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
@@ -180,7 +181,7 @@ function memberOf(field: DescField, { name, choices }: MemberName, read: Read): 
   const onlyOne = `cannot be set together with another one of ${choices.join(", ")}`;
   return (message, json, at) => {
     if (json === null && !takesNull) return;
-    const isFirst = (message[choice] as { case?: string }).case === undefined;
+    const isFirst = membersOf(message[choice]).case === undefined;
     // Writers that list all fields write null for the unset ones.
     if (!isFirst && json === null && at.isTolerant) return;
     at.enter(name);

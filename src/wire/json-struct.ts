@@ -1,4 +1,5 @@
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
+import { membersOf } from "../core/members.js";
 import { isUnicode } from "./json-leaf.js";
 import { toListValue, toStruct, toValue } from "./json-value.js";
 import type { Violations } from "./violations.js";
@@ -17,7 +18,7 @@ export function readJsonObject(json: unknown, at: Violations): unknown {
 /** Reads a google.protobuf.Struct as a message. */
 export function readStruct(json: unknown, at: Violations): Struct | undefined {
   const object = readJsonObject(json, at);
-  return object === undefined ? undefined : toStruct(object as Record<string, unknown>);
+  return object === undefined ? undefined : toStruct(membersOf(object));
 }
 
 /** Reads a google.protobuf.ListValue. */
@@ -62,7 +63,7 @@ function hasNoFaultInside(json: object, levels: number): boolean {
     for (let i = 0; i < json.length; i++) if (!hasNoFault(json[i], levels)) return false;
     return true;
   }
-  const members = json as Record<string, unknown>;
+  const members = membersOf(json);
   for (const name of Object.keys(members)) {
     if (!isUnicode(name) || !hasNoFault(members[name], levels)) return false;
   }
@@ -100,7 +101,7 @@ function checkInside(json: object, at: Violations, depth: number): void {
     }
     return;
   }
-  const members = json as Record<string, unknown>;
+  const members = membersOf(json);
   for (const name of Object.keys(members)) {
     at.enter(name);
     if (!isUnicode(name) && !at.isTolerant) at.add("must have a name of Unicode characters");

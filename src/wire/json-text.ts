@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { A2AError } from "../core/error.js";
+import { membersOf } from "../core/members.js";
 import { WRITTEN_JSON_LEVELS } from "../core/nesting.js";
 
 // Texts that a JSON string may contain unescaped (RFC 8259, section 7) and that no reader splits into lines. Surrogates
@@ -61,9 +62,7 @@ export function writeJsonValue(value: unknown, depth = 0): string {
     case "object":
       if (value === null) return "null";
       if (depth >= WRITTEN_JSON_LEVELS) throw unwritable(`nesting deeper than ${WRITTEN_JSON_LEVELS}`);
-      return Array.isArray(value)
-        ? writeArray(value, depth + 1)
-        : writeObject(value as Record<string, unknown>, depth + 1);
+      return Array.isArray(value) ? writeArray(value, depth + 1) : writeObject(membersOf(value), depth + 1);
     default:
       throw unwritable(`a value of type ${typeof value}`);
   }

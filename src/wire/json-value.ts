@@ -8,6 +8,8 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
+import { defined } from "../core/defined.js";
+import { membersOf } from "../core/members.js";
 
 /**
  * Conversions between JSON and `google.protobuf.Value`. The library's `create()`, `fromJson()` and `toJson()` look up
@@ -61,7 +63,7 @@ function toKind(json: unknown): Value["kind"] {
     default:
       if (json === null) return { case: "nullValue", value: NullValue.NULL_VALUE };
       if (Array.isArray(json)) return { case: "listValue", value: toListValue(json) };
-      return { case: "structValue", value: toStruct(json as Record<string, unknown>) };
+      return { case: "structValue", value: toStruct(membersOf(json)) };
   }
 }
 
@@ -71,7 +73,7 @@ export function jsonOf({ kind }: Value): JsonValue {
     case "structValue": {
       const { fields } = kind.value;
       const json: JsonObject = {};
-      for (const name of Object.keys(fields)) setOwn(json, name, jsonOf(fields[name] as Value));
+      for (const name of Object.keys(fields)) setOwn(json, name, jsonOf(defined(fields[name])));
       return json;
     }
     case "listValue":

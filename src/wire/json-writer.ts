@@ -6,8 +6,17 @@ import {
   type MessageShape,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { hasImplicitPresence, holdsJsonObject, isAlwaysWritten, unwrapped, zeroTest } from "./field-rules.js";
-import type { Fields, FormWriter, JsonField, JsonForm, JsonLayout, Member, Write, WriterTools } from "./json-form.js";
+import { membersOf } from "../core/members.js";
+import {
+  choiceIn,
+  hasImplicitPresence,
+  holdsJsonObject,
+  isAlwaysWritten,
+  listIn,
+  unwrapped,
+  zeroTest,
+} from "./field-rules.js";
+import type { FormWriter, JsonField, JsonForm, JsonLayout, Member, Write, WriterTools } from "./json-form.js";
 import { enumWriter, expect, keyOf, scalarWriter, structWriter, wellKnown } from "./json-leaf-writer.js";
 import { quote } from "./json-text.js";
 import { sharedFormItem, sharedItem } from "./serialization-cache.js";
@@ -31,7 +40,7 @@ const compiledForms = new WeakMap<JsonForm, Compiled>();
 /** Returns the structure of a message for writing it in parts. Undefined if it is written at once. */
 export function jsonLayout(desc: DescMessage, message: Message, form?: JsonForm): JsonLayout | undefined {
   const own = form === undefined ? undefined : formWriterOf(desc, form);
-  if (own !== undefined) return own.layout(message as unknown as Fields);
+  if (own !== undefined) return own.layout(membersOf(message));
   if (wellKnown(desc) !== undefined) return undefined;
   const known = form === undefined ? layouts : compiled(form).layouts;
   let layout = known.get(desc);
@@ -65,7 +74,7 @@ export function jsonWriter<Desc extends DescMessage>(
   desc: Desc,
   form?: JsonForm,
 ): (message: MessageShape<Desc>) => string {
-  return writerOf(desc, form) as (message: MessageShape<Desc>) => string;
+  return writerOf(desc, form);
 }
 
 function writerOf(desc: DescMessage, form: JsonForm | undefined): Write {
@@ -80,7 +89,8 @@ function writerOf(desc: DescMessage, form: JsonForm | undefined): Write {
   const members: Member[] = [];
   const write: Write = (message) => {
     let out = "{";
-    for (let i = 0; i < members.length; i++) out = (members[i] as Member)(message as Fields, out);
+    const fields = membersOf(message);
+    for (const member of members) out = member(fields, out);
     return `${out}}`;
   };
   // Registered before its fields are compiled, because a message may contain its own type.
@@ -116,7 +126,7 @@ function oneofMember(oneof: DescOneof, form: JsonForm | undefined): Member {
     cases.set(field.localName, { ...keyOf(field.jsonName), write: valueWriter(field, form) });
   }
   return (message, out) => {
-    const chosen = message[name] as { case?: string; value?: unknown };
+    const chosen = choiceIn(message[name]);
     const entry = cases.get(chosen.case);
     if (entry === undefined) return out;
     return out + (out === "{" ? entry.first : entry.later) + entry.write(chosen.value);
@@ -152,7 +162,7 @@ function idWriter(): Write {
   let text = '""';
   return (value) => {
     if (value === last) return text;
-    const written = quote(expect("string", value) as string);
+    const written = quote(expect("string", value));
     if (written.length > MAX_KEPT_ID) return written;
     last = value;
     text = written;
@@ -187,7 +197,7 @@ function itemWriter(field: DescField, form: JsonForm | undefined): Write {
 
 function listWriter(write: Write): Write {
   return (value) => {
-    const items = value as readonly unknown[];
+    const items = listIn(value);
     let out = "[";
     for (let i = 0; i < items.length; i++) out += i === 0 ? write(items[i]) : `,${write(items[i])}`;
     return `${out}]`;
@@ -197,7 +207,7 @@ function listWriter(write: Write): Write {
 function mapWriter(write: Write): Write {
   return (value) => {
     let out = "";
-    for (const [key, item] of Object.entries(value as Fields)) {
+    for (const [key, item] of Object.entries(membersOf(value))) {
       out += `${out === "" ? "" : ","}${quote(key)}:${write(item)}`;
     }
     return `{${out}}`;

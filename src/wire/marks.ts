@@ -49,29 +49,29 @@ export const LARGE_BYTES: number = 128 * 1024;
  * belong to the copy alone.
  */
 export function mark<M extends Message>(message: M, marks: Marks): M {
-  const marked = message as Marked;
+  const marked: Message & Marked = message;
   const before = marked[marksKey];
   marked[marksKey] = before === undefined ? marks : { ...before, ...marks };
   return message;
 }
 
 /** Copies all marks of a message to one derived from it. */
-export function carry<M extends Message>(original: Message, made: M): M {
-  const marks = (original as Marked)[marksKey];
+export function carry<M extends Message>(original: Message & Marked, made: M): M {
+  const marks = original[marksKey];
   return marks === undefined ? made : mark(made, marks);
 }
 
 /** Returns the marks of a message, or undefined. */
-export function marksOf(message: object): Marks | undefined {
-  return (message as Marked)[marksKey];
+export function marksOf(message: object & Marked): Marks | undefined {
+  return message[marksKey];
 }
 
 /** Returns the generation in the metadata of a task or event, or undefined. */
-export function generationOf(message: Message): number | undefined {
-  return (message as Marked)[marksKey]?.generation;
+export function generationOf(message: Message & Marked): number | undefined {
+  return message[marksKey]?.generation;
 }
 
 /** Returns the weight of a large message, or undefined. */
-export function weightOf(message: Message): Weight | undefined {
-  return (message as Marked)[marksKey]?.weight;
+export function weightOf(message: Message & Marked): Weight | undefined {
+  return message[marksKey]?.weight;
 }

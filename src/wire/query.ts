@@ -30,7 +30,10 @@ export function textLeafOf(field: DescField): Leaf | undefined {
   if (leaf === undefined) return undefined;
   if (field.scalar === ScalarType.BOOL) return { ...leaf, read: (text) => booleans.get(text) };
   if (field.enum === undefined) return leaf;
-  return { ...leaf, read: (text) => leaf.read(/^-?\d{1,10}$/.test(text as string) ? Number(text) : text) };
+  return {
+    ...leaf,
+    read: (text) => leaf.read(typeof text === "string" && /^-?\d{1,10}$/.test(text) ? Number(text) : text),
+  };
 }
 
 /**

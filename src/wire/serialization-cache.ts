@@ -21,13 +21,14 @@ interface Shared {
  * once and cached with it.
  */
 export function cacheForms<M extends Message>(message: M): M {
-  (message as Shared)[textKey] = "";
+  const shared: Message & Shared = message;
+  shared[textKey] = "";
   return message;
 }
 
 /** Returns true if `cacheForms` marked the message. */
-export function cachesForms(message: Message): boolean {
-  return (message as Shared)[textKey] !== undefined;
+export function cachesForms(message: Message & Shared): boolean {
+  return message[textKey] !== undefined;
 }
 
 /**
@@ -37,7 +38,7 @@ export function cachesForms(message: Message): boolean {
  */
 export function cachedText(message: Message, write: (message: Message) => string, form?: JsonForm): string {
   if (form !== undefined) return sharedFormItem(message, write, form);
-  const shared = message as Shared;
+  const shared: Message & Shared = message;
   const known = shared[textKey];
   if (known === undefined) return write(message);
   if (known !== "") return known;
@@ -47,20 +48,20 @@ export function cachedText(message: Message, write: (message: Message) => string
 }
 
 /** Returns the JSON of a message as an item of a list. The text is flat, because it is joined to others repeatedly. */
-export function sharedItem(message: Message, write: (message: Message) => string): string {
-  const known = (message as Shared)[textKey];
+export function sharedItem(message: Message & Shared, write: (message: Message) => string): string {
+  const known = message[textKey];
   if (known === undefined) return write(message);
   if (known !== "") return known;
   const text = write(message);
   // V8 keeps a concatenated string as its parts until a character is read.
   text.charCodeAt(0);
-  (message as Shared)[textKey] = text;
+  message[textKey] = text;
   return text;
 }
 
 /** Like `sharedItem`, for a form. Each form has its own text, because readers of several versions share a history. */
 export function sharedFormItem(message: Message, write: (message: Message) => string, form: JsonForm): string {
-  const shared = message as Shared;
+  const shared: Message & Shared = message;
   if (shared[textKey] === undefined) return write(message);
   const known = shared[formsKey]?.get(form);
   if (known !== undefined) return known;
@@ -91,7 +92,7 @@ export function sharedCopy<M extends Message>(message: M, fields: Partial<M>): M
  * @param make creates it; the same contract for all messages of a type
  */
 export function cachedLike(message: Message, make: (message: Message) => Message): Message {
-  const shared = message as Shared;
+  const shared: Message & Shared = message;
   if (shared[textKey] === undefined) return make(message);
   if (shared[likeKey] !== undefined) return shared[likeKey];
   const like: Shared & Message = cacheForms(make(message));
@@ -102,7 +103,7 @@ export function cachedLike(message: Message, make: (message: Message) => Message
 
 /** Returns the bytes of a message with gRPC's prefix (`envelopeWriter`), so that no reader needs a copy. */
 export function cachedEnvelope(message: Message, write: (message: Message) => Uint8Array): Uint8Array {
-  const shared = message as Shared;
+  const shared: Message & Shared = message;
   if (shared[textKey] === undefined) return write(message);
   shared[bytesKey] ??= write(message);
   return shared[bytesKey];

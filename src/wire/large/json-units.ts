@@ -1,6 +1,7 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { base64Of } from "../../core/bytes.js";
-import type { Fields, JsonField, JsonForm, JsonMember } from "../json-form.js";
+import { membersOf } from "../../core/members.js";
+import type { JsonField, JsonForm, JsonMember } from "../json-form.js";
 import { quote } from "../json-text.js";
 import { jsonLayout, jsonWriter } from "../json-writer.js";
 import type { UnitOrList } from "./piece-list.js";
@@ -45,7 +46,7 @@ function* memberUnits(
   let comma = first;
   for (const member of members) {
     if (isWhole(member, message)) {
-      const text = member.write(message as unknown as Fields, "{");
+      const text = member.write(membersOf(message), "{");
       if (text === "{") continue;
       yield comma + text.slice(1);
     } else if (member.group !== undefined) {

@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
-import { isLeftToLibrary } from "../field-rules.js";
+import { fieldValue, isLeftToLibrary } from "../field-rules.js";
 
 /** Length above which texts and bytes are cut, in characters or bytes. */
 export const CUT_AT: number = 64 * 1024;
@@ -13,7 +13,7 @@ export type Part =
 
 /** Returns the value of a field that may be large. Undefined if it is written at once. */
 export function partOf(field: DescField, message: Message): Part | undefined {
-  const value = fieldValue(field, message);
+  const value = fieldValue(message, field);
   if (value === undefined || field.fieldKind === "map") return undefined;
   if (field.message !== undefined) {
     const desc = field.message;
@@ -25,13 +25,6 @@ export function partOf(field: DescField, message: Message): Part | undefined {
   if (field.fieldKind !== "scalar") return undefined;
   if (typeof value === "string") return value.length > CUT_AT ? { kind: "text", text: value } : undefined;
   return value instanceof Uint8Array && value.length > CUT_AT ? { kind: "bytes", bytes: value } : undefined;
-}
-
-function fieldValue(field: DescField, message: Message): unknown {
-  const fields = message as unknown as Record<string, unknown>;
-  if (field.oneof === undefined) return fields[field.localName];
-  const chosen = fields[field.oneof.localName] as { case?: string; value?: unknown };
-  return chosen.case === field.localName ? chosen.value : undefined;
 }
 
 /** Types with a special JSON form are written at once. */

@@ -1,0 +1,15 @@
+/** Returns true for a value with members: an object, an array, an error or a function, but not null. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+/** Returns the members of a value, for reading. A value that is not an object has none. */
+export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(value) ? value : {};
+}
+
+/** Returns the message of a thrown value, which may be anything. */
+export function messageIn(thrown: unknown): string {
+  const { message } = membersOf(thrown);
+  return typeof message === "string" ? message : String(thrown);
+}
