@@ -95,7 +95,8 @@ export function optionsBelowTenants(options: BindingOptions): BindingOptions {
 function inTenantOfPath(invoke: Invoke): Invoke {
   return (asked) => {
     const { pathTenant } = asked.call;
-    if (pathTenant !== undefined) (asked.request as { tenant?: string }).tenant = pathTenant;
+    const request: Message & { tenant?: string } = asked.request;
+    if (pathTenant !== undefined) request.tenant = pathTenant;
     return invoke(asked);
   };
 }
@@ -106,7 +107,7 @@ function inTenantOfPath(invoke: Invoke): Invoke {
  * @throws A2AError INVALID_PARAMS
  */
 export function checkTenant(request: Message, pathTenant: string): void {
-  const { tenant = "" } = request as { tenant?: string };
+  const { tenant = "" }: Message & { tenant?: string } = request;
   if (tenant === "" || tenant === pathTenant) return;
   const description = `is another than that of the URL, ${JSON.stringify(pathTenant)}`;
   throw invalid([{ field: "tenant", description }]);

@@ -1,7 +1,13 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import type { AgentCard, SendMessageResponse, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  type AgentCard,
+  AgentCardSchema,
+  SendMessageResponseSchema,
+  type Task,
+  TaskSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
+import { expectMessage } from "../wire/expect-message.js";
 import { answerReader } from "../wire/json-reader.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import type { CardJson } from "./card-json.js";
@@ -75,9 +81,9 @@ export function withHistoryOf<M extends Message>(request: Message, answer: M): M
 }
 
 function taskIn(answer: Message): Task | undefined {
-  if (answer.$typeName === "lf.a2a.v1.Task") return answer as Task;
+  if (answer.$typeName === "lf.a2a.v1.Task") return expectMessage(TaskSchema, answer);
   if (answer.$typeName !== "lf.a2a.v1.SendMessageResponse") return undefined;
-  const { payload } = answer as SendMessageResponse;
+  const { payload } = expectMessage(SendMessageResponseSchema, answer);
   return payload.case === "task" ? payload.value : undefined;
 }
 

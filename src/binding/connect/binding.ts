@@ -13,6 +13,7 @@ import {
   type UniversalServerRequest,
 } from "@connectrpc/connect/protocol";
 import { Call } from "../../core/call.js";
+import { defined } from "../../core/defined.js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import { lazy } from "../../core/lazy.js";
 import type { Limits } from "../../core/limits.js";
@@ -21,7 +22,7 @@ import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { weightOf } from "../../wire/marks.js";
 import { MAX_TIMEOUT_MS, parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
-import { checkGrpcAnswer } from "../answer.js";
+import { checkGrpcAnswer, messageOf, messagesOf } from "../answer.js";
 import {
   type BindingOptions,
   type HttpBinding,
@@ -169,7 +170,7 @@ async function handledAfter(
 /** Adds the handlers of another version under the same paths. */
 function addTwin(matches: Map<string, ConnectMatch>, version: string, twins: ReadonlyMap<string, ConnectMatch>): void {
   for (const [path, twin] of twins) {
-    const match = matches.get(path) as ConnectMatch;
+    const match = defined(matches.get(path));
     matches.set(path, { ...match, others: new Map([...(match.others ?? []), [version, twin]]) });
   }
 }
@@ -280,9 +281,9 @@ function unary(method: DescMethod, registration: Registration, options: ServiceB
       // A call whose deadline has passed is not started.
       context.signal.throwIfAborted();
       const answer = await answerUnlessAborted(context.signal, invoke({ method, request: read(request), call }), call);
-      // The answer of a unary method is a message; a stream could not be written.
-      if (weightOf(answer as Message) === undefined) return write(answer as Message);
-      return await large(answer as Message, registration, { call, context, limits });
+      const message = messageOf(answer);
+      if (weightOf(message) === undefined) return write(message);
+      return await large(message, registration, { call, context, limits });
     } catch (thrown) {
       throw connectErrorOf(failureOf(thrown, placeOf(method, call, context.signal, logger)), options.codes);
     } finally {
@@ -307,8 +308,7 @@ function serverStreaming(
         options.invoke({ method, request: read(request), call }),
         call,
       );
-      // The answer of a streaming method is an iterable; a message throws here and is logged.
-      yield* untilAborted(context.signal, answer as AsyncIterable<Message>, (message) => {
+      yield* untilAborted(context.signal, messagesOf(answer), (message) => {
         if (!hasStarted) copyHeaders(call, context);
         hasStarted = true;
         if (weightOf(message) === undefined) return write(message);

@@ -1,6 +1,7 @@
 import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { defined } from "../../core/defined.js";
 import { type A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Account, Arrivals } from "../../http/arrivals.js";
@@ -126,7 +127,7 @@ async function* checkedBody(
       account ??= arrivals.open("");
       account.take(chunk.byteLength + PIECE_BYTES);
     }
-    bytes = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
+    bytes = chunks.length === 1 ? defined(chunks[0]) : Buffer.concat(chunks);
     if (enveloped) checkEnvelopes(bytes, check);
     else check(bytes);
   } catch (error) {

@@ -65,7 +65,8 @@ export class Exchange extends LazyAbortController implements CallStart {
     this.impliedVersion = impliedVersion;
     this.#headers = headers;
     this.#rawHeaders = rawHeaders;
-    (stream as OwnStream)[exchangeKey] = this;
+    const own: OwnStream = stream;
+    own[exchangeKey] = this;
     stream.on("close", onClose);
   }
 

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import {
-  type HealthCheckRequest,
+  HealthCheckRequestSchema,
   type HealthCheckResponse,
   HealthCheckResponseSchema,
   Health as HealthContract,
@@ -8,6 +8,7 @@ import {
   HealthCheckResponse_ServingStatus as Serving,
 } from "../../../gen/grpc/health/v1/health_pb.js";
 import { StatusCode } from "../../core/error.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import { type InternalService, Refusal } from "./internal-service.js";
 
 /** The standard health service (grpc.health.v1) of a server and its services. Their initial status is SERVING. */
@@ -34,11 +35,14 @@ export class Health {
     return {
       service: HealthContract,
       methods: {
-        Check: { kind: "unary", answer: (request) => this.#check((request as HealthCheckRequest).service) },
+        Check: {
+          kind: "unary",
+          answer: (request) => this.#check(expectMessage(HealthCheckRequestSchema, request).service),
+        },
         List: { kind: "unary", answer: () => create(HealthListResponseSchema, { statuses: this.#all() }) },
         Watch: {
           kind: "server_streaming",
-          watch: (request, tell) => this.#watch((request as HealthCheckRequest).service, tell),
+          watch: (request, tell) => this.#watch(expectMessage(HealthCheckRequestSchema, request).service, tell),
         },
       },
     };

@@ -9,6 +9,7 @@ import type { OlderTable } from "../../version/load.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { weightOf } from "../../wire/marks.js";
 import { parseVersion } from "../../wire/service-params.js";
+import { messageOf, messagesOf } from "../answer.js";
 import { type OlderServiceOptions, olderTable, type ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import { statusOf } from "./error.js";
@@ -159,12 +160,11 @@ class CallMethod implements ServedMethod, Request {
     const call = new Call(exchange);
     try {
       const answer = await this.#options.invoke({ method: this.#method, request, call });
-      // The answer fits the method's kind; a wrong one fails to be encoded or iterated.
       if (this.#method.methodKind === "unary") {
-        if (weightOf(answer as Message) === undefined) {
-          exchange.reply(this.#write(answer as Message), call.answerHeaders);
-        } else await this.#large(exchange, call, answer as Message);
-      } else await writeAll(answer as AsyncIterable<Message>, this.#sinkOf(exchange, call));
+        const message = messageOf(answer);
+        if (weightOf(message) === undefined) exchange.reply(this.#write(message), call.answerHeaders);
+        else await this.#large(exchange, call, message);
+      } else await writeAll(messagesOf(answer), this.#sinkOf(exchange, call));
     } catch (thrown) {
       this.#fail(exchange, call, thrown);
     }

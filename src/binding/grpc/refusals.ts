@@ -28,7 +28,8 @@ export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHead
   if (path.startsWith("/grpc.")) return;
   const began = performance.now();
   stream.once("close", () => {
-    if ((stream as Marked)[calledKey]) return;
+    const own: ServerHttp2Stream & Marked = stream;
+    if (own[calledKey]) return;
     const ms = Math.round(performance.now() - began);
     const header = (name: string): string | undefined => headers[name]?.toString();
     refused({ binding: "grpc", code: codeOf(stream), ms, path, from: { peer, header } });

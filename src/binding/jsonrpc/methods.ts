@@ -1,4 +1,5 @@
 import type { A2AError } from "../../core/error.js";
+import { membersOf } from "../../core/members.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { Invoke } from "../../service/invoke.js";
 import type { JsonRpcDialect, JsonRpcMethod } from "../../version/jsonrpc.js";
@@ -74,7 +75,7 @@ export class Methods {
     const asked = serviceParameter(request, VERSION_PARAMETER);
     const calls: readonly unknown[] = Array.isArray(json) ? json : [json];
     return calls.some((call) => {
-      const name = (call as { method?: unknown } | null)?.method;
+      const name = membersOf(call).method;
       return typeof name === "string" && this.#versionOf(name, asked) !== undefined;
     });
   }

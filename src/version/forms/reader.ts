@@ -1,4 +1,5 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { defined } from "../../core/defined.js";
 import type { Fields, JsonObject, PutMember, Read, ReaderTools } from "../../wire/json-form.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { Violations } from "../../wire/violations.js";
@@ -60,7 +61,7 @@ function objectReader(desc: DescMessage, form: ObjectForm, tools: Tools): Read {
 
 function readMembers({ byName, checks }: Members, message: Fields, json: JsonObject, at: Violations): void {
   for (const name of Object.keys(json)) byName.get(name)?.(message, json[name], at, json);
-  for (let i = 0; i < checks.length; i++) (checks[i] as Settle)(message, json, at);
+  for (const settle of checks) settle(message, json, at);
 }
 
 function variantsReader(desc: DescMessage, form: VariantsForm, tools: Tools): Read {
@@ -165,7 +166,7 @@ function named(
 function valueReader(field: DescField, { read, as }: FieldForm, tools: Tools): Read {
   if (read !== undefined) return read;
   if (as === undefined) return tools.value(field);
-  const item = formReader(field.message as DescMessage, as, tools);
+  const item = formReader(defined(field.message), as, tools);
   return field.fieldKind === "list" ? tools.list(item) : item;
 }
 
@@ -213,7 +214,7 @@ function requiredCheck(names: readonly string[], mayBeEmpty: boolean): Settle {
   return (_message, json, at) => {
     if (at.isTolerant) return;
     const isThere = names.some((name) => isValue(json[name]));
-    if (!isThere) at.add("is required", names[0] as string);
+    if (!isThere) at.add("is required", defined(names[0]));
   };
 }
 
@@ -253,7 +254,7 @@ function addFlat(
   to: { readonly tools: Tools; readonly byName: Map<string, PutMember>; readonly checks: Settle[] },
 ): void {
   const field = fieldOf(desc, flat);
-  const nested = field.message as DescMessage;
+  const nested = defined(field.message);
   const blank = to.tools.blank(nested);
   const inner = membersOf({ desc: nested, forms: members, settle: undefined }, to.tools);
   for (const [name, put] of inner.byName) {

@@ -77,7 +77,7 @@ export interface BareForm {
 /** A message that custom functions write and read. */
 export interface WholeForm {
   /** Returns JSON on one line. */
-  readonly write: (message: Fields) => string;
+  readonly write: (message: Readonly<Fields>) => string;
   /** Returns the message, or undefined if it added a violation. */
   readonly read: (json: unknown, at: Violations) => unknown;
 }

@@ -1,4 +1,6 @@
 import type { DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
+import { defined } from "../../core/defined.js";
+import { membersOf } from "../../core/members.js";
 import { hasImplicitPresence, isAlwaysWritten, zeroTest } from "../../wire/field-rules.js";
 import type { Fields, FormWriter, JsonLayout, JsonMember, Member, Write, WriterTools } from "../../wire/json-form.js";
 import { keyOf } from "../../wire/json-leaf-writer.js";
@@ -21,7 +23,7 @@ export function formWriter(desc: DescMessage, type: TypeForm, tools: WriterTools
   if ("bare" in type) return bareWriter(desc, type, tools);
   if ("oneof" in type) return variantsWriter(desc, type, tools);
   if ("members" in type) return objectWriter(desc, type, tools);
-  return { write: (message) => type.write(message as Fields), layout: () => undefined };
+  return { write: (message) => type.write(membersOf(message)), layout: () => undefined };
 }
 
 function objectWriter(desc: DescMessage, { members: forms }: ObjectForm, tools: WriterTools): FormWriter {
@@ -49,8 +51,9 @@ function beginning(start: string, forms: readonly MemberForm[]): [open: string, 
 function joinMembers(open: string, members: readonly JsonMember[]): Write {
   const writes = members.map(({ write }) => write);
   return (message) => {
+    const fields = membersOf(message);
     let out = open;
-    for (let i = 0; i < writes.length; i++) out = (writes[i] as Member)(message as Fields, out);
+    for (const write of writes) out = write(fields, out);
     return `${out}}`;
   };
 }
@@ -64,13 +67,13 @@ function variantsWriter(desc: DescMessage, form: VariantsForm, tools: WriterTool
     const compiled = { write: joinMembers(layout.open, layout.members), layout };
     for (const name of cases) byCase.set(fieldOf(desc, name).localName, compiled);
   }
-  const caseOf = (message: Fields) => {
-    const compiled = byCase.get((message[oneof] as { case?: string }).case);
+  const caseOf = (message: Readonly<Fields>) => {
+    const compiled = byCase.get(membersOf(message[oneof]).case);
     if (compiled === undefined) throw unwritable(`a ${desc.name} without ${oneof}`);
     return compiled;
   };
   return {
-    write: (message) => caseOf(message as Fields).write(message),
+    write: (message) => caseOf(membersOf(message)).write(message),
     layout: (message) => caseOf(message).layout,
   };
 }
@@ -80,21 +83,21 @@ function bareWriter(desc: DescMessage, { bare }: BareForm, tools: WriterTools): 
   if (member === undefined) throw new TypeError(`${desc.typeName} has no ${bare}`);
   if (member.kind === "oneof") return bareOneof(desc, member, tools);
   const write = tools.value(member);
-  return { write: (message) => write((message as Fields)[bare]), layout: () => ({ bare: member }) };
+  return { write: (message) => write(membersOf(message)[bare]), layout: () => ({ bare: member }) };
 }
 
 function bareOneof(desc: DescMessage, { fields, localName }: DescOneof, tools: WriterTools): FormWriter {
   const cases = new Map<unknown, { field: DescField; write: Write }>();
   for (const field of fields) cases.set(field.localName, { field, write: tools.value(field) });
-  const chosenOf = (message: Fields) => message[localName] as { case?: string; value?: unknown };
-  const caseOf = (name: string | undefined) => {
+  const chosenOf = (message: unknown) => membersOf(membersOf(message)[localName]);
+  const caseOf = (name: unknown) => {
     const found = cases.get(name);
     if (found === undefined) throw unwritable(`a ${desc.name} without ${localName}`);
     return found;
   };
   return {
     write: (message) => {
-      const chosen = chosenOf(message as Fields);
+      const chosen = chosenOf(message);
       return caseOf(chosen.case).write(chosen.value);
     },
     layout: (message) => ({ bare: caseOf(chosenOf(message).case).field }),
@@ -131,7 +134,11 @@ function fieldMember(desc: DescMessage, form: FieldForm, tools: WriterTools): Js
 }
 
 /** Returns the JSON of a field's value, or undefined if the field is left out. */
-function fieldJson(field: DescField, form: FieldForm, tools: WriterTools): (message: Fields) => string | undefined {
+function fieldJson(
+  field: DescField,
+  form: FieldForm,
+  tools: WriterTools,
+): (message: Readonly<Fields>) => string | undefined {
   const get = getterOf(field);
   const isAlways = form.isAlways ?? isAlwaysWritten(field);
   const { absent, write: own } = form;
@@ -152,7 +159,7 @@ function fieldJson(field: DescField, form: FieldForm, tools: WriterTools): (mess
 
 function writerFor(field: DescField, { as }: FieldForm, tools: WriterTools): Write {
   if (as === undefined) return tools.value(field);
-  return tools.items(field, formWriter(field.message as DescMessage, as, tools).write);
+  return tools.items(field, formWriter(defined(field.message), as, tools).write);
 }
 
 function isUndefined(value: unknown): boolean {
@@ -160,11 +167,11 @@ function isUndefined(value: unknown): boolean {
 }
 
 /** Returns the getter of a field, including a field of a one-of. */
-function getterOf({ localName, oneof }: DescField): (message: Fields) => unknown {
+function getterOf({ localName, oneof }: DescField): (message: Readonly<Fields>) => unknown {
   if (oneof === undefined) return (message) => message[localName];
   const choice = oneof.localName;
   return (message) => {
-    const chosen = message[choice] as { case?: string; value?: unknown };
+    const chosen = membersOf(message[choice]);
     return chosen.case === localName ? chosen.value : undefined;
   };
 }
@@ -182,12 +189,12 @@ function groupMember(desc: DescMessage, form: GroupForm, tools: WriterTools): Js
 
 function flatMember(desc: DescMessage, { flat, members: forms }: FlatForm, tools: WriterTools): Member {
   const field = fieldOf(desc, flat);
-  const members = forms.map((each) => memberOf(field.message as DescMessage, each, tools).write);
+  const members = forms.map((each) => memberOf(defined(field.message), each, tools).write);
   return (message, out) => {
     const nested = message[field.localName];
     if (nested === undefined) return out;
     let text = out;
-    for (const member of members) text = member(nested as Fields, text);
+    for (const member of members) text = member(membersOf(nested), text);
     return text;
   };
 }

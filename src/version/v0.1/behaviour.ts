@@ -3,21 +3,24 @@ import { create, type Message } from "@bufbuild/protobuf";
 import {
   A2AService,
   DeleteTaskPushNotificationConfigRequestSchema,
+  GetTaskPushNotificationConfigRequestSchema,
   GetTaskRequestSchema,
   ListTaskPushNotificationConfigsRequestSchema,
-  type ListTaskPushNotificationConfigsResponse,
+  ListTaskPushNotificationConfigsResponseSchema,
   SendMessageConfigurationSchema,
   type SendMessageRequest,
+  SendMessageRequestSchema,
   type SendMessageResponse,
   SendMessageResponseSchema,
   type StreamResponse,
-  type SubscribeToTaskRequest,
+  SubscribeToTaskRequestSchema,
   type Task,
-  type TaskPushNotificationConfig,
   TaskPushNotificationConfigSchema,
+  TaskSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import { carry } from "../../wire/marks.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/service-params.js";
 import { type Asked, again, type Serve } from "../serve.js";
@@ -50,8 +53,8 @@ const passed: Way = (asked, service) => service(asked);
 const answers: Readonly<Record<string, Way>> = {
   SendMessage: send,
   SendStreamingMessage: sendSubscribe,
-  GetTask: async (asked, service) => shownTask((await service(asked)) as Task),
-  CancelTask: async (asked, service) => withoutHistory(shownTask((await service(asked)) as Task)),
+  GetTask: async (asked, service) => shownTask(expectMessage(TaskSchema, await service(asked))),
+  CancelTask: async (asked, service) => withoutHistory(shownTask(expectMessage(TaskSchema, await service(asked)))),
   SubscribeToTask: resubscribe,
   CreateTaskPushNotificationConfig: setConfig,
   GetTaskPushNotificationConfig: getConfig,
@@ -62,9 +65,9 @@ async function send(asked: Asked, service: Serve): Promise<Message> {
   const request = namedSend(asked);
   const { message, configuration } = request;
   try {
-    const answer = (await service({ ...asked, request })) as SendMessageResponse;
+    const answer = expectMessage(SendMessageResponseSchema, await service({ ...asked, request }));
     // The client has named its task, so the agent never answers directly.
-    return taskResponse(answer.payload.value as Task);
+    return taskResponse(expectMessage(TaskSchema, answer.payload.value));
   } catch (error) {
     // 0.1 may answer with a task that is still working, and has no other way to report it.
     const isLate = error instanceof A2AError && error.reason === "DEADLINE_EXCEEDED" && !call.cancellation.canceled;
@@ -90,7 +93,7 @@ async function sendSubscribe(asked: Asked, service: Serve): Promise<Answer> {
 }
 
 async function resubscribe(asked: Asked, service: Serve): Promise<Answer> {
-  const { id: taskId } = asked.request as SubscribeToTaskRequest;
+  const { id: taskId } = expectMessage(SubscribeToTaskRequestSchema, asked.request);
   const resumed = await resumedIn(asked.call, taskId, service);
   const events = await behave(service)(asked);
   return new OlderEvents(events as Events, { taskId, resumed, hasIds: showsIds(asked.call) });
@@ -122,12 +125,12 @@ export async function resumedIn(call: Call, taskId: string, service: Serve): Pro
 /** Reads the current task within a call that may have a stream open. */
 async function taskOf(service: Serve, call: Call, id: string, historyLength: number): Promise<Task> {
   const request = create(GetTaskRequestSchema, { id, historyLength });
-  return (await again(service, { method: methods.getTask, request, call })) as Task;
+  return expectMessage(TaskSchema, await again(service, { method: methods.getTask, request, call }));
 }
 
 /** Returns a send that names its task. It changes the request, which the codec created for this call. */
 function namedSend({ request: asked, call }: Asked): SendMessageRequest {
-  const request = asked as SendMessageRequest;
+  const request = expectMessage(SendMessageRequestSchema, asked);
   const { message } = request;
   request.configuration ??= create(SendMessageConfigurationSchema);
   const { taskPushNotificationConfig: config } = request.configuration;
@@ -150,11 +153,12 @@ function checkName(id: string): void {
 /** One configuration per task: setting replaces it, and null removes it. */
 async function setConfig(asked: Asked, service: Serve): Promise<Answer> {
   const { call } = asked;
-  const config = asked.request as TaskPushNotificationConfig;
+  const config = expectMessage(TaskPushNotificationConfigSchema, asked.request);
   const { taskId, token } = config;
   config.id = CONFIG_ID;
   // The client expects its input in the response.
-  if (config.url !== "") return Object.assign((await service(asked)) as TaskPushNotificationConfig, { token });
+  if (config.url !== "")
+    return Object.assign(expectMessage(TaskPushNotificationConfigSchema, await service(asked)), { token });
   const request = create(DeleteTaskPushNotificationConfigRequestSchema, { taskId, id: CONFIG_ID });
   await service({ method: methods.deleteTaskPushNotificationConfig, request, call });
   return create(TaskPushNotificationConfigSchema, { taskId });
@@ -162,10 +166,13 @@ async function setConfig(asked: Asked, service: Serve): Promise<Answer> {
 
 /** Returns the configuration of 0.1, else the first of another version, else an empty one. */
 async function getConfig({ request, call }: Asked, service: Serve): Promise<Answer> {
-  const { taskId } = request as TaskPushNotificationConfig;
+  const { taskId } = expectMessage(GetTaskPushNotificationConfigRequestSchema, request);
   const all = create(ListTaskPushNotificationConfigsRequestSchema, { taskId, pageSize: MOST_CONFIGS });
   const method = methods.listTaskPushNotificationConfigs;
-  const { configs } = (await service({ method, request: all, call })) as ListTaskPushNotificationConfigsResponse;
+  const { configs } = expectMessage(
+    ListTaskPushNotificationConfigsResponseSchema,
+    await service({ method, request: all, call }),
+  );
   const own = configs.find(({ id }) => id === CONFIG_ID) ?? configs[0];
   return own ?? create(TaskPushNotificationConfigSchema, { taskId });
 }

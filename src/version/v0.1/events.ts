@@ -1,9 +1,11 @@
-import type {
-  StreamResponse,
-  Task,
-  TaskArtifactUpdateEvent,
-  TaskStatusUpdateEvent,
+import {
+  type StreamResponse,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  type TaskStatusUpdateEvent,
+  TaskStatusUpdateEventSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import { carry, generationOf, mark, weightOf } from "../../wire/marks.js";
 import { isLast } from "../ended-events.js";
 import { artifactEvent, statusEvent } from "./view.js";
@@ -79,7 +81,7 @@ export class OlderEvents implements AsyncIterableIterator<StreamResponse> {
   #task(event: StreamResponse, { status, artifacts, metadata }: Task): void {
     const taskId = this.#taskId;
     const shown = statusEvent({ taskId, status, metadata });
-    const all = isLast(shown.payload.value as TaskStatusUpdateEvent) ? [] : [shown];
+    const all = isLast(expectMessage(TaskStatusUpdateEventSchema, shown.payload.value)) ? [] : [shown];
     for (const artifact of artifacts) {
       const of = { taskId, append: false, lastChunk: true };
       all.push(artifactEvent(of, { ...artifact }, this.#indexOf(artifact.artifactId)));

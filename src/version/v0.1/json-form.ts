@@ -1,18 +1,19 @@
 import { create } from "@bufbuild/protobuf";
 import {
-  type GetTaskRequest,
+  GetTaskRequestSchema,
   type Message,
+  MessageSchema,
   Role,
   SendMessageConfigurationSchema,
-  type SendMessageRequest,
-  type Task,
-  type TaskArtifactUpdateEvent,
-  type TaskPushNotificationConfig,
+  SendMessageRequestSchema,
+  TaskArtifactUpdateEventSchema,
   TaskPushNotificationConfigSchema,
+  TaskSchema,
   TaskState,
-  type TaskStatusUpdateEvent,
+  TaskStatusUpdateEventSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import type { Fields, JsonForm } from "../../wire/json-form.js";
 import { collectingReader } from "../../wire/json-reader.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -47,19 +48,19 @@ const part = partForm(["type", "kind"], [...fileNames, ...fileContent], data);
  * optional.
  */
 const settleMessage: Settle = (fields, _json, at) => {
-  const message = fields as unknown as Message;
+  const message = expectMessage(MessageSchema, fields);
   if (message.messageId === "") message.messageId = newId();
   if (message.role === Role.UNSPECIFIED) message.role = at.isTolerant ? Role.AGENT : Role.USER;
 };
 
 /** Artifacts without an index are numbered in their order. */
 const settleTask: Settle = (fields) => {
-  const { artifacts } = fields as unknown as Task;
+  const { artifacts } = expectMessage(TaskSchema, fields);
   for (const [i, artifact] of artifacts.entries()) if (artifact.artifactId === "") artifact.artifactId = idOf(i);
 };
 
 const settleArtifactEvent: Settle = (fields) => {
-  const { artifact } = fields as unknown as TaskArtifactUpdateEvent;
+  const { artifact } = expectMessage(TaskArtifactUpdateEventSchema, fields);
   if (artifact?.artifactId === "") artifact.artifactId = idOf(0);
 };
 
@@ -69,12 +70,12 @@ function idOf(index: number): string {
 }
 
 function readIndex(json: unknown, at: Violations): string | undefined {
-  return Number.isSafeInteger(json) ? idOf(json as number) : at.add("must be a whole number");
+  return typeof json === "number" && Number.isSafeInteger(json) ? idOf(json) : at.add("must be a whole number");
 }
 
 /** The ids of task and session, and the options, are in the params next to the message. */
 const settleSend: Settle = (fields, json, at) => {
-  const request = fields as unknown as SendMessageRequest;
+  const request = expectMessage(SendMessageRequestSchema, fields);
   const { message } = request;
   const [id, sessionId] = [stringMember(json, "id", at), stringMember(json, "sessionId", at)];
   if (id === "") at.add("is required", "id");
@@ -96,7 +97,7 @@ function stringMember(json: Readonly<Record<string, unknown>>, name: string, at:
 
 /** Messages of a task are returned only on request. */
 const settleGet: Settle = (fields) => {
-  const request = fields as unknown as GetTaskRequest;
+  const request = expectMessage(GetTaskRequestSchema, fields);
   request.historyLength ??= 0;
 };
 
@@ -120,7 +121,7 @@ const pushConfig: ObjectForm = {
     {
       name: "pushNotificationConfig",
       write: (config: Fields) =>
-        config.url === "" ? "null" : writeConfig(config as unknown as TaskPushNotificationConfig),
+        config.url === "" ? "null" : writeConfig(expectMessage(TaskPushNotificationConfigSchema, config)),
       read: (config: Fields, json: unknown, at: Violations) => {
         const read = readConfig(json, at);
         if (read === undefined) return;
@@ -165,7 +166,7 @@ const types: FormTables["types"] = {
     members: [
       { field: "taskId", name: "id" },
       "status",
-      { name: "final", write: (event: Fields) => String(isLast(event as unknown as TaskStatusUpdateEvent)) },
+      { name: "final", write: (event: Fields) => String(isLast(expectMessage(TaskStatusUpdateEventSchema, event))) },
       "metadata",
     ],
   },

@@ -1,3 +1,4 @@
+import { membersOf } from "../../core/members.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { type CardJson, mapItems, mapValues } from "../card-json.js";
 import { cardToV03 } from "../v0.3/card.js";
@@ -18,7 +19,7 @@ export function cardToV02(card: CardJson): CardJson | undefined {
   return {
     ...said,
     protocolVersion: RELEASE,
-    capabilities: { ...(capabilities as object), stateTransitionHistory: false },
+    capabilities: { ...membersOf(capabilities), stateTransitionHistory: false },
     ...(securitySchemes !== undefined && { securitySchemes: mapValues(securitySchemes, schemeToV02) }),
     skills: mapItems(skills, skillToV02),
   };

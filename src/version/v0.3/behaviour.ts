@@ -1,19 +1,20 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import {
   A2AService,
-  type GetTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequestSchema,
   GetTaskRequestSchema,
-  type ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsRequestSchema,
   type ListTaskPushNotificationConfigsResponse,
-  type SendMessageRequest,
+  ListTaskPushNotificationConfigsResponseSchema,
+  SendMessageRequestSchema,
   type StreamResponse,
-  type SubscribeToTaskRequest,
-  type Task,
-  type TaskPushNotificationConfig,
+  SubscribeToTaskRequestSchema,
+  TaskPushNotificationConfigSchema,
+  TaskSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import { resumeParameters } from "../../wire/service-params.js";
 import { EndedEvents } from "../ended-events.js";
 import { type Asked, again, type Serve } from "../serve.js";
@@ -62,7 +63,7 @@ type Events = AsyncIterable<StreamResponse>;
 /** Subscribes to a task, or reads it if it has ended, because 1.0 rejects subscriptions to ended tasks. */
 async function subscribe(service: Serve, asked: Asked): Promise<Events> {
   const { call } = asked;
-  const { id } = asked.request as SubscribeToTaskRequest;
+  const { id } = expectMessage(SubscribeToTaskRequestSchema, asked.request);
   const events = (await service(asked)) as Events;
   return new EndedEvents(events, {
     // A resumed stream begins with the missed events: the status in which the task waits comes after them.
@@ -71,7 +72,10 @@ async function subscribe(service: Serve, asked: Asked): Promise<Events> {
       const isOver = error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
       if (!isOver || error.metadata.taskId !== id) throw error;
       const request = create(GetTaskRequestSchema, { id });
-      const task = (await again(service, { method: A2AService.method.getTask, request, call })) as Task;
+      const task = expectMessage(
+        TaskSchema,
+        await again(service, { method: A2AService.method.getTask, request, call }),
+      );
       return { task, written: () => call.written?.() };
     },
   });
@@ -84,7 +88,7 @@ export function resumes(call: Call): boolean {
 
 /** Gives a message's configuration without an id the id of its task, like a configuration that is set without an id. */
 function nameConfig({ request, call }: Asked): void {
-  const { message, configuration } = request as SendMessageRequest;
+  const { message, configuration } = expectMessage(SendMessageRequestSchema, request);
   const config = configuration?.taskPushNotificationConfig;
   if (config === undefined || config.id !== "") return;
   config.id = message?.taskId ?? "";
@@ -103,7 +107,10 @@ function pushConfigsOf(service: Serve): PushConfigs {
     const method = A2AService.method.listTaskPushNotificationConfigs;
     const pageOf = async (pageToken: string): Promise<ListTaskPushNotificationConfigsResponse> => {
       const request = create(ListTaskPushNotificationConfigsRequestSchema, { taskId, pageToken });
-      return (await again(service, { method, request, call })) as ListTaskPushNotificationConfigsResponse;
+      return expectMessage(
+        ListTaskPushNotificationConfigsResponseSchema,
+        await again(service, { method, request, call }),
+      );
     };
     const all = await pageOf("");
     while (all.nextPageToken !== "") {
@@ -115,16 +122,16 @@ function pushConfigsOf(service: Serve): PushConfigs {
   };
   return {
     async set(asked) {
-      const request = asked.request as TaskPushNotificationConfig;
+      const request = expectMessage(TaskPushNotificationConfigSchema, asked.request);
       // Clients of versions without ids overwrite the only configuration of a task.
       if (request.id === "") request.id = request.taskId;
-      const config = (await service(asked)) as TaskPushNotificationConfig;
+      const config = expectMessage(TaskPushNotificationConfigSchema, await service(asked));
       // The client expects its input in the response.
       config.token = request.token;
       return config;
     },
     async get(asked) {
-      const { id, taskId } = asked.request as GetTaskPushNotificationConfigRequest;
+      const { id, taskId } = expectMessage(GetTaskPushNotificationConfigRequestSchema, asked.request);
       if (id !== "") return (await service(asked)) as Message;
       const { configs } = await list(asked.call, taskId);
       const config = configs.find((each) => each.id === taskId) ?? configs[0];
@@ -133,7 +140,10 @@ function pushConfigsOf(service: Serve): PushConfigs {
     },
     // gRPC has pages, on request.
     async list(asked) {
-      const { taskId, pageSize, pageToken } = asked.request as ListTaskPushNotificationConfigsRequest;
+      const { taskId, pageSize, pageToken } = expectMessage(
+        ListTaskPushNotificationConfigsRequestSchema,
+        asked.request,
+      );
       return pageSize === 0 && pageToken === "" ? list(asked.call, taskId) : ((await service(asked)) as Message);
     },
   };

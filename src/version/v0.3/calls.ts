@@ -1,10 +1,11 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type {
-  GetTaskPushNotificationConfigRequest,
-  GetTaskRequest,
-  TaskPushNotificationConfig,
+import {
+  type GetTaskPushNotificationConfigRequest,
+  type GetTaskRequest,
+  TaskPushNotificationConfigSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Reason } from "../../core/error.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { olderCard } from "../card-from-older.js";
@@ -108,7 +109,7 @@ function bodyWriter(desc: DescMethod): (request: Message) => string {
   const write = jsonWriter(desc.input, restForm);
   if (desc.localName !== PUSH) return write;
   return (request) => {
-    const { taskId, id } = request as TaskPushNotificationConfig;
+    const { taskId, id } = expectMessage(TaskPushNotificationConfigSchema, request);
     return `{"parent":${JSON.stringify(taskName(taskId))},"configId":${JSON.stringify(id)},"config":${write(request)}}`;
   };
 }

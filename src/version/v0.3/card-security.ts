@@ -1,3 +1,4 @@
+import { membersOf } from "../../core/members.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { type CardJson, copied, isSet, mapItems, mapValues } from "../card-json.js";
 
@@ -64,7 +65,7 @@ export function schemeToV03(scheme: unknown): CardJson | undefined {
     }
     case "oauth2": {
       const allowed = isJsonObject(value.flows) ? mapValues(copied(value.flows, flows), flowToV03) : {};
-      return Object.keys(allowed as object).length === 0 ? undefined : { type, ...value, flows: allowed };
+      return Object.keys(membersOf(allowed)).length === 0 ? undefined : { type, ...value, flows: allowed };
     }
     default:
       return { type, ...value };

@@ -1,5 +1,7 @@
 import { create, type DescField, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
-import { accessTo, type FieldAccess } from "../../wire/field-rules.js";
+import { membersOf } from "../../core/members.js";
+import { expectMessage } from "../../wire/expect-message.js";
+import { accessTo, type FieldAccess, listIn } from "../../wire/field-rules.js";
 import { cachedLike } from "../../wire/serialization-cache.js";
 
 /**
@@ -112,26 +114,28 @@ export class Converters {
     const convert = this.#item(direction, field, like);
     switch (field.fieldKind) {
       case "list":
-        return (list) => (convert === undefined ? [...(list as unknown[])] : (list as Message[]).map(convert));
+        return (list) => (convert === undefined ? [...listIn(list)] : listIn(list).map(convert));
       case "map":
         return (map) =>
           convert === undefined
-            ? { ...(map as object) }
-            : Object.fromEntries(
-                Object.entries(map as Record<string, Message>).map(([key, item]) => [key, convert(item)]),
-              );
+            ? { ...membersOf(map) }
+            : Object.fromEntries(Object.entries(membersOf(map)).map(([key, item]) => [key, convert(item)]));
       default:
-        return convert as ((value: unknown) => unknown) | undefined;
+        return convert;
     }
   }
 
-  #item(direction: Direction, { message: from }: DescField, { message: to }: DescField): Convert | undefined {
+  #item(
+    direction: Direction,
+    { message: from }: DescField,
+    { message: to }: DescField,
+  ): ((message: unknown) => Message) | undefined {
     if (from === undefined || to === undefined || from.typeName === to.typeName) return undefined;
     let convert: Convert | undefined;
     return (message) => {
       // Looked up on first use, because pairs are compiled on demand. A type may have several counterparts.
       convert ??= this.to(direction, to, from);
-      return convert(message);
+      return convert(expectMessage(from, message));
     };
   }
 }

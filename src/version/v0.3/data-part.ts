@@ -1,5 +1,7 @@
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { membersOf } from "../../core/members.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import type { Fields } from "../../wire/json-form.js";
 import { collectingReader } from "../../wire/json-reader.js";
 import { isJsonObject, readValue } from "../../wire/json-struct.js";
@@ -37,13 +39,13 @@ export interface DataForm {
 export function dataForm({ kinds, fits, expectation }: OwnData): DataForm {
   const isWrapped = ({ kind }: Value): boolean => !kinds.has(kind.case);
   const writeData = (value: unknown): string => {
-    const data = value as Value;
+    const data = expectMessage(ValueSchema, value);
     return isWrapped(data) ? `{"value":${write(data)}}` : write(data);
   };
   const writeMetadata = (value: unknown, message: Fields): string | undefined => {
     const { value: data } = message.content as { value?: Value };
     if (data === undefined || !isWrapped(data)) return value === undefined ? undefined : writeJsonValue(value);
-    return writeJsonValue({ ...(value as object | undefined), [COMPAT]: true });
+    return writeJsonValue({ ...membersOf(value), [COMPAT]: true });
   };
   const readData = (json: unknown, at: Violations): Value | undefined =>
     !at.isTolerant && !fits(json) ? at.add(expectation) : read(json, at);

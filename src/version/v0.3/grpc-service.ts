@@ -1,5 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { A2AService } from "../../../gen/a2a/v1/a2a_pb.js";
+import { defined } from "../../core/defined.js";
 import { A2AError, invalid, StatusCode, type Violation } from "../../core/error.js";
 import { carry } from "../../wire/marks.js";
 import { mapAnswer, type Serve } from "../serve.js";
@@ -27,7 +28,7 @@ const translations: ReadonlyMap<string, Translation> = new Map(
 function translate(service: Serve): Serve {
   const behaving = filesAsText(behave(service));
   return async ({ method, request, call }) => {
-    const { native, up, down } = translations.get(method.name) as Translation;
+    const { native, up, down } = defined(translations.get(method.name));
     try {
       const answer = await behaving({ method: native, request: up(request), call });
       return mapAnswer(answer, down);

@@ -1,6 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { Role, type TaskStatusUpdateEvent } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { Role, TaskStatusUpdateEventSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { membersOf } from "../../core/members.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import type { Fields, JsonForm, JsonObject } from "../../wire/json-form.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
@@ -40,7 +42,7 @@ export const authentication: ObjectForm = {
       field: "scheme",
       name: "schemes",
       isRequired: true,
-      write: (scheme: unknown) => (scheme === "" ? "[]" : `[${quote(scheme as string)}]`),
+      write: (scheme: unknown) => (scheme === "" ? "[]" : `[${quote(`${scheme}`)}]`),
       read: readSchemes,
     },
     "credentials",
@@ -74,7 +76,7 @@ export const inlinePushConfig: ObjectForm = { members: pushConfigMembers, settle
 const needsContent =
   (...names: readonly [string, string]): Settle =>
   (message, json, at) => {
-    const { content } = message as { content: { case?: string } };
+    const content = membersOf(message.content);
     const isTried = names.some((name) => json[name] !== undefined && json[name] !== null);
     if (content.case === undefined && !isTried && !at.isTolerant) at.add(`needs ${names.join(" or ")}`);
   };
@@ -171,7 +173,7 @@ function caseOf(json: unknown): string | undefined {
 
 const payload = (expectation: string): BareForm => ({ bare: "payload", caseOf, expectation });
 
-export const isFinal = (event: Fields): boolean => isLast(event as unknown as TaskStatusUpdateEvent);
+export const isFinal = (event: Fields): boolean => isLast(expectMessage(TaskStatusUpdateEventSchema, event));
 
 const taskId: FieldForm = { field: "taskId", name: "id", isRequired: true };
 const configId = { field: "id", name: "pushNotificationConfigId" } satisfies FieldForm;

@@ -6,6 +6,7 @@ import {
   GetExtendedAgentCardRequestSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import { isSideEffectFree } from "../../wire/field-rules.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
@@ -32,7 +33,7 @@ function methodOf(name: string, rpc: string): JsonRpcMethod {
   const isStream = desc.methodKind === "server_streaming";
   const spoken = { name, desc, isStream, isRead: isSideEffectFree(desc) };
   if (desc === A2AService.method.getExtendedAgentCard) {
-    const write = (card: Message): string => writeCard(card as AgentCard);
+    const write = (card: Message): string => writeCard(expectMessage(AgentCardSchema, card));
     const read = (): Message => create(GetExtendedAgentCardRequestSchema);
     return { ...spoken, read, write, pieces: (card) => [write(card)] };
   }

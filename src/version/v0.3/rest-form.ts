@@ -1,4 +1,5 @@
 import { Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { membersOf } from "../../core/members.js";
 import type { Fields, JsonForm, JsonObject } from "../../wire/json-form.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
@@ -119,7 +120,7 @@ const settleSend: Settle = (message, json, at) => {
   settleMessageId(message, json, at);
   const { configuration } = message as { configuration?: { returnImmediately: boolean } };
   if (configuration === undefined || isSchemaDialect(json)) return;
-  const given = json.configuration as Record<string, unknown>;
+  const given = membersOf(json.configuration);
   if (given.blocking === undefined || given.blocking === null) configuration.returnImmediately = true;
 };
 
@@ -194,7 +195,7 @@ const types: FormTables["types"] = {
     members: [
       {
         name: "name",
-        write: ({ taskId, id }: Fields) => quote(configName({ taskId: taskId as string, id: id as string })),
+        write: ({ taskId, id }: Fields) => quote(configName({ taskId: `${taskId}`, id: `${id}` })),
       },
       readOnly("taskId"),
       // The request may be the configuration, or a wrapper of it, with the names of either dialect.

@@ -1,5 +1,11 @@
-import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
-import { A2AService, type AgentCard, GetExtendedAgentCardRequestSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { create, type Message } from "@bufbuild/protobuf";
+import {
+  A2AService,
+  type AgentCard,
+  AgentCardSchema,
+  GetExtendedAgentCardRequestSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import { collectingReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { jsonPieces } from "../../wire/large/large.js";
@@ -57,10 +63,10 @@ const rows: readonly RestRow[] = [
 
 function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpoint {
   const { input, output } = method;
-  const readBody = collectingReader(input as DescMessage, restForm);
+  const readBody = collectingReader(input, restForm);
   const readQuery = queryReader(input);
-  const write = jsonWriter(output as DescMessage, restForm);
-  const writeSchema = jsonWriter(output as DescMessage, restSchemaForm);
+  const write = jsonWriter(output, restForm);
+  const writeSchema = jsonWriter(output, restSchemaForm);
   const hasBody = verb === "POST";
   return {
     method,
@@ -76,7 +82,7 @@ function endpointOf({ method, verb, path, fields = [], status }: RestRow): Endpo
     pieces: (answer) => jsonPieces(output, answer, isInSchema(answer) ? restSchemaForm : restForm),
     read: ({ values, query, body }) => {
       const at = new Violations();
-      const message = (hasBody ? readBody(body ?? {}, at) : undefined) ?? create(input as DescMessage);
+      const message = (hasBody ? readBody(body ?? {}, at) : undefined) ?? create(input);
       if (!hasBody) readQuery(query, message, at);
       for (const [i, field] of fields.entries()) putPathValue(message, { field, raw: values[i] ?? "" }, at);
       // Requests of this version have no tenant.
@@ -111,8 +117,8 @@ export function cardEndpoint(path: string, write: (card: AgentCard) => string): 
     hasBody: false,
     isStream: false,
     read: () => create(GetExtendedAgentCardRequestSchema),
-    write: (card) => write(card as AgentCard),
-    pieces: (card) => [write(card as AgentCard)],
+    write: (card) => write(expectMessage(AgentCardSchema, card)),
+    pieces: (card) => [write(expectMessage(AgentCardSchema, card))],
   };
 }
 

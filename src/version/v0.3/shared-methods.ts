@@ -1,12 +1,12 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
   A2AService,
-  type GetTaskRequest,
   type StreamResponse,
-  type SubscribeToTaskRequest,
-  type Task,
+  SubscribeToTaskRequestSchema,
+  TaskSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { begunStream, mapStream, prepend } from "../../core/map-stream.js";
+import { expectMessage } from "../../wire/expect-message.js";
 import { type AnswerWriter, mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
@@ -58,11 +58,11 @@ function isNamed({ call }: Asked): boolean {
 }
 
 async function read(asked: Asked, serve: Serve): Promise<Message> {
-  const task = (await serve(asked)) as Task;
+  const task = expectMessage(TaskSchema, await serve(asked));
   if (marksOf(task)?.version !== "0.1") return task;
   const shown = shownTask(task);
   // In 0.1 an absent length requests no messages.
-  const { historyLength } = asked.request as GetTaskRequest;
+  const { historyLength }: Message & { historyLength?: number } = asked.request;
   const answer = historyLength === undefined ? withoutHistory(shown) : shown;
   return mark(sharedCopy(answer, {}), { writer: writerOf(asked.method) });
 }
@@ -76,7 +76,7 @@ async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<As
     const payload = first.done === true ? undefined : first.value.payload;
     if (payload?.case !== "task" || marksOf(payload.value)?.version !== "0.1") return all;
     const { call } = asked;
-    const { id: taskId } = asked.request as SubscribeToTaskRequest;
+    const { id: taskId } = expectMessage(SubscribeToTaskRequestSchema, asked.request);
     const resumed = await resumedIn(call, taskId, service);
     const writer = writerOf(asked.method);
     return mapStream(new OlderEvents(all, { taskId, resumed, hasIds: showsIds(call) }), {

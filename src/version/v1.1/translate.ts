@@ -1,14 +1,16 @@
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { A2AService, type SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
+import { defined } from "../../core/defined.js";
 import { A2AError } from "../../core/error.js";
+import { membersOf } from "../../core/members.js";
+import { expectMessage } from "../../wire/expect-message.js";
+import { fieldValue, listIn } from "../../wire/field-rules.js";
 import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { resumeParameters } from "../../wire/service-params.js";
 import { mapAnswer, type Serve } from "../serve.js";
 import { service as contract, fieldThatSays, type Meaning } from "./contract.js";
-
-type Fields = Message & Readonly<Record<string, unknown>>;
 
 /** The conversion between a method of 1.1 and the service's. */
 interface Translation {
@@ -29,7 +31,7 @@ const copies = new WeakMap<Message, Message>();
 
 const translations: ReadonlyMap<string, Translation> = new Map(
   contract.methods.map(({ name, input, output }) => {
-    const native = natives.get(name) as DescMethod;
+    const native = defined(natives.get(name));
     const [known, expected] = [reader("known", input), reader("expected", input)];
     return [name, { native, known, expected, down: noting(output) ?? same }];
   }),
@@ -41,7 +43,7 @@ const translations: ReadonlyMap<string, Translation> = new Map(
  */
 export function translate(service: Serve): Serve {
   return async ({ method, request, call }) => {
-    const { native, known, expected, down } = translations.get(method.name) as Translation;
+    const { native, known, expected, down } = defined(translations.get(method.name));
     const isNew = taskIdOf(request) === "";
     // A new task has no generation, and the draft says to ignore the field.
     const wanted = isNew ? undefined : expected(request);
@@ -85,21 +87,20 @@ function generationsOf(
 /** Returns the reader of a number in a request: of the request itself, or of a message in it. */
 function reader(meaning: Meaning, desc: DescMessage): ReadNumber {
   const own = fieldThatSays(meaning, desc);
-  if (own !== undefined) return (request) => numbered(own.jsonName, (request as Fields)[own.localName]);
+  if (own !== undefined) return (request) => numbered(own.jsonName, membersOf(request)[own.localName]);
   for (const holder of desc.fields) {
     const field = holder.fieldKind === "message" ? fieldThatSays(meaning, holder.message) : undefined;
     if (field === undefined) continue;
     const path = `${holder.jsonName}.${field.jsonName}`;
     return (request) => {
-      const inner = (request as Fields)[holder.localName] as Fields | undefined;
-      return numbered(path, inner?.[field.localName]);
+      return numbered(path, membersOf(membersOf(request)[holder.localName])[field.localName]);
     };
   }
   return () => undefined;
 }
 
 function numbered(field: string, value: unknown): ReturnType<ReadNumber> {
-  return value === undefined ? undefined : { field, value: value as bigint };
+  return typeof value === "bigint" ? { field, value } : undefined;
 }
 
 /** Returns a function that copies a message with its generation; undefined for a type without that field. */
@@ -113,30 +114,27 @@ function noting(desc: DescMessage): ((message: Message) => Message) | undefined 
   if (holders.length === 0) return undefined;
   return (message) => {
     const changes: Record<string, unknown> = {};
-    for (const { holder, field } of holders) Object.assign(changes, notedInside(message as Fields, holder, field));
-    return sharedCopy(message, changes as Partial<Message>);
+    for (const { holder, field } of holders) Object.assign(changes, notedInside(message, holder, field));
+    return sharedCopy(message, changes);
   };
 }
 
-function notedInside(
-  message: Fields,
-  { localName, oneof, fieldKind }: DescField,
-  field: DescField,
-): Record<string, unknown> {
+function notedInside(message: Message, holder: DescField, field: DescField): Record<string, unknown> {
   const ofStream = generationOf(message);
   const copy = (inner: Message): Message => noted(inner, field, generationOf(inner) ?? ofStream);
-  if (fieldKind === "list") return { [localName]: (message[localName] as Message[]).map(copy) };
+  const { localName, oneof, message: desc } = holder;
+  const value = fieldValue(message, holder);
+  if (value === undefined || desc === undefined) return {};
+  if (holder.fieldKind === "list") return { [localName]: listIn(value).map((each) => copy(expectMessage(desc, each))) };
   if (oneof === undefined) return {};
-  const chosen = message[oneof.localName] as { case?: string; value?: Message };
-  const isChosen = chosen.case === localName && chosen.value !== undefined;
-  return isChosen ? { [oneof.localName]: { case: localName, value: copy(chosen.value as Message) } } : {};
+  return { [oneof.localName]: { case: localName, value: copy(expectMessage(desc, value)) } };
 }
 
 function noted(message: Message, { localName }: DescField, generation: number | undefined): Message {
   const known = copies.get(message);
   if (known !== undefined) return known;
   // 0 means that the server does not count.
-  const copy = sharedCopy(message, { [localName]: BigInt(generation ?? 0) } as Partial<Message>);
+  const copy = sharedCopy(message, { [localName]: BigInt(generation ?? 0) });
   if (weightOf(message) !== undefined) copies.set(message, copy);
   return copy;
 }

@@ -6,6 +6,7 @@ import type { RefusedRequest } from "../../../service/interceptors/access-log.js
 import { PROTOCOL_VERSION } from "../../../version/v1.js";
 import { envelopeWriter } from "../../../wire/binary-writer.js";
 import { weightOf } from "../../../wire/marks.js";
+import { messageOf, messagesOf } from "../../answer.js";
 import type { ServiceBindingOptions } from "../../binding.js";
 import { type FailureContext, failureOf } from "../../failure.js";
 import { statusOf } from "../error.js";
@@ -56,7 +57,7 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
       const { start, call } = begin(grpc, options);
       try {
         // The answer of a unary method is a message; a stream fails to encode.
-        const answer = (await options.invoke({ method, request: request(grpc), call })) as Message;
+        const answer = messageOf(await options.invoke({ method, request: request(grpc), call }));
         // grpc-js reports the end of every call as a cancellation, its only sign that an answer was read.
         if (call.written !== undefined) start.onEnd(call.written);
         const bytes =
@@ -86,7 +87,7 @@ function serverStreaming(method: DescMethod, options: GrpcBindingOptions): Strea
         const answer = await options.invoke({ method, request: request(grpc), call });
         // The answer of a streaming method is an iterable; a message throws here and is logged.
         const writing = { call, desc: method.output, write, limits: options.limits };
-        await writeAll(answer as AsyncIterable<Message>, new GrpcJsSink(grpc, start, writing));
+        await writeAll(messagesOf(answer), new GrpcJsSink(grpc, start, writing));
       } catch (thrown) {
         const error = failureOf(thrown, placeOf(method, call, start, options));
         if (thrown === grpc.request) options.refused?.(refusedCall(method, call, error));
