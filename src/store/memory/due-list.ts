@@ -1,3 +1,5 @@
+import { defined } from "../../core/defined.js";
+
 /** An item that is due at a time, which must not change while it is in the list. */
 export interface Due {
   readonly delivery: { readonly at: number };
@@ -34,7 +36,7 @@ export class DueList<T extends Due> {
   due(now: number, limit: number): T[] {
     const found: T[] = [];
     for (let index = this.#items.length - 1; index >= 0 && found.length < limit; index--) {
-      const { at, due } = this.#items[index] as Item<T>;
+      const { at, due } = defined(this.#items[index]);
       if (at > now) break;
       found.push(due);
     }
@@ -61,7 +63,7 @@ export class DueList<T extends Due> {
     let high = this.#items.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const item = this.#items[middle] as Item<T>;
+      const item = defined(this.#items[middle]);
       if (item.at > at || (item.at === at && item.order > order)) low = middle + 1;
       else high = middle;
     }

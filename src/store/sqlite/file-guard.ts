@@ -63,14 +63,14 @@ export class FileGuard {
   /** Checks synchronously, in about 10 microseconds. */
   checkNow(): FileFault | undefined {
     const found: Stats[] = [];
-    let at = this.#files.kept[0] as OpenFile;
+    let at: OpenFile = this.#files.kept[0];
     try {
       const index = readLogIndex(this.#files.index);
       for (at of this.#files.kept) {
         const now = statSync(at.name, { throwIfNoEntry: false });
         const fault = faultIn(at, now);
         if (fault !== undefined) return fault;
-        found.push(now as Stats);
+        if (now !== undefined) found.push(now);
       }
       return this.#judge(index, found);
     } catch (error) {
@@ -81,7 +81,7 @@ export class FileGuard {
   /** Checks all files without blocking the thread: a file system may respond slowly. */
   async check(): Promise<FileFault | undefined> {
     const found: Stats[] = [];
-    let at = this.#files.kept[0] as OpenFile;
+    let at: OpenFile = this.#files.kept[0];
     try {
       const index = readLogIndex(this.#files.index);
       for (at of this.#files.all) {
@@ -89,7 +89,7 @@ export class FileGuard {
         if (this.#isClosed) return undefined;
         const fault = faultIn(at, now);
         if (fault !== undefined) return fault;
-        found.push(now as Stats);
+        if (now !== undefined) found.push(now);
       }
       return this.#judge(index, found);
     } catch (error) {
@@ -147,7 +147,7 @@ function faultIn({ name, dev, ino }: OpenFile, now: Stats | undefined): FileFaul
 }
 
 function hidden({ name }: OpenFile, error: unknown): FileFault {
-  return fleeting(`The file ${name} cannot be looked at any more: ${(error as Error).message}.`);
+  return fleeting(`The file ${name} cannot be looked at any more: ${error instanceof Error ? error.message : error}.`);
 }
 
 function lasting(file: OpenFile | undefined, what: string, logIsForeign: boolean): FileFault {

@@ -12,7 +12,7 @@ import {
 /** The files that a store has open. Sent to the writer thread. */
 export interface FileIdentity {
   /** Database and log, which hold the data. */
-  readonly kept: readonly OpenFile[];
+  readonly kept: readonly [db: OpenFile, wal: OpenFile];
   /** Database, log, and the log's index, which is memory shared between processes. */
   readonly all: readonly OpenFile[];
   /** Read descriptor of the database. */
@@ -32,16 +32,16 @@ export interface FileIdentity {
 export function openFiles(path: string): FileIdentity {
   // SQLite resolves links and puts the other files beside the real file.
   const real = realpathSync(path);
-  const all = [path, `${real}-wal`, `${real}-shm`].map((name) => {
+  const found = (name: string): OpenFile => {
     const { dev, ino } = statSync(name);
     return { name, dev, ino };
-  });
-  const [db, wal, shm] = all as [OpenFile, OpenFile, OpenFile];
+  };
+  const [db, wal, shm] = [found(path), found(`${real}-wal`), found(`${real}-shm`)];
   const index = openBeside(shm);
   const file = openBeside(db);
   const { mtimeMs: modified, size } = statSync(path);
   const state = { index: readLogIndex(index), modified, size, counts: readCounts(file) };
-  return { kept: [db, wal], all, file, log: openSync(wal.name, "r"), index, state };
+  return { kept: [db, wal], all: [db, wal, shm], file, log: openSync(wal.name, "r"), index, state };
 }
 
 /** Closes the descriptors of `openFiles`, after the last connection of the store has closed. */

@@ -6,7 +6,7 @@ import type { Database } from "./driver/driver.js";
 import type { FileFault } from "./file-guard.js";
 import type { FileIdentity } from "./file-identity.js";
 import { lockFile } from "./lock.js";
-import { FRAME_HEADER_BYTES, LOG_HEADER_BYTES, type OpenFile } from "./log-index.js";
+import { FRAME_HEADER_BYTES, LOG_HEADER_BYTES } from "./log-index.js";
 
 /** Offset of the count of schema changes in the first page (https://www.sqlite.org/fileformat.html, section 1.3). */
 const COOKIE_AT = 40;
@@ -85,7 +85,7 @@ function setAside(path: string, logger: Logger): void {
 
 /** Removes the log after the last connection of the store has closed; renames a log that belongs to another file. */
 export function leaveLog({ kept }: FileIdentity, fault: FileFault | undefined, logger: Logger = silentLogger): void {
-  const [file, log] = kept as [OpenFile, OpenFile];
+  const [file, log] = kept;
   if (fault === undefined) return moveLog(file.name);
   try {
     const path = realpathSync(file.name);

@@ -8,6 +8,7 @@ import type {
   NewPushConfig,
   SnapshotPiece,
 } from "../task-store.js";
+import { numberIn, textIn } from "./column.js";
 import { planSegments, type Segment, writeEntries } from "./segment.js";
 import type { AppendWrite, OtherWrite, Write, WriteRequest } from "./write.js";
 
@@ -124,9 +125,9 @@ export class MessageBuilder {
 
   /** Adds a settlement of a delivery. */
   addSettlement({ key, holder, claim, position, outcome }: WriteRequest<"settleDelivery">): void {
-    const { at = 0, failure = null, failingSince = null } = outcome as Partial<Outcome>;
+    const { at = 0, failure, failingSince }: { kind: string } & Partial<Outcome> = outcome;
     this.#fields.push(SETTLEMENT, key.taskId, key.configId, holder, claim, position);
-    this.#fields.push(outcome.kind, at, failure, failingSince);
+    this.#fields.push(outcome.kind, at, failure ?? null, failingSince ?? null);
     this.#count += 1;
   }
 
@@ -187,8 +188,9 @@ class Cursor {
     const progress = { key, holder: this.#string(), claim: this.#number(), position: this.#number() };
     const kind = this.#string() as DeliveryOutcome["kind"];
     const at = this.#number();
-    const failure = (this.#take() as string | null) ?? undefined;
-    const failingSince = (this.#take() as number | null) ?? undefined;
+    const failure = this.#stringOrNull() ?? undefined;
+    const since = this.#take();
+    const failingSince = since === null ? undefined : numberIn(since);
     // A field that this kind of outcome lacks is undefined here and never read.
     const outcome = { kind, at, failure, failingSince } as DeliveryOutcome;
     return { method: "settleDelivery", request: { ...progress, outcome } };
@@ -229,13 +231,13 @@ class Cursor {
   }
 
   #fence(): Fence | undefined {
-    const holder = this.#take() as string | null;
+    const holder = this.#stringOrNull();
     const attempt = this.#number();
     return holder === null ? undefined : { holder, attempt };
   }
 
   #lease(): Lease | undefined {
-    const holder = this.#take() as string | null;
+    const holder = this.#stringOrNull();
     const turn = this.#number();
     const attempt = this.#number();
     return holder === null ? undefined : { holder, turn, attempt };
@@ -274,16 +276,20 @@ class Cursor {
     return bytes;
   }
 
-  // Only the builder above writes these fields, so their order implies their types.
-  #take(): Field {
-    return this.#fields[this.#field++] as Field;
+  #take(): Field | undefined {
+    return this.#fields[this.#field++];
   }
 
   #string(): string {
-    return this.#take() as string;
+    return textIn(this.#take());
   }
 
   #number(): number {
-    return this.#take() as number;
+    return numberIn(this.#take());
+  }
+
+  #stringOrNull(): string | null {
+    const field = this.#take();
+    return field === null ? null : textIn(field);
   }
 }

@@ -1,3 +1,4 @@
+import { numberIn } from "./column.js";
 import { APPLICATION_ID, immediate } from "./connection.js";
 import type { Database } from "./driver/driver.js";
 import { moveLargeValues, type Part } from "./large-values.js";
@@ -313,5 +314,5 @@ function finish(db: Database, from: number, sql: string): void {
 }
 
 function versionOf(db: Database): number {
-  return db.pragma("user_version") as number;
+  return numberIn(db.pragma("user_version"));
 }

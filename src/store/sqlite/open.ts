@@ -2,6 +2,7 @@ import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } fro
 import { dirname, resolve } from "node:path";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
+import { numberIn } from "./column.js";
 import { APPLICATION_ID, INCREMENTAL, immediate, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { codeOf } from "./driver/codes.js";
@@ -106,7 +107,7 @@ function versionOf(path: string): number {
   let db: Database | undefined;
   try {
     db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
-    return db.pragma("user_version") as number;
+    return numberIn(db.pragma("user_version"));
   } catch (error) {
     throw openError(path, error);
   } finally {
@@ -120,7 +121,7 @@ function lockAlone(path: string): FileLock | undefined {
     return lockFile(realpathSync(path), false, ALONE_MS);
   } catch (error) {
     // In use: the cause is SQLite's own error.
-    if (codeOf((error as Error).cause).startsWith("SQLITE_BUSY")) return undefined;
+    if (error instanceof Error && codeOf(error.cause).startsWith("SQLITE_BUSY")) return undefined;
     throw openError(path, error);
   }
 }
@@ -170,8 +171,8 @@ function inspect(path: string): void {
 }
 
 function readIdentity(db: Database): Identity | undefined {
-  const application = db.pragma("application_id") as number;
-  const version = db.pragma("user_version") as number;
+  const application = numberIn(db.pragma("application_id"));
+  const version = numberIn(db.pragma("user_version"));
   const isEmpty = db.rows("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
   return isEmpty && application === 0 ? undefined : { application, version };
 }

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { DeadDelivery, DeadDeliveryRequest, PushConfigKey } from "../push-store.js";
 import { StoreError } from "../task-store.js";
+import { numberIn } from "./column.js";
 import { APPLICATION_ID, immediate, WRITE_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
@@ -75,7 +76,7 @@ function checkVersion(db: Database, path: string): void {
   if (db.pragma("application_id") !== APPLICATION_ID) {
     throw new StoreError("failed", `Cannot open ${path}: it is not a Parley database.`);
   }
-  const version = db.pragma("user_version") as number;
+  const version = numberIn(db.pragma("user_version"));
   if (version === SCHEMA_VERSION) return;
   const what = `Cannot open ${path}: its schema is version ${version}, and this program knows ${SCHEMA_VERSION}.`;
   if (version > SCHEMA_VERSION) throw new StoreError("newer-schema", `${what} Use the newer program that wrote it.`);

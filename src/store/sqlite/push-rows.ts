@@ -1,5 +1,6 @@
 import { DEAD, type Delivery, type DeliveryState } from "../deliveries.js";
 import type { ClaimedDelivery, DeadDelivery } from "../push-store.js";
+import { numberIn, textIn } from "./column.js";
 import type { Database, Query } from "./driver/driver.js";
 
 /** The fields of a configuration and its task that decide on a change. */
@@ -119,7 +120,7 @@ export function toBatch(rows: readonly ClaimedRow[], claims: readonly number[]):
   const parts: Uint8Array[] = [];
   for (const [index, row] of rows.entries()) {
     const [, taskId, configId, tenant, owner, target, position, headPosition, attempts, failingSince, bytes] = row;
-    const claim = claims[index] as number;
+    const claim = numberIn(claims[index]);
     fields.push(taskId, configId, tenant, owner, target, position, headPosition, attempts, failingSince, claim);
     fields.push(bytes.length);
     parts.push(bytes);
@@ -143,9 +144,12 @@ export function claimedOf({ count, fields, bytes }: ClaimedBatch): ClaimedDelive
   const claimed: ClaimedDelivery[] = [];
   let field = 0;
   let size = 0;
-  // Only `toBatch` writes these fields, so their order implies their types.
-  const string = (): string => fields[field++] as string;
-  const number = (): number => fields[field++] as number;
+  const string = (): string => textIn(fields[field++]);
+  const number = (): number => numberIn(fields[field++]);
+  const numberOrNothing = (): number | undefined => {
+    const value = fields[field++];
+    return value === null ? undefined : numberIn(value);
+  };
   const part = (length: number): Uint8Array => {
     size += length;
     return bytes.slice(size - length, size);
@@ -160,7 +164,7 @@ export function claimedOf({ count, fields, bytes }: ClaimedBatch): ClaimedDelive
       position: number(),
       headPosition: number(),
       attempts: number(),
-      failingSince: (fields[field++] as number | null) ?? undefined,
+      failingSince: numberOrNothing(),
       claim: number(),
       bytes: part(number()),
     });

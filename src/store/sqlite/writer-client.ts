@@ -1,5 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import type { Logger } from "../../core/log.js";
+import { membersOf } from "../../core/members.js";
 import { isTerminal } from "../../task/state.js";
 import { type AppendRequest, type AppendResult, StoreError } from "../task-store.js";
 import { CLOSE, type MessageBuilder, PROBE } from "./message.js";
@@ -262,10 +263,10 @@ export class WriterClient {
   /** Writes in progress may or may not be stored. */
   #broken(what: string, cause?: unknown): void {
     // An error of SQLite arrives from its thread with its code alone.
-    const { message, code } = (cause ?? {}) as { readonly message?: string; readonly code?: string };
+    const { message, code } = membersOf(cause);
     const detail = (message ?? code) === undefined ? "" : `: ${message ?? code}`;
     // Node.js needs the working directory to start a thread, and its error names only an internal function.
-    const hint = message?.includes("uv_cwd") ? " The working folder of this process was deleted." : "";
+    const hint = `${message}`.includes("uv_cwd") ? " The working folder of this process was deleted." : "";
     const reason = `The thread that writes the store ${what}${detail}.${hint}`;
     const error = new StoreError("unavailable", reason, { cause });
     if (!this.#troubles.has("thread") && !this.#closing)
@@ -307,7 +308,7 @@ export class WriterClient {
 /** True if an append is a bulk write. */
 function isBulk(entries: readonly Uint8Array[]): boolean {
   let bytes = 0;
-  for (let index = 0; index < entries.length; index++) bytes += (entries[index] as Uint8Array).length;
+  for (const entry of entries) bytes += entry.length;
   return bytes > BULK_BYTES;
 }
 
