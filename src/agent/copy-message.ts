@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import { membersOf } from "../core/members.js";
 import { setOwn } from "../wire/json-value.js";
 
 /**
@@ -14,6 +15,6 @@ function copyOf(value: unknown): unknown {
   if (value instanceof Uint8Array) return new Uint8Array(value);
   if (Array.isArray(value)) return value.map(copyOf);
   const copy: Record<string, unknown> = {};
-  for (const name of Object.keys(value)) setOwn(copy, name, copyOf((value as Record<string, unknown>)[name]));
+  for (const name of Object.keys(value)) setOwn(copy, name, copyOf(membersOf(value)[name]));
   return copy;
 }

@@ -1,3 +1,4 @@
+import { membersOf } from "../core/members.js";
 import { COUNTED_EVENT_LEVELS } from "../core/nesting.js";
 import { InvalidAgentEvent } from "./checked-copies.js";
 import type { Content } from "./event.js";
@@ -23,19 +24,19 @@ interface Counted {
  */
 export function checkValues(content: Content | Counted | undefined): number {
   if (typeof content !== "object" || content === null) return 0;
-  const counted: Counted = Array.isArray(content) ? { parts: content } : (content as Counted);
+  const counted: Counted = Array.isArray(content) ? { parts: content } : membersOf(content);
   const { parts, data, metadata, extensions, text } = counted;
   // The common case.
   if (parts === undefined && data === undefined && metadata === undefined && extensions === undefined) return 0;
-  const list = Array.isArray(parts) ? (parts as readonly unknown[]) : [];
+  const list = Array.isArray(parts) ? parts : [];
   if (list.length + (text === undefined ? 0 : 1) + (data === undefined ? 0 : 1) > eventBounds.maxParts) {
     throw new InvalidAgentEvent(`an event may have at most ${eventBounds.maxParts} parts; more come in further events`);
   }
   const most: number = eventBounds.maxValues;
   let left = less(less(less(most, extensions, 0), metadata, 0), data, 0);
   for (let at = 0; at < list.length && left >= 0; at++) {
-    const part = list[at] as Counted | null | undefined;
-    left = less(less(left, part?.metadata, 0), part?.data, 0);
+    const part = membersOf(list[at]);
+    left = less(less(left, part.metadata, 0), part.data, 0);
   }
   if (left >= 0) return most - left;
   throw new InvalidAgentEvent(`an event may have at most ${most} values (members and elements of JSON, extensions)`);
@@ -51,7 +52,7 @@ function less(left: number, value: unknown, depth: number): number {
     return rest;
   }
   for (const name in value) {
-    rest = less(rest - 1, (value as Record<string, unknown>)[name], depth + 1);
+    rest = less(rest - 1, membersOf(value)[name], depth + 1);
     if (rest < 0) break;
   }
   return rest;

@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { isRecord } from "../core/members.js";
 
 /** A tool that the model calls. */
 export interface ToolCall {
@@ -144,7 +145,7 @@ function ofInteraction(name: string, event: Fields): Piece[] | undefined {
 type Fields = Readonly<Record<string, unknown>>;
 
 function fields(value: unknown): Fields | undefined {
-  return typeof value === "object" && value !== null ? (value as Fields) : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 /** Returns the objects of a list; an empty list for anything else. */

@@ -1,4 +1,5 @@
 import { described } from "../core/describe.js";
+import { membersOf } from "../core/members.js";
 import { type AgentEvent, artifact, type Content, working } from "./event.js";
 import { type Piece, piecesOf, type ToolCall } from "./model-pieces.js";
 
@@ -266,7 +267,7 @@ function iteratorOf(stream: TextStream): AsyncIterator<unknown> {
 
 /** Returns the reason why a value is rejected, with a remedy for the two likely mistakes. */
 function notStream(value: unknown): string {
-  const { then, stream } = Object(value) as { readonly then?: unknown; readonly stream?: unknown };
+  const { then, stream } = membersOf(value);
   const remedy =
     typeof then === "function" ? ": await it" : typeof stream === "object" ? ": pass its member stream" : "";
   return `text() takes an async iterable or a ReadableStream, not ${described(value)}${remedy}.`;

@@ -1,7 +1,9 @@
 import { type Audit, forAudit, silentAudit } from "../audit/audit.js";
 import type { Call } from "../core/call.js";
 import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
+import { defined } from "../core/defined.js";
 import { A2AError } from "../core/error.js";
+import { membersOf } from "../core/members.js";
 import { challengeText } from "./challenge.js";
 import { ChecksUnderWay } from "./checks-under-way.js";
 import { type Finding, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
@@ -75,7 +77,7 @@ export class Guards {
       Object.entries(schemes).map(([name, scheme]) => [name, { name, scheme, check: this.#open(scheme) }]),
     );
     const parts = requirements.map((requirement) =>
-      Object.entries(requirement).map(([name, scopes]) => ({ named: named.get(name) as NamedCheck, scopes })),
+      Object.entries(requirement).map(([name, scopes]) => ({ named: defined(named.get(name)), scopes })),
     );
     return new Guard(parts, this.#shared, metadata, purpose);
   }
@@ -192,7 +194,7 @@ export class Guard {
     const met = this.#meeting(findings);
     if (met !== undefined) {
       if (wrong !== undefined) this.#recordWrong(call, wrong);
-      return merged(met.map(({ named }) => findings.get(named) as CallerInput));
+      return merged(met.map(({ named }) => findings.get(named)).filter(isCaller));
     }
     if (retryAfterMs !== undefined) {
       throw tooManyFailed(retryAfterMs);
@@ -237,7 +239,7 @@ export class Guard {
     const all = [...findings];
     const [, refusal] = all.find(([, finding]) => finding instanceof Refusal) ?? [];
     const wrong = wrongIn(findings);
-    const description = (refusal as Refusal | undefined)?.description ?? this.#missing;
+    const description = refusal instanceof Refusal ? refusal.description : this.#missing;
     const headers = { "www-authenticate": this.#challenges(call, findings) };
     const note = wrong === undefined ? { reason: "missing" } : { reason: "refused", scheme: wrong.name };
     return forAudit(new A2AError("UNAUTHENTICATED", description, { headers }), note);
@@ -264,7 +266,7 @@ export function challengeOf(security: AgentSecurity, resourceMetadata: () => str
   const required = new Map(requirementsOf(security).flatMap((requirement) => Object.entries(requirement)));
   return [...required]
     .map(([name, scopes]) => {
-      const scheme = security.schemes[name] as SecurityScheme;
+      const scheme = defined(security.schemes[name]);
       const metadata = scheme.authorizationServer === undefined ? undefined : resourceMetadata();
       return challenge({ name, scheme }, scopes, metadata);
     })
@@ -296,7 +298,7 @@ function wrongIn(findings: ReadonlyMap<NamedCheck, Finding>): NamedCheck | undef
 /** True if a scheme returned a caller with an owner. A scheme in plain JavaScript may return anything. */
 function isCaller(found: unknown): found is CallerInput {
   if (typeof found !== "object" || found === null) return false;
-  const { owner } = found as { owner?: unknown };
+  const { owner } = membersOf(found);
   return typeof owner === "string" && owner !== "";
 }
 
@@ -324,8 +326,8 @@ function callerOf(found: CallerInput): Caller {
  * claim wins.
  */
 function merged(found: readonly CallerInput[]): Caller {
-  const [first, ...others] = found as [CallerInput, ...CallerInput[]];
-  if (others.length === 0) return callerOf(first);
+  const first = defined(found[0]);
+  if (found.length === 1) return callerOf(first);
   const scopes = [...new Set(found.flatMap((each) => each.scopes ?? []))];
   // Object.assign would make a claim with the name __proto__ the prototype.
   const claims = Object.fromEntries(found.flatMap((each) => Object.entries(each.claims ?? {})).reverse());
@@ -350,7 +352,8 @@ function denied(
   const missing = [
     ...new Set(
       lacking.flatMap(({ named, scopes }) => {
-        const granted = (findings.get(named) as CallerInput).scopes ?? [];
+        const found = findings.get(named);
+        const granted = (isCaller(found) && found.scopes) || [];
         return scopes.filter((scope) => !granted.includes(scope));
       }),
     ),
@@ -368,6 +371,7 @@ function denied(
     metadata: { scope: missing },
     headers: { "www-authenticate": challenges.join(", ") },
   });
-  const [first] = parts as [Part];
-  return forAudit(refusal, { scheme: first.named.name, owner: (findings.get(first.named) as CallerInput).owner });
+  const named = parts[0]?.named;
+  const found = named && findings.get(named);
+  return forAudit(refusal, { scheme: named?.name, owner: isCaller(found) ? found.owner : undefined });
 }

@@ -1,4 +1,5 @@
 import type { Limits } from "../core/limits.js";
+import { membersOf } from "../core/members.js";
 import { IssuerStatus, issuerJson, issuerUnavailable, issuerUrlFaults } from "../jwt/issuer.js";
 import type { Verified } from "../jwt/verifier.js";
 import { IssuerRest } from "./issuer-rest.js";
@@ -35,7 +36,7 @@ export function createIntrospector(
     if (waitMs !== undefined) throw issuerUnavailable(undefined, Math.ceil(waitMs));
     let answer: Record<string, unknown>;
     try {
-      answer = (await ask(introspection, token)) as Record<string, unknown>;
+      answer = membersOf(await ask(introspection, token));
       if (typeof answer?.active !== "boolean")
         throw new Error(`${introspection.url} does not say whether it is active`);
     } catch (error) {

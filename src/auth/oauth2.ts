@@ -1,3 +1,4 @@
+import { membersOf } from "../core/members.js";
 import { isLoopback, parseUrl } from "../core/net.js";
 import { IssuerDocument, issuerUrlFaults } from "../jwt/issuer.js";
 import { createIntrospector, type Introspection, introspectionFaults } from "./introspection.js";
@@ -108,7 +109,7 @@ export function discoveredKeys(issuer: string, url: string, parts: SchemeParts):
 }
 
 function keysIn(json: unknown, issuer: string, metadata: string): string {
-  const { issuer: named, jwks_uri: jwks } = (json ?? {}) as Record<string, unknown>;
+  const { issuer: named, jwks_uri: jwks } = membersOf(json);
   if (named !== issuer) throw new Error(`the metadata of ${issuer} are those of another issuer`);
   const faults = issuerUrlFaults("jwks_uri", jwks);
   if (faults.length > 0) throw new Error(`the metadata of ${issuer}: ${faults.join("; ")}`);

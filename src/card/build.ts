@@ -17,6 +17,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { AgentCardInput } from "../agent/agent.js";
 import { unknownNames } from "../core/describe.js";
+import { membersOf } from "../core/members.js";
 import { ConfigurationError } from "./faults.js";
 import { missingFields } from "./required.js";
 import { valueFaults } from "./rules.js";
@@ -134,7 +135,7 @@ function readInput(desc: DescMessage, input: unknown, faults: string[], place = 
 
 /** A one-of as protobuf's objects have it: `{ case, value }`. */
 function readMember(desc: DescMessage, given: unknown, faults: string[], place: string): unknown {
-  const { case: name, value } = (given ?? {}) as { case?: unknown; value?: unknown };
+  const { case: name, value } = membersOf(given);
   const field = desc.fields.find(({ localName }) => localName === name);
   if (field === undefined) return given;
   return { case: name, value: readField(field, value, faults, `${place}.${field.localName}`) };

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Agent } from "../agent/agent.js";
 import { nearest } from "../core/describe.js";
+import { membersOf } from "../core/members.js";
 import { optionTable } from "../server/option-table.js";
 import type { UncheckedOptions } from "../server/options.js";
 import { noteEndWhileLoading } from "./exit.js";
@@ -56,7 +57,7 @@ async function load(path: string, file: string): Promise<Record<string, unknown>
   if (/\.[cm]?tsx?$/.test(file)) await prepareTypeScript(path, file);
   const loaded = noteEndWhileLoading(path);
   try {
-    return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+    return membersOf(await import(pathToFileURL(file).href));
   } catch (cause) {
     throw new UsageError(`the agent module ${path} cannot be loaded: ${describeImportError(cause, file)}`, { cause });
   } finally {
@@ -99,7 +100,7 @@ const MAX_SLIPS = 2;
  */
 function refuseUnprotected(path: string, exports: Record<string, unknown>, options: Record<string, unknown>): void {
   const agents = [options.agent, ...Object.values(options.agents ?? {})].filter(isObject);
-  const used = new Set([...agents, options].flatMap((each) => Object.values(each) as unknown[]));
+  const used = new Set([...agents, options].flatMap((each) => Object.values(membersOf(each))));
   for (const [name, value] of Object.entries(exports)) {
     if (Object.hasOwn(optionTable, name) || used.has(value)) continue;
     const near = nearest(name, [...protecting, ...ofSecurity], MAX_SLIPS);
@@ -133,7 +134,7 @@ async function prepareTypeScript(path: string, file: string): Promise<void> {
   if (hasLoader || process.env.NODE_OPTIONS?.includes("tsx") === true) return;
   const tsx = tsxFor([file, join(process.cwd(), "module.js")]);
   if (tsx === undefined) {
-    if ((process.features as { typescript?: unknown }).typescript) return;
+    if (membersOf(process.features).typescript) return;
     throw new UsageError(
       `${path} is TypeScript, which Node.js ${process.versions.node} does not run by itself: ` +
         "use Node.js 22.18 or later, or install tsx beside it (npm install --save-dev tsx)",

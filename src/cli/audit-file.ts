@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "
 import type { AuditLog, AuditRecord } from "../audit/audit.js";
 import { auditEvents } from "../audit/events.js";
 import type { Logger } from "../core/log.js";
+import { membersOf, messageIn } from "../core/members.js";
 import { UsageError } from "./usage-error.js";
 
 /** Minimum time between log lines about records that cannot be written, in milliseconds. */
@@ -30,7 +31,7 @@ export class AuditFile implements AuditLog {
     try {
       this.#file = path === "stderr" ? STDERR : open(path);
     } catch (cause) {
-      throw new UsageError(`--audit: cannot write ${path}: ${(cause as Error).message}`, { cause });
+      throw new UsageError(`--audit: cannot write ${path}: ${messageIn(cause)}`, { cause });
     }
     this.#isCut = this.#file !== STDERR && isCut(path, this.#file);
   }
@@ -102,7 +103,7 @@ function open(path: string): number {
   try {
     return openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENXIO") throw error;
+    if (membersOf(error).code !== "ENXIO") throw error;
     throw new Error("nobody reads this pipe", { cause: error });
   }
 }

@@ -11,6 +11,7 @@ import { FetchTextError, fetchText, jkuFault } from "../card/signing/key-sets.js
 import { signaturesFor } from "../card/signing/sign.js";
 import { CardKeyError, readKeySet, readPublicKey } from "../card/signing/trusted-keys.js";
 import { type CardTrust, type SignatureResult, verifyCard } from "../card/signing/verify.js";
+import { messageIn } from "../core/members.js";
 import { parseUrl } from "../core/net.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { readKeyFile } from "./card-key-files.js";
@@ -122,7 +123,7 @@ async function read(place: string): Promise<string> {
       pieces.push(piece as Buffer);
     }
   } catch (cause) {
-    throw new UsageError(`cannot be read (${(cause as Error).message})`, { cause });
+    throw new UsageError(`cannot be read (${messageIn(cause)})`, { cause });
   }
   return Buffer.concat(pieces).toString("utf8");
 }

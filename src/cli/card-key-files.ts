@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from "node:fs";
 import type { CardSigning } from "../card/signing/signer.js";
+import { messageIn } from "../core/members.js";
 import type { CommandOptions } from "./command-options.js";
 import { UsageError } from "./usage-error.js";
 
@@ -22,7 +23,7 @@ export function readKeyFile(path: string, warn: (sentence: string) => void): str
     }
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw new UsageError(`cannot read the key ${path}: ${(cause as Error).message}`, { cause });
+    throw new UsageError(`cannot read the key ${path}: ${messageIn(cause)}`, { cause });
   }
 }
 

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { unknownNames } from "../core/describe.js";
 import { defaultLimits, type Limits } from "../core/limits.js";
+import { membersOf, messageIn } from "../core/members.js";
 import { yesNo } from "../server/option-kinds.js";
 import { defaultOptions, limitTable, type OptionRow, optionTable } from "../server/option-table.js";
 import type { UncheckedOptions } from "../server/options.js";
@@ -44,7 +45,7 @@ function flagsOf(of: Flag["of"], table: object, defaults: object): Flag[] {
     .map(([name, row]) => {
       const kebab = name.replace(/(Ms|Seconds)$/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       const flag = row.flag ?? kebab;
-      const value = (defaults as Record<string, unknown>)[name];
+      const value = membersOf(defaults)[name];
       const otherwise = row.otherwise ?? (value === undefined ? "none" : row.kind.show(value));
       const variable = `PARLEY_${flag.toUpperCase().replaceAll("-", "_")}`;
       return { of, name, flag: `--${flag}`, variable, row, otherwise };
@@ -69,7 +70,7 @@ function optionOf({ of, flag, variable, row, otherwise }: Flag): Option {
     try {
       return read?.(value);
     } catch (error) {
-      throw new InvalidArgumentError((error as Error).message);
+      throw new InvalidArgumentError(messageIn(error));
     }
   });
   // Only for the help: other values have been refused before.

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { defined } from "../core/defined.js";
+import { messageIn } from "../core/members.js";
 import type { PushEventKind, PushOptions, PushSigningOptions, TargetTls } from "../push/options.js";
 import { readKeyFile } from "./card-key-files.js";
 import type { CommandOptions } from "./command-options.js";
@@ -20,7 +22,7 @@ export function pushOf(
 ): boolean | PushOptions | undefined {
   const flags = Object.keys(given).filter((name) => /^push[A-Z]/.test(name) && given[name as keyof Given] !== false);
   if (push === undefined || push === false) {
-    if (flags.length > 0) throw new UsageError(`${flagOf(flags[0] as string)} needs --push`);
+    if (flags.length > 0) throw new UsageError(`${flagOf(defined(flags[0]))} needs --push`);
     return push;
   }
   if (flags.length === 0 && given.pushAllowHttp === undefined) return push;
@@ -87,7 +89,7 @@ function readFileText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new UsageError(`cannot read ${file}: ${(cause as Error).message}`, { cause });
+    throw new UsageError(`cannot read ${file}: ${messageIn(cause)}`, { cause });
   }
 }
 

@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { messageIn } from "../core/members.js";
 import { openServer, type Server } from "../server/create-server.js";
 import { storeClose } from "../server/lifecycle.js";
 import type { UncheckedOptions } from "../server/options.js";
@@ -193,6 +194,6 @@ function readable(file: string): string {
     accessSync(file, constants.R_OK);
     return file;
   } catch (cause) {
-    throw new UsageError(`cannot read ${file}: ${(cause as Error).message}`, { cause });
+    throw new UsageError(`cannot read ${file}: ${messageIn(cause)}`, { cause });
   }
 }

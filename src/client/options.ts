@@ -1,6 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { unknownNames } from "../core/describe.js";
 import { invalid, type Violation } from "../core/error.js";
+import { membersOf } from "../core/members.js";
 import { olderVersions } from "../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Credentials } from "./credentials/credential.js";
@@ -121,7 +122,7 @@ function credentialFaults(given: unknown): Violation[] {
 const isCredential = (given: unknown): boolean =>
   typeof given === "object" &&
   given !== null &&
-  ["fits", "apply"].every((method) => typeof (given as Record<string, unknown>)[method] === "function");
+  ["fits", "apply"].every((method) => typeof membersOf(given)[method] === "function");
 
 /** Describes a value without repeating it, since it may be a secret. */
 function notACredential(field: string, given: unknown): Violation {

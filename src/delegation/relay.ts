@@ -2,6 +2,7 @@ import { equals } from "@bufbuild/protobuf";
 import {
   type Artifact,
   type Message,
+  MessageSchema,
   type Part,
   PartSchema,
   Role,
@@ -20,6 +21,7 @@ import {
 } from "../agent/delegation.js";
 import { type AgentEvent, artifact, type MessageContent, type PartInput, working } from "../agent/event.js";
 import { textOf } from "../agent/message.js";
+import { membersOf } from "../core/members.js";
 import { isInterrupted } from "../task/state.js";
 import { jsonOf } from "../wire/json-value.js";
 import type { SubTaskMessage } from "./client.js";
@@ -278,9 +280,7 @@ export function inputOf(content: DelegatedContent): Omit<SubTaskMessage, "messag
 }
 
 function isMessage(content: DelegatedContent): content is Message {
-  return (
-    (content as Partial<Message>).$typeName === "lf.a2a.v1.Message" && (content as Message).role !== Role.UNSPECIFIED
-  );
+  return membersOf(content).$typeName === MessageSchema.typeName && membersOf(content).role !== Role.UNSPECIFIED;
 }
 
 /** Returns the result of a sub-task for its author. */

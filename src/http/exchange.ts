@@ -1,4 +1,5 @@
 import { LazyAbortController } from "../core/cancellation.js";
+import { defined } from "../core/defined.js";
 import type { RequestTarget } from "./request.js";
 
 /** The target of a request that has not been dispatched yet. */
@@ -16,8 +17,8 @@ export abstract class Exchange extends LazyAbortController {
 export function valuesIn(rawHeaders: readonly string[], name: string): string[] {
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const each = rawHeaders[i] as string;
-    if (each.length === name.length && each.toLowerCase() === name) values.push(rawHeaders[i + 1] as string);
+    const each = defined(rawHeaders[i]);
+    if (each.length === name.length && each.toLowerCase() === name) values.push(defined(rawHeaders[i + 1]));
   }
   return values;
 }

@@ -1,4 +1,5 @@
 import { base64Of, concat, utf8Of } from "../core/bytes.js";
+import { defined } from "../core/defined.js";
 
 /** Bytes in memory that is not shared, as WebCrypto requires. */
 export type Bytes = Uint8Array<ArrayBuffer>;
@@ -10,7 +11,7 @@ export type WebKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 export function areEqual(one: Uint8Array, other: Uint8Array): boolean {
   if (one.length !== other.length) return false;
   let difference = 0;
-  for (let at = 0; at < one.length; at++) difference |= (one[at] as number) ^ (other[at] as number);
+  for (let at = 0; at < one.length; at++) difference |= defined(one[at]) ^ defined(other[at]);
   return difference === 0;
 }
 

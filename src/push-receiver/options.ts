@@ -178,6 +178,6 @@ function limitFaults(limits: unknown): string[] {
 const MAX = 2 ** 31 - 1;
 
 function timeFaults(name: string, value: unknown): string[] {
-  const isRight = Number.isInteger(value) && (value as number) > 0 && (value as number) <= MAX;
+  const isRight = typeof value === "number" && Number.isInteger(value) && value > 0 && value <= MAX;
   return isRight ? [] : [`${name} is not a whole number from 1 to ${MAX}`];
 }

@@ -111,18 +111,12 @@ function codeOf({ kind, claim }: TokenFault): PushRefusalCode {
 
 function claimsOf(claims: Record<string, unknown>, issuer: string): SignedClaims & { readonly digest: string } {
   const { jti, iat, task, config, generation, digest } = claims;
-  const areTexts = [task, config, digest].every((each) => typeof each === "string");
-  const areNumbers = [iat, generation].every((each) => Number.isSafeInteger(each) && (each as number) >= 0);
-  if (!isEventId(jti) || !areTexts || !areNumbers) {
-    throw new PushRefusal("signature", "Parley-Signature lacks a claim, or has one of another form.");
+  if (isEventId(jti) && isText(task) && isText(config) && isText(digest) && isCount(iat) && isCount(generation)) {
+    return { issuer, id: jti, taskId: task, configId: config, generation, seconds: iat, digest };
   }
-  return {
-    issuer,
-    id: jti,
-    taskId: task as string,
-    configId: config as string,
-    generation: generation as number,
-    seconds: iat as number,
-    digest: digest as string,
-  };
+  throw new PushRefusal("signature", "Parley-Signature lacks a claim, or has one of another form.");
 }
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;

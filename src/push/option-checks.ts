@@ -41,10 +41,10 @@ const isObject = (value: unknown): value is object =>
 
 const shown = (value: unknown): string => (typeof value === "string" ? JSON.stringify(value) : String(value));
 
-const isEvent = (value: unknown): boolean => (pushEvents as readonly unknown[]).includes(value);
+const isEvent = (value: unknown): boolean => pushEvents.some((event) => event === value);
 
 const isPort = (value: unknown): boolean =>
-  Number.isInteger(value) && (value as number) > 0 && (value as number) < 65_536;
+  typeof value === "number" && Number.isInteger(value) && value > 0 && value < 65_536;
 
 /** A check of a list by a check of its elements, which returns the fault of an element. */
 function listed(

@@ -3,6 +3,7 @@ import type { BindingOptions } from "../binding/binding.js";
 import type { AgentRegistration } from "../card/agents.js";
 import { CardSigner } from "../card/signing/signer.js";
 import type { Call } from "../core/call.js";
+import { defined } from "../core/defined.js";
 import { RemoteCalls } from "../delegation/calls.js";
 import { createEngine, type Engine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
@@ -82,7 +83,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     binding,
     card: (call) => {
       // A server always has at least one agent.
-      const served = agents.resolve(call?.tenant ?? "") ?? (agents.all[0] as AgentRegistration);
+      const served = agents.resolve(call?.tenant ?? "") ?? defined(agents.all[0]);
       const card = cardAt(served, address, call === undefined ? undefined : originOf(call));
       return signer === undefined ? card : signer.signedNow(card);
     },

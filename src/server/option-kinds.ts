@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
 import { described, unknownNames } from "../core/describe.js";
+import { membersOf, messageIn } from "../core/members.js";
 import { parseUrl } from "../core/net.js";
 import { isHost } from "../http/forwarded.js";
 import { pushFaults } from "../push/option-checks.js";
@@ -35,7 +36,7 @@ export function shown(value: unknown): string {
 }
 
 const wholeNumberFaults = (name: string, value: unknown, min: number, max: number): string[] =>
-  Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+  typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
     ? []
     : [`${name} is ${shown(value)}, not a whole number from ${min} to ${max}`];
 
@@ -120,10 +121,12 @@ export function choice<T extends string>(choices: readonly T[], placeholder: str
   const [first, last] = [choices.slice(0, -1).map(shown).join(", "), shown(choices.at(-1))];
   const named = first === "" ? last : `${first} or ${last}`;
   return {
-    faults: (name, value) => (choices.includes(value as T) ? [] : [`${name} is ${shown(value)}, not ${named}`]),
+    faults: (name, value) =>
+      choices.some((each) => each === value) ? [] : [`${name} is ${shown(value)}, not ${named}`],
     read: (text) => {
-      if (!choices.includes(text as T)) throw new RangeError(`Allowed choices are ${choices.join(", ")}.`);
-      return text as T;
+      const chosen = choices.find((each) => each === text);
+      if (chosen === undefined) throw new RangeError(`Allowed choices are ${choices.join(", ")}.`);
+      return chosen;
     },
     placeholder,
     choices,
@@ -245,25 +248,25 @@ export const nothing = (): string[] => [];
 export function store(_name: string, value: unknown): string[] {
   if (value === undefined || value === null) return ["store is missing: sqliteStore(path) or memoryStore()"];
   if (typeof value === "string") return [`store is a text: write sqliteStore(${shown(value)})`];
-  if (typeof (value as { append?: unknown }).append === "function") return [];
+  if (typeof membersOf(value).append === "function") return [];
   return [`store is ${described(value)}, not a store: write sqliteStore(path) or memoryStore()`];
 }
 
 export function logger(name: string, value: unknown): string[] {
-  const given = value as Record<string, unknown> | null;
-  const missing = ["debug", "info", "warn", "error"].filter((level) => typeof given?.[level] !== "function");
+  const given = membersOf(value);
+  const missing = ["debug", "info", "warn", "error"].filter((level) => typeof given[level] !== "function");
   return missing.length === 0 ? [] : [`${name} has no function ${missing.join(", ")}`];
 }
 
 export function audit(name: string, value: unknown): string[] {
   if (typeof value === "boolean") return [];
-  const given = value as { write?: unknown } | null;
-  return typeof given?.write === "function" ? [] : [`${name} is neither true, false nor has a function write`];
+  const given = membersOf(value);
+  return typeof given.write === "function" ? [] : [`${name} is neither true, false nor has a function write`];
 }
 
 export function authenticator(name: string, value: unknown): string[] {
-  const given = value as { authenticate?: unknown } | null;
-  return typeof given?.authenticate === "function" ? [] : [`${name} has no function authenticate`];
+  const given = membersOf(value);
+  return typeof given.authenticate === "function" ? [] : [`${name} has no function authenticate`];
 }
 
 export function aFunction(name: string, value: unknown): string[] {
@@ -283,7 +286,7 @@ export function remoteAgents(name: string, given: unknown): string[] {
   return Object.entries(given).flatMap(([agent, value]: [string, unknown]) => {
     const place = `${name}.${agent}`;
     const options = typeof value === "object" && value !== null ? value : { url: value };
-    const { url } = options as { url?: unknown };
+    const { url } = membersOf(options);
     const unknown = unknownNames(`${place}.`, Object.keys(options), remoteAgentFields);
     return typeof url === "string" && /^https?:$/.test(parseUrl(url)?.protocol ?? "")
       ? unknown
@@ -310,7 +313,7 @@ export function trustProxy(name: string, given: unknown): string[] {
     if (networks.length > 0) proxyAddr.compile(networks);
     return [];
   } catch (error) {
-    return [`${name}: ${(error as Error).message}`];
+    return [`${name}: ${messageIn(error)}`];
   }
 }
 
@@ -361,12 +364,12 @@ export function tls(_name: string, given: unknown): readonly string[] {
   try {
     return tlsFaults(readTls(given as TlsPaths));
   } catch (error) {
-    return [`tls: ${(error as Error).message}`];
+    return [`tls: ${messageIn(error)}`];
   }
 }
 
 export function push(name: string, given: unknown): readonly string[] {
-  const { tls: used } = (given ?? {}) as { tls?: unknown };
+  const { tls: used } = membersOf(given);
   const faults = pushFaults(name, given);
   if (faults.length > 0 || used === undefined) return faults;
   return clientTlsFaults(used as object).map((fault) => fault.replace(/^tls/, `${name}.tls`));

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../card/faults.js";
 import type { CardSigner } from "../card/signing/signer.js";
+import { membersOf } from "../core/members.js";
 import type { PushSigner } from "../push/signature/signer.js";
 import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
@@ -68,7 +69,7 @@ export function publicKeysOf(
 function mergeKeySets(sets: readonly PublicKeys[]): PublicKeys {
   const byId = new Map<unknown, object>();
   for (const key of sets.flatMap(({ keys }) => keys)) {
-    const { kid } = key as { readonly kid?: unknown };
+    const { kid } = membersOf(key);
     const known = byId.get(kid);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(key)) {
       const fault = `cardSigning.keys and push.signing.keys have the kid ${JSON.stringify(kid)} for two different keys`;

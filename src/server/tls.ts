@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
+import { messageIn } from "../core/members.js";
 import type { TlsFiles } from "../http/node/tls.js";
 
 /**
@@ -22,7 +23,7 @@ export function tlsFaults(given: unknown): string[] {
     createSecureContext({ key, cert });
     return ca === undefined ? [] : authorityFaults(String(ca));
   } catch (error) {
-    return [`tls: key and cert cannot be used (${(error as Error).message})`];
+    return [`tls: key and cert cannot be used (${messageIn(error)})`];
   }
 }
 

@@ -24,7 +24,7 @@ export function pageToken(position: ListPosition, filters: Filters): string {
  */
 export function positionOf(token: string, filters: Filters): ListPosition {
   try {
-    const [statusTime, taskId, bound] = JSON.parse(Buffer.from(token, "base64url").toString()) as unknown[];
+    const [statusTime, taskId, bound]: unknown[] = JSON.parse(Buffer.from(token, "base64url").toString());
     if (typeof statusTime === "number" && typeof taskId === "string" && bound === digest(filters)) {
       return { statusTime, taskId };
     }
@@ -64,7 +64,7 @@ export function configPageToken(configId: string, of: ConfigsOf): string {
  */
 export function configAfter(token: string, of: ConfigsOf): string {
   try {
-    const [configId, bound] = JSON.parse(Buffer.from(token, "base64url").toString()) as unknown[];
+    const [configId, bound]: unknown[] = JSON.parse(Buffer.from(token, "base64url").toString());
     if (typeof configId === "string" && bound === configsDigest(of)) return configId;
   } catch {
     // Malformed; rejected below.

@@ -17,6 +17,7 @@ import {
   TaskPushNotificationConfigSchema,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { defined } from "../core/defined.js";
 import type { Limits } from "../core/limits.js";
 import { REQUEST_JSON_LEVELS } from "../core/nesting.js";
 import { MAX_PUSH_URL_LENGTH } from "../push/options.js";
@@ -240,7 +241,7 @@ export function valueFault(value: Value, depth = 0): string | undefined {
 
 function firstInside(fields: Readonly<Record<string, Value>>, depth: number): string | undefined {
   for (const name in fields) {
-    const fault = valueFault(fields[name] as Value, depth + 1);
+    const fault = valueFault(defined(fields[name]), depth + 1);
     if (fault !== undefined) return fault;
   }
   return undefined;

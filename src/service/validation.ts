@@ -1,7 +1,8 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import type { Violation } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
-import { isRequired } from "../wire/field-rules.js";
+import { expectMessage } from "../wire/expect-message.js";
+import { fieldValue, isRequired, listIn } from "../wire/field-rules.js";
 import { type Rule, rulesFor } from "./rules.js";
 
 /** Maximum number of violations in one error. */
@@ -60,13 +61,6 @@ function fieldPath(path: string, field: string): string {
   return field === "" ? path.slice(0, -1) : path + field;
 }
 
-function fieldValue(message: Message, field: DescField): unknown {
-  const { oneof } = field;
-  if (oneof === undefined) return (message as unknown as Record<string, unknown>)[field.localName];
-  const choice = (message as unknown as Record<string, { case?: string; value?: unknown }>)[oneof.localName];
-  return choice?.case === field.localName ? choice.value : undefined;
-}
-
 function requiredCheck(field: DescField): Check {
   return (message, path, violations) => {
     const value = fieldValue(message, field);
@@ -86,13 +80,13 @@ function innerCheck(field: DescField, checkOf: (desc: DescMessage) => Check): Ch
   if (field.fieldKind === "message") {
     return (message, path, violations) => {
       const value = fieldValue(message, field);
-      if (value !== undefined) check(value as Message, `${path}${field.jsonName}.`, violations);
+      if (value !== undefined) check(expectMessage(desc, value), `${path}${field.jsonName}.`, violations);
     };
   }
   return (message, path, violations) => {
-    const values = fieldValue(message, field) as readonly Message[];
+    const values = listIn(fieldValue(message, field));
     for (let index = 0; index < values.length && violations.length < maxViolations; index++) {
-      check(values[index] as Message, `${path}${field.jsonName}[${index}].`, violations);
+      check(expectMessage(desc, values[index]), `${path}${field.jsonName}[${index}].`, violations);
     }
   };
 }

@@ -98,8 +98,8 @@ interface Shown {
 }
 
 /** Notes a large entry's size in the store, in bytes, before it is read. */
-export function noteSize(entry: LogEntry, bytes: number): LogEntry {
-  if (bytes >= LARGE_BYTES) (entry as Shown)[sizeKey] = bytes;
+export function noteSize(entry: LogEntry & Shown, bytes: number): LogEntry {
+  if (bytes >= LARGE_BYTES) entry[sizeKey] = bytes;
   return entry;
 }
 
@@ -109,7 +109,7 @@ export function noteSize(entry: LogEntry, bytes: number): LogEntry {
  */
 export function responseOf(entry: LogEntry): StreamResponse | undefined {
   if (entry.event.case !== "status" && entry.event.case !== "artifact") return undefined;
-  const shown = entry as Shown;
+  const shown: LogEntry & Shown = entry;
   const known = shown[responseKey];
   if (known !== undefined) return known;
   const response = cacheForms(mark(eventResponse(entry.event.value), { generation: entry.generation }));

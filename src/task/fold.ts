@@ -12,6 +12,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { defined } from "../core/defined.js";
 import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { addedSize, artifactSize, frameSize, messageSize, pieceSize } from "./size.js";
 
@@ -114,7 +115,7 @@ export class TaskFold {
   /** Returns the number of messages accepted after a position. */
   messagesAfter(position: number): number {
     let count = 0;
-    for (let at = this.messages.length - 1; at >= 0 && (this.messages[at] as number) > position; at--) count++;
+    for (let at = this.messages.length - 1; at >= 0 && defined(this.messages[at]) > position; at--) count++;
     return count;
   }
 

@@ -1,4 +1,5 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { defined } from "../core/defined.js";
 import { LARGE_BYTES, mark } from "../wire/marks.js";
 import { cacheForms } from "../wire/serialization-cache.js";
 import { type TaskFold, type View, viewTask } from "./fold.js";
@@ -33,7 +34,7 @@ function sharedView(fold: TaskFold, view: View, bytes: number): Task {
   if (known !== undefined) return known;
   const task = mark(cacheForms(viewTask(fold.task, view)), { weight: { bytes, source: at } });
   at.views.set(key, new WeakRef(task));
-  if (at.views.size > maxViews) at.views.delete(at.views.keys().next().value as string);
+  if (at.views.size > maxViews) at.views.delete(defined(at.views.keys().next().value));
   return task;
 }
 

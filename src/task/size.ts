@@ -3,6 +3,7 @@ import type { Value } from "@bufbuild/protobuf/wkt";
 import type { Artifact, Message, Part, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { utf8LengthOf } from "../core/bytes.js";
+import { defined } from "../core/defined.js";
 
 /**
  * Sizes of messages in their widest wire form, JSON in UTF-8, in bytes: upper bounds close to the actual size. They are
@@ -75,7 +76,7 @@ export function jsonSize(value: JsonValue): number {
 
 function objectSize(members: { readonly [name: string]: JsonValue }): number {
   let size = 3;
-  for (const name of Object.keys(members)) size += textSize(name) + 1 + jsonSize(members[name] as JsonValue);
+  for (const name of Object.keys(members)) size += textSize(name) + 1 + jsonSize(defined(members[name]));
   return size;
 }
 
@@ -86,7 +87,7 @@ function valueSize({ kind }: Value): number {
     case "structValue": {
       let size = 3;
       const { fields } = kind.value;
-      for (const name of Object.keys(fields)) size += textSize(name) + 1 + valueSize(fields[name] as Value);
+      for (const name of Object.keys(fields)) size += textSize(name) + 1 + valueSize(defined(fields[name]));
       return size;
     }
     case "listValue":
@@ -98,7 +99,7 @@ function valueSize({ kind }: Value): number {
 
 function textsSize(texts: readonly string[]): number {
   let size = 0;
-  for (let i = 0; i < texts.length; i++) size += textSize(texts[i] as string) + 1;
+  for (const text of texts) size += textSize(text) + 1;
   return size;
 }
 
@@ -123,7 +124,7 @@ export function partSize({ content, metadata, mediaType, filename }: Part): numb
 
 function partsSize(parts: readonly Part[]): number {
   let size = 0;
-  for (let i = 0; i < parts.length; i++) size += partSize(parts[i] as Part);
+  for (const part of parts) size += partSize(part);
   return size;
 }
 

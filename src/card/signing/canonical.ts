@@ -1,5 +1,6 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { membersOf, messageIn } from "../../core/members.js";
 import { WRITTEN_JSON_LEVELS } from "../../core/nesting.js";
 import { hasImplicitPresence, isRequired } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -35,7 +36,7 @@ export async function canonicalText(json: unknown): Promise<string> {
   try {
     return canonicalize(json) as string;
   } catch (cause) {
-    throw new CardFormError(`The card has no canonical form: ${(cause as Error).message}.`, { cause });
+    throw new CardFormError(`The card has no canonical form: ${messageIn(cause)}.`, { cause });
   }
 }
 
@@ -162,7 +163,7 @@ function readJson(json: unknown, at: At): unknown {
 }
 
 function isDefault(value: unknown): boolean {
-  if (typeof value === "object") return Object.keys(value as object).length === 0;
+  if (typeof value === "object") return Object.keys(membersOf(value)).length === 0;
   return value === "" || value === false;
 }
 

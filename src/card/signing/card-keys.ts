@@ -40,7 +40,7 @@ export function cardKeyFaults(place: string, keys: unknown): string[] {
   if (!Array.isArray(keys) || keys.length === 0) return [`${place} is not a list of keys`];
   if (keys.length > MAX_KEYS) return [`${place} has more than ${MAX_KEYS} keys`];
   const faults = keys.flatMap((each, i) => keyFaults(`${place}[${i}]`, each));
-  const kids = keys.flatMap((each) => (typeof each?.kid === "string" ? [each.kid as string] : []));
+  const kids = keys.flatMap((each) => (typeof each?.kid === "string" ? [each.kid] : []));
   const repeated = kids.filter((kid, i) => kids.indexOf(kid) !== i);
   return [...faults, ...new Set(repeated.map((kid) => `${place} has the kid ${JSON.stringify(kid)} twice`))];
 }
@@ -55,7 +55,7 @@ function keyFaults(place: string, given: unknown): string[] {
   const faults = unknownNames(`${place}.`, Object.keys(given), knownFields);
   const { key, kid, alg } = given;
   if (kid !== undefined && (typeof kid !== "string" || kid.trim() === "")) faults.push(`${place}.kid is empty`);
-  if (alg !== undefined && !signingAlgorithms.includes(alg as CardAlgorithm)) {
+  if (alg !== undefined && !signingAlgorithms.some((each) => each === alg)) {
     faults.push(`${place}.alg is not one of ${signingAlgorithms.join(", ")}`);
   }
   const fault = formFault(key);

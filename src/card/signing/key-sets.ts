@@ -1,5 +1,6 @@
 import type { JWK } from "jose";
 import { Gathered } from "../../core/bytes.js";
+import { membersOf } from "../../core/members.js";
 import { isLoopback, parseUrl } from "../../core/net.js";
 import { CardKeyError, readKeySet } from "./trusted-keys.js";
 
@@ -96,7 +97,7 @@ export async function fetchText(url: string, options: FetchTextOptions): Promise
   } catch (cause) {
     if (cause instanceof FetchTextError) throw cause;
     if (signal.aborted) throw new FetchTextError(`${url} did not answer within ${timeoutMs} ms.`, { cause });
-    const { message, cause: inner } = cause as Error;
+    const { message, cause: inner } = membersOf(cause);
     const why = inner instanceof Error && inner.message !== "" ? inner.message : message;
     throw new FetchTextError(`${url} cannot be fetched (${why}).`, { cause });
   }

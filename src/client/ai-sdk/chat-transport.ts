@@ -3,6 +3,7 @@ import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
 import { makeRoom } from "../../core/maps.js";
+import { membersOf } from "../../core/members.js";
 import type { Update } from "../../task/answer.js";
 import type { MessageInput, PartInput } from "../../task/message-input.js";
 import { isTerminal } from "../../task/state.js";
@@ -123,7 +124,7 @@ function a2aOf(metadata: unknown): A2AMetadata["a2a"] | undefined {
 
 function partsOf({ parts }: UIMessageLike): PartInput[] {
   return parts.flatMap((part): PartInput[] => {
-    const { type, text, url, mediaType, filename, data } = part as Readonly<Record<string, unknown>>;
+    const { type, text, url, mediaType, filename, data } = membersOf(part);
     if (type === "text" && typeof text === "string") return [{ text }];
     if (type === "file" && typeof url === "string") {
       const about = {

@@ -9,6 +9,7 @@ import {
   TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { base64Of } from "../../core/bytes.js";
+import { defined } from "../../core/defined.js";
 import { toA2AError } from "../../core/error.js";
 import type { Update } from "../../task/answer.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
@@ -203,9 +204,9 @@ class ChunkWriter {
     let same = 0;
     let seen = 0;
     for (; same < known.written.length && seen < parts.length; seen++) {
-      const part = parts[seen] as Part;
+      const part = defined(parts[seen]);
       if (!isOther(part)) continue;
-      if (!equals(PartSchema, known.written[same] as Part, part)) break;
+      if (!equals(PartSchema, defined(known.written[same]), part)) break;
       same++;
     }
     if (same < known.written.length) this.#others.delete(artifactId);

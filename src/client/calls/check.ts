@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { unknownNames } from "../../core/describe.js";
 import { invalid, type Violation } from "../../core/error.js";
+import { membersOf } from "../../core/members.js";
 import { MESSAGE_LEVELS } from "../../core/nesting.js";
 import { holdsJsonObject } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -162,7 +163,7 @@ export function checkCall(options: object | undefined, rules: Readonly<Record<st
   if (options === undefined) return;
   let faults: Violation[] | undefined;
   for (const name in options) {
-    const description = faultOf(name, (options as Readonly<Record<string, unknown>>)[name], rules);
+    const description = faultOf(name, membersOf(options)[name], rules);
     if (description !== undefined) faults = [...(faults ?? []), description];
   }
   if (faults !== undefined) throw invalid(faults);

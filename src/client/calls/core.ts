@@ -1,5 +1,6 @@
 import type { Client } from "@connectrpc/connect";
 import type { A2AService, AgentCard, Task, TaskStatus } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { defined } from "../../core/defined.js";
 import { isInterrupted } from "../../task/state.js";
 
 /** Backoff between attempts: random, up to a time that doubles with each attempt. */
@@ -54,7 +55,7 @@ export class AskedQuestions {
     const question = questionOf(status);
     if (question === undefined) return;
     this.#questions.set(id, question);
-    if (this.#questions.size > MAX_TASKS) this.#questions.delete(this.#questions.keys().next().value as string);
+    if (this.#questions.size > MAX_TASKS) this.#questions.delete(defined(this.#questions.keys().next().value));
   }
 
   /** Returns the last question recorded for a task, for comparison with `questionOf`. */

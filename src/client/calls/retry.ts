@@ -1,6 +1,7 @@
 import { orAborted, pause as wait } from "../../core/async.js";
 import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
+import { membersOf } from "../../core/members.js";
 import type { ClientLimits } from "../limits.js";
 
 /** Limits of retries. */
@@ -35,7 +36,7 @@ export async function pause(ms: number, signal: AbortSignal | undefined): Promis
 export function givenUp(signal: { readonly reason: unknown } | undefined): A2AError {
   const cause: unknown = signal?.reason;
   if (cause instanceof A2AError) return cause;
-  const isLate = (cause as { name?: unknown } | null | undefined)?.name === "TimeoutError";
+  const isLate = membersOf(cause).name === "TimeoutError";
   if (isLate) return new A2AError("DEADLINE_EXCEEDED", "The call took too long.", { cause });
   return new A2AError("CANCELLED", "The call was given up by its caller.", { cause });
 }

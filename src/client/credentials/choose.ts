@@ -1,4 +1,5 @@
 import type { AgentCard, SecurityRequirement, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { membersOf } from "../../core/members.js";
 import { placeOf } from "./api-key.js";
 import type { Credential, Credentials } from "./credential.js";
 
@@ -92,7 +93,7 @@ function unionOfScopes(one: Scopes, other: Scopes): Scopes {
  * `apply`.
  */
 const isOne = (credentials: Credentials): credentials is Credential =>
-  typeof (credentials as Partial<Credential>).fits === "function";
+  typeof membersOf(credentials).fits === "function";
 
 /** The caller's credentials, matched against one card. */
 class Wallet {

@@ -1,3 +1,5 @@
+import { membersOf } from "../../core/members.js";
+
 /** Rejections of calls before they were sent. */
 const own = /* @__PURE__ */ new WeakSet<object>();
 
@@ -17,7 +19,7 @@ export function isOwnRefusal(error: unknown): boolean {
   let at = error;
   for (let depth = 0; depth < MAX_CAUSES && typeof at === "object" && at !== null; depth++) {
     if (own.has(at)) return true;
-    at = (at as { readonly cause?: unknown }).cause;
+    at = membersOf(at).cause;
   }
   return false;
 }

@@ -1,6 +1,7 @@
 import { type Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { A2AError, type Reason, StatusCode, toA2AError } from "../../core/error.js";
+import { membersOf } from "../../core/members.js";
 import { isUnconnected, socketFailure } from "../../core/socket-failure.js";
 import { detailsOf } from "../../wire/error-details.js";
 import { errorOf, type Facts, reasonOfHttp, reasonOfStatus } from "./error-facts.js";
@@ -119,12 +120,12 @@ function isOfFetch(name: unknown, text: string): boolean {
 
 function ofOther(thrown: unknown): A2AError | undefined {
   if (typeof thrown !== "object" || thrown === null) return undefined;
-  const { name, message, cause } = thrown as { name?: unknown; message?: unknown; cause?: unknown };
+  const { name, message, cause } = membersOf(thrown);
   const text = typeof message === "string" ? message : "";
   if (name === "AbortError") return new A2AError("CANCELLED", text || "The call was cancelled.", { cause: thrown });
   if (name === "TimeoutError")
     return new A2AError("DEADLINE_EXCEEDED", text || "The call took too long.", { cause: thrown });
-  const { code = (cause as { code?: unknown } | null | undefined)?.code } = thrown as { code?: unknown };
+  const { code = membersOf(cause).code } = membersOf(thrown);
   const isConnection = typeof code === "string" && connection.test(code);
   if (!isConnection && !isOfFetch(name, text)) return undefined;
   const said = isConnection ? socketFailure({ code, name }) : text.replace(/\.$/, "");

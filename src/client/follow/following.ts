@@ -1,6 +1,5 @@
 import { create } from "@bufbuild/protobuf";
 import {
-  type Part,
   type SendMessageRequest,
   type SendMessageResponse,
   type StreamResponse,
@@ -9,6 +8,7 @@ import {
   TaskState,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { backoffMs } from "../../core/backoff.js";
+import { defined } from "../../core/defined.js";
 import { A2AError, type Reason, toA2AError } from "../../core/error.js";
 import type { Update } from "../../task/answer.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
@@ -388,6 +388,6 @@ function holds({ artifacts }: Task, { payload }: StreamResponse): boolean {
   if (!append) return true;
   const last = known.parts.slice(-artifact.parts.length);
   return (
-    last.length === artifact.parts.length && artifact.parts.every((part, i) => isSameMessage(part, last[i] as Part))
+    last.length === artifact.parts.length && artifact.parts.every((part, i) => isSameMessage(part, defined(last[i])))
   );
 }

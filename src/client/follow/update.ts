@@ -1,5 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type Artifact, type Message, type Part, Role, type Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { membersOf } from "../../core/members.js";
 import type { Update } from "../../task/answer.js";
 import { isInterrupted } from "../../task/state.js";
 
@@ -88,5 +89,5 @@ function namesOf(value: object): string[] {
 }
 
 function valueIn(value: object, name: string): unknown {
-  return (value as Readonly<Record<string, unknown>>)[name];
+  return membersOf(value)[name];
 }

@@ -1,5 +1,6 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 import { A2AError } from "../../core/error.js";
+import { membersOf } from "../../core/members.js";
 import type { HttpClient } from "../platform.js";
 import { split } from "./http.js";
 import { Incoming } from "./incoming.js";
@@ -191,7 +192,7 @@ function onClose(this: Stream): void {
 /** Tells whether a call timed out. */
 function isLate(failure: unknown): boolean {
   if (failure instanceof A2AError) return failure.reason === "DEADLINE_EXCEEDED";
-  return (failure as { name?: unknown } | undefined)?.name === "TimeoutError";
+  return membersOf(failure).name === "TimeoutError";
 }
 
 /** Returns the error of a request that was not processed (RFC 9113, 8.7). */

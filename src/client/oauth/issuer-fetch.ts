@@ -1,6 +1,7 @@
 import type { CustomFetch } from "openid-client";
 import { orAborted } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
+import { membersOf } from "../../core/members.js";
 import type { HttpAsk, HttpClient } from "../platform.js";
 import { fetchClient } from "../web/http.js";
 import type { OAuthLimits } from "./options.js";
@@ -66,7 +67,7 @@ export function unavailable(why: string, options: { retryAfterMs?: number; cause
 
 function dropIdToken(text: string): string {
   try {
-    const { id_token: _none, ...others } = JSON.parse(text) as Record<string, unknown>;
+    const { id_token: _none, ...others } = membersOf(JSON.parse(text));
     return JSON.stringify(others);
   } catch {
     return text;

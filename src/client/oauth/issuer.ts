@@ -10,6 +10,7 @@ import {
 } from "openid-client";
 import type { OAuthFlows, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
+import { isRecord } from "../../core/members.js";
 import { parseUrl } from "../../core/net.js";
 import { hostOf } from "../hosts.js";
 import type { HttpClient } from "../platform.js";
@@ -183,7 +184,7 @@ function fromFlows(flows: OAuthFlows | undefined): Partial<Record<Endpoint, stri
 function objectOf(text: string): Record<string, unknown> {
   try {
     const json: unknown = JSON.parse(text);
-    if (typeof json === "object" && json !== null && !Array.isArray(json)) return json as Record<string, unknown>;
+    if (isRecord(json) && !Array.isArray(json)) return json;
   } catch {
     // Invalid JSON is handled below.
   }

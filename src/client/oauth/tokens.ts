@@ -1,4 +1,5 @@
 import type { TokenEndpointResponse } from "openid-client";
+import { isRecord } from "../../core/members.js";
 
 /** The tokens of one agent. */
 export interface Tokens {
@@ -62,7 +63,7 @@ export function readTokens(text: string | null | undefined): Tokens | undefined 
 export function jsonOf(text: string | null | undefined): Record<string, unknown> | undefined {
   try {
     const json: unknown = typeof text === "string" ? JSON.parse(text) : undefined;
-    return typeof json === "object" && json !== null ? (json as Record<string, unknown>) : undefined;
+    return isRecord(json) ? json : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
+import { defined } from "../../core/defined.js";
 import { v1Calls } from "../../version/method-table.js";
 import { accessTo } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -52,7 +53,7 @@ function methodOf(endpoints: readonly Route[]): JsonMethod | undefined {
     verb,
     hasBody,
     write: (request, url) => {
-      const way = ways.find((each) => each.fits(request)) ?? (ways.at(-1) as Way);
+      const way = ways.find((each) => each.fits(request)) ?? defined(ways.at(-1));
       const query = hasBody ? "" : writeQuery(request, way.fields);
       return { url: appendPath(url, way.path(request), query), id: 0, body: hasBody ? writeBody(request) : undefined };
     },

@@ -1,4 +1,5 @@
 import { Room } from "../../core/async.js";
+import { defined } from "../../core/defined.js";
 import { nextRound } from "../../core/event-loop.js";
 import { isOf } from "../../store/check.js";
 import { type LoadedTask, StoreError, type TaskHead, type TaskScope, type TaskStore } from "../../store/task-store.js";
@@ -48,7 +49,7 @@ export function foldSmall({ head, snapshot, entries }: LoadedTask): FoldedTask |
   const fold = snapshot === undefined ? new TaskFold() : new SnapshotReader(snapshot.bytes).fold;
   let bytesSince = 0;
   for (let index = 0; index < entries.length; index++) {
-    const bytes = entries[index] as Uint8Array;
+    const bytes = defined(entries[index]);
     bytesSince += bytes.length;
     fold.apply(decodeEntry(bytes));
   }

@@ -1,5 +1,6 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
+import { defined } from "../../core/defined.js";
 import { A2AError, limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type {
@@ -130,7 +131,7 @@ export class Unstored {
     const bytes: Uint8Array[] = [];
     const alone = goesAlone(this.#queue[0]);
     for (let index = 0; index < this.#queue.length; index++) {
-      const { draft, options } = this.#queue[index] as Pending;
+      const { draft, options } = defined(this.#queue[index]);
       const more = index > 0;
       if (more && (alone || goesAlone(this.#queue[index]))) break;
       if (more && fence !== undefined && options.fence !== undefined && options.fence !== fence) break;

@@ -1,4 +1,5 @@
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
+import { defined } from "../../core/defined.js";
 import { callAll } from "../../core/event-loop.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry, noteSize } from "../../task/entry.js";
@@ -108,7 +109,7 @@ export class LogPageCache {
     if (known !== undefined) return known;
     const page = this.#read(position);
     this.#kept.set(position, page);
-    if (this.#kept.size > keptPages) this.#kept.delete(this.#kept.keys().next().value as number);
+    if (this.#kept.size > keptPages) this.#kept.delete(defined(this.#kept.keys().next().value));
     // An empty page is read again next time, since entries may follow.
     const forget = (): boolean => this.#kept.get(position) === page && this.#kept.delete(position);
     page.then((entries) => entries.length === 0 && forget(), forget);

@@ -1,6 +1,7 @@
 import type { StreamResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { Cancellation } from "../../core/cancellation.js";
+import { defined } from "../../core/defined.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
 import { nextRound } from "../../core/event-loop.js";
 import { responseOf } from "../../task/entry.js";
@@ -79,7 +80,7 @@ export class LogReader implements AsyncIterable<StreamResponse> {
   /** Returns the next event, or undefined if `more` has to be called. */
   take(): StreamResponse | undefined {
     while (this.#taken < this.#entries.length) {
-      const entry = this.#entries[this.#taken++] as LogEntry;
+      const entry = defined(this.#entries[this.#taken++]);
       this.#position = entry.position;
       if (entry.event.case === "status" && isTerminal(entry.event.value.status?.state ?? 0)) {
         this.#isOver = true;

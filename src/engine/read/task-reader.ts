@@ -1,4 +1,5 @@
 import { background, Room } from "../../core/async.js";
+import { defined } from "../../core/defined.js";
 import { A2AError } from "../../core/error.js";
 import { withinHeap } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
@@ -163,7 +164,7 @@ export class TaskReader {
     const slices = new Slices();
     const ahead = new Map<string, LoadedTask | undefined>();
     for (let index = 0; index < heads.length; index++) {
-      const head = heads[index] as TaskHead;
+      const head = defined(heads[index]);
       if (bytes > ONE_READ_BYTES) await place.enter();
       const known = this.#known(head);
       const folded = known ?? (await this.#listed(heads, index, { ahead, place }));
@@ -199,7 +200,7 @@ export class TaskReader {
     index: number,
     { ahead, place }: { readonly ahead: Map<string, LoadedTask | undefined>; readonly place: PagePlace },
   ): Promise<ReadTask | undefined> {
-    const { taskId } = heads[index] as TaskHead;
+    const { taskId } = defined(heads[index]);
     try {
       if (!ahead.has(taskId)) await this.#readAhead(heads, index, ahead);
       const loaded = ahead.get(taskId);
@@ -223,17 +224,17 @@ export class TaskReader {
     const { store, live } = this.#options;
     const taskIds: string[] = [];
     for (let at = index; at < heads.length; at++) {
-      const { taskId, position } = heads[at] as TaskHead;
+      const { taskId, position } = defined(heads[at]);
       const known = at > index && (ahead.has(taskId) || this.#kept.has(taskId) || live(taskId, position) !== undefined);
       if (!known) taskIds.push(taskId);
     }
     try {
       const loaded = await store.loadMany({ taskIds });
-      for (const [at, each] of loaded.entries()) ahead.set(taskIds[at] as string, each);
+      for (const [at, each] of loaded.entries()) ahead.set(defined(taskIds[at]), each);
     } catch (error) {
       // One of the tasks is damaged: load this one alone.
       if (isTrouble(error)) throw error;
-      const taskId = taskIds[0] as string;
+      const taskId = defined(taskIds[0]);
       ahead.set(taskId, await store.load({ taskId }));
     }
   }

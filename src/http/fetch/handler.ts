@@ -1,4 +1,5 @@
 import type { Peer } from "../../core/call.js";
+import { defined } from "../../core/defined.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
@@ -124,7 +125,7 @@ export class FetchExchange extends Exchange implements HttpRequest {
     const { status, body } = answer;
     const head = headOf(answer, this.target.headers);
     const headers = new Headers();
-    for (let i = 0; i < head.length; i += 2) headers.set(head[i] as string, head[i + 1] as string);
+    for (let i = 0; i < head.length; i += 2) headers.set(defined(head[i]), defined(head[i + 1]));
     if (isSource(body)) {
       if (!this.canceled && this.method !== "HEAD") return new Response(this.#streamOf(body), { status, headers });
       body.cancel();

@@ -1,6 +1,7 @@
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Peer } from "../../core/call.js";
+import { defined } from "../../core/defined.js";
 import { type Deferred, defer } from "../../core/event-loop.js";
 import { type Logger, silentLogger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
@@ -41,7 +42,8 @@ export class NodeExchange extends Exchange implements HttpRequest {
   /** Listens for the end of the connection. Called in the tick in which the request is accepted. */
   watch(): void {
     const { response } = this;
-    (response as Open)[exchangeKey] = this;
+    const open: Open = response;
+    open[exchangeKey] = this;
     response.on("close", closed);
     // A response that waits for an earlier one on its connection has no socket yet, so it misses the socket's "close".
     if (response instanceof ServerResponse && response.socket === null) waitBehind(this.#request.socket, this);
@@ -238,7 +240,8 @@ export class NodeExchange extends Exchange implements HttpRequest {
 
   /** Called when the response or its connection closes. */
   closed(): void {
-    (this.#request.socket as Queued | null)?.[behindKey]?.delete(this);
+    const socket: Queued | null = this.#request.socket;
+    socket?.[behindKey]?.delete(this);
     if (this.#isEnded) return;
     this.cancel();
   }
@@ -315,7 +318,7 @@ class QueuedResponse implements Deferred {
     }
     // Ending a response before its headers are sent makes Node.js add END_STREAM, which gRPC needs, or a length.
     for (let i = 0; i < this.#head.length; i += 2) {
-      response.setHeader(this.#head[i] as string, this.#head[i + 1] as string);
+      response.setHeader(defined(this.#head[i]), defined(this.#head[i + 1]));
     }
     response.statusCode = this.#status;
     response.end();
@@ -357,6 +360,6 @@ function uncork(socket: Socket): void {
  */
 function pairsOf(head: readonly string[]): Record<string, string> {
   const pairs: Record<string, string> = {};
-  for (let i = 0; i < head.length; i += 2) pairs[head[i] as string] = head[i + 1] as string;
+  for (let i = 0; i < head.length; i += 2) pairs[defined(head[i])] = defined(head[i + 1]);
   return pairs;
 }

@@ -1,4 +1,5 @@
 import { IncomingMessage } from "node:http";
+import { membersOf } from "../../core/members.js";
 import type { NodeServerRequest } from "./types.js";
 
 /** Mount path of the handler in a framework, and the rest of the URL. */
@@ -58,7 +59,7 @@ function decoded(piece: string): string {
  * @throws if the body was read but is not in `body`.
  */
 export function withParsedBody(request: NodeServerRequest): NodeServerRequest {
-  const { body } = request as { body?: unknown };
+  const { body } = membersOf(request);
   if (body === undefined || !(request instanceof IncomingMessage)) {
     throw new Error("the body of a request was read before its handler saw it: mount the handler before body parsers");
   }

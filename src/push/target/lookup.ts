@@ -1,5 +1,6 @@
 import { promises as dns, type LookupAddress } from "node:dns";
 import { bounded } from "../../core/async.js";
+import { membersOf } from "../../core/members.js";
 import type { TargetLookup } from "../options.js";
 
 /** A host has no addresses, or none that could be found in time. */
@@ -17,7 +18,7 @@ export class LookupError extends Error {
 /** Error codes for a missing name, or one without addresses. */
 const absent: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "EAI_NONAME", "EAI_NODATA", "ENONAME"]);
 
-const isAbsent = (error: unknown): boolean => absent.has((error as { code?: unknown } | undefined)?.code);
+const isAbsent = (error: unknown): boolean => absent.has(membersOf(error).code);
 
 /**
  * Maximum number of concurrent look-ups. A system look-up takes a thread, with slow name servers for a long time.

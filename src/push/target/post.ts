@@ -2,6 +2,7 @@ import type { buildConnector as Connectors, Dispatcher } from "undici";
 import buildConnector from "undici/lib/core/connect.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { membersOf } from "../../core/members.js";
 import { socketFailure } from "../../core/socket-failure.js";
 import { type Connection, Connections, type Sending } from "../../outgoing/connections.js";
 import type { TargetOptions, TargetTls } from "../options.js";
@@ -213,7 +214,7 @@ function retryAfterMs(text = ""): { readonly retryAfterMs?: number } {
 function reasonOf(error: unknown): string {
   // Our own errors, whose messages are safe.
   if (error instanceof ForbiddenTarget || error instanceof LookupError) return error.message;
-  const { code } = (error ?? {}) as { code?: unknown };
+  const { code } = membersOf(error);
   if (code === "UND_ERR_DESTROYED" || code === "UND_ERR_CLOSED") return "the server is shutting down";
   return socketFailure(error);
 }

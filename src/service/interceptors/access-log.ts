@@ -7,7 +7,7 @@ import { mapStream } from "../../core/map-stream.js";
 import { type Invocation, type InvocationResult, isStream, type ServiceInterceptor } from "../invoke.js";
 
 /** The fields of requests, answers and stream events that can name the task of a call. */
-interface OfTask {
+interface OfTask extends Message {
   readonly id?: unknown;
   readonly taskId?: unknown;
   readonly message?: OfTask;
@@ -69,7 +69,7 @@ export function refusalLog(logger: Logger, addressOf: (from: RefusedFrom) => str
 /** Logs a line when a call or stream ends. It is part of the chain only if the access log is enabled. */
 export function accessLog(logger: Logger): ServiceInterceptor {
   return (next) => async (invocation) => {
-    const taskId = taskOf(invocation.request as OfTask);
+    const taskId = taskOf(invocation.request);
     const line: Line = { invocation, began: performance.now(), taskId, state: undefined, events: undefined };
     let answer: InvocationResult;
     try {
@@ -79,7 +79,7 @@ export function accessLog(logger: Logger): ServiceInterceptor {
       throw error;
     }
     if (isStream(answer)) return watched(answer, line, logger);
-    note(line, answer as OfTask & Message);
+    note(line, answer);
     write(logger, line, "OK");
     return answer;
   };
@@ -90,7 +90,7 @@ function watched(answer: AsyncIterable<Message>, line: Line, logger: Logger): As
   line.events = 0;
   return mapStream(answer, {
     item: (message) => {
-      note(line, message as OfTask & Message);
+      note(line, message);
       return message;
     },
     done: () => {

@@ -139,7 +139,7 @@ function recordRefusal(audit: Audit, error: A2AError, { call, method, request }:
   const note = auditOf(error);
   if (note === undefined) return;
   const { binding, caller, peer, requestId } = call;
-  const { tenant } = request as { tenant?: string };
+  const { tenant }: Message & { tenant?: string } = request;
   audit.record({
     owner: caller.owner,
     subject: caller.subject,

@@ -113,7 +113,7 @@ export function enforceSecurity(parts: SecurityParts): { first: ServiceIntercept
   };
   return {
     first: (next) => (invocation) => {
-      const { tenant = "" } = invocation.request as { tenant?: string };
+      const { tenant = "" }: Invocation["request"] & { tenant?: string } = invocation.request;
       const served = agents.resolve(tenant) ?? standIn;
       if (mayMove) checked.set(invocation.call, served);
       const pending = identifyFor(served, invocation.call);
@@ -121,7 +121,7 @@ export function enforceSecurity(parts: SecurityParts): { first: ServiceIntercept
     },
     last: (next) => {
       const onward = (invocation: Invocation): ReturnType<typeof next> => {
-        const pending = admitToSkill(guarded.get(invocation.served as AgentRegistration), invocation);
+        const pending = admitToSkill(invocation.served && guarded.get(invocation.served), invocation);
         return pending === undefined ? next(invocation) : pending.then(() => next(invocation));
       };
       return (invocation) => {
@@ -142,7 +142,7 @@ export function enforceSecurity(parts: SecurityParts): { first: ServiceIntercept
  */
 function admitToSkill(agent: GuardedAgent | undefined, { request, call }: Invocation): Promise<unknown> | undefined {
   if (agent?.skillOf === undefined || agent.skills.size === 0) return undefined;
-  const { message } = request as { message?: Message };
+  const { message }: Invocation["request"] & { message?: Message } = request;
   if (message === undefined) return undefined;
   const own = skillIdOf(agent, message);
   if (message.taskId !== "") {

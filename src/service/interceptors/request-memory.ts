@@ -2,6 +2,7 @@ import type { JsonValue, Message } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import type { Part, SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { SharedHold } from "../../core/call.js";
+import { defined } from "../../core/defined.js";
 import { limitReached } from "../../core/error.js";
 import { nextRound } from "../../core/event-loop.js";
 import { withinHeap } from "../../core/limits.js";
@@ -75,7 +76,7 @@ const PART_BYTES = 3 * VALUE_BYTES;
  * a message or metadata can be large.
  */
 function requestWeight(request: Message): number {
-  const { message, metadata } = request as Partial<SendMessageRequest>;
+  const { message, metadata }: Message & Partial<Pick<SendMessageRequest, "message" | "metadata">> = request;
   const weight = jsonWeight(metadata);
   if (message === undefined) return weight;
   const { parts, referenceTaskIds, extensions } = message;
@@ -107,7 +108,7 @@ function valueWeight({ kind }: Value): number {
     case "structValue": {
       const { fields } = kind.value;
       let weight = VALUE_BYTES;
-      for (const name in fields) weight += name.length + valueWeight(fields[name] as Value);
+      for (const name in fields) weight += name.length + valueWeight(defined(fields[name]));
       return weight;
     }
     default:

@@ -1,3 +1,4 @@
+import type { Message } from "@bufbuild/protobuf";
 import type { AgentDirectory } from "../../card/agents.js";
 import { invalid } from "../../core/error.js";
 import type { Versions } from "../../version/versions.js";
@@ -10,7 +11,7 @@ import type { ServiceInterceptor } from "../invoke.js";
 export function tenant(agents: AgentDirectory, versions: Versions): ServiceInterceptor {
   return (next) => (invocation) => {
     const { method, request, call } = invocation;
-    const { tenant = "" } = request as { tenant?: string };
+    const { tenant = "" }: Message & { tenant?: string } = request;
     const served = agents.resolve(tenant);
     if (served === undefined) {
       const description = tenant === "" ? missing(call.version, versions) : "is served by no agent here";

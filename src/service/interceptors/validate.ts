@@ -1,4 +1,3 @@
-import type { Message } from "@bufbuild/protobuf";
 import { invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { ServiceInterceptor } from "../invoke.js";
@@ -8,7 +7,7 @@ import { createValidator } from "../validation.js";
 export function validate(limits: Limits): ServiceInterceptor {
   const violationsOf = createValidator(limits);
   return (next) => (invocation) => {
-    const violations = violationsOf(invocation.method.input, invocation.request as Message);
+    const violations = violationsOf(invocation.method.input, invocation.request);
     if (violations.length > 0) throw invalid(violations);
     return next(invocation);
   };

@@ -1,4 +1,4 @@
-import type { A2AError } from "../../core/error.js";
+import { messageIn } from "../../core/members.js";
 import type { MismatchLog } from "../../version/mismatch-log.js";
 import type { Versions } from "../../version/versions.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
@@ -22,7 +22,7 @@ export function version(
       call.version = versions.versionOf(asked ?? (strict ? "" : undefined), call.impliedVersion);
     } catch (error) {
       const { binding, peer } = call;
-      const why = (error as A2AError).message;
+      const why = messageIn(error);
       mismatches?.note({ binding, asked: method.name, version: asked, address: peer.address, why });
       throw error;
     }

@@ -12,6 +12,7 @@ import {
 import { httpCredentials } from "../../auth/credentials.js";
 import type { Call } from "../../core/call.js";
 import { CallerToken } from "../../core/caller.js";
+import { defined } from "../../core/defined.js";
 import { A2AError, invalid } from "../../core/error.js";
 import type { SendCommand, SendResult } from "../../engine/engine.js";
 import type { AcceptedConfig } from "../../push/configurations.js";
@@ -122,7 +123,7 @@ async function sendWithConfig(
     pushConfig: (taskId) => {
       storedFor = taskId;
       // `admit` has run, because nothing is stored without it.
-      return (accepted as AcceptedConfig).storedFor(taskId);
+      return defined(accepted).storedFor(taskId);
     },
   });
   if (accepted !== undefined && storedFor !== "") {
