@@ -16,6 +16,11 @@ export class Shutdown {
     return this.#closing;
   }
 
+  /** @throws A2AError UNAVAILABLE once new calls are rejected */
+  checkOpen(): void {
+    if (this.#draining) throw shuttingDown();
+  }
+
   drain(): void {
     this.#draining = true;
   }

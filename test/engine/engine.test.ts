@@ -17,7 +17,7 @@ import {
 import { cancellationOf, neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
 import { taskPage } from "../../src/engine/read/task-reader.js";
-import { waitingTurns } from "../../src/engine/send/send.js";
+import { waitingTurns } from "../../src/engine/send/acceptance.js";
 import { NO_HOLDER, type TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { openStore } from "./stores.js";

@@ -5,7 +5,7 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
-import { waitingTurns } from "../../src/engine/send/send.js";
+import { waitingTurns } from "../../src/engine/send/acceptance.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { scaled } from "../support/cover.js";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Limits } from "../../src/core/limits.js";
 import { taskPage } from "../../src/engine/read/task-reader.js";
-import { waitingTurns } from "../../src/engine/send/send.js";
+import { waitingTurns } from "../../src/engine/send/acceptance.js";
 import { requestValues } from "../../src/http/body.js";
 import { requestBounds } from "../../src/service/rules.js";
 import { everyBinding, titleOf } from "../auth/world.js";

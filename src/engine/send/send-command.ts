@@ -3,6 +3,7 @@ import type { Client } from "../../agent/abort.js";
 import type { AgentRegistration } from "../../card/agents.js";
 import type { SharedHold } from "../../core/call.js";
 import type { Caller, CallerToken } from "../../core/caller.js";
+import type { Scope } from "../../core/task-names.js";
 import type { NewPushConfig } from "../../store/task-store.js";
 import type { View } from "../../task/fold.js";
 import type { TaskHandle } from "../read/task-handle.js";
@@ -45,3 +46,8 @@ export interface SendCommand {
 export type SendResult =
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "task"; readonly task: TaskHandle };
+
+/** The scope of a command's tasks. */
+export function scopeOf({ tenant, caller }: SendCommand): Scope {
+  return { tenant, owner: caller.owner };
+}

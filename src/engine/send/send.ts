@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type Message, MessageSchema, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, MessageSchema, type Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { orAborted } from "../../core/async.js";
 import { neverCanceled } from "../../core/cancellation.js";
@@ -8,40 +8,25 @@ import { newId } from "../../core/ids.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Scope, TaskLookup, TaskNames } from "../../core/task-names.js";
-import {
-  type IdempotencyKey,
-  type IdempotencyRecord,
-  type Lease,
-  StoreError,
-  type TaskStore,
-} from "../../store/task-store.js";
-import type { Draft } from "../../task/entry.js";
+import type { Lease, TaskStore } from "../../store/task-store.js";
 import { viewTask } from "../../task/fold.js";
 import { messageSize } from "../../task/size.js";
 import { isTerminal } from "../../task/state.js";
-import { type CountedTenant, countedConfig } from "../counted-tenant.js";
-import { createdDraft, messageDraft } from "../log/draft.js";
+import type { CountedTenant } from "../counted-tenant.js";
+import { messageDraft } from "../log/draft.js";
 import type { LeaseKeeper } from "../log/lease.js";
 import { isOutage, toCallerError, unavailable } from "../log/outage.js";
-import { TaskExists, type TaskLog } from "../log/task-log.js";
-import { type TaskHandle, taskViewOf } from "../read/task-handle.js";
+import type { TaskHandle } from "../read/task-handle.js";
 import type { Tasks } from "../read/tasks.js";
 import type { OwnerSlots, Place } from "../run/execution-slots.js";
 import type { Executions } from "../run/executions.js";
-import { askToAccept, directReply, firstEvent, giveUp, isReply, type PendingTurn } from "../run/taskless.js";
+import { askToAccept, directReply, firstEvent, giveUp, isReply } from "../run/taskless.js";
 import { type Shutdown, shuttingDown } from "../shutdown.js";
+import { Acceptance, isNotFound } from "./acceptance.js";
 import { Creations } from "./creations.js";
-import { IdempotentSends, keyReused } from "./idempotent-sends.js";
-import { OpenTasks } from "./open-tasks.js";
-import type { SendCommand, SendResult } from "./send-command.js";
-
-/** A task that is about to be created. */
-interface NewTask {
-  readonly turn: TurnRequest;
-  readonly draft: Draft;
-  readonly time: number;
-  readonly started: PendingTurn | undefined;
-}
+import { IdempotentSends } from "./idempotent-sends.js";
+import { type SendCommand, type SendResult, scopeOf } from "./send-command.js";
+import { TaskCreation } from "./task-creation.js";
 
 /** A client-named task: its stored id, and the messages that it begins with. */
 type Named = Pick<TurnRequest, "taskId" | "earlier">;
@@ -49,21 +34,8 @@ type Named = Pick<TurnRequest, "taskId" | "earlier">;
 /** Timeout of an agent's `accept`, in milliseconds. */
 export const acceptance = { timeoutMs: 30_000 } as const;
 
-/** Maximum number of messages that wait for their turn on one task. */
-export const waitingTurns = { max: 64 } as const;
-
 /** Maximum size of a conversation copied from the previous task, in bytes as JSON: it is stored with each of them. */
 const EARLIER_BYTES = 1024 * 1024;
-
-/** Parameters for storing a message. */
-interface Acceptance {
-  /** Returns the lease to set at a position, if the task has none. */
-  readonly lease: (position: number) => Lease;
-  /** See `AppendOptions`. */
-  readonly follows?: boolean;
-  /** The turn of a message to an existing task, with the slot reserved for its execution. */
-  readonly followUp?: { readonly turn: TurnRequest; readonly place: Place | undefined };
-}
 
 /** Dependencies of a sender. */
 export interface SenderSource {
@@ -84,20 +56,22 @@ export interface SenderSource {
 export class Sender {
   readonly #source: SenderSource;
   readonly #keyed: IdempotentSends;
-  readonly #openTasks: OpenTasks;
+  readonly #acceptance: Acceptance;
+  readonly #creation: TaskCreation;
   readonly #creations = new Creations<TaskHandle>();
 
   constructor(source: SenderSource) {
     this.#source = source;
     this.#keyed = new IdempotentSends(source.limits.cancelGraceMs);
-    this.#openTasks = new OpenTasks(source.store, source.limits.maxOpenTasksPerOwner, source.counted);
+    this.#acceptance = new Acceptance(source);
+    this.#creation = new TaskCreation({ ...source, acceptance: this.#acceptance });
   }
 
   /** See `Engine.send`. */
   send(command: SendCommand): Promise<SendResult> {
     // Most messages do not wait here, and each async function would add a promise.
     try {
-      this.#checkOpen();
+      this.#source.shutdown.checkOpen();
       return command.idempotency === undefined ? this.#send(command) : this.#sendOnce(command, command.idempotency.key);
     } catch (error) {
       return Promise.reject(error);
@@ -106,17 +80,17 @@ export class Sender {
 
   #sendOnce(command: SendCommand, key: string): Promise<SendResult> {
     return this.#keyed.once(JSON.stringify([command.tenant, command.caller.owner, key]), command, async () => {
-      const known = await this.#remembered(command);
+      const known = await this.#acceptance.remembered(command);
       return known === undefined
         ? this.#send(command)
-        : { kind: "task", task: await this.#openRemembered(command, known) };
+        : { kind: "task", task: await this.#acceptance.open(command, known) };
     });
   }
 
   #send(command: SendCommand): Promise<SendResult> {
     if (command.admit === undefined) return this.#sendAdmitted(command);
     return command.admit().then(() => {
-      this.#checkOpen();
+      this.#source.shutdown.checkOpen();
       return this.#sendAdmitted(command);
     });
   }
@@ -152,7 +126,7 @@ export class Sender {
   /** @param previous a finished task, whose context and messages the new one continues */
   async #createNamed(command: SendCommand, message: Message, taskId: string, previous?: string): Promise<TaskHandle> {
     const before = previous === undefined ? undefined : await this.#said(scopeOf(command), previous);
-    this.#checkOpen();
+    this.#source.shutdown.checkOpen();
     const contextId = before?.contextId ?? message.contextId;
     const sent = await this.#sendNew(command, { ...message, contextId }, { taskId, earlier: before?.messages });
     if (sent.kind === "task") return sent.task;
@@ -187,7 +161,7 @@ export class Sender {
     const taskId = named !== undefined ? message.taskId : kind === "message" ? "" : newId();
     const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() }, named);
     if (kind !== "task") return this.#begin(command, turn, kind === "message");
-    return this.#create(command, turn).then(taskResult);
+    return this.#creation.create(command, turn).then(taskResult);
   }
 
   /** Runs an agent that replies directly or decides by its first event. It takes a slot, like an execution. */
@@ -214,7 +188,7 @@ export class Sender {
       }
       // The execution owns the slot from here on.
       isHeld = false;
-      const task = await this.#create(isDirect ? { ...command, capture: undefined } : command, turn, started);
+      const task = await this.#creation.create(isDirect ? { ...command, capture: undefined } : command, turn, started);
       return { kind: "task", task: isDirect ? await this.#answered(task) : task };
     } finally {
       if (isHeld) slots.release(owner);
@@ -243,7 +217,7 @@ export class Sender {
     const left = (): A2AError => new A2AError("CANCELLED", "The client went away before the agent was asked.");
     try {
       await orAborted(held, client.signal, left);
-      this.#checkOpen();
+      this.#source.shutdown.checkOpen();
     } catch (error) {
       slots.leave(place);
       throw error;
@@ -255,85 +229,11 @@ export class Sender {
     const { logger } = this.#source;
     const how = { logger, timeoutMs: acceptance.timeoutMs, ...(task && { task }) };
     await askToAccept(this.#taskless(command, turnOf(command, message, named)), how);
-    this.#checkOpen();
+    this.#source.shutdown.checkOpen();
   }
 
   #taskless(command: SendCommand, turn: TurnRequest): Parameters<typeof firstEvent>[0] {
     return { agent: command.served.agent, turn, client: command.client, source: this.#source.executions.source };
-  }
-
-  #checkOpen(): void {
-    if (this.#source.shutdown.draining) throw shuttingDown();
-  }
-
-  async #create(command: SendCommand, turn: TurnRequest, started?: PendingTurn): Promise<TaskHandle> {
-    const { tasks, executions, logger, now } = this.#source;
-    const { slots } = executions;
-    const owner = slots.of(command.tenant, command.caller.owner);
-    const time = now();
-    const draft = createdDraft(turn, time, command.version);
-    const place = started === undefined ? slots.enter(owner, draft.size) : slots.adopt(owner);
-    place.held = command.held?.share();
-    let isCounted = false;
-    try {
-      const counting = this.#openTasks.admit(owner, scopeOf(command));
-      if (counting !== undefined) await counting;
-      isCounted = true;
-      if (counting !== undefined) this.#checkOpen();
-      // A task has one log in a process.
-      if (tasks.logs.get(turn.taskId) !== undefined) throw new TaskExists(turn.taskId);
-    } catch (error) {
-      if (isCounted) owner.creating--;
-      slots.leave(place);
-      if (started !== undefined) void giveUp(started, logger);
-      throw toCallerError(logger, error);
-    }
-    try {
-      return await this.#createAt(place, command, { turn, draft, time, started });
-    } finally {
-      owner.creating--;
-    }
-  }
-
-  async #createAt(place: Place, command: SendCommand, { turn, draft, time, started }: NewTask): Promise<TaskHandle> {
-    const { tasks, executions, leases, logger } = this.#source;
-    const head = {
-      taskId: turn.taskId,
-      tenant: command.tenant,
-      owner: command.caller.owner,
-      contextId: turn.message.contextId,
-      state: TaskState.UNSPECIFIED,
-      statusTime: time,
-      position: 0,
-      generation: 0,
-      lease: null,
-    };
-    const log = tasks.logs.create(head, turn.message.taskId);
-    const begun = leases.lease(1);
-    const lease = place.isHeld ? begun : leases.waiting(1);
-    const execution = executions.create(log, command.served, {
-      lease,
-      begun: lease === begun ? undefined : begun,
-      place,
-    });
-    // An agent that decided for a task has already yielded an event: that one, and all that it yields without waiting,
-    // share one commit. If the store may reject the message, for its idempotency key or its push configuration, the
-    // agent continues only after the message is stored.
-    const runs = started !== undefined && command.idempotency === undefined && command.pushConfig === undefined;
-    try {
-      const accepting = this.#accept(log, draft, command, { lease: () => lease, follows: runs });
-      if (runs) executions.run(execution, turn, started);
-      const task = await accepting;
-      if (!runs) executions.run(execution, turn, started);
-      return task;
-    } catch (error) {
-      execution.abandon("canceled");
-      if (!runs && started !== undefined) void giveUp(started, logger);
-      if (started === undefined && isOutage(error)) leases.noteUnstarted(log.taskId, 0);
-      tasks.logs.release(log);
-      if (error instanceof TaskExists) throw error;
-      return this.#repeated(command, error);
-    }
   }
 
   async #followUp(command: SendCommand, message: Message, taskId: string = message.taskId): Promise<TaskHandle> {
@@ -349,7 +249,7 @@ export class Sender {
       }
       if (command.admitToTask !== undefined) {
         await command.admitToTask(log.fold.task);
-        this.#checkOpen();
+        this.#source.shutdown.checkOpen();
       }
       if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
         await this.#ask(command, message, log, () => viewTask(log.fold.task));
@@ -363,88 +263,21 @@ export class Sender {
       }
       const waits = place !== undefined && !place.isHeld;
       const lease = (at: number): Lease => (waits ? leases.waiting(at) : leases.lease(at));
-      return await this.#accept(log, draft, command, { lease, followUp: { turn, place } });
+      return await this.#acceptance.accept(log, draft, command, { lease, followUp: { turn, place } });
     } catch (error) {
       if (place !== undefined) slots.leave(place);
       // An execution here finds the message by itself.
       if (isOutage(error) && !executions.has(log.taskId)) leases.noteUnstarted(log.taskId, log.fold.position);
       tasks.logs.release(log);
       // A rejected message may be the retry of one that another process has just accepted.
-      const known = isRefusal(error) ? await this.#remembered(command) : undefined;
-      return known === undefined ? this.#repeated(command, error) : this.#openRemembered(command, known);
+      const known = isRefusal(error) ? await this.#acceptance.remembered(command) : undefined;
+      return known === undefined ? this.#acceptance.repeated(command, error) : this.#acceptance.open(command, known);
     }
-  }
-
-  /**
-   * Stores a message. Queues a follow-up's turn in the same event-loop turn, so that the task cannot pause in between.
-   */
-  async #accept(
-    log: TaskLog,
-    draft: ReturnType<typeof createdDraft>,
-    command: SendCommand,
-    { lease, follows, followUp }: Acceptance,
-  ): Promise<TaskHandle> {
-    const { limits, tasks, executions, counted } = this.#source;
-    const { caller, tenant, idempotency, ifGeneration, pushConfig } = command;
-    if (draft.size > limits.maxMessageBytes) throw messageTooLarge(limits.maxMessageBytes);
-    const options = {
-      sizes: limits,
-      ifGeneration,
-      pushConfig: pushConfig && ((taskId: string) => countedConfig(pushConfig(taskId), scopeOf(command), counted)),
-      ...(followUp === undefined ? {} : { maxWaiting: waitingTurns.max }),
-      ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
-      // The transaction that accepts a message also starts the execution of a task at rest, or of one whose execution
-      // releases it at this moment. An existing lease covers this message, too, after the turn it is for.
-      lease,
-      ...(follows === true && { follows }),
-    };
-    return log.appendAnd(draft, options, ({ position }) => {
-      const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
-      const task = tasks.handle(log, position, accepted);
-      if (followUp !== undefined) {
-        executions.queue(log, command.served, { ...followUp.turn, position }, followUp.place);
-      }
-      return task;
-    });
-  }
-
-  async #remembered(command: SendCommand): Promise<IdempotencyRecord | undefined> {
-    const { idempotency, tenant, caller } = command;
-    if (idempotency === undefined) return undefined;
-    const { store, logger } = this.#source;
-    const key: IdempotencyKey = { tenant, owner: caller.owner, key: idempotency.key };
-    const known = await store.findSend(key).catch((error: unknown) => Promise.reject(toCallerError(logger, error)));
-    if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused(known.taskId);
-    return known;
-  }
-
-  /** The same send arrived twice concurrently: the second one gets the task of the first one. */
-  #repeated(command: SendCommand, error: unknown): Promise<TaskHandle> {
-    const { remembered } = error instanceof StoreError ? error : {};
-    if (remembered === undefined) throw toCallerError(this.#source.logger, error);
-    if (remembered.fingerprint !== command.idempotency?.fingerprint) throw keyReused(remembered.taskId);
-    return this.#openRemembered(command, remembered);
-  }
-
-  async #openRemembered(command: SendCommand, known: IdempotencyRecord): Promise<TaskHandle> {
-    const { tasks, store } = this.#source;
-    const log = await tasks.acquire(scopeOf(command), known.taskId).catch(async (error: unknown) => {
-      // The creation failed here but succeeded after all, or elsewhere: the task is found a moment later.
-      const head = isNotFound(error) ? await store.head({ taskId: known.taskId }).catch(unavailable) : undefined;
-      throw head === undefined ? error : unavailable(error);
-    });
-    const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
-    // A retry waits for the same turn as its first attempt.
-    return tasks.handle(log, known.position, accepted);
   }
 }
 
 function taskResult(task: TaskHandle): SendResult {
   return { kind: "task", task };
-}
-
-function scopeOf({ tenant, caller }: SendCommand): Scope {
-  return { tenant, owner: caller.owner };
 }
 
 function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequest {
@@ -475,11 +308,6 @@ function newest(messages: readonly Message[], bytes: number): Message[] {
   return messages.slice(first + 1);
 }
 
-/** True if a task does not exist for its caller. */
-function isNotFound(error: unknown): boolean {
-  return error instanceof A2AError && error.reason === "TASK_NOT_FOUND";
-}
-
 function unlessNotFound(error: unknown): undefined {
   if (!isNotFound(error)) throw error;
 }
@@ -488,11 +316,4 @@ function unlessNotFound(error: unknown): undefined {
 function isRefusal(error: unknown): boolean {
   const refusals: readonly string[] = ["GENERATION_MISMATCH", "TOO_MANY_REQUESTS", "UNSUPPORTED_OPERATION"];
   return error instanceof A2AError && refusals.includes(error.reason);
-}
-
-function messageTooLarge(maxMessageBytes: number): A2AError {
-  const message = `The message is larger than it may be, ${maxMessageBytes} bytes as JSON.`;
-  return new A2AError("REQUEST_TOO_LARGE", message, {
-    metadata: { limit: "maxMessageBytes", maxMessageBytes: String(maxMessageBytes) },
-  });
 }

@@ -1,0 +1,133 @@
+import type { TurnRequest } from "../../agent/turn-request.js";
+import { A2AError } from "../../core/error.js";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
+import {
+  type IdempotencyKey,
+  type IdempotencyRecord,
+  type Lease,
+  StoreError,
+  type TaskStore,
+} from "../../store/task-store.js";
+import { type CountedTenant, countedConfig } from "../counted-tenant.js";
+import type { createdDraft } from "../log/draft.js";
+import { toCallerError, unavailable } from "../log/outage.js";
+import type { TaskLog } from "../log/task-log.js";
+import { type TaskHandle, taskViewOf } from "../read/task-handle.js";
+import type { Tasks } from "../read/tasks.js";
+import type { Place } from "../run/execution-slots.js";
+import type { Executions } from "../run/executions.js";
+import { keyReused } from "./idempotent-sends.js";
+import { type SendCommand, scopeOf } from "./send-command.js";
+
+/** Maximum number of messages that wait for their turn on one task. */
+export const waitingTurns = { max: 64 } as const;
+
+/** Parameters for storing a message. */
+export interface AcceptOptions {
+  /** Returns the lease to set at a position, if the task has none. */
+  readonly lease: (position: number) => Lease;
+  /** See `AppendOptions`. */
+  readonly follows?: boolean;
+  /** The turn of a message to an existing task, with the slot reserved for its execution. */
+  readonly followUp?: { readonly turn: TurnRequest; readonly place: Place | undefined };
+}
+
+/** Dependencies of `Acceptance`. */
+export interface AcceptanceSource {
+  readonly store: TaskStore;
+  readonly tasks: Tasks;
+  readonly executions: Executions;
+  readonly limits: Limits;
+  readonly counted: CountedTenant;
+  readonly logger: Logger;
+}
+
+/** Stores the messages of sends, each at most once under its idempotency key. */
+export class Acceptance {
+  readonly #source: AcceptanceSource;
+
+  constructor(source: AcceptanceSource) {
+    this.#source = source;
+  }
+
+  /**
+   * Stores a message. Queues a follow-up's turn in the same event-loop turn, so that the task cannot pause in between.
+   */
+  async accept(
+    log: TaskLog,
+    draft: ReturnType<typeof createdDraft>,
+    command: SendCommand,
+    { lease, follows, followUp }: AcceptOptions,
+  ): Promise<TaskHandle> {
+    const { limits, tasks, executions, counted } = this.#source;
+    const { caller, tenant, idempotency, ifGeneration, pushConfig } = command;
+    if (draft.size > limits.maxMessageBytes) throw messageTooLarge(limits.maxMessageBytes);
+    const options = {
+      sizes: limits,
+      ifGeneration,
+      pushConfig: pushConfig && ((taskId: string) => countedConfig(pushConfig(taskId), scopeOf(command), counted)),
+      ...(followUp === undefined ? {} : { maxWaiting: waitingTurns.max }),
+      ...(idempotency === undefined ? {} : { send: { tenant, owner: caller.owner, ...idempotency } }),
+      // The transaction that accepts a message also starts the execution of a task at rest, or of one whose execution
+      // releases it at this moment. An existing lease covers this message, too, after the turn it is for.
+      lease,
+      ...(follows === true && { follows }),
+    };
+    return log.appendAnd(draft, options, ({ position }) => {
+      const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
+      const task = tasks.handle(log, position, accepted);
+      if (followUp !== undefined) {
+        executions.queue(log, command.served, { ...followUp.turn, position }, followUp.place);
+      }
+      return task;
+    });
+  }
+
+  /** Returns the record of an earlier send under the same key. @throws A2AError if that was another message */
+  async remembered(command: SendCommand): Promise<IdempotencyRecord | undefined> {
+    const { idempotency, tenant, caller } = command;
+    if (idempotency === undefined) return undefined;
+    const { store, logger } = this.#source;
+    const key: IdempotencyKey = { tenant, owner: caller.owner, key: idempotency.key };
+    const known = await store.findSend(key).catch((error: unknown) => Promise.reject(toCallerError(logger, error)));
+    if (known !== undefined && known.fingerprint !== idempotency.fingerprint) throw keyReused(known.taskId);
+    return known;
+  }
+
+  /**
+   * Opens the task of the same send, if the store rejected this one as its repetition: two arrived concurrently.
+   * @throws A2AError for any other error
+   */
+  repeated(command: SendCommand, error: unknown): Promise<TaskHandle> {
+    const { remembered } = error instanceof StoreError ? error : {};
+    if (remembered === undefined) throw toCallerError(this.#source.logger, error);
+    if (remembered.fingerprint !== command.idempotency?.fingerprint) throw keyReused(remembered.taskId);
+    return this.open(command, remembered);
+  }
+
+  /** Opens the task of an earlier send. */
+  async open(command: SendCommand, known: IdempotencyRecord): Promise<TaskHandle> {
+    const { tasks, store } = this.#source;
+    const log = await tasks.acquire(scopeOf(command), known.taskId).catch(async (error: unknown) => {
+      // The creation failed here but succeeded after all, or elsewhere: the task is found a moment later.
+      const head = isNotFound(error) ? await store.head({ taskId: known.taskId }).catch(unavailable) : undefined;
+      throw head === undefined ? error : unavailable(error);
+    });
+    const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
+    // A retry waits for the same turn as its first attempt.
+    return tasks.handle(log, known.position, accepted);
+  }
+}
+
+function messageTooLarge(maxMessageBytes: number): A2AError {
+  const message = `The message is larger than it may be, ${maxMessageBytes} bytes as JSON.`;
+  return new A2AError("REQUEST_TOO_LARGE", message, {
+    metadata: { limit: "maxMessageBytes", maxMessageBytes: String(maxMessageBytes) },
+  });
+}
+
+/** True if a task does not exist for its caller. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof A2AError && error.reason === "TASK_NOT_FOUND";
+}

@@ -1,0 +1,128 @@
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TurnRequest } from "../../agent/turn-request.js";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
+import type { TaskStore } from "../../store/task-store.js";
+import type { Draft } from "../../task/entry.js";
+import type { CountedTenant } from "../counted-tenant.js";
+import { createdDraft } from "../log/draft.js";
+import type { LeaseKeeper } from "../log/lease.js";
+import { isOutage, toCallerError } from "../log/outage.js";
+import { TaskExists } from "../log/task-log.js";
+import type { TaskHandle } from "../read/task-handle.js";
+import type { Tasks } from "../read/tasks.js";
+import type { Place } from "../run/execution-slots.js";
+import type { Executions } from "../run/executions.js";
+import { giveUp, type PendingTurn } from "../run/taskless.js";
+import type { Shutdown } from "../shutdown.js";
+import type { Acceptance } from "./acceptance.js";
+import { OpenTasks } from "./open-tasks.js";
+import { type SendCommand, scopeOf } from "./send-command.js";
+
+/** A task that is about to be created. */
+interface NewTask {
+  readonly turn: TurnRequest;
+  readonly draft: Draft;
+  readonly time: number;
+  readonly started: PendingTurn | undefined;
+}
+
+/** Dependencies of `TaskCreation`. */
+export interface TaskCreationSource {
+  readonly store: TaskStore;
+  readonly tasks: Tasks;
+  readonly executions: Executions;
+  readonly leases: LeaseKeeper;
+  readonly limits: Limits;
+  readonly counted: CountedTenant;
+  readonly logger: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly shutdown: Shutdown;
+  readonly acceptance: Acceptance;
+}
+
+/** Creates tasks within the limit of open ones, each with the execution of its first turn. */
+export class TaskCreation {
+  readonly #source: TaskCreationSource;
+  readonly #openTasks: OpenTasks;
+
+  constructor(source: TaskCreationSource) {
+    this.#source = source;
+    this.#openTasks = new OpenTasks(source.store, source.limits.maxOpenTasksPerOwner, source.counted);
+  }
+
+  /**
+   * Creates the task of a turn, and runs the turn or queues it.
+   * @param started the turn, if its agent already runs
+   */
+  async create(command: SendCommand, turn: TurnRequest, started?: PendingTurn): Promise<TaskHandle> {
+    const { tasks, logger, now, shutdown, executions } = this.#source;
+    const { slots } = executions;
+    const owner = slots.of(command.tenant, command.caller.owner);
+    const time = now();
+    const draft = createdDraft(turn, time, command.version);
+    const place = started === undefined ? slots.enter(owner, draft.size) : slots.adopt(owner);
+    place.held = command.held?.share();
+    let isCounted = false;
+    try {
+      const counting = this.#openTasks.admit(owner, scopeOf(command));
+      if (counting !== undefined) await counting;
+      isCounted = true;
+      if (counting !== undefined) shutdown.checkOpen();
+      // A task has one log in a process.
+      if (tasks.logs.get(turn.taskId) !== undefined) throw new TaskExists(turn.taskId);
+    } catch (error) {
+      if (isCounted) owner.creating--;
+      slots.leave(place);
+      if (started !== undefined) void giveUp(started, logger);
+      throw toCallerError(logger, error);
+    }
+    try {
+      return await this.#createAt(place, command, { turn, draft, time, started });
+    } finally {
+      owner.creating--;
+    }
+  }
+
+  async #createAt(place: Place, command: SendCommand, { turn, draft, time, started }: NewTask): Promise<TaskHandle> {
+    const { tasks, executions, leases, logger, acceptance } = this.#source;
+    const head = {
+      taskId: turn.taskId,
+      tenant: command.tenant,
+      owner: command.caller.owner,
+      contextId: turn.message.contextId,
+      state: TaskState.UNSPECIFIED,
+      statusTime: time,
+      position: 0,
+      generation: 0,
+      lease: null,
+    };
+    const log = tasks.logs.create(head, turn.message.taskId);
+    const begun = leases.lease(1);
+    const lease = place.isHeld ? begun : leases.waiting(1);
+    const execution = executions.create(log, command.served, {
+      lease,
+      begun: lease === begun ? undefined : begun,
+      place,
+    });
+    // An agent that decided for a task has already yielded an event: that one, and all that it yields without waiting,
+    // share one commit. If the store may reject the message, for its idempotency key or its push configuration, the
+    // agent continues only after the message is stored.
+    const runs = started !== undefined && command.idempotency === undefined && command.pushConfig === undefined;
+    try {
+      const accepting = acceptance.accept(log, draft, command, { lease: () => lease, follows: runs });
+      if (runs) executions.run(execution, turn, started);
+      const task = await accepting;
+      if (!runs) executions.run(execution, turn, started);
+      return task;
+    } catch (error) {
+      execution.abandon("canceled");
+      if (!runs && started !== undefined) void giveUp(started, logger);
+      if (started === undefined && isOutage(error)) leases.noteUnstarted(log.taskId, 0);
+      tasks.logs.release(log);
+      if (error instanceof TaskExists) throw error;
+      return acceptance.repeated(command, error);
+    }
+  }
+}
