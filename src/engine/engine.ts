@@ -16,7 +16,7 @@ import type { TaskHandle, TaskView } from "./read/task-handle.js";
 import type { TaskPage } from "./read/task-reader.js";
 import { Tasks } from "./read/tasks.js";
 import type { Execution } from "./run/execution.js";
-import { cancelTask, Executions } from "./run/executions.js";
+import { cancelTask, Executions, type ExecutionsSource } from "./run/executions.js";
 import { ClockWatch, Maintenance } from "./run/maintenance.js";
 import { messageAt, relayedBefore } from "./run/relayed.js";
 import { Sender } from "./send/send.js";
@@ -53,6 +53,15 @@ export interface EngineOptions {
   readonly logsEnds?: boolean;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
+}
+
+/** Reads of stored tasks for executions. */
+function pastOf(store: TaskStore, tasks: Tasks): Pick<ExecutionsSource, "referencedTasks" | "relayed" | "messageAt"> {
+  return {
+    referencedTasks: (turn) => tasks.referenced(turn),
+    relayed: (turn) => relayedBefore(store, tasks.logs.get(turn.taskId), turn),
+    messageAt: (turn, position) => messageAt(store, turn, position),
+  };
 }
 
 /**
@@ -104,20 +113,15 @@ export class Engine {
     const isSteady = (): boolean => watch?.isSteady ?? true;
     this.pushConfigs = new PushConfigs({ store, tasks, counted, logger, now, news: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
+    const shared = { store, logs, leases, logger, now };
     const executions = new Executions({
+      ...shared,
       running,
-      leases,
-      logs,
       holder,
       limits,
       counted,
-      logger,
-      now,
       logsEnds: options.logsEnds === true,
-      referencedTasks: (turn) => tasks.referenced(turn),
-      relayed: (turn) => relayedBefore(store, logs.get(turn.taskId), turn),
-      messageAt: (turn, position) => messageAt(store, turn, position),
-      store,
+      ...pastOf(store, tasks),
       outgoing: options.outgoing,
       claimSoon: () => this.#maintenance.claimSoon(),
     });
@@ -128,17 +132,13 @@ export class Engine {
     this.#executions = executions;
     this.#sender = new Sender({ store, names, tasks, executions, leases, limits, counted, logger, now, shutdown });
     this.#maintenance = new Maintenance({
-      store,
-      logs,
+      ...shared,
       executions,
-      leases,
       leaseMs,
       retentionMs: options.retentionMs,
       maxInterruptedMs: limits.maxInterruptedMs,
       maxRestarts: options.maxRestarts ?? 3,
       agentOf,
-      logger,
-      now,
       isSteady,
     });
     // Waiting calls check again whether they should keep waiting.
