@@ -2,37 +2,31 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type AbortCause, TurnAborter } from "../../agent/abort.js";
 import type { Agent, Turn } from "../../agent/agent.js";
 import { recoveryOf, startAgent } from "../../agent/agent-calls.js";
-import { InvalidAgentEvent } from "../../agent/checked-copies.js";
-import { type RelayCheckpoint, type Relayed, relayCheckpoint } from "../../agent/delegation.js";
+import type { RelayCheckpoint } from "../../agent/delegation.js";
 import { TurnPaused } from "../../agent/errors.js";
-import { type AgentEvent, type ArtifactEvent, type Content, completed, type StatusEvent } from "../../agent/event.js";
+import type { AgentEvent, Content } from "../../agent/event.js";
 import { checkValues } from "../../agent/event-values.js";
-import type { MessageContext } from "../../agent/message.js";
-import { endCalls, makeTurn, type TurnSource, turnCalls } from "../../agent/turn.js";
+import { makeTurn, type TurnSource } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { nextRound } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
-import { holds } from "../../store/check.js";
 import type { Lease, TaskStore } from "../../store/task-store.js";
-import type { Draft } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";
 import { endsBlockingSend, isInterrupted, isTerminal } from "../../task/state.js";
-import { ArtifactIds, statusDraft } from "../log/draft.js";
-import { LeaseLost, notStarted, upForClaim } from "../log/lease.js";
+import { LeaseLost } from "../log/lease.js";
 import { logTrouble } from "../log/outage.js";
 import { MessageWaits } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
-import { closeIterator, failureText, isEvent, notAnEvent, runToEnd } from "./agent-output.js";
+import { closeIterator, failureText, isEvent, runToEnd } from "./agent-output.js";
+import { ExecutionLease, type StartLeases } from "./execution-lease.js";
 import type { Place } from "./execution-slots.js";
-import { leaveOthers, storedCheckpoint } from "./relayed.js";
+import { leaveOthers, SubTasks } from "./relayed.js";
+import { isEnd, isQuestionOfOther, type TaskEvent, TaskOutput } from "./task-output.js";
 import type { PendingTurn } from "./taskless.js";
 import { TurnQueue } from "./turn-queue.js";
-
-/** Maximum bytes of events, as JSON, accepted from an agent per event-loop turn. */
-const MAX_ROUND_BYTES = 256 * 1024;
 
 /** An event with this many JSON values is accepted one event-loop turn after the agent yields it. */
 const HEAVY_VALUES = 10_000;
@@ -42,8 +36,6 @@ export const unstored = { maxEvents: 256, maxBytes: 4_194_304 } as const;
 
 /** Time for an agent to return after the last event of its task; then its signal fires and the execution ends. */
 export const agentCleanup = { timeoutMs: 30_000 } as const;
-
-type TaskEvent = StatusEvent | ArtifactEvent;
 
 /** Dependencies of executions. */
 export interface ExecutionSource extends TurnSource {
@@ -63,11 +55,7 @@ export interface ExecutionSource extends TurnSource {
 }
 
 /** Start parameters of an execution. */
-export interface ExecutionStart {
-  /** The stored lease. */
-  readonly lease: Lease;
-  /** The lease to set before the agent starts, if the stored one checkpoints the turn as queued. */
-  readonly begun?: Lease | undefined;
+export interface ExecutionStart extends StartLeases {
   readonly place: Place;
 }
 
@@ -86,37 +74,27 @@ export class Execution {
   readonly #source: ExecutionSource;
   readonly #queue: TurnQueue;
   #started: PendingTurn | undefined;
-  readonly #ids: ArtifactIds;
-  readonly #context: MessageContext;
+  readonly #lease: ExecutionLease;
+  readonly #output: TaskOutput;
+  readonly #subTasks: SubTasks;
   #finish: () => void = () => {};
   #over = false;
-  /** The lease to set when it leaves the queue. Until then the stored lease checkpoints the turn as not started. */
-  #begun: Lease | undefined;
   #aborter = new TurnAborter();
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
   #failure: unknown;
-  /** Bytes of events accepted in this event-loop turn. */
-  #acceptedBytes = 0;
   /** True after the agent has cleaned up after its last event. */
   #agentReturned = false;
-  /** The lease of all entries of this execution. */
-  #fenced: { readonly fence: Lease };
-  /** Position of the turn that could not start because its lease was not stored. */
-  #unstartedTurn: number | undefined;
-  /** The lease set together with a message, if the previous turn's lease had been released. */
-  #leaseOfMessage: Lease | undefined;
 
-  constructor(source: ExecutionSource, log: TaskLog, agent: Agent, { lease, begun, place }: ExecutionStart) {
+  constructor(source: ExecutionSource, log: TaskLog, agent: Agent, start: ExecutionStart) {
     this.#source = source;
-    this.#fenced = { fence: lease };
-    this.#begun = begun;
-    this.place = place;
+    this.place = start.place;
     this.log = log;
     this.agent = agent;
     this.#queue = new TurnQueue(log);
-    this.#ids = new ArtifactIds(log.fold);
-    this.#context = log.place;
+    this.#lease = new ExecutionLease(log, source.lease, start);
+    this.#output = new TaskOutput(source, log);
+    this.#subTasks = new SubTasks(source, log);
     this.done = new Promise((resolve) => {
       this.#finish = resolve;
     });
@@ -127,7 +105,7 @@ export class Execution {
   add(request: TurnRequest, more: { readonly started?: PendingTurn; readonly lease?: Lease } = {}): void {
     this.#queue.add(request);
     this.#started ??= more.started;
-    this.#leaseOfMessage = more.lease ?? this.#leaseOfMessage;
+    this.#lease.noteMessage(more.lease);
   }
 
   /** Runs the turns of all messages after the position `after` once the slot is held, then ends. */
@@ -144,11 +122,10 @@ export class Execution {
 
   async #run(): Promise<void> {
     try {
-      if (this.#begun !== undefined) await this.#leaveQueue(this.#begun);
+      if (this.#lease.isQueued && !(await this.#lease.leaveQueue())) this.abandon("lease-lost");
       for (let position = this.#next(); position !== undefined; position = this.#next()) {
         const request = this.#queue.takeKnown(position) ?? (await this.#queue.read(position));
-        // The store must know the running turn before it starts, so that a crash repeats this turn and not the last.
-        if (this.#request !== undefined) await this.#moveTo(position);
+        if (this.#request !== undefined && !(await this.#lease.moveTo(position))) this.abandon("lease-lost");
         if (!this.#over) await this.#runTurn(request);
       }
       // A cancel may have come between two turns, or at the end of the last one.
@@ -158,34 +135,6 @@ export class Execution {
     } finally {
       this.#end();
     }
-  }
-
-  /** The store must know that the turn runs before the agent starts. */
-  async #leaveQueue(begun: Lease): Promise<void> {
-    try {
-      if (!(await this.#setLease(begun))) return this.abandon("lease-lost");
-    } catch (error) {
-      this.#unstartedTurn = begun.turn;
-      throw error;
-    }
-    this.#begun = undefined;
-    this.#fenced = { fence: begun };
-  }
-
-  /** Switches to the next turn's lease, after the previous turn's output is stored under the old one. */
-  async #moveTo(position: number): Promise<void> {
-    await this.log.stored();
-    const known = this.#leaseOfMessage?.turn === position ? this.#leaseOfMessage : undefined;
-    // The lease of a message that was to wait for a slot marks its turn as not started.
-    if (known !== undefined && known.attempt < 1) this.#fenced = { fence: known };
-    const next = known !== undefined && known.attempt >= 1 ? known : this.#source.lease(position);
-    try {
-      if (next !== known && !(await this.#setLease(next))) return this.abandon("lease-lost");
-    } catch (error) {
-      this.#unstartedTurn = position;
-      throw error;
-    }
-    this.#fenced = { fence: next };
   }
 
   /** Position of the next message to run; undefined if none waits or the execution is stopping. */
@@ -200,14 +149,14 @@ export class Execution {
    */
   async cancel(): Promise<void> {
     this.#aborter.abort("canceled");
-    const left = this.#leaveOthers();
+    const left = this.#subTasks.leaveOthers();
     if (!this.#isQueued) await within(this.#source.limits.cancelGraceMs, this.done);
     await left;
     if (this.#over) return;
     this.#over = true;
     try {
       // Without a fence: a client may cancel a task at any time, whichever process has its lease.
-      if (!isTerminal(this.log.plannedState)) await this.log.append(this.#status(TaskState.CANCELED));
+      if (!isTerminal(this.log.plannedState)) await this.log.append(this.#output.status(TaskState.CANCELED));
     } finally {
       this.#end(true);
     }
@@ -247,7 +196,7 @@ export class Execution {
     if (error instanceof LeaseLost) this.abandon("lease-lost");
     // If the task could not be created, the send fails and abandons this execution.
     else if (this.log.fold.position > 0) {
-      if (!this.#over) this.#source.noteUnstarted(this.log.taskId, this.log.turns.current, this.#unstartedTurn);
+      if (!this.#over) this.#source.noteUnstarted(this.log.taskId, this.log.turns.current, this.#lease.unstartedTurn);
       this.abandon("store-failed", error);
     }
   }
@@ -265,28 +214,8 @@ export class Execution {
     try {
       await this.#runAgent(request);
     } finally {
-      if (this.#turn !== undefined) endCalls(this.#turn, isInterrupted(this.log.plannedState));
+      this.#subTasks.endTurn();
     }
-  }
-
-  /** Cancels sub-tasks that this turn has not reached: those of earlier turns and of earlier attempts. */
-  #leaveOthers(): Promise<void> {
-    const calls = this.#turn && turnCalls(this.#turn);
-    return leaveOthers(this.#source, this.log, (checkpoint) => calls?.sees(checkpoint) === true);
-  }
-
-  /** Cancels all sub-tasks before the end of the task is stored: a crash after that would leave them running. */
-  async #leaveAll(): Promise<void> {
-    const calls = this.#turn && turnCalls(this.#turn);
-    const own = calls && within(this.#source.limits.cancelGraceMs / 2, calls.leave());
-    await Promise.all([own, this.#leaveOthers()]);
-  }
-
-  /** True if the end of the task may have to wait for other agents. */
-  get #mayHaveSubTasks(): boolean {
-    const { relays, knowsRelays } = this.log.fold;
-    const isCalling = this.#turn !== undefined && turnCalls(this.#turn) !== undefined;
-    return this.#source.outgoing !== undefined && (isCalling || relays !== undefined || !knowsRelays);
   }
 
   /** See `CallingTurn.sending`. Stored as a status, since an entry of a task is a message, a status or an artifact. */
@@ -295,7 +224,7 @@ export class Execution {
     // A question ends the turn, so no entry of it may follow.
     const isPast = this.#over || this.#request?.position !== position || endsBlockingSend(plannedState);
     if (isPast) return;
-    const stored = this.log.append(relayedDraft(this.#status(TaskState.WORKING), checkpoint), this.#fenced);
+    const stored = this.log.append(this.#output.withCheckpoint(TaskState.WORKING, checkpoint), this.#lease.fenced);
     stored.catch(this.#note);
     await stored;
   }
@@ -306,6 +235,7 @@ export class Execution {
     const { iterator, turn } = started ?? this.#start(request);
     if (started !== undefined) this.#adopt(started.aborter);
     this.#turn = turn;
+    this.#subTasks.beginTurn(turn);
     this.#request = request;
     this.log.turns.begin(request.position);
     let last: TaskState | undefined;
@@ -313,14 +243,14 @@ export class Execution {
     try {
       let result = started?.first ?? (await iterator.next());
       while (!result.done && !this.#over) {
-        const event = this.#inTask(result.value);
+        const event = this.#output.eventOf(result.value);
         const earlier = this.#prepare(event);
         if (earlier !== undefined) await earlier;
         if (this.#over) break;
-        this.#accept(event);
+        this.#output.accept(event, this.#lease.fenced).catch(this.#note);
         if (event.kind === "status") last = event.state;
         if (last !== undefined && (isTerminal(last) || isQuestionOfOther(event))) break;
-        if (this.#acceptedBytes >= MAX_ROUND_BYTES) await this.#letOthersRun();
+        if (this.#output.isLong) await this.#output.letOthersRun();
         const { maxEvents, maxBytes } = unstored;
         if (this.log.isBehind(maxEvents, maxBytes)) await this.log.waitForDrain(maxEvents, maxBytes);
         if (this.#failure !== undefined) break;
@@ -328,9 +258,9 @@ export class Execution {
       }
       if (result.done && !this.#over && isEvent(result.value)) {
         // `return completed()` is equivalent to `yield completed()`.
-        const event = this.#inTask(result.value);
+        const event = this.#output.eventOf(result.value);
         await this.#prepare(event);
-        if (!this.#over) this.#accept(event);
+        if (!this.#over) this.#output.accept(event, this.#lease.fenced).catch(this.#note);
         if (event.kind === "status") last = event.state;
       }
       // An abandoned agent may still clean up; its output is not stored.
@@ -383,49 +313,11 @@ export class Execution {
     this.#aborter = started;
   }
 
-  /**
-   * Returns an event of a task. A client that names the task of a new message always gets a task, so a direct reply
-   * completes it.
-   */
-  #inTask(event: AgentEvent): TaskEvent {
-    if (!isEvent(event)) throw notAnEvent(event);
-    if (event.kind !== "reply") return event;
-    if (this.log.isNamed) return completed(event.content);
-    throw new InvalidAgentEvent(
-      'a task is answered by status and artifact events; reply() takes `responds: "message"` or "either" of the agent',
-    );
-  }
-
   /** Validates an event. Returns a promise if the event has to wait before it is accepted. @throws InvalidAgentEvent */
   #prepare(event: TaskEvent): Promise<void> | undefined {
     const values = checkValues(event.kind === "artifact" ? event : event.content);
-    if (this.#mayHaveSubTasks && isEnd(event)) return this.#leaveAll();
+    if (this.#subTasks.mayBeOpen && isEnd(event)) return this.#subTasks.leaveAll();
     return values < HEAVY_VALUES ? undefined : nextRound();
-  }
-
-  #accept(event: TaskEvent): void {
-    const now = this.#source.now();
-    const plain =
-      event.kind === "artifact"
-        ? this.#ids.draft(event, this.#context, now)
-        : this.#statusDraft(event.state, event.content, now);
-    const checkpoint = (event as Relayed)[relayCheckpoint];
-    const draft = checkpoint === undefined ? plain : relayedDraft(plain, checkpoint);
-    this.log.checkSize(draft, this.#source.limits);
-    this.#acceptedBytes += draft.size;
-    this.log.append(draft, this.#fenced).catch(this.#note);
-  }
-
-  /** A pause names the message that it answers, since messages of later turns may precede it in the log. */
-  #statusDraft(state: TaskState, content: Content | undefined, now: number): Draft {
-    const draft = statusDraft(this.#context, state, content, now);
-    return isInterrupted(state) ? { ...draft, answers: this.log.turns.current } : draft;
-  }
-
-  /** Large events take time, so an agent that never waits yields to the event loop here. */
-  async #letOthersRun(): Promise<void> {
-    this.#acceptedBytes = 0;
-    await nextRound();
   }
 
   readonly #note = (error: unknown): void => {
@@ -441,41 +333,23 @@ export class Execution {
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (last !== undefined && isInterrupted(last)) {
       await this.#settle();
-      return this.#release();
+      return this.#lease.release(this.#queue);
     }
     await this.#complete();
   }
 
-  /** Releases the lease of a task that waits for its client, unless a message arrived meanwhile. */
-  async #release(): Promise<void> {
-    const { fence } = this.#fenced;
-    for (;;) {
-      // A message in flight depends on this execution and its lease: no other execution would process it.
-      while (this.#queue.next === undefined && !this.log.quiet) await this.log.stored();
-      if (this.#queue.next !== undefined || isTerminal(this.log.plannedState)) return;
-      if (await this.log.setLease(fence, null, this.log.fold.position)) return;
-      if (!holds(fence, this.log.head.lease)) return;
-    }
-  }
-
   /** Completes the task, unless a message waits or is in flight: the task then continues with it. */
   async #complete(): Promise<void> {
-    if (this.#mayHaveSubTasks && this.#queue.next === undefined) await this.#leaveAll();
+    if (this.#subTasks.mayBeOpen && this.#queue.next === undefined) await this.#subTasks.leaveAll();
     while (this.#queue.next === undefined && !isTerminal(this.log.plannedState)) {
       try {
-        await this.log.append(this.#status(TaskState.COMPLETED), { ...this.#fenced, ifNoneWaits: true });
+        await this.log.append(this.#output.status(TaskState.COMPLETED), { ...this.#lease.fenced, ifNoneWaits: true });
       } catch (error) {
         if (!(error instanceof MessageWaits)) throw error;
         await this.log.stored();
       }
     }
     if (this.#queue.next === undefined) await this.#settle();
-  }
-
-  /** Returns the lease released for a claim, minus the attempt that the claim will count. */
-  #upForClaim(): Lease {
-    const { fence } = this.#fenced;
-    return upForClaim(this.#begun === undefined ? notStarted(fence) : fence);
   }
 
   async #agentThrew(error: unknown): Promise<void> {
@@ -491,21 +365,16 @@ export class Execution {
     const recover = this.#turn === undefined ? "restart" : recoveryOf(this.agent, this.#turn);
     if (recover === "fail") {
       // Its delegations left their sub-tasks to another attempt, which will not happen.
-      if (this.#mayHaveSubTasks && !isTerminal(this.log.plannedState)) await leaveOthers(this.#source, this.log);
+      if (this.#subTasks.mayBeOpen && !isTerminal(this.log.plannedState)) await leaveOthers(this.#source, this.log);
       return this.#close(TaskState.FAILED, "The server was shut down before the agent finished.");
     }
-    // An orderly restart does not count as an attempt.
-    await this.#setLease(this.#upForClaim());
+    await this.#lease.offer();
   }
 
   async #close(state: TaskState, content: Content | undefined): Promise<void> {
-    if (this.#mayHaveSubTasks) await this.#leaveAll();
+    if (this.#subTasks.mayBeOpen) await this.#subTasks.leaveAll();
     if (isTerminal(this.log.plannedState)) return this.#settle();
-    await this.log.append(this.#status(state, content), this.#fenced);
-  }
-
-  #status(state: TaskState, content?: Content): ReturnType<typeof statusDraft> {
-    return statusDraft(this.#context, state, content, this.#source.now());
+    await this.log.append(this.#output.status(state, content), this.#lease.fenced);
   }
 
   /** Waits until everything accepted is stored. */
@@ -518,25 +387,6 @@ export class Execution {
   #unstorable(failure: unknown): void {
     if (!isEnded(failure)) throw failure;
   }
-
-  #setLease(lease: Lease | null): Promise<boolean> {
-    return this.log.setLease(this.#fenced.fence, lease);
-  }
-}
-
-/** Returns the draft of an event that relays another agent's task, with its checkpoint: both are stored, or neither. */
-function relayedDraft(draft: Draft, checkpoint: RelayCheckpoint): Draft {
-  return { ...draft, relay: storedCheckpoint(checkpoint) };
-}
-
-/** True if an event ends the task. */
-function isEnd(event: TaskEvent): boolean {
-  return event.kind === "status" && isTerminal(event.state);
-}
-
-/** True if an event relays another agent's question. It ends the turn; the answer arrives as a new turn. */
-function isQuestionOfOther(event: TaskEvent & Relayed): boolean {
-  return event[relayCheckpoint] !== undefined && event.kind === "status" && isInterrupted(event.state);
 }
 
 /** True if the turn ended because another agent's question was relayed, not because of a failure. */

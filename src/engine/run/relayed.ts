@@ -1,8 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Relay, RelaySchema } from "../../../gen/parley/log/v1/log_pb.js";
+import type { Turn } from "../../agent/agent.js";
 import { isSend, type RelayCheckpoint, type RelayedEvent } from "../../agent/delegation.js";
-import type { TurnSource } from "../../agent/turn.js";
+import { endCalls, type TurnSource, turnCalls } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
 import type { Limits } from "../../core/limits.js";
@@ -10,7 +11,7 @@ import type { Logger } from "../../core/log.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
 import { RelayCheckpoints, type RelayedEntry } from "../../task/relay-checkpoints.js";
-import { isTerminal } from "../../task/state.js";
+import { isInterrupted, isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../log/task-log.js";
 
 /** Dependencies for canceling open sub-tasks. */
@@ -110,4 +111,45 @@ export async function messageAt(store: TaskStore, turn: TurnRequest, position: n
     event?.case === "created" ? event.value.history.at(-1) : event?.case === "message" ? event.value : undefined;
   if (message === undefined) throw new Error(`Entry ${position} of task ${taskId} is not a message.`);
   return message;
+}
+
+/** The sub-tasks of one execution's task. */
+export class SubTasks {
+  readonly #source: SubTaskSource;
+  readonly #log: TaskLog;
+  /** The present turn, or the last one. */
+  #turn: Turn | undefined;
+
+  constructor(source: SubTaskSource, log: TaskLog) {
+    this.#source = source;
+    this.#log = log;
+  }
+
+  beginTurn(turn: Turn): void {
+    this.#turn = turn;
+  }
+
+  endTurn(): void {
+    if (this.#turn !== undefined) endCalls(this.#turn, isInterrupted(this.#log.plannedState));
+  }
+
+  /** True if the end of the task may have to wait for other agents. */
+  get mayBeOpen(): boolean {
+    const { relays, knowsRelays } = this.#log.fold;
+    const isCalling = this.#turn !== undefined && turnCalls(this.#turn) !== undefined;
+    return this.#source.outgoing !== undefined && (isCalling || relays !== undefined || !knowsRelays);
+  }
+
+  /** Cancels those that this turn has not reached: those of earlier turns and of earlier attempts. */
+  leaveOthers(): Promise<void> {
+    const calls = this.#turn && turnCalls(this.#turn);
+    return leaveOthers(this.#source, this.#log, (checkpoint) => calls?.sees(checkpoint) === true);
+  }
+
+  /** Cancels all of them before the end of the task is stored: a crash after that would leave them running. */
+  async leaveAll(): Promise<void> {
+    const calls = this.#turn && turnCalls(this.#turn);
+    const own = calls && within(this.#source.limits.cancelGraceMs / 2, calls.leave());
+    await Promise.all([own, this.leaveOthers()]);
+  }
 }

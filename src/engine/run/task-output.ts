@@ -1,0 +1,114 @@
+import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
+import { InvalidAgentEvent } from "../../agent/checked-copies.js";
+import { type RelayCheckpoint, type Relayed, relayCheckpoint } from "../../agent/delegation.js";
+import { type AgentEvent, type ArtifactEvent, type Content, completed, type StatusEvent } from "../../agent/event.js";
+import type { MessageContext } from "../../agent/message.js";
+import { nextRound } from "../../core/event-loop.js";
+import type { Limits } from "../../core/limits.js";
+import type { Lease } from "../../store/task-store.js";
+import type { Draft } from "../../task/entry.js";
+import { isInterrupted, isTerminal } from "../../task/state.js";
+import { ArtifactIds, statusDraft } from "../log/draft.js";
+import type { TaskLog } from "../log/task-log.js";
+import { isEvent, notAnEvent } from "./agent-output.js";
+import { storedCheckpoint } from "./relayed.js";
+
+/** Maximum bytes of events, as JSON, accepted from an agent per event-loop turn. */
+const MAX_ROUND_BYTES = 256 * 1024;
+
+/** An event that becomes an entry of a task. */
+export type TaskEvent = StatusEvent | ArtifactEvent;
+
+/** Dependencies of `TaskOutput`. */
+export interface TaskOutputSource {
+  readonly limits: Limits;
+  readonly now: () => number;
+}
+
+/** Writes the events of one execution's agent to its task's log. */
+export class TaskOutput {
+  readonly #source: TaskOutputSource;
+  readonly #log: TaskLog;
+  readonly #ids: ArtifactIds;
+  readonly #context: MessageContext;
+  /** Bytes of events accepted in this event-loop turn. */
+  #acceptedBytes = 0;
+
+  constructor(source: TaskOutputSource, log: TaskLog) {
+    this.#source = source;
+    this.#log = log;
+    this.#ids = new ArtifactIds(log.fold);
+    this.#context = log.place;
+  }
+
+  /**
+   * Returns an event of a task. A client that names the task of a new message always gets a task, so a direct reply
+   * completes it.
+   * @throws InvalidAgentEvent
+   */
+  eventOf(event: AgentEvent): TaskEvent {
+    if (!isEvent(event)) throw notAnEvent(event);
+    if (event.kind !== "reply") return event;
+    if (this.#log.isNamed) return completed(event.content);
+    throw new InvalidAgentEvent(
+      'a task is answered by status and artifact events; reply() takes `responds: "message"` or "either" of the agent',
+    );
+  }
+
+  /** Accepts an event into the log; resolves when it is stored. @throws A2AError TASK_TOO_LARGE */
+  accept(event: TaskEvent, fenced: { readonly fence: Lease }): Promise<LogEntry> {
+    const now = this.#source.now();
+    const plain =
+      event.kind === "artifact"
+        ? this.#ids.draft(event, this.#context, now)
+        : this.#statusDraft(event.state, event.content, now);
+    const checkpoint = (event as Relayed)[relayCheckpoint];
+    const draft = checkpoint === undefined ? plain : relayedDraft(plain, checkpoint);
+    this.#log.checkSize(draft, this.#source.limits);
+    this.#acceptedBytes += draft.size;
+    return this.#log.append(draft, fenced);
+  }
+
+  /** True if the agent has to let others run before its next event. */
+  get isLong(): boolean {
+    return this.#acceptedBytes >= MAX_ROUND_BYTES;
+  }
+
+  /** Large events take time, so an agent that never waits yields to the event loop here. */
+  async letOthersRun(): Promise<void> {
+    this.#acceptedBytes = 0;
+    await nextRound();
+  }
+
+  /** Returns the draft of a status of the server itself. */
+  status(state: TaskState, content?: Content): Draft {
+    return statusDraft(this.#context, state, content, this.#source.now());
+  }
+
+  /** Returns the draft of a status that records the checkpoint of a sub-task. */
+  withCheckpoint(state: TaskState, checkpoint: RelayCheckpoint): Draft {
+    return relayedDraft(this.status(state), checkpoint);
+  }
+
+  /** A pause names the message that it answers, since messages of later turns may precede it in the log. */
+  #statusDraft(state: TaskState, content: Content | undefined, now: number): Draft {
+    const draft = statusDraft(this.#context, state, content, now);
+    return isInterrupted(state) ? { ...draft, answers: this.#log.turns.current } : draft;
+  }
+}
+
+/** Returns the draft of an event that relays another agent's task, with its checkpoint: both are stored, or neither. */
+function relayedDraft(draft: Draft, checkpoint: RelayCheckpoint): Draft {
+  return { ...draft, relay: storedCheckpoint(checkpoint) };
+}
+
+/** True if an event ends the task. */
+export function isEnd(event: TaskEvent): boolean {
+  return event.kind === "status" && isTerminal(event.state);
+}
+
+/** True if an event relays another agent's question. It ends the turn; the answer arrives as a new turn. */
+export function isQuestionOfOther(event: TaskEvent & Relayed): boolean {
+  return event[relayCheckpoint] !== undefined && event.kind === "status" && isInterrupted(event.state);
+}
