@@ -93,7 +93,7 @@ export function isSend({ taskId, state }: RelayCheckpoint): boolean {
 export const relayCheckpoint: unique symbol = Symbol("relay");
 
 /** A relayed event. */
-export interface Relayed {
+export interface RelayedTask {
   readonly [relayCheckpoint]?: RelayCheckpoint;
 }
 

@@ -1,4 +1,4 @@
-import { makeRoom } from "../core/maps.js";
+import { evictOldest } from "../core/maps.js";
 import { issuerBounds } from "../jwt/issuer.js";
 import { fingerprint } from "./known-secrets.js";
 import { failedAttempts } from "./throttle.js";
@@ -79,7 +79,7 @@ export class IssuerRest {
     if (!isActive) return;
     this.#sources.delete(source);
     this.#known.delete(source);
-    makeRoom(this.#known, failedAttempts.maxAddresses);
+    evictOldest(this.#known, failedAttempts.maxAddresses);
     this.#known.set(source, true);
   }
 
@@ -90,11 +90,11 @@ export class IssuerRest {
       this.#unreachableUntil = until;
       return;
     }
-    makeRoom(this.#tokens, MAX_TOKENS);
+    evictOldest(this.#tokens, MAX_TOKENS);
     this.#tokens.set(fingerprint(token), until);
     const failures = (this.#sources.get(source)?.failures ?? 0) + 1;
     this.#sources.delete(source);
-    makeRoom(this.#sources, failedAttempts.maxAddresses);
+    evictOldest(this.#sources, failedAttempts.maxAddresses);
     this.#sources.set(source, { failures, restsUntil: failures < TOKENS_OF_SOURCE ? 0 : until });
     this.#known.delete(source);
     if (this.#failing.size < SOURCES) this.#failing.add(source);

@@ -1,7 +1,7 @@
 import { notPromised } from "../core/async.js";
 import type { CallerInput } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
-import { makeRoom, TransientMap } from "../core/maps.js";
+import { evictOldest, TransientMap } from "../core/maps.js";
 import { sourceOf } from "../core/net.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
 import type { JsonWebKeySet, Verified, VerifierOptions } from "../jwt/verifier.js";
@@ -220,7 +220,7 @@ export class TokenMemory {
     const tail = credentials.slice(-TAIL);
     const forgetAt = performance.now() + credentialMemoryMs;
     this.#callers.delete(tail);
-    makeRoom(this.#callers, rememberedTokens.max);
+    evictOldest(this.#callers, rememberedTokens.max);
     this.#callers.set(tail, { credentials, caller, forgetAt, endsAt: endsAt * 1000 });
   }
 }

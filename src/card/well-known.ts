@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { makeRoom } from "../core/maps.js";
+import { evictOldest } from "../core/maps.js";
 import { namesTag } from "../wire/entity-tag.js";
 import { jsonWriter } from "../wire/json-writer.js";
 
@@ -91,7 +91,7 @@ export function cardText(card: AgentCard): string {
 function keep(kept: Map<string, Rendered>, key: string, text: string): Rendered {
   const body = Buffer.from(text);
   const made = { body, etag: `"${createHash("sha256").update(body).digest("base64url")}"` };
-  makeRoom(kept, MAX_KEPT);
+  evictOldest(kept, MAX_KEPT);
   kept.set(key, made);
   return made;
 }

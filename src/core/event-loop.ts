@@ -1,28 +1,28 @@
 /**
- * Calls back in the next round of the event loop. Browsers have no `setImmediate`; there a message channel replaces it.
+ * Calls back in the next turn of the event loop. Browsers have no `setImmediate`; there a message channel replaces it.
  */
-export const inNextRound: (run: () => void) => void =
+export const runNextTurn: (run: () => void) => void =
   typeof setImmediate === "function" ? (run) => void setImmediate(run) : byChannel();
 
-/** Continues in the next round of the event loop, so that other work can run first. */
-export function nextRound(): Promise<void> {
-  return new Promise((resolve) => inNextRound(resolve));
+/** Continues in the next turn of the event loop, so that other work can run first. */
+export function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => runNextTurn(resolve));
 }
 
 const alone: (() => void)[] = [];
 
-/** Runs work that takes milliseconds in a round of the event loop without any other such work. */
-export function inRoundOfItsOwn(run: () => void): void {
-  if (alone.push(run) === 1) inNextRound(runFirst);
+/** Runs work that takes milliseconds in a turn of the event loop without any other such work. */
+export function runInOwnTurn(run: () => void): void {
+  if (alone.push(run) === 1) runNextTurn(runFirst);
 }
 
 function runFirst(): void {
   const run = alone.shift();
-  if (alone.length > 0) inNextRound(runFirst);
+  if (alone.length > 0) runNextTurn(runFirst);
   run?.();
 }
 
-/** Each message of a channel has a round of its own. A browser's nested timers wait at least four milliseconds. */
+/** Each message of a channel has a turn of its own. A browser's nested timers wait at least four milliseconds. */
 function byChannel(): (run: () => void) => void {
   let channel: InstanceType<typeof MessageChannel> | undefined;
   const waiting: (() => void)[] = [];
@@ -38,19 +38,19 @@ function byChannel(): (run: () => void) => void {
   };
 }
 
-/** Work for the next round of the event loop. */
+/** Work for the next turn of the event loop. */
 export interface Deferred {
   run(): void;
-  /** Handles an error of `run`, so that it does not affect other work of the round. Must not throw. */
+  /** Handles an error of `run`, so that it does not affect other work of the turn. Must not throw. */
   failed(error: unknown): void;
 }
 
 let waiting: Deferred[] = [];
 
 function runAll(): void {
-  const round = waiting;
+  const due = waiting;
   waiting = [];
-  for (const each of round) {
+  for (const each of due) {
     try {
       each.run();
     } catch (error) {
@@ -63,18 +63,18 @@ function fail(one: Deferred, error: unknown): void {
   try {
     one.failed(error);
   } catch (second) {
-    // The error has no other handler, and the other work of the round must still run.
+    // The error has no other handler, and the other work of the turn must still run.
     reportThrown(second);
   }
 }
 
 /**
- * Calls `run` in the next round of the event loop, after the work that runs now. All work of a round shares one timer,
+ * Calls `run` in the next turn of the event loop, after the work that runs now. All work of a turn shares one timer,
  * which is cheaper than one each. It is passed as objects, because a closure that outlives its call costs more garbage
  * collection than all its fields.
  */
 export function defer(one: Deferred): void {
-  if (waiting.push(one) === 1) inNextRound(runAll);
+  if (waiting.push(one) === 1) runNextTurn(runAll);
 }
 
 /**

@@ -159,8 +159,8 @@ interface Placed {
  */
 const walks = new WeakMap<Map<unknown, unknown>, Iterator<unknown>>();
 
-/** Makes room for one more entry: deletes the oldest entry of a map that has `most` of them. */
-export function makeRoom<K>(map: Map<K, unknown>, most: number): void {
+/** Deletes the oldest entry of a map that has `most` of them. */
+export function evictOldest<K>(map: Map<K, unknown>, most: number): void {
   if (map.size < most) return;
   let oldest = walks.get(map)?.next();
   // An exhausted iterator never returns entries that are added later.

@@ -14,7 +14,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   type DelegatedContent,
-  type Relayed as Marked,
+  type RelayedTask as Marked,
   type RelayCheckpoint,
   relayCheckpoint,
   type SubTask,

@@ -8,10 +8,10 @@ import { TransientMap } from "../core/maps.js";
 import type { Scope, TaskNames } from "../core/task-names.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
-import { countedTenant } from "./counted-tenant.js";
 import { LeaseKeeper } from "./log/lease.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
+import { countedTenant } from "./quota-scope.js";
 import type { TaskHandle, TaskView } from "./read/task-handle.js";
 import type { TaskPage } from "./read/task-reader.js";
 import { Tasks } from "./read/tasks.js";
@@ -95,7 +95,7 @@ export class Engine {
     const counted = countedTenant(options.openTenants === true);
     const running = new TransientMap<Execution>();
     const shutdown = this.#shutdown;
-    const pushed = (taskId: string): void => this.pushes.news(taskId);
+    const pushed = (taskId: string): void => this.pushes.notify(taskId);
     const { names } = options;
     const { maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
     const tasks = new Tasks({ store, names, logger, shutdown, maxKeptBytes, pushed });
@@ -111,7 +111,7 @@ export class Engine {
       recover: (taskId, lease) => this.#maintenance.recover(taskId, lease),
     });
     const isSteady = (): boolean => watch?.isSteady ?? true;
-    this.pushConfigs = new PushConfigs({ store, tasks, counted, logger, now, news: pushed });
+    this.pushConfigs = new PushConfigs({ store, tasks, counted, logger, now, notify: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
     const shared = { store, logs, leases, logger, now };
     const executions = new Executions({
@@ -165,7 +165,7 @@ export class Engine {
 
   /** Number of tasks with a running agent. */
   get running(): number {
-    return this.#executions.values().filter(({ place }) => place.isHeld).length;
+    return this.#executions.values().filter(({ slot }) => slot.isHeld).length;
   }
 
   /** Number of tasks and direct replies that wait for a slot. */
@@ -186,8 +186,8 @@ export class Engine {
     // Queued executions are left to the next process.
     this.#executions.slots.stop();
     const all = this.#executions.values();
-    const waiting = all.filter(({ place }) => !place.isHeld).map((execution) => execution.shutdown(0));
-    const running = all.filter(({ place }) => place.isHeld).map((execution) => execution.done);
+    const waiting = all.filter(({ slot }) => !slot.isHeld).map((execution) => execution.shutdown(0));
+    const running = all.filter(({ slot }) => slot.isHeld).map((execution) => execution.done);
     await within(graceMs, Promise.all([this.directCalls.none(), ...running, Promise.allSettled(waiting)]));
     this.#shutdown.close();
     this.#wakeAll();
@@ -196,7 +196,7 @@ export class Engine {
     const stopped = this.#executions.values().map((execution) => execution.shutdown(grace));
     await Promise.allSettled([within(grace, this.directCalls.none()), ...stopped]);
     this.directCalls.refuse(shuttingDown);
-    await this.#leases.leave().catch(this.#maintenance.noteTrouble);
+    await this.#leases.releaseUnstarted().catch(this.#maintenance.noteTrouble);
     this.#maintenance.end();
   }
 

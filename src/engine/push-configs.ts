@@ -2,8 +2,8 @@ import { taskNotFound } from "../core/error.js";
 import type { Logger } from "../core/log.js";
 import type { Scope } from "../core/task-names.js";
 import type { NewPushConfig, PushConfigKey, TaskStore } from "../store/task-store.js";
-import { type CountedTenant, countedConfig } from "./counted-tenant.js";
 import { toCallerError, tooManyPushConfigs } from "./log/outage.js";
+import { countedConfig, type QuotaScope } from "./quota-scope.js";
 import type { Tasks } from "./read/tasks.js";
 
 /** A stored configuration, with the ids of its row. */
@@ -16,12 +16,12 @@ export interface FoundConfig {
 export interface PushConfigsSource {
   readonly store: TaskStore;
   readonly tasks: Pick<Tasks, "storedId" | "lookup">;
-  readonly counted: CountedTenant;
+  readonly counted: QuotaScope;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Called when a notification may be due for a task without an append. */
-  readonly news: (taskId: string) => void;
+  readonly notify: (taskId: string) => void;
 }
 
 /** Stores push notification configurations of tasks, for calls that may see the task. Their content is opaque here. */
@@ -39,14 +39,14 @@ export class PushConfigs {
 
   /** Creates or replaces a configuration. @throws A2AError TASK_NOT_FOUND, TOO_MANY_REQUESTS, UNAVAILABLE */
   async put(scope: Scope, taskId: string, config: NewPushConfig): Promise<void> {
-    const { store, counted, now, news } = this.#source;
+    const { store, counted, now, notify } = this.#source;
     const own = countedConfig(config, scope, counted);
     const outcome = await this.#visible(scope, taskId, (storedId) =>
       store.putPushConfig({ taskId: storedId, ...own, now: now() }),
     );
     if (outcome === "no-task") throw taskNotFound(taskId);
     if (outcome !== "put") throw tooManyPushConfigs(outcome === "too-many-of-task" ? "task" : "owner");
-    news(taskId);
+    notify(taskId);
   }
 
   /** Returns the stored configuration, or undefined. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */

@@ -35,10 +35,10 @@ export interface EnginePushes {
   beat(): Promise<void>;
   /** True if ages by the engine's clock are currently reliable. */
   isSteady(): boolean;
-  /** Calls back at `news`, and after each stored append of this process to a task with push configurations. */
-  onNews(listener: (taskId: string) => void): void;
+  /** Calls back at `notify`, and after each stored append of this process to a task with push configurations. */
+  onAppend(listener: (taskId: string) => void): void;
   /** Notifies the listeners that a task may have a notification due. */
-  news(taskId: string): void;
+  notify(taskId: string): void;
   /**
    * Yields a task's stored entries after a position, in order, page by page, up to the end of its log at the time of
    * the read. Loads no log into memory. Yields nothing for another tenant's or owner's task.
@@ -103,11 +103,11 @@ export class Pushes implements EnginePushes {
     return this.#source.isSteady();
   }
 
-  onNews(listener: (taskId: string) => void): void {
+  onAppend(listener: (taskId: string) => void): void {
     this.#listeners = [...this.#listeners, listener];
   }
 
-  news(taskId: string): void {
+  notify(taskId: string): void {
     callAll(this.#listeners, taskId);
   }
 

@@ -12,14 +12,14 @@ export interface ArrivalsOptions {
 }
 
 /** A request that is still arriving. */
-export interface Arriving {
+export interface PendingUpload {
   /**
    * True if it is complete. Checked in the event-loop turn after its start: most requests are complete by then and are
    * never counted.
    */
   readonly hasArrived: boolean;
   /**
-   * Opens an account for the request and counts the bytes received so far. The request closes the account at its end.
+   * Opens a buffer budget for the request and counts the bytes received so far. The request closes it at its end.
    */
   wait(): void;
 }
@@ -52,7 +52,7 @@ export class Arrivals {
   readonly #isProxy: (address: string) => boolean;
   readonly #sources = new Map<string, Source>();
   readonly #all = new Source();
-  #begun: Arriving[] = [];
+  #begun: PendingUpload[] = [];
   readonly #round: Deferred = { run: () => this.#check(), failed: () => {} };
 
   constructor({ limits, isProxy = () => false }: ArrivalsOptions) {
@@ -66,7 +66,7 @@ export class Arrivals {
   }
 
   /** Registers a request that has begun. */
-  begin(request: Arriving): void {
+  begin(request: PendingUpload): void {
     if (this.#begun.push(request) === 1) defer(this.#round);
   }
 
@@ -82,7 +82,7 @@ export class Arrivals {
    * @param address of the client; empty if unknown.
    * @throws A2AError with reason TOO_MANY_REQUESTS if too many are arriving from this address.
    */
-  open(address: string): Account {
+  open(address: string): BufferBudget {
     const source = this.#sources.get(address) ?? new Source();
     const isProxy = address === "" || this.#isProxy(address);
     if (source.requests >= arriving.maxPerAddress && !isProxy) {
@@ -93,7 +93,7 @@ export class Arrivals {
     }
     source.requests++;
     this.#sources.set(address, source);
-    return new Account({
+    return new BufferBudget({
       move: (from, to) => this.#move(source, isProxy ? 1 : 2, from, to),
       close: (size) => {
         this.#free(source, size);
@@ -144,7 +144,7 @@ interface Book {
 }
 
 /** The bytes that are counted for one request. */
-export class Account {
+export class BufferBudget {
   readonly #book: Book;
   #size: Size = { shared: 0, reserved: 0 };
   #isOpen = true;

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { A2AError, toA2AError } from "../core/error.js";
-import { inRoundOfItsOwn, nextRound } from "../core/event-loop.js";
+import { runInOwnTurn, yieldToEventLoop } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 import { UNCHECKED_JSON_LEVELS } from "../core/nesting.js";
 import { excessOfJson } from "../wire/count-values.js";
-import type { Account, Arrivals, Arriving } from "./arrivals.js";
+import type { Arrivals, BufferBudget, PendingUpload } from "./arrivals.js";
 import type { BodySize, HttpRequest } from "./request.js";
 
 /** A body: a JSON value, empty, or not JSON in UTF-8 (RFC 8259, section 8.1). */
@@ -32,7 +32,7 @@ export interface Bounds {
 export function readJson(request: HttpRequest, { limits, arrivals }: Bounds): Promise<JsonBody> {
   return request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals).then((bytes) => {
     const body = jsonBodyOf(bytes);
-    return bytes.length < LONG_BYTES ? body : nextRound().then(() => body);
+    return bytes.length < LONG_BYTES ? body : yieldToEventLoop().then(() => body);
   });
 }
 
@@ -58,7 +58,7 @@ export function jsonBodyOf(body: Uint8Array): JsonBody {
 const ignore = (): void => {};
 
 /** Collects the chunks of a body, within its limits. The runtime's adapter passes them in. */
-export class BodyCollector implements Arriving {
+export class BodyCollector implements PendingUpload {
   readonly #request: HttpRequest;
   readonly #max: number;
   readonly #framing: number;
@@ -69,7 +69,7 @@ export class BodyCollector implements Arriving {
   /** Chunks after the first one; most bodies have only one. */
   #more: Pieces | undefined;
   #size = 0;
-  #account: Account | undefined;
+  #budget: BufferBudget | undefined;
   #done = false;
   /** The body is complete and waits for its round of the event loop. */
   #isWhole = false;
@@ -112,7 +112,7 @@ export class BodyCollector implements Arriving {
   take(chunk: Uint8Array): void {
     if (this.#done) return;
     if (this.#size + chunk.length > this.#max + this.#framing) return this.#refuse(tooLarge(this.#max));
-    if (this.#account !== undefined && !this.#count(chunk.length)) return;
+    if (this.#budget !== undefined && !this.#count(chunk.length)) return;
     this.#size += chunk.length;
     if (this.#first === undefined) this.#first = chunk;
     else {
@@ -123,9 +123,9 @@ export class BodyCollector implements Arriving {
 
   end(): void {
     if (this.#size < LONG_BYTES) return this.#pass();
-    if (this.#done || (this.#account === undefined && !this.#count(this.#size))) return;
+    if (this.#done || (this.#budget === undefined && !this.#count(this.#size))) return;
     this.#isWhole = true;
-    inRoundOfItsOwn(() => this.#pass());
+    runInOwnTurn(() => this.#pass());
   }
 
   #pass(): void {
@@ -144,8 +144,8 @@ export class BodyCollector implements Arriving {
 
   #count(bytes: number): boolean {
     try {
-      this.#account ??= this.#arrivals.open(this.#request.peer.address);
-      this.#account.take(bytes);
+      this.#budget ??= this.#arrivals.open(this.#request.peer.address);
+      this.#budget.take(bytes);
       return true;
     } catch (error) {
       this.#refuse(toA2AError(error));
@@ -165,7 +165,7 @@ export class BodyCollector implements Arriving {
     clearTimeout(this.#timer);
     this.#first = undefined;
     this.#more = undefined;
-    this.#account?.close();
+    this.#budget?.close();
   }
 }
 

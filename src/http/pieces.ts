@@ -1,4 +1,4 @@
-import { nextRound } from "../core/event-loop.js";
+import { yieldToEventLoop } from "../core/event-loop.js";
 import type { BodySource, BodyWriter } from "./response.js";
 
 /**
@@ -15,7 +15,7 @@ export async function writePieces(writer: BodyWriter, pieces: Iterable<Uint8Arra
       if (writer.isOver) return false;
       if (!writer.write(piece)) await writer.waitForDrain();
       // A socket that takes everything at once drains before other work of the event loop runs.
-      await nextRound();
+      await yieldToEventLoop();
     }
     return !writer.isOver;
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { bounded } from "../core/async.js";
 import type { Call } from "../core/call.js";
-import { nextRound } from "../core/event-loop.js";
+import { yieldToEventLoop } from "../core/event-loop.js";
 import { onOneLine } from "../wire/json-text.js";
 import { generationOf, weightOf } from "../wire/marks.js";
 import { SSE_HEARTBEAT, sseFrame } from "../wire/sse.js";
@@ -203,7 +203,7 @@ class EventSink {
    */
   waitForDrain(): Promise<void> {
     this.flush();
-    return this.#writer.isBlocked ? this.#writer.waitForDrain() : nextRound();
+    return this.#writer.isBlocked ? this.#writer.waitForDrain() : yieldToEventLoop();
   }
 
   end(error?: unknown): void {

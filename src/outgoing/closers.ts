@@ -1,4 +1,4 @@
-import { makeRoom } from "../core/maps.js";
+import { evictOldest } from "../core/maps.js";
 
 /**
  * Time after an answer within which a close suggests that the server closes all connections that early, in
@@ -30,7 +30,7 @@ export class Closers {
 
   add(origin: string): void {
     this.#until.delete(origin);
-    makeRoom(this.#until, MAX_CLOSERS);
+    evictOldest(this.#until, MAX_CLOSERS);
     this.#until.set(origin, performance.now() + CAUTION_MS);
   }
 

@@ -64,7 +64,7 @@ export class Connection extends Client {
 
 /** The connections to one server. The most recently used is reused first, so that surplus connections can close. */
 class HostConnections {
-  readonly #all: Connections;
+  readonly #all: ConnectionPools;
   readonly #origin: string;
   readonly #open = new Set<Connection>();
   readonly #idle: Connection[] = [];
@@ -72,7 +72,7 @@ class HostConnections {
   /** Connections released in the current event-loop turn. */
   #fresh = new Set<Connection>();
 
-  constructor(all: Connections, origin: string) {
+  constructor(all: ConnectionPools, origin: string) {
     this.#all = all;
     this.#origin = origin;
   }
@@ -149,7 +149,7 @@ class HostConnections {
  * Connections to servers. They are single undici clients: undici's pools scan all connections to a server and their ages
  * for each request, which costs more than the request itself if there are many.
  */
-export class Connections {
+export class ConnectionPools {
   readonly rules: ConnectionRules;
   readonly #hosts = new Map<string, HostConnections>();
   #closed: Error | undefined;

@@ -1,4 +1,4 @@
-import { makeRoom } from "../core/maps.js";
+import { evictOldest } from "../core/maps.js";
 
 /** Record of a handled notification. */
 export interface PushMark {
@@ -48,12 +48,12 @@ export function pushMemory(most = 100_000): PushMemory {
     },
     remember: ({ id, line, generation }) => {
       ids.delete(id);
-      makeRoom(ids, most);
+      evictOldest(ids, most);
       ids.set(id, true);
       if (line === undefined || generation === undefined) return;
       const last = Math.max(generation, newest.get(line) ?? generation);
       newest.delete(line);
-      makeRoom(newest, most);
+      evictOldest(newest, most);
       newest.set(line, last);
     },
   };

@@ -1,5 +1,5 @@
 import { background } from "../core/async.js";
-import { nextRound } from "../core/event-loop.js";
+import { yieldToEventLoop } from "../core/event-loop.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, TaskStore } from "../store/task-store.js";
 import type { Hosts } from "./host.js";
@@ -134,7 +134,7 @@ export class Claimer {
       }
       isDone = await this.#claim(limit);
       // Yields, however many deliveries are claimed and postponed.
-      await nextRound();
+      await yieldToEventLoop();
     }
     return undefined;
   }

@@ -111,7 +111,7 @@ export class Dispatcher {
     if (this.#started || this.#shutdown.signal.aborted) return;
     this.#started = true;
     this.#crowdTimer = background(setInterval(() => this.#makeRoom(), CROWDED_MS / 4));
-    this.#options.pushes.onNews(() => this.#onNews());
+    this.#options.pushes.onAppend(() => this.#onAppend());
     this.wake();
   }
 
@@ -120,7 +120,7 @@ export class Dispatcher {
     this.#claimer.wake();
   }
 
-  #onNews(): void {
+  #onAppend(): void {
     if (this.#claimed.size === 0) this.#claimer.claimNow();
     else this.wake();
   }

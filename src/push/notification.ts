@@ -70,7 +70,7 @@ export class NotificationHeaders {
     this.#common ??= [...(dialect === undefined ? nativeHeaders : []), ...always, ...headersFor(this.#config, dialect)];
     const { generation } = entry;
     const headers = [...this.#common, "parley-generation", `${generation}`];
-    const { taskId, configId } = toldAs(this.#key, entry);
+    const { taskId, configId } = publicKeyOf(this.#key, entry);
     const id = eventIdOf({ taskId, configId }, generation);
     const time = Date.now();
     if (signer === undefined) {
@@ -88,7 +88,7 @@ export class NotificationHeaders {
  * The ids that identify a notification to receivers. If the client knows the task by another id than the store, the
  * configuration id includes the stored one, because tasks of several clients may share a name and a receiver.
  */
-function toldAs(key: PushConfigKey, entry: LogEntry): PushConfigKey {
+function publicKeyOf(key: PushConfigKey, entry: LogEntry): PushConfigKey {
   const taskId = taskIdOf(entry) ?? key.taskId;
   return taskId === key.taskId ? key : { taskId, configId: `${key.taskId}/${key.configId}` };
 }

@@ -1,5 +1,5 @@
 import type { Audit } from "../audit/audit.js";
-import { nextRound } from "../core/event-loop.js";
+import { yieldToEventLoop } from "../core/event-loop.js";
 import type { Logger } from "../core/log.js";
 import type { PushConfigKey, TaskStore } from "../store/task-store.js";
 import { type ConfigVault, MissingKeyError } from "./secrets.js";
@@ -85,6 +85,6 @@ async function rotate({ store, vault, isOver }: RotationParts): Promise<Rotation
     const last = page.at(-1);
     if (last === undefined) return { encrypted, missing, damaged, isWhole: true };
     after = { taskId: last.taskId, configId: last.configId };
-    await nextRound();
+    await yieldToEventLoop();
   }
 }

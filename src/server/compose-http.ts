@@ -1,12 +1,12 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import { type Audit, auditEventOf } from "../audit/audit.js";
-import { type BelowTenants, belowTenants, optionsBelowTenants } from "../binding/below-tenants.js";
 import type { BindingOptions, HttpBinding } from "../binding/binding.js";
 import { type ConnectBinding, createConnectBinding } from "../binding/connect/binding.js";
 import { isGrpc } from "../binding/connect/refusal.js";
 import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
+import { belowTenants, optionsBelowTenants, type TenantRoutes } from "../binding/tenant-routes.js";
 import type { CardSigner } from "../card/signing/signer.js";
 import type { ConnectRemote } from "../delegation/remotes.js";
 import { createCors } from "../http/cors.js";
@@ -98,7 +98,7 @@ export function composeHttp(
 }
 
 /** Creates the bindings at the URLs of tenants; undefined if every version has tenants in its messages. */
-function tenantsOf(settings: Settings, binding: BindingOptions): BelowTenants | undefined {
+function tenantsOf(settings: Settings, binding: BindingOptions): TenantRoutes | undefined {
   const { agents, versions } = settings;
   if (agents.anyTenant || !versions.others.some(({ isUnnamed }) => isUnnamed)) return undefined;
   const options = optionsBelowTenants(binding);
@@ -110,7 +110,7 @@ function tenantsOf(settings: Settings, binding: BindingOptions): BelowTenants | 
  * Orders the bindings. URLs of tenants come last, so that other calls do not pay for matching them. They come before
  * HTTP+JSON if a tenant has the path of a version, because HTTP+JSON matches everything below that path.
  */
-function orderOf(settings: Settings, rest: HttpBinding, tenants: BelowTenants | undefined): readonly HttpBinding[] {
+function orderOf(settings: Settings, rest: HttpBinding, tenants: TenantRoutes | undefined): readonly HttpBinding[] {
   if (tenants === undefined) return [rest];
   return takenTenants(settings).length > 0 ? [tenants, rest] : [rest, tenants];
 }

@@ -44,7 +44,7 @@ export class Lifecycle {
   #started: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
   #isUnhealthy = false;
-  #giveUpTimer: NodeJS.Timeout | undefined;
+  #failureTimer: NodeJS.Timeout | undefined;
   readonly #removeListener: () => void;
   readonly #failure = new AbortController();
 
@@ -116,15 +116,15 @@ export class Lifecycle {
     }
     this.#isUnhealthy = !status.healthy;
     if (status.healthy || !status.restartHelps) {
-      clearTimeout(this.#giveUpTimer);
-      this.#giveUpTimer = undefined;
+      clearTimeout(this.#failureTimer);
+      this.#failureTimer = undefined;
     } else {
-      this.#giveUpTimer ??= background(setTimeout(() => this.#giveUp(), limits.storeRecoveryMs));
+      this.#failureTimer ??= background(setTimeout(() => this.#declareFailed(), limits.storeRecoveryMs));
     }
     this.#notify();
   }
 
-  #giveUp(): void {
+  #declareFailed(): void {
     const { status } = this.#store.health;
     if (!status.healthy) this.#failure.abort(new Error(`The task store is out of order. ${status.reason}`));
   }
@@ -188,7 +188,7 @@ export class Lifecycle {
     const closeMs = Math.max(latest - performance.now(), Math.min(LEAST_MS, storeClose.timeoutMs));
     const closed = await within(closeMs, this.#store.close().catch(note));
     if (!stopped || !closed) errors.unshift(new Error(leftBehind(left, closed)));
-    clearTimeout(this.#giveUpTimer);
+    clearTimeout(this.#failureTimer);
     this.#removeListener();
     const { audit } = this.#options;
     audit?.flush();

@@ -1,9 +1,9 @@
-import type { Serve } from "./serve.js";
+import type { MethodHandler } from "./serve.js";
 import type { Dialects, PushDialect } from "./version.js";
 import type { LoadedVersions, Versions } from "./versions.js";
 
 /** Returns the service for calls of a version. @param spoken the names of all enabled versions */
-export function translated({ translate }: Dialects, service: Serve, spoken: readonly string[]): Serve {
+export function translated({ translate }: Dialects, service: MethodHandler, spoken: readonly string[]): MethodHandler {
   return translate?.(service, spoken) ?? service;
 }
 

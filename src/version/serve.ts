@@ -3,17 +3,20 @@ import type { Call } from "../core/call.js";
 import { mapStream } from "../core/map-stream.js";
 
 /** One call in some version of the protocol: a method of a descriptor and its request. */
-export interface Asked {
+export interface MethodInvocation {
   readonly method: DescMethod;
   readonly request: Message;
   readonly call: Call;
 }
 
 /** Answers calls with a message, or, for a server-streaming method, with messages. An `Invoke` is one. */
-export type Serve = (asked: Asked) => Promise<Message | AsyncIterable<Message>>;
+export type MethodHandler = (asked: MethodInvocation) => Promise<Message | AsyncIterable<Message>>;
 
 /** Calls the service again within a client's call, which may have a stream open. The call is counted separately. */
-export async function again(service: Serve, asked: Asked): Promise<Awaited<ReturnType<Serve>>> {
+export async function again(
+  service: MethodHandler,
+  asked: MethodInvocation,
+): Promise<Awaited<ReturnType<MethodHandler>>> {
   const { call } = asked;
   const { share } = call;
   call.share = undefined;

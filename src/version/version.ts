@@ -6,7 +6,7 @@ import { isSideEffectFree } from "../wire/field-rules.js";
 import type { CardJson } from "./card-json.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";
 import type { RestDialect } from "./rest.js";
-import type { Serve } from "./serve.js";
+import type { MethodHandler } from "./serve.js";
 
 /** The codecs and behavior of a version. Those of versions other than the service's own are loaded later. */
 export interface Dialects {
@@ -23,7 +23,7 @@ export interface Dialects {
    *
    * @param spoken names of the versions that the server supports
    */
-  readonly translate?: (service: Serve, spoken: readonly string[]) => Serve;
+  readonly translate?: (service: MethodHandler, spoken: readonly string[]) => MethodHandler;
 }
 
 /** A method of a service that is not loaded yet: the properties that bindings need before the first call. */
@@ -61,7 +61,7 @@ export type ErrorCodes = Readonly<Partial<Record<Reason, StatusCode>>>;
 export interface LoadedService {
   readonly service: DescService;
   /** See `Dialects.translate`. It receives the service's own descriptors and messages. */
-  readonly translate: (service: Serve) => Serve;
+  readonly translate: (service: MethodHandler) => MethodHandler;
   readonly codes?: ErrorCodes;
 }
 

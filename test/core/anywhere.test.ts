@@ -13,7 +13,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const program = `
   import { callAll } from "../../src/core/event-loop.ts";
   import { defer } from "../../src/core/event-loop.ts";
-  import { nextRound } from "../../src/core/event-loop.ts";
+  import { yieldToEventLoop } from "../../src/core/event-loop.ts";
   import { lengthOf } from "../../src/wire/large/piece-list.ts";
   const done = [];
   globalThis.reportError = (error) => done.push("reported " + error.message);
@@ -21,11 +21,11 @@ const program = `
   defer({ run: () => done.push("deferred"), failed: () => {} });
   defer({ run: () => { throw new Error("thrown") }, failed: ({ message }) => done.push("failed " + message) });
   done.push("first");
-  await nextRound();
+  await yieldToEventLoop();
   done.push("next round");
   let others = false;
   setTimeout(() => (others = true), 1);
-  while (!others) await nextRound();
+  while (!others) await yieldToEventLoop();
   const pieces = Array.from({ length: 5000 }, () => new Uint8Array(3));
   done.push(String(await lengthOf(pieces)));
   console.log(JSON.stringify([typeof setImmediate, typeof process, ...done]));

@@ -85,7 +85,7 @@ describe("a clock that jumps", () => {
     await Promise.all([settle(done), settle(asked)]);
     const { id } = asked.now().task;
     const left = async (): Promise<string[]> =>
-      (await bench.engine.list({ ...scope, limit: 10 }, {})).moments.map(({ task }) => task.id);
+      (await bench.engine.list({ ...scope, limit: 10 }, {})).views.map(({ task }) => task.id);
     await expect.poll(left).not.toContain(done.now().task.id);
     await expect.poll(left).not.toContain(id);
     await bench.engine.drain(0);

@@ -700,9 +700,9 @@ describe("list()", () => {
     const listed: string[] = [];
     let page = await bench.engine.list({ ...scope, limit: 3 }, {});
     for (let pages = 0; pages < 10; pages++) {
-      expect(page.moments).toHaveLength(1);
+      expect(page.views).toHaveLength(1);
       expect(page.total).toBe(4);
-      listed.push(...page.moments.map(({ task }) => task.id));
+      listed.push(...page.views.map(({ task }) => task.id));
       if (page.next === undefined) break;
       page = await bench.engine.list({ ...scope, limit: 3, after: page.next }, {});
     }

@@ -47,9 +47,9 @@ function idsOf(sent: readonly SendResult[]): Set<string> {
 }
 
 async function expectWholeTasks(bench: Bench, count: number): Promise<void> {
-  const { moments, total } = await bench.engine.list({ ...scope, limit: 50 }, {});
+  const { views, total } = await bench.engine.list({ ...scope, limit: 50 }, {});
   expect(total).toBe(count);
-  for (const { task } of moments) {
+  for (const { task } of views) {
     expect(task.id).not.toBe("");
     expect(task.status?.state).not.toBe(TaskState.UNSPECIFIED);
   }

@@ -47,8 +47,8 @@ describe.each(stores)("a task that waits for its client (%s)", { timeout: 60_000
     const why = "The task waited for its client for too long, and was canceled.";
     const canceled = { ...scope, limit: 10, state: TaskState.CANCELED };
     await expect.poll(async () => (await bench.engine.list(canceled, {})).total, patience).toBe(2);
-    const { moments } = await bench.engine.list(canceled, {});
-    for (const { task } of moments) expect(task.status?.message?.parts[0]?.content.value).toBe(why);
+    const { views } = await bench.engine.list(canceled, {});
+    for (const { task } of views) expect(task.status?.message?.parts[0]?.content.value).toBe(why);
     const { id: taskId } = younger.accepted!.task;
     expect(await stateOf(bench, taskId)).toBe("INPUT_REQUIRED");
     const answer = await bench.send("this one", { message: { taskId } });

@@ -277,7 +277,7 @@ describe("a message whose acknowledgement got lost", { timeout: 60_000 }, () => 
     await bench.engine.start();
     await expect(bench.send("x")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
     const all = async () =>
-      (await bench.engine.list({ ...scope, limit: 5 }, {})).moments.map(({ task }) => task.status?.state);
+      (await bench.engine.list({ ...scope, limit: 5 }, {})).views.map(({ task }) => task.status?.state);
     await expect.poll(all, patience).toEqual([TaskState.COMPLETED]);
     await bench.engine.drain(0);
   });

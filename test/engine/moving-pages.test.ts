@@ -77,7 +77,7 @@ class Tasks {
         { ...scope, owner: this.owner, ...request, ...(after && { after }) },
         {},
       );
-      seen.push(...page.moments.map(({ task }) => task.id));
+      seen.push(...page.views.map(({ task }) => task.id));
       after = page.next;
       this.round++;
       for (const each of changes[this.round - 1] ?? []) await this.apply(each);
@@ -110,7 +110,7 @@ describe.each(stores)("pages of a list over the %s store", (_name, open) => {
           const start = await bench.engine.list({ ...scope, owner: tasks.owner, ...filter, limit: 100 }, {});
           tasks.touched.clear();
           const seen = await tasks.walk({ ...filter, limit }, changes);
-          const still = start.moments.map(({ task }) => task.id).filter((id) => !tasks?.touched.has(id));
+          const still = start.views.map(({ task }) => task.id).filter((id) => !tasks?.touched.has(id));
           unchanged += still.length;
           expect(seen.filter((id) => still.includes(id))).toEqual(still);
           // What changed may come again at its new place, but only behind the reader: nothing is seen twice.

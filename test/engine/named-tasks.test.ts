@@ -69,7 +69,7 @@ describe("a task that its client has named", () => {
       expect(followUp.now().task.history.every(({ taskId }) => taskId === "mine")).toBe(true);
     }
     const page = await bench.engine.list({ ...scope, limit: 10 }, {});
-    expect(page.moments.map(({ task }) => task.id)).toEqual(["mine"]);
+    expect(page.views.map(({ task }) => task.id)).toEqual(["mine"]);
     const canceled = await bench.engine.cancel(scope, "mine");
     expect([canceled.task.id, canceled.task.status?.state]).toEqual(["mine", TaskState.CANCELED]);
     const refused = bench.engine.cancel(scope, "mine").catch((error: A2AError) => error.metadata.taskId);
@@ -323,8 +323,8 @@ describe("a name whose task is over", () => {
       expect(await saidBy(bench, "mine")).toBe(`done with ${text}, ${before} before`);
     }
     expect(await reasonOf(bench.send("4", named("mine")))).toBe("UNSUPPORTED_OPERATION");
-    const { moments } = await bench.engine.list({ ...scope, limit: 10 }, {});
-    expect(moments.map(({ task }) => [task.id, task.contextId])).toEqual(Array(3).fill(["mine", "c"]));
+    const { views } = await bench.engine.list({ ...scope, limit: 10 }, {});
+    expect(views.map(({ task }) => [task.id, task.contextId])).toEqual(Array(3).fill(["mine", "c"]));
     const [first, second] = [namedTaskId(scope, "mine"), namedTaskId(scope, "mine", 1)];
     expect([await saidBy(bench, first), await saidBy(bench, second)]).toEqual([
       "done with 1, 0 before",

@@ -140,7 +140,7 @@ describe("a message that was stored while its caller was refused, and that no ag
     fail("done");
     await expect(bench.send("red")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
     mend();
-    const all = async () => (await bench.engine.list({ ...scope, limit: 10 }, {})).moments;
+    const all = async () => (await bench.engine.list({ ...scope, limit: 10 }, {})).views;
     await expect.poll(async () => (await all())[0]?.task.status?.state, { timeout: 10_000 }).toBe(TaskState.COMPLETED);
     expect(begun).toEqual(["red 1"]);
   }, 15_000);
@@ -156,7 +156,7 @@ describe("a message that was stored while its caller was refused, and that no ag
     await before.engine.drain(0);
     expect(begun).toEqual([]);
     const after = await start(agent, store);
-    const all = async () => (await after.engine.list({ ...scope, limit: 10 }, {})).moments;
+    const all = async () => (await after.engine.list({ ...scope, limit: 10 }, {})).views;
     await expect.poll(async () => (await all())[0]?.task.status?.state, { timeout: 10_000 }).toBe(TaskState.COMPLETED);
     expect(begun).toEqual(["red 1"]);
   }, 15_000);
@@ -213,7 +213,7 @@ describe("a message that was stored while its caller was refused, and that no ag
     await expect(bench.send("red")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
     mend();
     goOn.open();
-    const all = async () => (await bench.engine.list({ ...scope, limit: 10 }, {})).moments;
+    const all = async () => (await bench.engine.list({ ...scope, limit: 10 }, {})).views;
     await expect.poll(async () => (await all())[0]?.task.status?.state, { timeout: 10_000 }).toBe(TaskState.FAILED);
     expect(begun).toEqual([1]);
   }, 15_000);

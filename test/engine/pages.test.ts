@@ -41,7 +41,7 @@ it("makes few pages at the same time, however many are asked for: each has its t
   }
   const request = { ...scope, limit: 100 };
   const pages = await Promise.all(Array.from({ length: 200 }, () => bench.engine.list(request, {})));
-  expect(pages.map(({ moments }) => moments.length)).toEqual(pages.map(() => 20));
+  expect(pages.map(({ views }) => views.length)).toEqual(pages.map(() => 20));
   expect(reading.most).toBeLessThanOrEqual(16);
   await bench.engine.drain(0);
 });

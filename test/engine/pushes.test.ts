@@ -21,7 +21,7 @@ const claim = { leaseMs: 600_000, now: Number.MAX_SAFE_INTEGER, limit: 100 };
 /** Hears what an engine says of news. */
 function newsOf({ pushes }: { readonly pushes: EnginePushes }): string[] {
   const news: string[] = [];
-  pushes.onNews((taskId) => news.push(taskId));
+  pushes.onAppend((taskId) => news.push(taskId));
   return news;
 }
 
@@ -134,13 +134,13 @@ describe.each(stores)("EnginePushes on the store %s", (_, open) => {
   it("goes on when a listener throws, and says what it is told to say", async () => {
     const bench = new Bench(asking, {}, open());
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
-    bench.engine.pushes.onNews(() => {
+    bench.engine.pushes.onAppend(() => {
       throw new Error("a listener's own");
     });
     const news = newsOf(bench.engine);
     expect(await settle(await bench.send("hi", { pushConfig }))).toBe("COMPLETED");
     expect(news.length).toBeGreaterThan(0);
-    bench.engine.pushes.news("told");
+    bench.engine.pushes.notify("told");
     expect(news.at(-1)).toBe("told");
     expect(warned).toHaveBeenCalled();
     warned.mockRestore();

@@ -72,7 +72,7 @@ describe("a task that would become too large", { timeout: 60_000 }, () => {
     const { task } = await bench.engine.get(scope, taskId);
     expect(task.history.filter(({ parts }) => JSON.stringify(parts).length > 5_000)).toHaveLength(accepted);
     expect(jsonOf(task)).toBeLessThanOrEqual(limits.maxTaskBytes);
-    expect((await bench.engine.list({ ...scope, limit: 5 }, {})).moments).toHaveLength(1);
+    expect((await bench.engine.list({ ...scope, limit: 5 }, {})).views).toHaveLength(1);
     expect((await bench.engine.cancel(scope, taskId)).task.status?.state).toBe(TaskState.CANCELED);
     held.release();
   });
@@ -172,7 +172,7 @@ describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
     let after: { statusTime: number; taskId: string } | undefined;
     do {
       const page = await bench.engine.list({ ...scope, limit: 2, ...(after && { after }) }, {});
-      seen.push(...page.moments.map(({ task }) => task.id));
+      seen.push(...page.views.map(({ task }) => task.id));
       after = page.next;
     } while (after !== undefined);
     expect(seen.sort()).toEqual(ids.filter((id) => id !== broken));
@@ -196,17 +196,17 @@ describe("a task that cannot be read or shown", { timeout: 60_000 }, () => {
     }
     const reader = new TaskReader({ store, logger, live, caughtUp: never, maxPageBytes: 1_000, maxKeptBytes: 1_000 });
     const page = await reader.list({ ...scope, limit: 1 }, {});
-    expect(page.moments.map(({ task }) => task.id)).toEqual(["z"]);
+    expect(page.views.map(({ task }) => task.id)).toEqual(["z"]);
     const next = await reader.list({ ...scope, limit: 1, after: page.next! }, {});
-    expect(next.moments).toEqual([]);
+    expect(next.views).toEqual([]);
     expect(named).toEqual([
       expect.objectContaining({ taskId: "huge", err: expect.objectContaining({ reason: "TASK_TOO_LARGE" }) }),
     ]);
     const last = await reader.list({ ...scope, limit: 1, after: next.next! }, {});
-    expect(last.moments.map(({ task }) => task.id)).toEqual(["a"]);
+    expect(last.views.map(({ task }) => task.id)).toEqual(["a"]);
     // Without what makes it large it can be shown.
     const short = await reader.list({ ...scope, limit: 1, after: page.next! }, { historyLength: 0 });
-    expect(short.moments.map(({ task }) => task.id)).toEqual(["huge"]);
+    expect(short.views.map(({ task }) => task.id)).toEqual(["huge"]);
   });
 });
 
@@ -315,7 +315,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     const options = { store: noting, logger: silentLogger, live: () => undefined, caughtUp: never };
     const reader = new TaskReader({ ...options, maxPageBytes: 100 * 1024 * 1024, maxKeptBytes: 1 });
     const pages = await Promise.all(owners.map((owner) => reader.list({ ...scope, owner, limit: 5 }, {})));
-    expect(pages.map(({ moments }) => moments.length)).toEqual(owners.map(() => 2));
+    expect(pages.map(({ views }) => views.length)).toEqual(owners.map(() => 2));
     expect(new Set(read).size).toBe(10);
     // The second task of some page is read before the last page is begun.
     const begun = new Set<string>();
@@ -376,7 +376,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     const listing = bench.engine.list({ ...scope, limit: 5 }, {});
     await new Promise((resolve) => setTimeout(resolve, 20));
     told.open();
-    expect((await listing).moments[0]?.position).toBeGreaterThanOrEqual(6);
+    expect((await listing).views[0]?.position).toBeGreaterThanOrEqual(6);
     expect(read).not.toHaveBeenCalled();
     await settle(held);
     held.release();
@@ -400,7 +400,7 @@ describe("a large task", { timeout: 60_000 }, () => {
     held.release();
     const read = vi.spyOn(store, "read");
     const shown = await bench.engine.get(scope, task.id);
-    expect((await bench.engine.list({ ...scope, limit: 5 }, {})).moments).toHaveLength(1);
+    expect((await bench.engine.list({ ...scope, limit: 5 }, {})).views).toHaveLength(1);
     expect(read).not.toHaveBeenCalled();
     expect(shown.task).toEqual(task);
   });
@@ -422,7 +422,7 @@ describe("list()", () => {
     const found = create(LogEntrySchema, { position: 2, generation: 2, event: { case: "artifact", value } });
     const entries = [createdEntry("a", "hello", 1), found].map(encodeEntry);
     await store.append({ head, expected: 0, creates: true, entries });
-    const shown = async (view: View) => (await reader.list({ ...scope, limit: 9 }, view)).moments[0]?.task;
+    const shown = async (view: View) => (await reader.list({ ...scope, limit: 9 }, view)).views[0]?.task;
     const first = await shown({});
     expect(await shown({})).toBe(first);
     const counts = async (view: View) => [(await shown(view))?.history.length, (await shown(view))?.artifacts.length];
@@ -445,7 +445,7 @@ describe("list()", () => {
     });
     const head = headOf({ taskId: "a", ...scope, state: TaskState.SUBMITTED });
     await store.append({ head, expected: 0, creates: true, entries: [encodeEntry(createdEntry("a", "hello", 1))] });
-    const state = async () => (await reader.list({ ...scope, limit: 9 }, {})).moments[0]?.task.status?.state;
+    const state = async () => (await reader.list({ ...scope, limit: 9 }, {})).views[0]?.task.status?.state;
     expect([await state(), await state()]).toEqual([TaskState.SUBMITTED, TaskState.SUBMITTED]);
     const value = { status: { state: TaskState.WORKING } };
     const entry = create(LogEntrySchema, { position: 2, generation: 2, event: { case: "status", value } });

@@ -144,8 +144,8 @@ export class Rig {
       leaseMs,
       life,
       isSteady,
-      onNews: (listener) => void this.#listeners.push(() => listener("")),
-      news: () => this.news(),
+      onAppend: (listener) => void this.#listeners.push(() => listener("")),
+      notify: () => this.news(),
       async beat() {
         const begin = performance.now();
         const again = known;

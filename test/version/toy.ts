@@ -25,7 +25,7 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type JsonRpcMethod, jsonRpcOf } from "../../src/version/jsonrpc.js";
 import { type Endpoint, endpointOf } from "../../src/version/rest.js";
-import type { Asked, Serve } from "../../src/version/serve.js";
+import type { MethodHandler, MethodInvocation } from "../../src/version/serve.js";
 import { type LoadedVersion, type ProtocolVersion, shapeOf } from "../../src/version/version.js";
 import { carry } from "../../src/wire/marks.js";
 import { parsePathTemplate } from "../../src/wire/path-template.js";
@@ -98,8 +98,8 @@ function endpoint(name: string, verb: string, path: string): Endpoint {
 }
 
 /** Its calls become those of the service, and answers come back. */
-function translate(service: Serve): Serve {
-  return async ({ method, request, call }: Asked) => {
+function translate(service: MethodHandler): MethodHandler {
+  return async ({ method, request, call }: MethodInvocation) => {
     const { text = "", id = "" } = request as { text?: string; id?: string } & Message;
     const parts = [{ content: { case: "text" as const, value: text } }];
     const said = create(SendMessageRequestSchema, { message: { messageId: "m", role: Role.USER, parts } });

@@ -4,7 +4,7 @@ import type { Compression, UniversalServerRequest } from "@connectrpc/connect/pr
 import { defined } from "../../core/defined.js";
 import { type A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import type { Account, Arrivals } from "../../http/arrivals.js";
+import type { Arrivals, BufferBudget } from "../../http/arrivals.js";
 import { jsonBodyOf, requestValues, tooLarge, tooManyValues } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { exceedsBinary } from "../../wire/count-values.js";
@@ -115,7 +115,7 @@ async function* checkedBody(
   const most = enveloped ? max + PREFIX_BYTES : max;
   const chunks: Uint8Array[] = [];
   // A body read by this folder is one chunk. Another adapter's may be many chunks, from an unknown address.
-  let account: Account | undefined;
+  let account: BufferBudget | undefined;
   let size = 0;
   let bytes: Uint8Array;
   try {

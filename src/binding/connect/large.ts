@@ -1,19 +1,19 @@
 import type { ContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { MeasuredPieces } from "../../wire/large/large.js";
 
 /** A large message that an implementation has set aside. An empty one passes through Connect in its place. */
-interface Aside extends MeasuredPieces {
+interface StreamedBody extends MeasuredPieces {
   /** Called once the message is written or can no longer be written. */
   readonly written?: (() => void) | undefined;
 }
 
 /** The messages by the context values of their calls, the only object that Connect passes from one end to the other. */
-const aside = new WeakMap<ContextValues, Aside>();
+const aside = new WeakMap<ContextValues, StreamedBody>();
 
 /** Sets a large message aside. The next message that Connect writes for this call is its placeholder. */
-export function putAside(values: ContextValues, large: Aside): void {
+export function putAside(values: ContextValues, large: StreamedBody): void {
   aside.set(values, large);
 }
 
@@ -89,7 +89,7 @@ export class LargeBody implements AsyncIterableIterator<Uint8Array> {
 
   async #piece(): Promise<IteratorResult<Uint8Array>> {
     // Other work of the event loop runs between two pieces, even if the reader takes them quickly.
-    await nextRound();
+    await yieldToEventLoop();
     const piece = this.#large?.pieces.next();
     if (piece === undefined || piece.done === true) {
       this.#end();

@@ -5,7 +5,7 @@ import { type Compression, compressionNegotiate } from "@connectrpc/connect/prot
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import { parseUrl } from "../../core/net.js";
 import { LONG_BYTES, requestValues, tooManyValues } from "../../http/body.js";
@@ -90,7 +90,7 @@ export class OrdinaryUnary {
     try {
       const bytes = await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals);
       const make = codec.parse(bytes);
-      if (bytes.length >= LONG_BYTES) await nextRound();
+      if (bytes.length >= LONG_BYTES) await yieldToEventLoop();
       const message = make();
       hasCalled = true;
       const answer = messageOf(await invoke({ method: this.#method, request: message, call }));

@@ -1,8 +1,8 @@
 import type { ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
 import { A2AError, StatusCode, toA2AError } from "../../core/error.js";
-import { inRoundOfItsOwn } from "../../core/event-loop.js";
-import type { Account, Arrivals, Arriving } from "../../http/arrivals.js";
+import { runInOwnTurn } from "../../core/event-loop.js";
+import type { Arrivals, BufferBudget, PendingUpload } from "../../http/arrivals.js";
 import { LONG_BYTES } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import type { Envelope, Envelopes } from "../../wire/envelopes.js";
@@ -50,7 +50,7 @@ export function readRequest(exchange: Exchange, request: Request, incoming: Inco
   incoming.arrivals.begin(single);
 }
 
-class SingleRequest implements Arriving {
+class SingleRequest implements PendingUpload {
   began = 0;
   readonly #exchange: Exchange;
   readonly #request: Request;
@@ -60,7 +60,7 @@ class SingleRequest implements Arriving {
   /** Reader of a message in any other form. */
   #reader: Envelopes | undefined;
   #envelope: Envelope | undefined;
-  #account: Account | undefined;
+  #budget: BufferBudget | undefined;
   /** Bytes received and counted so far. */
   #size = 0;
   #isOver = false;
@@ -105,8 +105,8 @@ class SingleRequest implements Arriving {
 
   /** @throws A2AError with reason TOO_MANY_REQUESTS */
   #open(): void {
-    this.#account = this.#incoming.arrivals.open(this.#exchange.peer.address);
-    this.#account.take(this.#size);
+    this.#budget = this.#incoming.arrivals.open(this.#exchange.peer.address);
+    this.#budget.take(this.#size);
   }
 
   take(piece: Buffer): void {
@@ -114,7 +114,7 @@ class SingleRequest implements Arriving {
     const size = piece.length + PIECE_BYTES;
     this.#size += size;
     try {
-      this.#account?.take(size);
+      this.#budget?.take(size);
       if (this.#size === size && isOneMessage(piece, this.#request.maxBytes)) {
         this.#message = piece.subarray(PREFIX_BYTES);
       } else this.#read(piece);
@@ -140,11 +140,11 @@ class SingleRequest implements Arriving {
     if (this.#isOver) return;
     this.#isWhole = true;
     try {
-      if (this.#account === undefined) this.#open();
+      if (this.#budget === undefined) this.#open();
     } catch (error) {
       return this.#refused(error);
     }
-    inRoundOfItsOwn(() => this.#pass());
+    runInOwnTurn(() => this.#pass());
   }
 
   #pass(): void {
@@ -192,7 +192,7 @@ class SingleRequest implements Arriving {
   /** Releases the quota of a request that has arrived or was canceled. */
   over(): void {
     this.#isOver = true;
-    this.#account?.close();
+    this.#budget?.close();
     if (this.began > 0) this.#incoming.late.delete(this);
   }
 }

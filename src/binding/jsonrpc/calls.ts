@@ -18,9 +18,9 @@ import { JSON_TYPE } from "../../wire/media-type.js";
 import { cachedText } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { messageOf, messagesOf } from "../answer.js";
-import { checkTenant } from "../below-tenants.js";
 import type { BindingOptions } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
+import { checkTenant } from "../tenant-routes.js";
 import type { ErrorShape, Methods, RpcMethod } from "./methods.js";
 import { BINDING, errorResponse, failed, invalidRequest, type RpcResponse } from "./outcome.js";
 

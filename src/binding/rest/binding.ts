@@ -16,7 +16,7 @@ import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { messageOf, messagesOf } from "../answer.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
 import { errorHeaders, failureOf } from "../failure.js";
-import { pathNotFound, type RestChoice, type RestMatch, type RestRoute, Routes } from "./routes.js";
+import { pathNotFound, type RestChoice, type RestMatch, type RestRoute, RouteTable } from "./routes.js";
 
 const BINDING = "rest";
 
@@ -32,7 +32,7 @@ export interface RestBinding extends HttpBinding<RestMatch> {
  * Creates the binding of HTTP+JSON (specification 11). Routes, parameters and bodies come from the registered versions.
  */
 export function createRestBinding(options: BindingOptions): RestBinding {
-  const routes = new Routes(options.versions, options.invoke);
+  const routes = new RouteTable(options.versions, options.invoke);
   const { rest } = options.versions.native;
   const refuse = (request: HttpRequest, refusal: A2AError, dialect = rest): HttpResponse => {
     request.discard();

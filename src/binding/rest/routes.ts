@@ -31,7 +31,7 @@ interface Spoken {
 }
 
 /** The routes of all versions with HTTP+JSON. */
-export class Routes {
+export class RouteTable {
   readonly #versions: Versions;
   readonly #native: Spoken;
   readonly #others: OlderTable<ReadonlyMap<string, Spoken>>;

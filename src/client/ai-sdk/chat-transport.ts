@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
-import { makeRoom } from "../../core/maps.js";
+import { evictOldest } from "../../core/maps.js";
 import { membersOf } from "../../core/members.js";
 import type { Update } from "../../task/answer.js";
 import type { MessageInput, PartInput } from "../../task/message-input.js";
@@ -224,7 +224,7 @@ class Chats {
   }
 
   #set(chatId: string, chat: Chat): Chat {
-    if (!this.#chats.has(chatId)) makeRoom(this.#chats, MAX_CHATS);
+    if (!this.#chats.has(chatId)) evictOldest(this.#chats, MAX_CHATS);
     this.#chats.set(chatId, chat);
     return chat;
   }

@@ -113,7 +113,7 @@ export class Routes implements Transport {
     const endMs = endOf(timeoutMs ?? (isSend(method) ? limits.sendTimeoutMs : limits.timeoutMs));
     const headers = this.#keyed(method, header);
     const startedAt = performance.now();
-    let attempts: Attempts | undefined;
+    let attempts: CallAttempts | undefined;
     let leftMs = endMs;
     let route = this.#first();
     for (;;) {
@@ -123,7 +123,13 @@ export class Routes implements Transport {
         return response;
       } catch (thrown) {
         const endsAt = startedAt + (endMs ?? Infinity);
-        attempts ??= new Attempts(this, { ...this.#repeating(method, headers), method, waits: true, signal, endsAt });
+        attempts ??= new CallAttempts(this, {
+          ...this.#repeating(method, headers),
+          method,
+          waits: true,
+          signal,
+          endsAt,
+        });
         route = await attempts.next(route, clientError(thrown));
         if (endMs !== undefined) leftMs = Math.max(1, Math.ceil(startedAt + endMs - performance.now()));
       }
@@ -142,7 +148,7 @@ export class Routes implements Transport {
     for await (const message of input) messages.push(message);
     const headers = this.#keyed(method, header);
     const endMs = endOf(timeoutMs ?? 0);
-    let attempts: Attempts | undefined;
+    let attempts: CallAttempts | undefined;
     let route = this.#first();
     for (;;) {
       try {
@@ -152,7 +158,7 @@ export class Routes implements Transport {
         return response;
       } catch (thrown) {
         const rules = this.#repeating(method, headers);
-        attempts ??= new Attempts(this, { ...rules, method, waits: false, signal, endsAt: Infinity });
+        attempts ??= new CallAttempts(this, { ...rules, method, waits: false, signal, endsAt: Infinity });
         route = await attempts.next(route, clientError(thrown));
       }
     }
@@ -229,7 +235,7 @@ interface Failing {
 }
 
 /** Decides about retries of a failed call. */
-class Attempts {
+class CallAttempts {
   readonly #routes: Routes;
   readonly #call: Failing;
   readonly #tried = new Set<Route>();

@@ -1,4 +1,4 @@
-import { makeRoom } from "../../core/maps.js";
+import { evictOldest } from "../../core/maps.js";
 import { deltaSeconds } from "../errors/error-facts.js";
 
 /** A card as received. */
@@ -30,7 +30,7 @@ export class CardCache {
    */
   keep(key: string, card: KeptCard, most: number): void {
     this.#kept.delete(key);
-    makeRoom(this.#kept, most);
+    evictOldest(this.#kept, most);
     this.#kept.set(key, card);
   }
 

@@ -1,5 +1,5 @@
 import type { StreamResponse } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { makeRoom } from "../../core/maps.js";
+import { evictOldest } from "../../core/maps.js";
 import type { Update } from "../../task/answer.js";
 import { isTerminal } from "../../task/state.js";
 import { EXTENSIONS_PARAMETER, RESUME_EXTENSION } from "../../wire/service-params.js";
@@ -42,7 +42,7 @@ export function notifiedTasks(core: ClientCore, most: number): NotifiedTasks {
       const { taskId } = notification;
       let followed = tasks.get(taskId);
       if (followed === undefined) {
-        makeRoom(tasks, most);
+        evictOldest(tasks, most);
         followed = { fold: new ClientFold(), hasBegun: false, last: Promise.resolve() };
         tasks.set(taskId, followed);
       }

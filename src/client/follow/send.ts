@@ -16,7 +16,7 @@ import { lifetimeOf, since } from "../calls/lifetime.js";
 import { type MessagePlace, messageOf, requestOf } from "../calls/message-input.js";
 import { sendOnce } from "../calls/send-once.js";
 import { clientError } from "../errors/errors.js";
-import { Following, questionBefore } from "./following.js";
+import { questionBefore, TaskFollower } from "./task-follower.js";
 import { messageText, taskText } from "./update.js";
 
 /**
@@ -73,7 +73,7 @@ async function ended(core: ClientCore, answered: Answered, options: SendOptions)
   const { answer } = answered;
   let task = answer.payload.value as Task;
   try {
-    for await (const update of new Following(core, options, answered).updates()) task = update.task ?? task;
+    for await (const update of new TaskFollower(core, options, answered).updates()) task = update.task ?? task;
   } catch (error) {
     const { reason, message, metadata, headers, retryAfterMs } = clientError(error);
     // An agent without subscriptions and reads offers nothing beyond this answer.
@@ -130,7 +130,7 @@ export function stream(
   const message = messageOf(input, place);
   // Without streaming the task is polled. An existing task would first be seen in its earlier state, so its send waits.
   const request = requestOf(message, options, !core.canStream && message.taskId === "");
-  return new Following(core, options, { request, known }).updates();
+  return new TaskFollower(core, options, { request, known }).updates();
 }
 
 /**
@@ -145,5 +145,5 @@ export function follow(
   known?: Task,
 ): AsyncGenerator<Update, void, undefined> {
   checkCall(options, followRules);
-  return new Following(core, options, { taskId, known }).updates();
+  return new TaskFollower(core, options, { taskId, known }).updates();
 }

@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { Connection, Connections, Sending } from "../../outgoing/connections.js";
+import type { Connection, ConnectionPools, Sending } from "../../outgoing/connections.js";
 import type { HttpClient } from "../platform.js";
 import { Incoming, wrong } from "./incoming.js";
 
@@ -7,7 +7,7 @@ import { Incoming, wrong } from "./incoming.js";
 const MAX_INTERIM = 16;
 
 /** Creates an HTTP/1.1 client. */
-export function undiciClient(connections: Connections): HttpClient {
+export function undiciClient(connections: ConnectionPools): HttpClient {
   const origins = new Set<string>();
   return (ask) =>
     new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ class Exchange extends Incoming implements Dispatcher.DispatchHandler, Sending {
   #fields: Fields = {};
   #interim = 0;
 
-  begin(connections: Connections, [origin, path]: [origin: string, path: string]): void {
+  begin(connections: ConnectionPools, [origin, path]: [origin: string, path: string]): void {
     this.listen();
     this.#path = path;
     connections.send(origin, this);

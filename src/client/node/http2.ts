@@ -51,7 +51,7 @@ class Exchange extends Incoming {
   }
 
   protected override end(failure: unknown): void {
-    if (!this.isOver && isLate(failure)) this.#session?.doubt(this.#heard);
+    if (!this.isOver && isTimedOut(failure)) this.#session?.doubt(this.#heard);
     this.#leave();
     // Node.js may keep a stream, and everything it references, until the next full garbage collection.
     if (this.#stream !== undefined) this.#stream[exchangeKey] = undefined;
@@ -190,7 +190,7 @@ function onClose(this: Stream): void {
 }
 
 /** Tells whether a call timed out. */
-function isLate(failure: unknown): boolean {
+function isTimedOut(failure: unknown): boolean {
   if (failure instanceof A2AError) return failure.reason === "DEADLINE_EXCEEDED";
   return membersOf(failure).name === "TimeoutError";
 }

@@ -4,7 +4,7 @@ import buildConnector from "undici/lib/core/connect.js";
 import { A2AError } from "../../core/error.js";
 import { isLoopback, parseUrl } from "../../core/net.js";
 import { Closers } from "../../outgoing/closers.js";
-import { Connections } from "../../outgoing/connections.js";
+import { ConnectionPools } from "../../outgoing/connections.js";
 import { defaultClientLimits } from "../limits.js";
 import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
 import { connectTransport } from "../transport/connect.js";
@@ -41,7 +41,7 @@ export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOption
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  const connections = new Connections({ options, closers: new Closers() });
+  const connections = new ConnectionPools({ options, closers: new Closers() });
   const http = undiciClient(connections);
   const sessions = new Sessions((origin) => reach(origin, { timeoutMs: connectTimeoutMs, secure }));
   const http2 = http2Client(sessions);

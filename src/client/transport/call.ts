@@ -31,7 +31,7 @@ import type { HttpAnswer, TransportSettings } from "../platform.js";
 import { type GivenHeaders, headerMap, type RequestHeaders } from "./request-headers.js";
 
 /** A call on a wire: a Connect request, or the needed part of one if no interceptor sees it. */
-export interface Asked {
+export interface WireCall {
   readonly service: DescService;
   readonly method: DescMethod;
   readonly url: string;
@@ -40,7 +40,7 @@ export interface Asked {
 }
 
 /** Wire form of one method. */
-export interface Spoken {
+export interface WireMethod {
   /** In upper case. */
   readonly verb: string;
   /** URL that interceptors see; the one they return is called. */
@@ -48,13 +48,13 @@ export interface Spoken {
   /** Sets the headers of the wire. @param timeoutMs undefined for no deadline */
   prepare(headers: RequestHeaders, timeoutMs: number | undefined): void;
   /** Makes a call with one answer. @throws A2AError, and errors of the platform */
-  ask(asked: Asked, message: Message): Promise<UnaryResponse>;
+  ask(asked: WireCall, message: Message): Promise<UnaryResponse>;
   /** Opens a stream: each message is read on request, and `return` ends it. */
-  open(asked: Asked, message: Message): Promise<StreamResponse>;
+  open(asked: WireCall, message: Message): Promise<StreamResponse>;
 }
 
 /** The methods of a binding; undefined for one without a form in it. May throw an A2AError that says so. */
-type SpokenMethods = (method: DescMethod) => Spoken | undefined;
+type SpokenMethods = (method: DescMethod) => WireMethod | undefined;
 
 /**
  * A Connect transport: parameters, interceptors, deadlines, headers, cancellation. It throws A2AErrors. Interceptors are composed once rather than per call; without any, no request object is
@@ -136,7 +136,7 @@ export class CallTransport implements Transport {
     }
   }
 
-  #asked(method: DescMethod, spoken: Spoken, { life, header: given, timeoutMs }: Given): Asked {
+  #asked(method: DescMethod, spoken: WireMethod, { life, header: given, timeoutMs }: Given): WireCall {
     const header = headerMap(given);
     spoken.prepare(header, timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined);
     this.#parameters?.addTo(header);
@@ -161,7 +161,7 @@ export class CallTransport implements Transport {
     return spoken.open(request, await onlyOne(request.message));
   }
 
-  #spoken(method: DescMethod): Spoken {
+  #spoken(method: DescMethod): WireMethod {
     const spoken = this.#methods(method);
     if (spoken !== undefined) return spoken;
     throw new A2AError("METHOD_NOT_FOUND", `This binding has no form for ${method.toString()}.`);
@@ -177,8 +177,8 @@ interface Given {
 
 /** Returns the common part of both kinds of request for interceptors. */
 function requestOf(
-  { service, url, header }: Asked,
-  { verb }: Spoken,
+  { service, url, header }: WireCall,
+  { verb }: WireMethod,
   life: Lifetime,
   values: ContextValues | undefined,
 ) {
@@ -208,7 +208,7 @@ export class Answered implements UnaryResponse {
   #trailer: Headers | undefined;
 
   constructor(
-    { service, method }: Asked,
+    { service, method }: WireCall,
     from: Pick<HttpAnswer, "headers" | "trailers">,
     message: Message,
     trailer?: Headers,

@@ -7,14 +7,14 @@ import type { Envelope } from "../../wire/envelopes.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { badAnswer, errorOfHead, isSuccess, parsed } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { Answered, type Asked, CallTransport, checkJson, readBinary, type Spoken } from "./call.js";
+import { Answered, CallTransport, checkJson, readBinary, type WireCall, type WireMethod } from "./call.js";
 import { cutOff, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
 import type { RequestHeaders } from "./request-headers.js";
 import { errorInConnect } from "./wire-errors.js";
 
 /** The Connect protocol, in binary (connectrpc.com/docs/protocol). */
 export function connectTransport(settings: TransportSettings, http: HttpClient): Transport {
-  const spoken = new Map<DescMethod, Spoken>();
+  const spoken = new Map<DescMethod, WireMethod>();
   return new CallTransport(settings, (desc) => {
     let method = spoken.get(desc);
     if (method === undefined) {
@@ -34,7 +34,7 @@ function prepare(headers: RequestHeaders, timeoutMs: number | undefined): void {
 }
 
 /** A unary method, whose answer is the whole body. */
-class ConnectMethod implements Spoken {
+class ConnectMethod implements WireMethod {
   readonly verb = "POST";
   readonly url: string;
   readonly #desc: DescMethod;
@@ -61,7 +61,7 @@ class ConnectMethod implements Spoken {
     return Promise.reject(new A2AError("METHOD_NOT_FOUND", `${this.#desc.name} has one answer.`));
   }
 
-  async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
+  async ask(asked: WireCall, message: Message): Promise<UnaryResponse> {
     const { url, header, signal } = asked;
     // The bytes are never in memory shared with other threads.
     const body = this.#write(message) as Uint8Array<ArrayBuffer>;

@@ -6,7 +6,7 @@ import { envelopeWriter } from "../../wire/binary-writer.js";
 import { COMPRESSED, type Envelope, Envelopes } from "../../wire/envelopes.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";
-import { Answered, type Asked, CallTransport, readBinary, type Spoken } from "./call.js";
+import { Answered, CallTransport, readBinary, type WireCall, type WireMethod } from "./call.js";
 import type { RequestHeaders } from "./request-headers.js";
 
 /** Differences between protocols that send messages in envelopes. */
@@ -30,7 +30,7 @@ export interface FramedProtocol {
 
 /** Creates the transport of such a protocol, in binary. */
 export function framedTransport(settings: MessageSettings, http: HttpClient, protocol: FramedProtocol): Transport {
-  const spoken = new Map<string, Spoken>();
+  const spoken = new Map<string, WireMethod>();
   return new CallTransport(settings, (desc) => {
     const path = pathOf(desc);
     let method = spoken.get(path);
@@ -57,7 +57,7 @@ export function methodUrl(url: string, method: DescMethod): string {
 }
 
 /** One method of the protocol. Protocols with another unary form use it for streams. */
-export class FramedMethod implements Spoken {
+export class FramedMethod implements WireMethod {
   readonly verb = "POST";
   readonly url: string;
   readonly #desc: DescMethod;
@@ -94,7 +94,7 @@ export class FramedMethod implements Spoken {
   }
 
   /** Returns the only message of an answer. Reads it to the end, so that the connection can be reused. */
-  async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
+  async ask(asked: WireCall, message: Message): Promise<UnaryResponse> {
     const answer = await this.#send(asked, message);
     if (!this.#isOurs(answer)) throw await notOurs(answer);
     this.#checkHead(answer);
@@ -116,7 +116,7 @@ export class FramedMethod implements Spoken {
     return new Answered(asked, answer, received, trailer);
   }
 
-  async open(asked: Asked, message: Message): Promise<StreamResponse> {
+  async open(asked: WireCall, message: Message): Promise<StreamResponse> {
     const answer = await this.#send(asked, message);
     if (!this.#isOurs(answer)) throw await notOurs(answer);
     this.#checkHead(answer);
@@ -150,7 +150,7 @@ export class FramedMethod implements Spoken {
     return this.#older === undefined ? message : this.#older.up(message, request);
   }
 
-  #send({ url, header, signal }: Asked, message: Message): Promise<HttpAnswer> {
+  #send({ url, header, signal }: WireCall, message: Message): Promise<HttpAnswer> {
     // The bytes are never in memory shared with other threads.
     const body = this.#write(message) as Uint8Array<ArrayBuffer>;
     return this.#http({ url, method: "POST", headers: header, body, signal });

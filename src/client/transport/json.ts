@@ -7,7 +7,7 @@ import { parseSse } from "../../wire/sse.js";
 import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { Answered, type Asked, CallTransport, checkJson, type Spoken } from "./call.js";
+import { Answered, CallTransport, checkJson, type WireCall, type WireMethod } from "./call.js";
 import type { RequestHeaders } from "./request-headers.js";
 
 /** A request as it goes over the wire. */
@@ -52,7 +52,7 @@ export function jsonTransport(
   ownType?: string,
 ): Transport {
   const types = new BodyTypes(ownType);
-  const spoken = new Map<string, Spoken | undefined>();
+  const spoken = new Map<string, WireMethod | undefined>();
   return new CallTransport(settings, (desc) => {
     const known = spoken.get(desc.name);
     if (known !== undefined) return known;
@@ -124,7 +124,7 @@ interface SpokenParts {
   readonly types: BodyTypes;
 }
 
-class SpokenJson implements Spoken {
+class SpokenJson implements WireMethod {
   readonly verb: string;
   readonly url: string;
   readonly #accept: string;
@@ -150,7 +150,7 @@ class SpokenJson implements Spoken {
     if (this.#method.hasBody) headers.set("content-type", this.#types.current);
   }
 
-  async ask(asked: Asked, message: Message): Promise<UnaryResponse> {
+  async ask(asked: WireCall, message: Message): Promise<UnaryResponse> {
     try {
       return await this.#ask(asked, message);
     } catch (error) {
@@ -166,7 +166,7 @@ class SpokenJson implements Spoken {
     }
   }
 
-  async #ask(asked: Asked, message: Message, method: JsonMethod = this.#method): Promise<UnaryResponse> {
+  async #ask(asked: WireCall, message: Message, method: JsonMethod = this.#method): Promise<UnaryResponse> {
     const written = method.write(message, asked.url);
     const answer = await this.#send(method.verb, written, asked);
     // An endless answer to a unary call.
@@ -180,7 +180,7 @@ class SpokenJson implements Spoken {
     return new Answered(asked, answer, read);
   }
 
-  async open(asked: Asked, message: Message): Promise<StreamResponse> {
+  async open(asked: WireCall, message: Message): Promise<StreamResponse> {
     let other: string | undefined;
     for (let method: JsonMethod = this.#method; ; ) {
       if (method.hasBody) asked.header.set("content-type", other ?? this.#types.current);
@@ -198,7 +198,7 @@ class SpokenJson implements Spoken {
     }
   }
 
-  #opened(asked: Asked, spoken: JsonMethod, written: Written, answer: HttpAnswer): StreamResponse {
+  #opened(asked: WireCall, spoken: JsonMethod, written: Written, answer: HttpAnswer): StreamResponse {
     const { service } = asked;
     const method = asked.method as StreamResponse["method"];
     const message = this.#events(spoken, written, answer);
@@ -241,7 +241,7 @@ class SpokenJson implements Spoken {
     return errorOfAnswer(text, answer);
   }
 
-  #send(method: string, { url, body }: Written, asked: Asked): Promise<HttpAnswer> {
+  #send(method: string, { url, body }: Written, asked: WireCall): Promise<HttpAnswer> {
     const { header: headers, signal } = asked;
     return this.#http(body === undefined ? { url, method, headers, signal } : { url, method, headers, body, signal });
   }

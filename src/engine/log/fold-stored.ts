@@ -1,6 +1,6 @@
 import { Room } from "../../core/async.js";
 import { defined } from "../../core/defined.js";
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isOf } from "../../store/check.js";
 import { type LoadedTask, StoreError, type TaskHead, type TaskScope, type TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
@@ -138,7 +138,7 @@ export class Slices {
   /** Yields to the event loop if `isLong`. */
   async pause(): Promise<void> {
     if (!this.isLong) return;
-    await nextRound();
+    await yieldToEventLoop();
     this.#begin = performance.now();
   }
 }

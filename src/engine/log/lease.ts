@@ -1,4 +1,4 @@
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Logger } from "../../core/log.js";
 import {
   type Fence,
@@ -88,7 +88,7 @@ export interface SignsOfLife {
 }
 
 /** An execution that ends when its lease is lost. */
-export interface Losable {
+export interface Abandonable {
   readonly log: { readonly taskId: string };
   /** Ends it immediately. */
   abandon(cause: "lease-lost"): void;
@@ -106,7 +106,7 @@ export interface LeaseSource {
   readonly maxStallMs: number;
   readonly logger: Logger;
   /** The executions of this process. */
-  readonly executions: { has(taskId: string): boolean; values(): readonly Losable[] };
+  readonly executions: { has(taskId: string): boolean; values(): readonly Abandonable[] };
   /** True while an entry of the task is being written to the store. */
   readonly writing: (taskId: string) => boolean;
   /** Recovers a claimed task. Never rejects. */
@@ -244,7 +244,7 @@ export class LeaseKeeper {
   }
 
   /** Releases the leases of turns that no agent has started, once nothing runs here. The next process starts them. */
-  async leave(): Promise<void> {
+  async releaseUnstarted(): Promise<void> {
     const { store, holder } = this.#source;
     for (let after = ""; this.#unstarted.size > 0 && store.health.status.healthy; ) {
       const page = await store.leasesOf({ holder, after, limit: pageSize });
@@ -295,7 +295,7 @@ export class LeaseKeeper {
         if (lease !== null) running.push(this.#settle(taskId, lease));
       }
       // Calls are served between the chunks.
-      await nextRound();
+      await yieldToEventLoop();
     }
     await Promise.all(running);
   }

@@ -117,13 +117,13 @@ export class TaskLog {
   }
 
   /** The ids that the task's messages and events carry: its public task id and its context. */
-  get place(): MessageContext {
+  get messageContext(): MessageContext {
     return { taskId: this.fold.task.id || this.taskId, contextId: this.head.contextId };
   }
 
   /** True if the client chose the task's public id. */
   get isNamed(): boolean {
-    return this.place.taskId !== this.taskId;
+    return this.messageContext.taskId !== this.taskId;
   }
 
   /** The head as stored, with the lease as last set. */

@@ -3,7 +3,7 @@ import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import { defined } from "../../core/defined.js";
 import { A2AError, taskNotFound } from "../../core/error.js";
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import { responseOf } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../log/task-log.js";
@@ -19,10 +19,10 @@ export interface CursorSource {
 }
 
 /** Returns the error of an interrupted stream. It names the task, so that the client can subscribe again. */
-export function drained({ place }: TaskLog): A2AError {
+export function drained({ messageContext }: TaskLog): A2AError {
   return new A2AError("UNAVAILABLE", "The server is shutting down; subscribe to the task again to go on.", {
     // A client that still waits for the answer to its first message does not know the task id.
-    metadata: { taskId: place.taskId },
+    metadata: { taskId: messageContext.taskId },
     retryAfterMs: 1_000,
   });
 }
@@ -139,7 +139,7 @@ const none: readonly LogEntry[] = [];
 async function stillThere(log: TaskLog): Promise<true> {
   if (!(await log.isStored())) throw taskNotFound(log.taskId);
   // Yields to the event loop before the store is read again, even if the store answers at once.
-  await nextRound();
+  await yieldToEventLoop();
   return true;
 }
 

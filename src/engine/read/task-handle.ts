@@ -73,7 +73,7 @@ export class TaskHandle {
 
   /** The id of the task that clients see. */
   get shownId(): string {
-    return this.#log.place.taskId;
+    return this.#log.messageContext.taskId;
   }
 
   /**

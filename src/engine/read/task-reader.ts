@@ -70,7 +70,7 @@ interface PagePlace {
 
 /** A page of tasks. */
 export interface TaskPage {
-  readonly moments: readonly TaskView[];
+  readonly views: readonly TaskView[];
   /** Size of the tasks as returned, in bytes as JSON. */
   readonly bytes: number;
   readonly total: number;
@@ -157,7 +157,7 @@ export class TaskReader {
   async #page(request: ListRequest, view: View, place: PagePlace): Promise<TaskPage> {
     const page = await this.#options.store.list({ ...request, limit: request.limit + 1 });
     const heads = page.heads.slice(0, request.limit);
-    const moments: TaskView[] = [];
+    const views: TaskView[] = [];
     let last: TaskHead | undefined;
     let bytes = 0;
     let shown = 0;
@@ -174,12 +174,12 @@ export class TaskReader {
       bytes += size;
       last = head;
       const moment = folded && this.#shown(folded, view);
-      if (moment !== undefined) moments.push(moment);
+      if (moment !== undefined) views.push(moment);
       shown += (view.artifacts === false ? folded?.fold.sizeWithoutArtifacts : size) ?? 0;
       const isQuick = known !== undefined && size <= KEPT_TASK_BYTES;
       if (!isQuick && slices.isLong) await slices.pause();
     }
-    return { moments, bytes: shown, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
+    return { views, bytes: shown, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
   }
 
   /** Returns the task of a head if memory has it at that position. */

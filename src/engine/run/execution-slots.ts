@@ -1,7 +1,7 @@
 import type { SharedHold } from "../../core/call.js";
 import { limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
-import type { CountedTenant } from "../counted-tenant.js";
+import type { QuotaScope } from "../quota-scope.js";
 
 /** Usage of one owner: under one tenant, or under all of them if callers may name any. */
 export class OwnerSlots {
@@ -9,7 +9,7 @@ export class OwnerSlots {
   running = 0;
   /** Bytes of the waiting messages. */
   waitingBytes = 0;
-  readonly waiting: Set<Place> = new Set();
+  readonly waiting: Set<ExecutionSlot> = new Set();
   /** Number of tasks it may still create before its open tasks are counted again. */
   tasksLeft = 0;
   /** Tasks being created. */
@@ -21,7 +21,7 @@ export class OwnerSlots {
 }
 
 /** The slot of an execution: running or queued. */
-export class Place {
+export class ExecutionSlot {
   readonly owner: OwnerSlots;
   /** Bytes of the waiting message. */
   readonly bytes: number;
@@ -57,7 +57,7 @@ const MAX_IDLE = 4_096;
  */
 export class ExecutionSlots {
   readonly #limits: SlotLimits;
-  readonly #counted: CountedTenant;
+  readonly #counted: QuotaScope;
   #owners = new Map<string, OwnerSlots>();
   #mostOwners = MAX_IDLE;
   #running = 0;
@@ -70,7 +70,7 @@ export class ExecutionSlots {
   #lastName = "";
   #last: OwnerSlots | undefined;
 
-  constructor(limits: SlotLimits, counted: CountedTenant) {
+  constructor(limits: SlotLimits, counted: QuotaScope) {
     this.#limits = limits;
     this.#counted = counted;
   }
@@ -125,39 +125,39 @@ export class ExecutionSlots {
    * @param bytes size of the message if it has to wait
    * @throws A2AError TOO_MANY_REQUESTS if the queue is full
    */
-  enter(owner: OwnerSlots, bytes: number): Place {
-    const place = new Place(owner, bytes);
-    if (this.tryTake(owner)) place.isHeld = true;
+  enter(owner: OwnerSlots, bytes: number): ExecutionSlot {
+    const slot = new ExecutionSlot(owner, bytes);
+    if (this.tryTake(owner)) slot.isHeld = true;
     else {
       this.checkRoom(owner, bytes);
-      this.#enqueue(place);
+      this.#enqueue(slot);
     }
-    return place;
+    return slot;
   }
 
   /** Returns a slot for an accepted message, which is queued even if the queue is full. */
-  enterAccepted(owner: OwnerSlots): Place {
-    const place = new Place(owner);
-    if (this.tryTake(owner)) place.isHeld = true;
-    else this.#enqueue(place);
-    return place;
+  enterAccepted(owner: OwnerSlots): ExecutionSlot {
+    const slot = new ExecutionSlot(owner);
+    if (this.tryTake(owner)) slot.isHeld = true;
+    else this.#enqueue(slot);
+    return slot;
   }
 
   /** Returns the slot of an execution whose agent already runs in a slot taken by `tryTake`. */
-  adopt(owner: OwnerSlots): Place {
-    const place = new Place(owner);
-    place.isHeld = true;
-    return place;
+  adopt(owner: OwnerSlots): ExecutionSlot {
+    const slot = new ExecutionSlot(owner);
+    slot.isHeld = true;
+    return slot;
   }
 
   /** Releases a held or queued slot. Calling it again does nothing. */
-  leave(place: Place): void {
-    if (place.isOver) return;
-    place.isOver = true;
-    place.whenHeld = undefined;
-    place.held?.release();
-    if (place.isHeld) this.release(place.owner);
-    else this.#dequeue(place);
+  detach(slot: ExecutionSlot): void {
+    if (slot.isOver) return;
+    slot.isOver = true;
+    slot.whenHeld = undefined;
+    slot.held?.release();
+    if (slot.isHeld) this.release(slot.owner);
+    else this.#dequeue(slot);
   }
 
   /**
@@ -188,21 +188,21 @@ export class ExecutionSlots {
   /** Starts nothing from the queue any more, because the server shuts down. */
   stop(): void {
     this.#isStopped = true;
-    for (const { waiting } of this.#owners.values()) for (const place of waiting) place.whenStopped?.();
+    for (const { waiting } of this.#owners.values()) for (const slot of waiting) slot.whenStopped?.();
   }
 
-  #enqueue(place: Place): void {
-    const { owner, bytes } = place;
-    owner.waiting.add(place);
+  #enqueue(slot: ExecutionSlot): void {
+    const { owner, bytes } = slot;
+    owner.waiting.add(slot);
     owner.waitingBytes += bytes;
     this.#waiting++;
     this.#waitingBytes += bytes;
     if (owner.running < this.#limits.maxExecutionsPerOwner) this.#turns.add(owner);
   }
 
-  #dequeue(place: Place): void {
-    const { owner, bytes } = place;
-    if (!owner.waiting.delete(place)) return;
+  #dequeue(slot: ExecutionSlot): void {
+    const { owner, bytes } = slot;
+    if (!owner.waiting.delete(slot)) return;
     owner.waitingBytes -= bytes;
     this.#waiting--;
     this.#waitingBytes -= bytes;
@@ -220,15 +220,15 @@ export class ExecutionSlots {
       const [owner] = this.#turns;
       if (owner === undefined) return;
       this.#turns.delete(owner);
-      const [place] = owner.waiting;
-      if (place === undefined) continue;
-      this.#dequeue(place);
+      const [slot] = owner.waiting;
+      if (slot === undefined) continue;
+      this.#dequeue(slot);
       this.#running++;
       owner.running++;
       if (owner.waiting.size > 0 && owner.running < maxExecutionsPerOwner) this.#turns.add(owner);
-      place.isHeld = true;
-      const { whenHeld } = place;
-      place.whenHeld = undefined;
+      slot.isHeld = true;
+      const { whenHeld } = slot;
+      slot.whenHeld = undefined;
       whenHeld?.();
     }
   }

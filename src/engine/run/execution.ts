@@ -10,7 +10,7 @@ import { makeTurn, type TurnSource } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Lease, TaskStore } from "../../store/task-store.js";
@@ -22,7 +22,7 @@ import { MessageWaits } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
 import { closeIterator, failureText, isEvent, runToEnd } from "./agent-output.js";
 import { ExecutionLease, type StartLeases } from "./execution-lease.js";
-import type { Place } from "./execution-slots.js";
+import type { ExecutionSlot } from "./execution-slots.js";
 import { leaveOthers, SubTasks } from "./relayed.js";
 import { isEnd, isQuestionOfOther, type TaskEvent, TaskOutput } from "./task-output.js";
 import type { PendingTurn } from "./taskless.js";
@@ -56,7 +56,7 @@ export interface ExecutionSource extends TurnSource {
 
 /** Start parameters of an execution. */
 export interface ExecutionStart extends StartLeases {
-  readonly place: Place;
+  readonly slot: ExecutionSlot;
 }
 
 /**
@@ -68,7 +68,7 @@ export class Execution {
   readonly log: TaskLog;
   readonly agent: Agent;
   /** Running or queued. */
-  readonly place: Place;
+  readonly slot: ExecutionSlot;
   /** Resolves when the execution ends, even if its agent has not returned. Never rejects. */
   readonly done: Promise<void>;
   readonly #source: ExecutionSource;
@@ -88,7 +88,7 @@ export class Execution {
 
   constructor(source: ExecutionSource, log: TaskLog, agent: Agent, start: ExecutionStart) {
     this.#source = source;
-    this.place = start.place;
+    this.slot = start.slot;
     this.log = log;
     this.agent = agent;
     this.#queue = new TurnQueue(log);
@@ -111,13 +111,13 @@ export class Execution {
   /** Runs the turns of all messages after the position `after` once the slot is held, then ends. */
   begin(after: number): void {
     this.log.turns.begin(after);
-    if (this.place.isHeld) void this.#run();
-    else this.place.whenHeld = () => void this.#run();
+    if (this.slot.isHeld) void this.#run();
+    else this.slot.whenHeld = () => void this.#run();
   }
 
   /** True while it waits for a slot. Its agent has not started. */
   get #isQueued(): boolean {
-    return !this.place.isHeld;
+    return !this.slot.isHeld;
   }
 
   async #run(): Promise<void> {
@@ -317,7 +317,7 @@ export class Execution {
   #prepare(event: TaskEvent): Promise<void> | undefined {
     const values = checkValues(event.kind === "artifact" ? event : event.content);
     if (this.#subTasks.mayBeOpen && isEnd(event)) return this.#subTasks.leaveAll();
-    return values < HEAVY_VALUES ? undefined : nextRound();
+    return values < HEAVY_VALUES ? undefined : yieldToEventLoop();
   }
 
   readonly #note = (error: unknown): void => {

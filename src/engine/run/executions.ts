@@ -8,15 +8,15 @@ import type { Logger } from "../../core/log.js";
 import type { TransientMap } from "../../core/maps.js";
 import { NO_HOLDER, type TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import type { CountedTenant } from "../counted-tenant.js";
 import { statusDraft } from "../log/draft.js";
 import type { LeaseKeeper } from "../log/lease.js";
 import { unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
+import type { QuotaScope } from "../quota-scope.js";
 import { type TaskView, taskViewOf } from "../read/task-handle.js";
 import { Execution, type ExecutionSource, type ExecutionStart } from "./execution.js";
-import { ExecutionSlots, type Place } from "./execution-slots.js";
+import { type ExecutionSlot, ExecutionSlots } from "./execution-slots.js";
 import { leaveOthers } from "./relayed.js";
 import type { PendingTurn } from "./taskless.js";
 
@@ -29,7 +29,7 @@ export interface ExecutionsSource {
   /** The name under which this process holds its leases. */
   readonly holder: string;
   readonly limits: Limits;
-  readonly counted: CountedTenant;
+  readonly counted: QuotaScope;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -115,20 +115,20 @@ export class Executions {
    * Queues a stored message's turn if this process has the lease. If another process is running a turn, or died in one,
    * the message waits: the process that holds or claims that lease reaches it.
    *
-   * @param place the slot reserved for a new execution; released if it is not needed
+   * @param slot the slot reserved for a new execution; released if it is not needed
    */
-  queue(log: TaskLog, served: AgentRegistration, turn: TurnRequest, place?: Place): void {
+  queue(log: TaskLog, served: AgentRegistration, turn: TurnRequest, slot?: ExecutionSlot): void {
     const { lease, tenant, owner } = log.head;
     const own = lease?.holder === this.#source.holder && lease.turn === turn.position;
     const running = this.get(log.taskId);
     if (running === undefined && own) {
       const begun = lease.attempt < 1 ? this.#source.leases.lease(lease.turn) : undefined;
       // The execution was interrupted while the accepted message was in flight: it is queued even if the queue is full.
-      const taken = place ?? this.slots.enterAccepted(this.slots.of(tenant, owner));
-      this.run(this.create(log, served, { lease, begun, place: taken }), turn);
+      const taken = slot ?? this.slots.enterAccepted(this.slots.of(tenant, owner));
+      this.run(this.create(log, served, { lease, begun, slot: taken }), turn);
       return;
     }
-    if (place !== undefined) this.slots.leave(place);
+    if (slot !== undefined) this.slots.detach(slot);
     if (running !== undefined) running.add(turn, own ? { lease } : {});
     else if (lease?.holder === NO_HOLDER) this.#source.claimSoon();
   }
@@ -137,7 +137,7 @@ export class Executions {
     const { running, leases, logs, logger, logsEnds } = this.#source;
     const { taskId, plannedState } = execution.log;
     if (running.get(taskId) === execution) running.delete(taskId);
-    this.slots.leave(execution.place);
+    this.slots.detach(execution.slot);
     leases.ended(taskId);
     logs.evict(execution.log);
     if (logsEnds) logger.info({ taskId, state: TaskState[plannedState] }, "an execution ended");
@@ -154,7 +154,7 @@ const MAX_TRIES = 3;
  */
 export async function cancelTask(log: TaskLog, executions: Executions, now: () => number): Promise<TaskView> {
   const { taskId } = log;
-  const shown = log.place.taskId;
+  const shown = log.messageContext.taskId;
   try {
     // Only a stored end counts.
     if (isTerminal(log.plannedState)) await log.stored();
@@ -168,7 +168,7 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
     // cancel counts.
     for (let tries = 0; tries < MAX_TRIES && !isTerminal(log.fold.state); tries++) {
       const ends = isTerminal(log.plannedState);
-      if (!ends) await log.append(statusDraft(log.place, TaskState.CANCELED, undefined, now()));
+      if (!ends) await log.append(statusDraft(log.messageContext, TaskState.CANCELED, undefined, now()));
       await log.stored();
     }
     if (!isTerminal(log.fold.state)) throw unavailable(undefined);

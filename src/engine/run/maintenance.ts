@@ -32,7 +32,7 @@ async function giveUpInterrupted(
   if (!waits()) return false;
   await before();
   if (!waits()) return false;
-  const draft = statusDraft(log.place, TaskState.CANCELED, why, now);
+  const draft = statusDraft(log.messageContext, TaskState.CANCELED, why, now);
   try {
     await log.append(draft, { ifGeneration: generation });
     return true;
@@ -218,7 +218,7 @@ export class Maintenance {
   }
 
   /** Cancels a task that has waited too long for its client. Never rejects. */
-  async #giveUp(head: TaskHead): Promise<void> {
+  async #expireTask(head: TaskHead): Promise<void> {
     const { store, logs, executions, logger, now } = this.#options;
     const { taskId } = head;
     let log: TaskLog | undefined;
@@ -265,7 +265,7 @@ export class Maintenance {
     do {
       const heads = await store.listInterrupted({ before, after, limit: interruptedSize });
       // The agent of a running execution handles that itself.
-      for (const head of heads) if (head.lease === null) await this.#giveUp(head);
+      for (const head of heads) if (head.lease === null) await this.#expireTask(head);
       after = heads.length === interruptedSize ? heads.at(-1) : undefined;
     } while (after !== undefined && !this.#stopped);
   }

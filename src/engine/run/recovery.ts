@@ -76,15 +76,15 @@ async function enter(
   begun: Lease,
   begins: boolean,
 ): Promise<ExecutionStart | undefined> {
-  const place = slots.enterAccepted(slots.of(log.head.tenant, log.head.owner));
-  const next = place.isHeld ? begun : begins ? leases.waiting(begun.turn) : notStarted(lease);
+  const slot = slots.enterAccepted(slots.of(log.head.tenant, log.head.owner));
+  const next = slot.isHeld ? begun : begins ? leases.waiting(begun.turn) : notStarted(lease);
   let isOurs = false;
   try {
     isOurs = next === lease || (await log.setLease(lease, next));
   } finally {
-    if (!isOurs) slots.leave(place);
+    if (!isOurs) slots.detach(slot);
   }
-  return isOurs ? { lease: next, begun: next === begun ? undefined : begun, place } : undefined;
+  return isOurs ? { lease: next, begun: next === begun ? undefined : begun, slot } : undefined;
 }
 
 function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: TurnRequest, attempt: number): boolean {
@@ -107,7 +107,7 @@ async function fail({ log, lease, source }: Recovery): Promise<void> {
   // Before the end is stored: after another crash nothing would cancel them.
   await leaveOthers(source, log);
   try {
-    await log.append(statusDraft(log.place, State.FAILED, why, source.now()), { fence: lease });
+    await log.append(statusDraft(log.messageContext, State.FAILED, why, source.now()), { fence: lease });
   } catch (error) {
     // A client canceled it meanwhile, or another process has it.
     const over = error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";

@@ -1,10 +1,10 @@
 import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
-import { type RelayCheckpoint, type Relayed, relayCheckpoint } from "../../agent/delegation.js";
+import { type RelayCheckpoint, type RelayedTask, relayCheckpoint } from "../../agent/delegation.js";
 import { type AgentEvent, type ArtifactEvent, type Content, completed, type StatusEvent } from "../../agent/event.js";
 import type { MessageContext } from "../../agent/message.js";
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import type { Lease } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
@@ -39,7 +39,7 @@ export class TaskOutput {
     this.#source = source;
     this.#log = log;
     this.#ids = new ArtifactIds(log.fold);
-    this.#context = log.place;
+    this.#context = log.messageContext;
   }
 
   /**
@@ -63,7 +63,7 @@ export class TaskOutput {
       event.kind === "artifact"
         ? this.#ids.draft(event, this.#context, now)
         : this.#statusDraft(event.state, event.content, now);
-    const checkpoint = (event as Relayed)[relayCheckpoint];
+    const checkpoint = (event as RelayedTask)[relayCheckpoint];
     const draft = checkpoint === undefined ? plain : relayedDraft(plain, checkpoint);
     this.#log.checkSize(draft, this.#source.limits);
     this.#acceptedBytes += draft.size;
@@ -78,7 +78,7 @@ export class TaskOutput {
   /** Large events take time, so an agent that never waits yields to the event loop here. */
   async letOthersRun(): Promise<void> {
     this.#acceptedBytes = 0;
-    await nextRound();
+    await yieldToEventLoop();
   }
 
   /** Returns the draft of a status of the server itself. */
@@ -109,6 +109,6 @@ export function isEnd(event: TaskEvent): boolean {
 }
 
 /** True if an event relays another agent's question. It ends the turn; the answer arrives as a new turn. */
-export function isQuestionOfOther(event: TaskEvent & Relayed): boolean {
+export function isQuestionOfOther(event: TaskEvent & RelayedTask): boolean {
   return event[relayCheckpoint] !== undefined && event.kind === "status" && isInterrupted(event.state);
 }

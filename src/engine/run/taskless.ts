@@ -155,7 +155,7 @@ function replyMessage(content: Content, contextId: string, logger: Logger): Mess
 }
 
 /** Stops an agent that was started for a task which is not created. */
-export async function giveUp({ iterator, aborter, turn }: PendingTurn, logger: Logger): Promise<void> {
+export async function abandonAgent({ iterator, aborter, turn }: PendingTurn, logger: Logger): Promise<void> {
   aborter.abort("canceled");
   await closeIterator(iterator, logger);
   endCalls(turn);

@@ -9,13 +9,13 @@ import {
   StoreError,
   type TaskStore,
 } from "../../store/task-store.js";
-import { type CountedTenant, countedConfig } from "../counted-tenant.js";
 import type { createdDraft } from "../log/draft.js";
 import { toCallerError, unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
+import { countedConfig, type QuotaScope } from "../quota-scope.js";
 import { type TaskHandle, taskViewOf } from "../read/task-handle.js";
 import type { Tasks } from "../read/tasks.js";
-import type { Place } from "../run/execution-slots.js";
+import type { ExecutionSlot } from "../run/execution-slots.js";
 import type { Executions } from "../run/executions.js";
 import { keyReused } from "./idempotent-sends.js";
 import { type SendCommand, scopeOf } from "./send-command.js";
@@ -30,7 +30,7 @@ export interface AcceptOptions {
   /** See `AppendOptions`. */
   readonly follows?: boolean;
   /** The turn of a message to an existing task, with the slot reserved for its execution. */
-  readonly followUp?: { readonly turn: TurnRequest; readonly place: Place | undefined };
+  readonly followUp?: { readonly turn: TurnRequest; readonly slot: ExecutionSlot | undefined };
 }
 
 /** Dependencies of `Acceptance`. */
@@ -39,7 +39,7 @@ export interface AcceptanceSource {
   readonly tasks: Tasks;
   readonly executions: Executions;
   readonly limits: Limits;
-  readonly counted: CountedTenant;
+  readonly counted: QuotaScope;
   readonly logger: Logger;
 }
 
@@ -78,7 +78,7 @@ export class Acceptance {
       const accepted = command.capture === undefined ? undefined : taskViewOf(log, command.capture);
       const task = tasks.handle(log, position, accepted);
       if (followUp !== undefined) {
-        executions.queue(log, command.served, { ...followUp.turn, position }, followUp.place);
+        executions.queue(log, command.served, { ...followUp.turn, position }, followUp.slot);
       }
       return task;
     });

@@ -1,7 +1,7 @@
 import { limitReached } from "../../core/error.js";
 import type { Scope } from "../../core/task-names.js";
 import type { TaskStore } from "../../store/task-store.js";
-import type { CountedTenant } from "../counted-tenant.js";
+import type { QuotaScope } from "../quota-scope.js";
 import type { OwnerSlots } from "../run/execution-slots.js";
 
 /** Time during which an owner with too many tasks is rejected without a new count, in milliseconds. */
@@ -14,10 +14,10 @@ const REFUSED_MS = 100;
 export class OpenTasks {
   readonly #store: TaskStore;
   readonly #max: number;
-  readonly #counted: CountedTenant;
+  readonly #counted: QuotaScope;
 
   /** @param counted selects the scope of the count, as for the owners' slots */
-  constructor(store: TaskStore, max: number, counted: CountedTenant) {
+  constructor(store: TaskStore, max: number, counted: QuotaScope) {
     this.#store = store;
     this.#max = max;
     this.#counted = counted;

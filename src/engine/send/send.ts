@@ -12,15 +12,15 @@ import type { Lease, TaskStore } from "../../store/task-store.js";
 import { viewTask } from "../../task/fold.js";
 import { messageSize } from "../../task/size.js";
 import { isTerminal } from "../../task/state.js";
-import type { CountedTenant } from "../counted-tenant.js";
 import { messageDraft } from "../log/draft.js";
 import type { LeaseKeeper } from "../log/lease.js";
 import { isOutage, toCallerError, unavailable } from "../log/outage.js";
+import type { QuotaScope } from "../quota-scope.js";
 import type { TaskHandle } from "../read/task-handle.js";
 import type { Tasks } from "../read/tasks.js";
-import type { OwnerSlots, Place } from "../run/execution-slots.js";
+import type { ExecutionSlot, OwnerSlots } from "../run/execution-slots.js";
 import type { Executions } from "../run/executions.js";
-import { askToAccept, directReply, firstEvent, giveUp, isReply } from "../run/taskless.js";
+import { abandonAgent, askToAccept, directReply, firstEvent, isReply } from "../run/taskless.js";
 import { type Shutdown, shuttingDown } from "../shutdown.js";
 import { Acceptance, isNotFound } from "./acceptance.js";
 import { Creations } from "./creations.js";
@@ -45,7 +45,7 @@ export interface SenderSource {
   readonly executions: Executions;
   readonly leases: LeaseKeeper;
   readonly limits: Limits;
-  readonly counted: CountedTenant;
+  readonly counted: QuotaScope;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -169,7 +169,7 @@ export class Sender {
     const { logger, shutdown, executions } = this.#source;
     const { slots } = executions;
     const owner = slots.of(command.tenant, command.caller.owner);
-    if (!slots.tryTake(owner)) await this.#waitForPlace(owner, command);
+    if (!slots.tryTake(owner)) await this.#waitForSlot(owner, command);
     let isHeld = true;
     try {
       const started = await firstEvent(this.#taskless(command, turn));
@@ -183,7 +183,7 @@ export class Sender {
       if (started.refusal !== undefined) throw started.refusal;
       started.aborter.unfollow();
       if (shutdown.draining) {
-        void giveUp(started, logger);
+        void abandonAgent(started, logger);
         throw shuttingDown();
       }
       // The execution owns the slot from here on.
@@ -207,19 +207,19 @@ export class Sender {
   }
 
   /** Queues a call for a slot. Nothing of it is stored, so it ends when its client disconnects. */
-  async #waitForPlace(owner: OwnerSlots, { client }: SendCommand): Promise<void> {
+  async #waitForSlot(owner: OwnerSlots, { client }: SendCommand): Promise<void> {
     const { slots } = this.#source.executions;
-    const place = slots.enter(owner, 0);
+    const slot = slots.enter(owner, 0);
     const held = new Promise<void>((resolve, reject) => {
-      place.whenHeld = resolve;
-      place.whenStopped = () => reject(shuttingDown());
+      slot.whenHeld = resolve;
+      slot.whenStopped = () => reject(shuttingDown());
     });
     const left = (): A2AError => new A2AError("CANCELLED", "The client went away before the agent was asked.");
     try {
       await orAborted(held, client.signal, left);
       this.#source.shutdown.checkOpen();
     } catch (error) {
-      slots.leave(place);
+      slots.detach(slot);
       throw error;
     }
   }
@@ -240,7 +240,7 @@ export class Sender {
     const { tasks, executions, leases, now } = this.#source;
     const { slots } = executions;
     const log = await tasks.acquire(scopeOf(command), taskId);
-    let place: Place | undefined;
+    let slot: ExecutionSlot | undefined;
     try {
       if (isTerminal(log.plannedState)) await log.stored();
       const { contextId } = log.head;
@@ -254,18 +254,18 @@ export class Sender {
       if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
         await this.#ask(command, message, log, () => viewTask(log.fold.task));
       }
-      const turn = turnOf(command, { ...message, ...log.place }, log);
+      const turn = turnOf(command, { ...message, ...log.messageContext }, log);
       const draft = messageDraft(turn, now());
       // A new execution is not needed if one exists, here or elsewhere, or if the task is finished.
       if (!executions.has(log.taskId) && log.head.lease === null && !isTerminal(log.plannedState)) {
-        place = slots.enter(slots.of(command.tenant, command.caller.owner), draft.size);
-        place.held = command.held?.share();
+        slot = slots.enter(slots.of(command.tenant, command.caller.owner), draft.size);
+        slot.held = command.held?.share();
       }
-      const waits = place !== undefined && !place.isHeld;
+      const waits = slot !== undefined && !slot.isHeld;
       const lease = (at: number): Lease => (waits ? leases.waiting(at) : leases.lease(at));
-      return await this.#acceptance.accept(log, draft, command, { lease, followUp: { turn, place } });
+      return await this.#acceptance.accept(log, draft, command, { lease, followUp: { turn, slot } });
     } catch (error) {
-      if (place !== undefined) slots.leave(place);
+      if (slot !== undefined) slots.detach(slot);
       // An execution here finds the message by itself.
       if (isOutage(error) && !executions.has(log.taskId)) leases.noteUnstarted(log.taskId, log.fold.position);
       tasks.logs.release(log);

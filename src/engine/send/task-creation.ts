@@ -4,16 +4,16 @@ import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { TaskStore } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
-import type { CountedTenant } from "../counted-tenant.js";
 import { createdDraft } from "../log/draft.js";
 import type { LeaseKeeper } from "../log/lease.js";
 import { isOutage, toCallerError } from "../log/outage.js";
 import { TaskExists } from "../log/task-log.js";
+import type { QuotaScope } from "../quota-scope.js";
 import type { TaskHandle } from "../read/task-handle.js";
 import type { Tasks } from "../read/tasks.js";
-import type { Place } from "../run/execution-slots.js";
+import type { ExecutionSlot } from "../run/execution-slots.js";
 import type { Executions } from "../run/executions.js";
-import { giveUp, type PendingTurn } from "../run/taskless.js";
+import { abandonAgent, type PendingTurn } from "../run/taskless.js";
 import type { Shutdown } from "../shutdown.js";
 import type { Acceptance } from "./acceptance.js";
 import { OpenTasks } from "./open-tasks.js";
@@ -34,7 +34,7 @@ export interface TaskCreationSource {
   readonly executions: Executions;
   readonly leases: LeaseKeeper;
   readonly limits: Limits;
-  readonly counted: CountedTenant;
+  readonly counted: QuotaScope;
   readonly logger: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -62,8 +62,8 @@ export class TaskCreation {
     const owner = slots.of(command.tenant, command.caller.owner);
     const time = now();
     const draft = createdDraft(turn, time, command.version);
-    const place = started === undefined ? slots.enter(owner, draft.size) : slots.adopt(owner);
-    place.held = command.held?.share();
+    const slot = started === undefined ? slots.enter(owner, draft.size) : slots.adopt(owner);
+    slot.held = command.held?.share();
     let isCounted = false;
     try {
       const counting = this.#openTasks.admit(owner, scopeOf(command));
@@ -74,18 +74,22 @@ export class TaskCreation {
       if (tasks.logs.get(turn.taskId) !== undefined) throw new TaskExists(turn.taskId);
     } catch (error) {
       if (isCounted) owner.creating--;
-      slots.leave(place);
-      if (started !== undefined) void giveUp(started, logger);
+      slots.detach(slot);
+      if (started !== undefined) void abandonAgent(started, logger);
       throw toCallerError(logger, error);
     }
     try {
-      return await this.#createAt(place, command, { turn, draft, time, started });
+      return await this.#createAt(slot, command, { turn, draft, time, started });
     } finally {
       owner.creating--;
     }
   }
 
-  async #createAt(place: Place, command: SendCommand, { turn, draft, time, started }: NewTask): Promise<TaskHandle> {
+  async #createAt(
+    slot: ExecutionSlot,
+    command: SendCommand,
+    { turn, draft, time, started }: NewTask,
+  ): Promise<TaskHandle> {
     const { tasks, executions, leases, logger, acceptance } = this.#source;
     const head = {
       taskId: turn.taskId,
@@ -100,11 +104,11 @@ export class TaskCreation {
     };
     const log = tasks.logs.create(head, turn.message.taskId);
     const begun = leases.lease(1);
-    const lease = place.isHeld ? begun : leases.waiting(1);
+    const lease = slot.isHeld ? begun : leases.waiting(1);
     const execution = executions.create(log, command.served, {
       lease,
       begun: lease === begun ? undefined : begun,
-      place,
+      slot,
     });
     // An agent that decided for a task has already yielded an event: that one, and all that it yields without waiting,
     // share one commit. If the store may reject the message, for its idempotency key or its push configuration, the
@@ -118,7 +122,7 @@ export class TaskCreation {
       return task;
     } catch (error) {
       execution.abandon("canceled");
-      if (!runs && started !== undefined) void giveUp(started, logger);
+      if (!runs && started !== undefined) void abandonAgent(started, logger);
       if (started === undefined && isOutage(error)) leases.noteUnstarted(log.taskId, 0);
       tasks.logs.release(log);
       if (error instanceof TaskExists) throw error;

@@ -1,4 +1,4 @@
-import { inNextRound } from "../../core/event-loop.js";
+import { runNextTurn } from "../../core/event-loop.js";
 import type { BodySource, BodyWriter } from "../response.js";
 import { slowReader } from "../response.js";
 
@@ -80,7 +80,7 @@ export class StreamWriter implements BodyWriter {
   clientGone(reason: unknown): void {
     if (this.#isOver) return;
     this.#over(false);
-    inNextRound(() => this.#controller.error(reason));
+    runNextTurn(() => this.#controller.error(reason));
   }
 
   #abort(reason: Error): void {

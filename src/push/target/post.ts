@@ -4,7 +4,7 @@ import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { membersOf } from "../../core/members.js";
 import { socketFailure } from "../../core/socket-failure.js";
-import { type Connection, Connections, type Sending } from "../../outgoing/connections.js";
+import { type Connection, ConnectionPools, type Sending } from "../../outgoing/connections.js";
 import type { TargetOptions, TargetTls } from "../options.js";
 import { ForbiddenTarget, TargetGuard } from "./guard.js";
 import { LookupError } from "./lookup.js";
@@ -70,7 +70,7 @@ export function createPoster(options: TargetOptions & { readonly limits: Limits;
   const { limits, logger } = options;
   const guard = new TargetGuard(options);
   const { idleMs, maxAgeMs } = pushConnection;
-  const connections = new Connections({
+  const connections = new ConnectionPools({
     max: limits.maxDeliveriesPerHost,
     maxAgeMs,
     options: {
@@ -111,7 +111,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
     this.#resolve = resolve;
   }
 
-  begin(connections: Connections): void {
+  begin(connections: ConnectionPools): void {
     const { target, timeoutMs, signal, watch } = this.#request;
     if (signal?.aborted) {
       this.breakOff("it was called off");

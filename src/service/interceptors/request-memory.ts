@@ -4,7 +4,7 @@ import type { Part, SendMessageRequest } from "../../../gen/lf/a2a/v1/a2a_pb.js"
 import { SharedHold } from "../../core/call.js";
 import { defined } from "../../core/defined.js";
 import { limitReached } from "../../core/error.js";
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import { withinHeap } from "../../core/limits.js";
 import { callerKeyOf } from "../caller-shares.js";
 import type { ServiceInterceptor } from "../invoke.js";
@@ -29,7 +29,7 @@ export function requestMemory(): ServiceInterceptor {
     const bytes = requestWeight(request);
     if (bytes < SMALL_BYTES) return next(invocation);
     call.held = budget.hold(callerKeyOf(call), bytes);
-    return bytes < HEAVY_BYTES ? next(invocation) : nextRound().then(() => next(invocation));
+    return bytes < HEAVY_BYTES ? next(invocation) : yieldToEventLoop().then(() => next(invocation));
   };
 }
 

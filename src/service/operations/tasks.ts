@@ -47,7 +47,7 @@ export function taskOperations({
       const read = async (): Promise<ListTasksResponse> => {
         const page = await engine.list({ ...filters, ...after, limit }, view);
         const response = create(ListTasksResponseSchema);
-        response.tasks = page.moments.map(({ task, generation }) => withGeneration(call, task, generation));
+        response.tasks = page.views.map(({ task, generation }) => withGeneration(call, task, generation));
         response.nextPageToken = page.next === undefined ? "" : pageToken(page.next, filters);
         response.pageSize = limit;
         response.totalSize = page.total;

@@ -238,7 +238,7 @@ class MemoryStore implements TaskStore {
 
   async claimDeliveries(request: ClaimDeliveries): Promise<ClaimedDelivery[]> {
     this.#check();
-    for (const gone of this.#leases.giveUp(request)) this.#pushes.release(gone);
+    for (const gone of this.#leases.forgetSilent(request)) this.#pushes.release(gone);
     return this.#pushes.claim(request);
   }
 

@@ -76,7 +76,7 @@ export class Leases {
   }
 
   /** Evicts other holders that missed their heartbeats. */
-  giveUp({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
+  forgetSilent({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
     const gone = this.#gone(leaseMs).filter((from) => from !== holder);
     for (const from of gone) this.#beats.delete(from);
     return gone;

@@ -86,7 +86,7 @@ export class Leases {
   }
 
   /** Evicts other holders that missed their heartbeats; none if no other process can have the file. */
-  giveUp({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
+  forgetSilent({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
     if (this.#dead !== undefined) return [];
     const gone = this.#gone(leaseMs).filter((from) => from !== holder);
     for (const from of gone) this.#forget.run(from);

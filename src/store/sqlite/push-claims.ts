@@ -50,7 +50,7 @@ export class PushClaims {
 
   claim(request: WriteRequest<"claimDeliveries">, leases: Leases): ClaimedBatch {
     const { holder, now, limit, again = false } = request;
-    for (const gone of leases.giveUp(request)) this.#release.run(gone);
+    for (const gone of leases.forgetSilent(request)) this.#release.run(gone);
     const claimed: ClaimedRow[] = [];
     const claims: number[] = [];
     const take = (row: ClaimedRow | undefined): void => {

@@ -32,7 +32,7 @@ export type WriteMethod =
   | "removeFinished";
 
 /** Parameter of a method, as in the store interface. */
-export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[Asked<M>]>[0];
+export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[RequestMethod<M>]>[0];
 
 /**
  * Result of a method, as in the store interface, with these exceptions: a removal runs in steps, claims come as one
@@ -44,10 +44,10 @@ export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
     ? "more" | "lost" | undefined
     : M extends "claimDeliveries"
       ? ClaimedBatch
-      : Awaited<ReturnType<TaskStore[Asked<M>]>>;
+      : Awaited<ReturnType<TaskStore[RequestMethod<M>]>>;
 
 /** Writes of the thread itself are handled like requests. */
-type Asked<M extends WriteMethod> = M extends "beatForIt" ? "beat" : Exclude<M, "beatForIt">;
+type RequestMethod<M extends WriteMethod> = M extends "beatForIt" ? "beat" : Exclude<M, "beatForIt">;
 
 /** Result of one removal step. */
 export interface RemovalStep {

@@ -65,7 +65,7 @@ export class WriterClient {
   #closing = false;
   readonly #ended: Promise<void>;
   #end: () => void = () => {};
-  #giveUp: (error: StoreError) => void = () => {};
+  #rejectOpening: (error: StoreError) => void = () => {};
   readonly #heart: NodeJS.Timeout;
   /** Milliseconds without an answer, while a caller waits for one. */
   #silentMs = 0;
@@ -79,7 +79,7 @@ export class WriterClient {
     this.#troubles = options.troubles;
     this.#ended = new Promise((resolve, reject) => {
       this.#end = resolve;
-      this.#giveUp = reject;
+      this.#rejectOpening = reject;
     });
     this.#ended.catch(() => {});
     this.#heart = setInterval(() => this.#beat(), BEAT_MS).unref();
@@ -226,7 +226,7 @@ export class WriterClient {
     const error = new StoreError("unavailable", reason);
     // They keep their positions among the answers, which no caller receives any more.
     for (const queue of [this.#small, this.#bulk]) for (const caller of queue.callers) caller.reject(error);
-    if (this.#closing) this.#giveUp(error);
+    if (this.#closing) this.#rejectOpening(error);
   }
 
   #probe(): void {

@@ -23,7 +23,7 @@ import { A2AError, invalid } from "../../core/error.js";
 import { expectMessage } from "../../wire/expect-message.js";
 import { carry } from "../../wire/marks.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/service-params.js";
-import { type Asked, again, type Serve } from "../serve.js";
+import { again, type MethodHandler, type MethodInvocation } from "../serve.js";
 import { behave, resumes } from "../v0.3/behaviour.js";
 import { OlderEvents } from "./events.js";
 import { shownTask, withoutHistory } from "./view.js";
@@ -36,17 +36,17 @@ export const CONFIG_ID = "a2a-0.1";
 /** Number of a task's configurations that are read, the maximum of one page. */
 const MOST_CONFIGS = 100;
 
-type Answer = Awaited<ReturnType<Serve>>;
+type Answer = Awaited<ReturnType<MethodHandler>>;
 
 /** Differences of 0.1 from 1.0 in behaviour; `json-form.ts` has already converted the messages. */
-export function translate(service: Serve): Serve {
+export function translate(service: MethodHandler): MethodHandler {
   return (asked) => {
     asked.call.namesTasks = true;
     return (answers[asked.method.name] ?? passed)(asked, service);
   };
 }
 
-type Way = (asked: Asked, service: Serve) => Promise<Answer>;
+type Way = (asked: MethodInvocation, service: MethodHandler) => Promise<Answer>;
 
 const passed: Way = (asked, service) => service(asked);
 
@@ -60,7 +60,7 @@ const answers: Readonly<Record<string, Way>> = {
   GetTaskPushNotificationConfig: getConfig,
 };
 
-async function send(asked: Asked, service: Serve): Promise<Message> {
+async function send(asked: MethodInvocation, service: MethodHandler): Promise<Message> {
   const { call } = asked;
   const request = namedSend(asked);
   const { message, configuration } = request;
@@ -83,7 +83,7 @@ function taskResponse(task: Task): SendMessageResponse {
   return carry(task, response);
 }
 
-async function sendSubscribe(asked: Asked, service: Serve): Promise<Answer> {
+async function sendSubscribe(asked: MethodInvocation, service: MethodHandler): Promise<Answer> {
   const request = namedSend(asked);
   const events = await behave(service)({ ...asked, request });
   return new OlderEvents(events as Events, {
@@ -92,7 +92,7 @@ async function sendSubscribe(asked: Asked, service: Serve): Promise<Answer> {
   });
 }
 
-async function resubscribe(asked: Asked, service: Serve): Promise<Answer> {
+async function resubscribe(asked: MethodInvocation, service: MethodHandler): Promise<Answer> {
   const { id: taskId } = expectMessage(SubscribeToTaskRequestSchema, asked.request);
   const resumed = await resumedIn(asked.call, taskId, service);
   const events = await behave(service)(asked);
@@ -114,7 +114,11 @@ type Events = AsyncIterable<StreamResponse>;
  * Returns the order of a task's artifacts if the call resumes after an event. It is read before the stream starts, so
  * that later artifacts are in the stream, in its order.
  */
-export async function resumedIn(call: Call, taskId: string, service: Serve): Promise<readonly string[] | undefined> {
+export async function resumedIn(
+  call: Call,
+  taskId: string,
+  service: MethodHandler,
+): Promise<readonly string[] | undefined> {
   if (!resumes(call)) return undefined;
   const { artifacts } = await taskOf(service, call, taskId, 0);
   call.written?.();
@@ -123,13 +127,13 @@ export async function resumedIn(call: Call, taskId: string, service: Serve): Pro
 }
 
 /** Reads the current task within a call that may have a stream open. */
-async function taskOf(service: Serve, call: Call, id: string, historyLength: number): Promise<Task> {
+async function taskOf(service: MethodHandler, call: Call, id: string, historyLength: number): Promise<Task> {
   const request = create(GetTaskRequestSchema, { id, historyLength });
   return expectMessage(TaskSchema, await again(service, { method: methods.getTask, request, call }));
 }
 
 /** Returns a send that names its task. It changes the request, which the codec created for this call. */
-function namedSend({ request: asked, call }: Asked): SendMessageRequest {
+function namedSend({ request: asked, call }: MethodInvocation): SendMessageRequest {
   const request = expectMessage(SendMessageRequestSchema, asked);
   const { message } = request;
   request.configuration ??= create(SendMessageConfigurationSchema);
@@ -151,7 +155,7 @@ function checkName(id: string): void {
 }
 
 /** One configuration per task: setting replaces it, and null removes it. */
-async function setConfig(asked: Asked, service: Serve): Promise<Answer> {
+async function setConfig(asked: MethodInvocation, service: MethodHandler): Promise<Answer> {
   const { call } = asked;
   const config = expectMessage(TaskPushNotificationConfigSchema, asked.request);
   const { taskId, token } = config;
@@ -165,7 +169,7 @@ async function setConfig(asked: Asked, service: Serve): Promise<Answer> {
 }
 
 /** Returns the configuration of 0.1, else the first of another version, else an empty one. */
-async function getConfig({ request, call }: Asked, service: Serve): Promise<Answer> {
+async function getConfig({ request, call }: MethodInvocation, service: MethodHandler): Promise<Answer> {
   const { taskId } = expectMessage(GetTaskPushNotificationConfigRequestSchema, request);
   const all = create(ListTaskPushNotificationConfigsRequestSchema, { taskId, pageSize: MOST_CONFIGS });
   const method = methods.listTaskPushNotificationConfigs;

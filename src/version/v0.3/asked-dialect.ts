@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
-import { type Asked, mapAnswer, type Serve } from "../serve.js";
+import { type MethodHandler, type MethodInvocation, mapAnswer } from "../serve.js";
 import type { Dialects } from "../version.js";
 
 type Translate = NonNullable<Dialects["translate"]>;
@@ -23,7 +23,7 @@ export function inAskedDialect(translate: Translate): Translate {
   };
 }
 
-async function answered(serve: Serve, asked: Asked): Promise<Message | AsyncIterable<Message>> {
+async function answered(serve: MethodHandler, asked: MethodInvocation): Promise<Message | AsyncIterable<Message>> {
   const answer = await serve(asked);
   return mapAnswer(answer, marked);
 }

@@ -17,7 +17,7 @@ import { A2AError, taskNotFound } from "../../core/error.js";
 import { expectMessage } from "../../wire/expect-message.js";
 import { resumeParameters } from "../../wire/service-params.js";
 import { EndedEvents } from "../ended-events.js";
-import { type Asked, again, type Serve } from "../serve.js";
+import { again, type MethodHandler, type MethodInvocation } from "../serve.js";
 
 /**
  * Applies the behavior of A2A 0.3 and 0.2 to messages of 1.0, to which the codec of every binding has converted them.
@@ -31,7 +31,7 @@ import { type Asked, again, type Serve } from "../serve.js";
  *   reading returns it. Lists have no pages.
  * - An extended card that the agent does not have is always "not configured". 1.0 distinguishes two cases.
  */
-export function behave(service: Serve): Serve {
+export function behave(service: MethodHandler): MethodHandler {
   const { method } = A2AService;
   const pushConfigs = pushConfigsOf(service);
   return (asked) => {
@@ -61,7 +61,7 @@ export function behave(service: Serve): Serve {
 type Events = AsyncIterable<StreamResponse>;
 
 /** Subscribes to a task, or reads it if it has ended, because 1.0 rejects subscriptions to ended tasks. */
-async function subscribe(service: Serve, asked: Asked): Promise<Events> {
+async function subscribe(service: MethodHandler, asked: MethodInvocation): Promise<Events> {
   const { call } = asked;
   const { id } = expectMessage(SubscribeToTaskRequestSchema, asked.request);
   const events = (await service(asked)) as Events;
@@ -87,7 +87,7 @@ export function resumes(call: Call): boolean {
 }
 
 /** Gives a message's configuration without an id the id of its task, like a configuration that is set without an id. */
-function nameConfig({ request, call }: Asked): void {
+function nameConfig({ request, call }: MethodInvocation): void {
   const { message, configuration } = expectMessage(SendMessageRequestSchema, request);
   const config = configuration?.taskPushNotificationConfig;
   if (config === undefined || config.id !== "") return;
@@ -97,12 +97,12 @@ function nameConfig({ request, call }: Asked): void {
 }
 
 interface PushConfigs {
-  set(asked: Asked): Promise<Message>;
-  get(asked: Asked): Promise<Message>;
-  list(asked: Asked): Promise<Message>;
+  set(asked: MethodInvocation): Promise<Message>;
+  get(asked: MethodInvocation): Promise<Message>;
+  list(asked: MethodInvocation): Promise<Message>;
 }
 
-function pushConfigsOf(service: Serve): PushConfigs {
+function pushConfigsOf(service: MethodHandler): PushConfigs {
   const list = async (call: Call, taskId: string): Promise<ListTaskPushNotificationConfigsResponse> => {
     const method = A2AService.method.listTaskPushNotificationConfigs;
     const pageOf = async (pageToken: string): Promise<ListTaskPushNotificationConfigsResponse> => {

@@ -11,7 +11,7 @@ import type {
 import { base64Of, fromBase64, utf8Of } from "../../core/bytes.js";
 import type { Call } from "../../core/call.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
-import { mapAnswer, type Serve } from "../serve.js";
+import { type MethodHandler, mapAnswer } from "../serve.js";
 import { isInSchema } from "./asked-dialect.js";
 
 /**
@@ -21,7 +21,7 @@ import { isInSchema } from "./asked-dialect.js";
  * it always receives text. Later Go libraries accept plain bytes, so a Go client receives text only if its own request
  * contained it.
  */
-export function filesAsText(service: Serve): Serve {
+export function filesAsText(service: MethodHandler): MethodHandler {
   return async (asked) => {
     const { call, request } = asked;
     const library = libraryOf(call);

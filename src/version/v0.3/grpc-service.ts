@@ -3,7 +3,7 @@ import { A2AService } from "../../../gen/a2a/v1/a2a_pb.js";
 import { defined } from "../../core/defined.js";
 import { A2AError, invalid, StatusCode, type Violation } from "../../core/error.js";
 import { carry } from "../../wire/marks.js";
-import { mapAnswer, type Serve } from "../serve.js";
+import { type MethodHandler, mapAnswer } from "../serve.js";
 import type { ErrorCodes, LoadedService } from "../version.js";
 import { behave } from "./behaviour.js";
 import { filesAsText } from "./file-text.js";
@@ -25,7 +25,7 @@ const translations: ReadonlyMap<string, Translation> = new Map(
 );
 
 /** Converts calls to 1.0 and their responses back, with the behaviour of 0.3 in between. */
-function translate(service: Serve): Serve {
+function translate(service: MethodHandler): MethodHandler {
   const behaving = filesAsText(behave(service));
   return async ({ method, request, call }) => {
     const { native, up, down } = defined(translations.get(method.name));

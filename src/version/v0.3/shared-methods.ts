@@ -11,7 +11,7 @@ import { type AnswerWriter, mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
-import type { Asked, Serve } from "../serve.js";
+import type { MethodHandler, MethodInvocation } from "../serve.js";
 import { resumedIn, showsIds } from "../v0.1/behaviour.js";
 import { OlderEvents } from "../v0.1/events.js";
 import { jsonRpc as jsonRpcOfV01 } from "../v0.1/jsonrpc.js";
@@ -35,7 +35,7 @@ export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
 }
 
 /** Handlers for calls of 0.3 over JSON-RPC and HTTP+JSON, and of 0.2. */
-export function translate(service: Serve, spoken: readonly string[]): Serve {
+export function translate(service: MethodHandler, spoken: readonly string[]): MethodHandler {
   const serve = behave(service);
   return spoken.includes("0.1") ? answeredByTask(serve, service) : serve;
 }
@@ -44,7 +44,7 @@ export function translate(service: Serve, spoken: readonly string[]): Serve {
  * Answers calls without a version, of methods that 0.1 also has, in the form of 0.1 if the task was created in 0.1.
  * Nothing else distinguishes such a call from one of 0.3.
  */
-function answeredByTask(serve: Serve, service: Serve): Serve {
+function answeredByTask(serve: MethodHandler, service: MethodHandler): MethodHandler {
   return (asked) => {
     if (!shared.has(asked.method) || isNamed(asked)) return serve(asked);
     asked.call.namesTasks = true;
@@ -53,11 +53,11 @@ function answeredByTask(serve: Serve, service: Serve): Serve {
 }
 
 /** True if the call identifies itself as 0.3: by a header, or by a binding that 0.1 lacks. */
-function isNamed({ call }: Asked): boolean {
+function isNamed({ call }: MethodInvocation): boolean {
   return call.binding !== "jsonrpc" || (call.header(VERSION_PARAMETER)?.trim() ?? "") !== "";
 }
 
-async function read(asked: Asked, serve: Serve): Promise<Message> {
+async function read(asked: MethodInvocation, serve: MethodHandler): Promise<Message> {
   const task = expectMessage(TaskSchema, await serve(asked));
   if (marksOf(task)?.version !== "0.1") return task;
   const shown = shownTask(task);
@@ -67,7 +67,11 @@ async function read(asked: Asked, serve: Serve): Promise<Message> {
   return mark(sharedCopy(answer, {}), { writer: writerOf(asked.method) });
 }
 
-async function subscribe(asked: Asked, serve: Serve, service: Serve): Promise<AsyncIterable<Message>> {
+async function subscribe(
+  asked: MethodInvocation,
+  serve: MethodHandler,
+  service: MethodHandler,
+): Promise<AsyncIterable<Message>> {
   const events = (await serve(asked)) as AsyncIterable<StreamResponse>;
   // The first event tells the version of the task, and with it the format of all events.
   return begunStream(events, async (source) => {

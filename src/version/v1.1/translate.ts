@@ -9,7 +9,7 @@ import { fieldValue, listIn } from "../../wire/field-rules.js";
 import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { resumeParameters } from "../../wire/service-params.js";
-import { mapAnswer, type Serve } from "../serve.js";
+import { type MethodHandler, mapAnswer } from "../serve.js";
 import { service as contract, fieldThatSays, type Meaning } from "./contract.js";
 
 /** The conversion between a method of 1.1 and the service's. */
@@ -41,14 +41,14 @@ const translations: ReadonlyMap<string, Translation> = new Map(
  * Calls of 1.1 are those of 1.0 with the values of the new fields; responses are those of 1.0 with the new fields
  * filled. Messages are otherwise equal, so requests are passed on unchanged.
  */
-export function translate(service: Serve): Serve {
+export function translate(service: MethodHandler): MethodHandler {
   return async ({ method, request, call }) => {
     const { native, known, expected, down } = defined(translations.get(method.name));
     const isNew = taskIdOf(request) === "";
     // A new task has no generation, and the draft says to ignore the field.
     const wanted = isNew ? undefined : expected(request);
     call.generations = generationsOf(known(request), wanted);
-    let answer: Awaited<ReturnType<Serve>>;
+    let answer: Awaited<ReturnType<MethodHandler>>;
     try {
       answer = await service({ method: native, request, call });
     } catch (error) {

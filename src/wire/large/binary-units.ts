@@ -1,7 +1,7 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { utf8LengthOf, utf8Of } from "../../core/bytes.js";
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 import { type BinaryField, binaryFields, binaryWriter } from "../binary-writer.js";
 import type { PieceList, UnitOrList } from "./piece-list.js";
 import { cuts, isSpine, type Part, partOf } from "./spine.js";
@@ -33,7 +33,7 @@ export async function binaryUnits(desc: DescMessage, message: Message, shared: S
       from = row.size;
     } else if (row.size - from >= MEASURED_BYTES) {
       from = row.size;
-      await nextRound();
+      await yieldToEventLoop();
     }
   }
   return row;

@@ -1,5 +1,5 @@
 import { concat, utf8Of } from "../../core/bytes.js";
-import { nextRound } from "../../core/event-loop.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
 
 /** A fragment of a large message: bytes or text, or a function that always creates the same. */
 export type Unit = Uint8Array | string | (() => Uint8Array | string);
@@ -111,7 +111,7 @@ export async function lengthOf(pieces: Iterable<Uint8Array>): Promise<number> {
   let count = 0;
   for (const piece of pieces) {
     sum += piece.length;
-    if (++count % PIECES_A_TURN === 0) await nextRound();
+    if (++count % PIECES_A_TURN === 0) await yieldToEventLoop();
   }
   return sum;
 }

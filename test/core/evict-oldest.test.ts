@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { makeRoom } from "../../src/core/maps.js";
+import { evictOldest } from "../../src/core/maps.js";
 
-describe("makeRoom()", () => {
+describe("evictOldest()", () => {
   const set = (map: Map<string, number>, key: string, most = 3): void => {
     map.delete(key);
-    makeRoom(map, most);
+    evictOldest(map, most);
     map.set(key, 1);
   };
 

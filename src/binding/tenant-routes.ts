@@ -17,14 +17,14 @@ export interface BelowTenant {
   readonly match: unknown;
 }
 
-export interface BelowTenants extends HttpBinding<BelowTenant> {
+export interface TenantRoutes extends HttpBinding<BelowTenant> {
   /** Rejects a request to the URL of a tenant with an unsupported verb. Undefined for other paths. */
   unserved(request: HttpRequest): HttpResponse | undefined;
 }
 
 /** The bindings below the path of each tenant, created with `optionsBelowTenants`. */
 interface Below {
-  readonly jsonRpc: HttpBinding & Pick<BelowTenants, "unserved">;
+  readonly jsonRpc: HttpBinding & Pick<TenantRoutes, "unserved">;
   readonly rest: HttpBinding;
 }
 
@@ -34,7 +34,7 @@ interface Below {
  *
  * @param isTenant returns true if a tenant has an agent
  */
-export function belowTenants({ jsonRpc, rest }: Below, isTenant: (tenant: string) => boolean): BelowTenants {
+export function belowTenants({ jsonRpc, rest }: Below, isTenant: (tenant: string) => boolean): TenantRoutes {
   const placeOf = (path: string): Pick<BelowTenant, "tenant" | "path"> | undefined => {
     const end = path.indexOf("/", 1);
     const tenant = decodeSegment(path.slice(1, end < 0 ? undefined : end));

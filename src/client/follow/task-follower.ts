@@ -25,7 +25,7 @@ import { isPassing } from "../calls/retry.js";
 import { keyOf, sendOnce } from "../calls/send-once.js";
 import { isCut, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
 import { ClientFold, generationIn } from "./fold.js";
-import { Attempt, Retries } from "./retries.js";
+import { RetryState, StreamConnection } from "./retry-state.js";
 import { isSameMessage } from "./update.js";
 
 /** Start of following: a message to send, an answered one, or an existing task. */
@@ -57,12 +57,12 @@ const hasNoStream: ReadonlySet<Reason> = new Set(["UNSUPPORTED_OPERATION", "METH
  * connection it resumes exactly if the server supports it, and otherwise reads a snapshot that replaces the folded
  * task. It buffers one event: the next one is read when the consumer requests it.
  */
-export class Following {
+export class TaskFollower {
   readonly #core: ClientCore;
   readonly #options: StreamOptions;
   readonly #fold: ClientFold;
   readonly #life: Lifetime;
-  readonly #retries: Retries;
+  readonly #retries: RetryState;
   readonly #request: SendMessageRequest | undefined;
   readonly #key: string | undefined;
   readonly #ofSkill: OfSkill;
@@ -97,7 +97,7 @@ export class Following {
     this.#fold = new ClientFold(options.maxTaskBytes, known);
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
     this.#life = lifetimeOf(options);
-    this.#retries = new Retries(core.backoff, this.#life);
+    this.#retries = new RetryState(core.backoff, this.#life);
     this.#question = request && questionBefore(core, request);
     if (answer !== undefined) this.#answered(answer);
   }
@@ -130,7 +130,7 @@ export class Following {
    * properly.
    */
   async *#connection(): AsyncGenerator<Update, A2AError | undefined, undefined> {
-    const attempt = new Attempt(this.#life, this.#options.stallMs);
+    const attempt = new StreamConnection(this.#life, this.#options.stallMs);
     let iterator: AsyncIterator<StreamResponse> | undefined;
     try {
       iterator = this.#open(attempt.signal)[Symbol.asyncIterator]();

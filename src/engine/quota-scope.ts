@@ -4,7 +4,7 @@ import type { NewPushConfig, TaskScope } from "../store/task-store.js";
  * Returns the tenant that an owner's usage (executions, open tasks, push configurations) is counted against, or
  * undefined to count it across all tenants.
  */
-export type CountedTenant = (tenant: string, owner: string) => string | undefined;
+export type QuotaScope = (tenant: string, owner: string) => string | undefined;
 
 /**
  * Counts across tenants if callers may name any tenant: otherwise each invented tenant would give a caller fresh
@@ -13,11 +13,11 @@ export type CountedTenant = (tenant: string, owner: string) => string | undefine
  *
  * The result depends only on the server's options and the stored task, so the counts survive a restart.
  */
-export function countedTenant(openTenants: boolean): CountedTenant {
+export function countedTenant(openTenants: boolean): QuotaScope {
   return openTenants ? (tenant, owner) => (owner === "" ? tenant : undefined) : (tenant) => tenant;
 }
 
 /** Returns a push configuration of a task with the scope that its owner's limit is counted in. */
-export function countedConfig(config: NewPushConfig, scope: TaskScope, counted: CountedTenant): NewPushConfig {
+export function countedConfig(config: NewPushConfig, scope: TaskScope, counted: QuotaScope): NewPushConfig {
   return counted(scope.tenant, scope.owner) === undefined ? { ...config, ofAllTenants: true } : config;
 }

@@ -8,7 +8,7 @@ import { isPassing } from "../calls/retry.js";
 const FAULTS = 5;
 
 /** Schedules reconnects of a call: random backoff up to a time that doubles, counted from the last progress. */
-export class Retries {
+export class RetryState {
   readonly #backoff: Backoff;
   readonly #life: Lifetime;
   #failures = 0;
@@ -53,7 +53,7 @@ export class Retries {
 /**
  * One of a call's connections. It ends with the call, when it stalls, or when the call does not need it any more.
  */
-export class Attempt extends Lifetime {
+export class StreamConnection extends Lifetime {
   readonly #stallMs: number | undefined;
   #isStalled = false;
   readonly #stall = (): void => {
