@@ -86,7 +86,7 @@ export function binaryFields(desc: DescMessage): readonly BinaryField[] | undefi
   for (const field of byNumber(desc)) {
     const write = fieldWriter(field);
     if (desc.file.edition !== Edition.EDITION_PROTO3 || write === undefined) return undefined;
-    fields.push({ field, write: taking(write) });
+    fields.push({ field, write: taking((message, out) => write(membersOf(message), out)) });
   }
   return fields;
 }
@@ -110,14 +110,15 @@ function writerOf(desc: DescMessage): Write {
 /** Compiles the writer of a type. Undefined if a field of it is left to the library. */
 function compile(desc: DescMessage): Write | undefined {
   if (desc.file.edition !== Edition.EDITION_PROTO3) return undefined;
-  const fields: Write[] = [];
+  const fields: FieldWrite[] = [];
   for (const field of byNumber(desc)) {
     const write = fieldWriter(field);
     if (write === undefined) return undefined;
     fields.push(write);
   }
   return (message, out) => {
-    for (const write of fields) write(message, out);
+    const members = membersOf(message);
+    for (const write of fields) write(members, out);
     const { $unknown } = message as Message;
     if ($unknown === undefined) return;
     for (const { no, wireType, data } of $unknown) {
@@ -131,7 +132,10 @@ function tagOf(number: number, wireType: WireType): number {
   return ((number << 3) | wireType) >>> 0;
 }
 
-function fieldWriter(field: DescField): Write | undefined {
+/** Writes one field of a message, with its tag. */
+type FieldWrite = (members: Readonly<Record<string, unknown>>, out: BinaryOutput) => void;
+
+function fieldWriter(field: DescField): FieldWrite | undefined {
   const form = formOf(field);
   if (form === undefined) return undefined;
   const tag = tagOf(field.number, form.wireType);
@@ -142,21 +146,21 @@ function fieldWriter(field: DescField): Write | undefined {
   };
   const name = field.localName;
   if (field.fieldKind === "list") {
-    return (message, out) => {
-      const items = listIn(membersOf(message)[name]);
+    return (members, out) => {
+      const items = listIn(members[name]);
       for (let i = 0; i < items.length; i++) tagged(items[i], out);
     };
   }
   if (field.oneof !== undefined) {
     const choice = field.oneof.localName;
-    return (message, out) => {
-      const chosen = choiceIn(membersOf(message)[choice]);
+    return (members, out) => {
+      const chosen = choiceIn(members[choice]);
       if (chosen.case === name) tagged(chosen.value, out);
     };
   }
   const isUnset = hasImplicitPresence(field) ? zeroTest(field) : (value: unknown) => value === undefined;
-  return (message, out) => {
-    const value = membersOf(message)[name];
+  return (members, out) => {
+    const value = members[name];
     if (!isUnset(value)) tagged(value, out);
   };
 }
