@@ -5,28 +5,22 @@ import { orAborted } from "../../core/async.js";
 import { neverCanceled } from "../../core/cancellation.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
-import type { Limits } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
 import type { Scope, TaskLookup, TaskNames } from "../../core/task-names.js";
-import type { Lease, TaskStore } from "../../store/task-store.js";
+import type { Lease } from "../../store/task-store.js";
 import { viewTask } from "../../task/fold.js";
 import { messageSize } from "../../task/size.js";
 import { isTerminal } from "../../task/state.js";
 import { messageDraft } from "../log/draft.js";
-import type { LeaseKeeper } from "../log/lease.js";
 import { isOutage, toCallerError, unavailable } from "../log/outage.js";
-import type { QuotaScope } from "../quota-scope.js";
 import type { TaskHandle } from "../read/task-handle.js";
-import type { Tasks } from "../read/tasks.js";
 import type { ExecutionSlot, OwnerSlots } from "../run/execution-slots.js";
-import type { Executions } from "../run/executions.js";
 import { abandonAgent, askToAccept, directReply, firstEvent, isReply } from "../run/taskless.js";
-import { type Shutdown, shuttingDown } from "../shutdown.js";
+import { shuttingDown } from "../shutdown.js";
 import { Acceptance, isNotFound } from "./acceptance.js";
 import { Creations } from "./creations.js";
 import { IdempotentSends } from "./idempotent-sends.js";
 import { type SendCommand, type SendResult, scopeOf } from "./send-command.js";
-import { TaskCreation } from "./task-creation.js";
+import { TaskCreation, type TaskCreationSource } from "./task-creation.js";
 
 /** A client-named task: its stored id, and the messages that it begins with. */
 type Named = Pick<TurnRequest, "taskId" | "earlier">;
@@ -38,18 +32,8 @@ export const acceptance = { timeoutMs: 30_000 } as const;
 const EARLIER_BYTES = 1024 * 1024;
 
 /** Dependencies of a sender. */
-export interface SenderSource {
-  readonly store: TaskStore;
+export interface SenderSource extends Omit<TaskCreationSource, "acceptance"> {
   readonly names: TaskNames | undefined;
-  readonly tasks: Tasks;
-  readonly executions: Executions;
-  readonly leases: LeaseKeeper;
-  readonly limits: Limits;
-  readonly counted: QuotaScope;
-  readonly logger: Logger;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly shutdown: Shutdown;
 }
 
 /** Accepts messages: calls the agent's `accept`, stores the message, and starts or queues its turn. */
