@@ -157,7 +157,7 @@ export interface Limits {
   readonly shutdownGraceMs: number;
 }
 
-/** Limits that errors name but nobody sets: each is a constant beside its use. */
+/** Limits that errors name but no option sets: each is a constant beside its use. */
 export type FixedLimit =
   | "maxOpenRequestBytes"
   | "maxArrivingPerAddress"

@@ -26,7 +26,7 @@ export interface StreamSink {
   readonly client: Pick<Cancellation, "canceled" | "onCancel">;
   /** Takes a message. @returns a promise if the next message has to wait */
   take(message: Message): Promise<void> | undefined;
-  /** Writes what was taken and is not written yet. */
+  /** Writes the messages that `take` has kept. */
   flush?(): void;
   /** Ends the call with status OK. */
   end(): void;
