@@ -2,8 +2,8 @@ import { appendFileSync, writeFileSync } from "node:fs";
 
 /**
  * Keeps in a file what tests and hooks are under way, one a line, so that whoever has to end a run that hangs can say what hung: a
- * reporter of Vitest, with the path of its file in `CI_CHECK_RUNNING`. Tests that passed at a second try are added to the file in
- * `CI_CHECK_RETRIED`.
+ * reporter of Vitest, with the path of its file in `CI_CHECK_RUNNING`. At the end the file holds the errors that no test has caught.
+ * Tests that passed at a second try are added to the file in `CI_CHECK_RETRIED`.
  */
 export default class Running {
   #file = process.env.CI_CHECK_RUNNING;
@@ -39,9 +39,13 @@ export default class Running {
     this.#write();
   }
 
-  onTestRunEnd() {
+  onTestRunEnd(_files, errors) {
     this.#now.clear();
     this.#now.set("", "its tests are over: it ends");
+    // These fail a run without failing one of its tests.
+    for (const [index, error] of errors.entries()) {
+      this.#now.set(`error ${index}`, `an error outside of its tests: ${String(error.stack ?? error.message).slice(0, 1000)}`);
+    }
     this.#write();
   }
 
