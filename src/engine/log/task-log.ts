@@ -1,11 +1,9 @@
 import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
-import type { MessageContext } from "../../agent/message.js";
 import { defer } from "../../core/event-loop.js";
-import { type Fence, type Lease, StoreError, type TaskHead, type TaskStore } from "../../store/task-store.js";
-import { type Draft, decodeEntry, noteSize, stateAfter } from "../../task/entry.js";
+import { type Fence, type Lease, StoreError } from "../../store/task-store.js";
+import { type Draft, decodeEntry } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
-import { endsBlockingSend, isTerminal } from "../../task/state.js";
 import { isFenced, LeaseLost } from "./lease.js";
 import { isConflict, unavailable } from "./outage.js";
 import {
@@ -18,9 +16,7 @@ import {
   type SizeLimits,
   Unstored,
 } from "./plan.js";
-import { SnapshotSaver } from "./snapshots.js";
-import { StoredHead, TurnProgress } from "./stored-head.js";
-import { LogPageCache, Tail, Waiters } from "./tail.js";
+import { StoredLog, type StoredLogOptions } from "./stored-log.js";
 
 /** Maximum number of retries of an append that conflicts although the store shows no new entry. */
 const maxConflicts = 8;
@@ -38,43 +34,28 @@ export class TaskExists extends Error {
 }
 
 /** Options of a task log. */
-export interface TaskLogOptions {
-  readonly store: TaskStore;
-  readonly head: TaskHead;
-  readonly fold: TaskFold;
-  readonly snapshotAt: number;
-  readonly bytesSince?: number;
+export interface TaskLogOptions extends StoredLogOptions {
   /** Called after each append of this process if the task has push configurations. */
   readonly pushed?: (taskId: string) => void;
 }
 
 /**
- * The only writer of a task in this process, and the source for its readers.
+ * The only writer of a task in this process, and the source for its readers. `StoredLog` has what is stored, this class
+ * what is not stored yet.
  *
  * Persist, then publish: an entry is folded and shown to readers only after the store has committed it. A task has at
  * most one append in flight. Entries that arrive meanwhile share the next append, so a fast agent shares commits with
  * itself as it does with other tasks.
  */
-export class TaskLog {
-  #fold: TaskFold;
-  #tail: Tail;
-  /** True if the fold is the complete task, false if it is the outline. */
-  #isWhole = true;
+export class TaskLog extends StoredLog {
   /** The pending load of the complete task. */
   #whole: Promise<boolean> | undefined;
-  readonly turns: TurnProgress = new TurnProgress();
   /**
    * The lease of an execution that lost an entry. Later entries of that lease are rejected, so that the log has no gap.
    */
   #cutOff: Fence | undefined;
 
-  readonly #store: TaskStore;
-  /** Number of holders: readers, executions, calls. */
-  #refCount = 0;
-  /** Number of holders that need only the task's events. */
-  #followers = 0;
   #uncertain = false;
-  readonly #head: StoredHead;
   #plan: Plan;
   readonly #unstored = new Unstored();
   #writing = false;
@@ -84,51 +65,14 @@ export class TaskLog {
   /** Number of this process's appends that were stored. */
   #appends = 0;
   #failures = 0;
-  readonly #snapshots: SnapshotSaver;
   #room: (() => void)[] = [];
   #idle: (() => void)[] = [];
-  readonly #changes = new Waiters();
-  #pages: LogPageCache | undefined;
   readonly #pushed: TaskLogOptions["pushed"];
 
   constructor(options: TaskLogOptions) {
-    this.#store = options.store;
+    super(options);
     this.#pushed = options.pushed;
-    this.#head = new StoredHead(options.head);
-    this.#fold = options.fold;
-    this.#snapshots = new SnapshotSaver(options.store, options.snapshotAt, options.bytesSince);
     this.#plan = new Plan(options.fold, this.#unstored);
-    this.#tail = new Tail(options.fold.position);
-    this.#noteLease();
-  }
-
-  get taskId(): string {
-    return this.#head.value.taskId;
-  }
-
-  /** The task as stored. It is complete for holders that need more than events. */
-  get fold(): TaskFold {
-    return this.#fold;
-  }
-
-  /** The newest entries, for readers that keep up. */
-  get tail(): Tail {
-    return this.#tail;
-  }
-
-  /** The ids that the task's messages and events carry: its public task id and its context. */
-  get messageContext(): MessageContext {
-    return { taskId: this.fold.task.id || this.taskId, contextId: this.head.contextId };
-  }
-
-  /** True if the client chose the task's public id. */
-  get isNamed(): boolean {
-    return this.messageContext.taskId !== this.taskId;
-  }
-
-  /** The head as stored, with the lease as last set. */
-  get head(): TaskHead {
-    return this.#head.value;
   }
 
   /** State after everything accepted, stored or not. The state table checks against it. */
@@ -136,54 +80,15 @@ export class TaskLog {
     return this.#plan.state;
   }
 
-  /** True if the task waits for its client or is finished, and no process executes it. */
-  get atRest(): boolean {
-    return (
-      endsBlockingSend(this.fold.state) && !this.turns.busy && (this.head.lease === null || isTerminal(this.fold.state))
-    );
-  }
-
   /** True if the store may have entries that this log lacks, because an append failed without a clear result. */
   get uncertain(): boolean {
     return this.#uncertain;
   }
 
-  /** True while this log is in use. The cache evicts an unused log. */
-  get isRetained(): boolean {
-    return this.#refCount > 0;
-  }
-
-  /** Keeps the log in memory until `release`. */
-  retain(): void {
-    this.#refCount++;
-  }
-
-  release(): void {
-    this.#refCount--;
-  }
-
-  /** Notes that one holder needs only the log's events from now on. */
-  beginFollowing(): void {
-    this.#followers++;
-  }
-
-  endFollowing(): void {
-    this.#followers--;
-  }
-
-  /** True if the fold is the complete task, false if it is the outline that followers need. */
-  get isWhole(): boolean {
-    return this.#isWhole;
-  }
-
   /** Replaces a large task in memory with its outline while all holders only follow it. */
   outlineIfFollowed(): void {
-    const isFollowed = this.#followers > 0 && this.#followers === this.#refCount;
-    if (!isFollowed || !this.quiet || this.#uncertain || this.#fold.size < KEPT_WHOLE_BYTES) return;
-    this.#fold = this.#fold.outline();
-    // Followers of an outline that grew by another process's entries still have to read these.
-    if (this.#isWhole) this.#tail = new Tail(this.#fold.position);
-    this.#isWhole = false;
+    if (!this.isOnlyFollowed || !this.quiet || this.#uncertain || this.fold.size < KEPT_WHOLE_BYTES) return;
+    this.replaceByOutline();
     this.#replan();
   }
 
@@ -201,35 +106,17 @@ export class TaskLog {
   }
 
   async #makeWhole(read: () => Promise<{ readonly fold: TaskFold } | undefined>): Promise<boolean> {
-    while (!this.#isWhole) {
+    while (!this.isWhole) {
       const stored = (await read())?.fold;
       if (stored === undefined) return false;
       // Another process may have appended since.
-      if (stored.position > this.#fold.position) await this.refresh();
-      for (const entry of this.#tail.after(stored.position) ?? []) stored.apply(entry);
-      if (stored.position !== this.#fold.position) continue;
-      this.#isWhole = true;
-      this.#fold = stored;
+      if (stored.position > this.fold.position) await this.refresh();
+      for (const entry of this.tail.after(stored.position) ?? []) stored.apply(entry);
+      if (stored.position !== this.fold.position) continue;
+      this.replaceOutline(stored);
       this.#replan();
     }
     return true;
-  }
-
-  /** Notes that this process executes the task, which keeps the log in memory. */
-  beginExecution(): void {
-    this.turns.beginExecution();
-    this.retain();
-  }
-
-  endExecution(): void {
-    this.turns.endExecution();
-    this.release();
-  }
-
-  /** Reads entries that the tail has dropped from the store. */
-  get pages(): LogPageCache {
-    this.#pages ??= new LogPageCache(this.#store, this.taskId);
-    return this.#pages;
   }
 
   /**
@@ -322,30 +209,10 @@ export class TaskLog {
    */
   async setLease(fence: Fence, lease: Lease | null, expected?: number): Promise<boolean> {
     const request = { taskId: this.taskId, fence, lease, ...(expected === undefined ? {} : { expected }) };
-    const done = await this.#head.setLease(this.#store, request);
-    if (done === "set") this.#noteLease();
+    const done = await this.storedHead.setLease(this.store, request);
+    if (done === "set") this.noteLease();
     else await this.refresh();
     return done === "set";
-  }
-
-  /** Calls back once, at the next entry or at `wake`. */
-  onChange(callback: () => void): void {
-    this.#changes.onNext(callback);
-  }
-
-  /** Removes a callback. */
-  offChange(callback: () => void): void {
-    this.#changes.forget(callback);
-  }
-
-  /** Wakes all waiters. */
-  wake(): void {
-    this.#changes.notify();
-  }
-
-  /** True if the store has the task; retention removes finished tasks. */
-  async isStored(): Promise<boolean> {
-    return (await this.#store.head({ taskId: this.taskId })) !== undefined;
   }
 
   /**
@@ -356,11 +223,11 @@ export class TaskLog {
     const appends = this.#appends;
     const failures = this.#failures;
     // An unhealthy store may still store an append that it received.
-    const isWell = this.#store.health.status.healthy;
+    const isWell = this.store.health.status.healthy;
     // An append of this process that succeeded meanwhile came after all entries of other processes.
     while (this.#appends === appends) {
       const before = this.fold.position;
-      const read = await this.#store.read({ taskId: this.taskId, after: before, limit: 1_000 });
+      const read = await this.store.read({ taskId: this.taskId, after: before, limit: 1_000 });
       while (this.#appending) await this.#answer();
       if (read.length === 0) {
         if (isWell && this.#failures === failures) this.#uncertain = false;
@@ -368,16 +235,16 @@ export class TaskLog {
       }
       if (this.fold.position === before) this.#takeOver(read);
     }
-    const { leaseChanges } = this.#head;
-    const head = await this.#store.head({ taskId: this.taskId });
-    if (head === undefined || this.#appending || !this.#head.mayTakeLease(leaseChanges)) return;
-    this.#head.changeLease(head.lease);
-    this.#noteLease();
+    const { leaseChanges } = this.storedHead;
+    const head = await this.store.head({ taskId: this.taskId });
+    if (head === undefined || this.#appending || !this.storedHead.mayTakeLease(leaseChanges)) return;
+    this.storedHead.changeLease(head.lease);
+    this.noteLease();
   }
 
   #takeOver(read: readonly Uint8Array[]): void {
     try {
-      for (const bytes of read) this.#publish(decodeEntry(bytes), bytes.length);
+      for (const bytes of read) this.publish(decodeEntry(bytes), bytes.length);
     } finally {
       this.#replan();
       this.outlineIfFollowed();
@@ -431,9 +298,9 @@ export class TaskLog {
     const request = appendRequest(this.head, this.fold.position, batch);
     this.#appending = true;
     try {
-      const found = await this.#store.append(request);
+      const found = await this.store.append(request);
       this.#appends++;
-      if (request.lease !== undefined) this.#head.changeLease(found?.lease ?? request.lease);
+      if (request.lease !== undefined) this.storedHead.changeLease(found?.lease ?? request.lease);
       this.#stored(batch);
       if (found?.pushed === true) this.#pushed?.(this.taskId);
     } finally {
@@ -447,7 +314,7 @@ export class TaskLog {
     pending.forEach(({ draft, resolve, reject }, index) => {
       const entry = entries[index];
       if (entry === undefined) return;
-      this.#publish(entry, bytes[index]?.length ?? 0, draft.size);
+      this.publish(entry, bytes[index]?.length ?? 0, draft.size);
       try {
         resolve(entry);
       } catch (error) {
@@ -457,24 +324,7 @@ export class TaskLog {
     });
     this.wake();
     for (const resolve of this.#room.splice(0)) resolve();
-    this.#snapshots.saveIfDue(this.taskId, this.fold);
-  }
-
-  #publish(entry: LogEntry, size: number, added?: number): void {
-    this.fold.apply(entry, added);
-    this.tail.push(noteSize(entry, size), size);
-    this.#snapshots.noteEntry(size);
-    this.#head.apply(entry);
-    const state = stateAfter(entry.event);
-    if (state === undefined || !endsBlockingSend(state)) return;
-    // A pause completes only the current turn; later messages wait for their own. The end of the task completes all
-    // turns.
-    if (this.turns.busy && !isTerminal(state)) this.turns.completeCurrent();
-    else this.#noteLease();
-  }
-
-  #noteLease(): void {
-    if (this.turns.noteLease(this.fold, this.head.lease)) this.wake();
+    this.saveSnapshotIfDue();
   }
 
   /**

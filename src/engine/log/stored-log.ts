@@ -1,0 +1,191 @@
+import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
+import type { MessageContext } from "../../agent/message.js";
+import type { TaskHead, TaskStore } from "../../store/task-store.js";
+import { noteSize, stateAfter } from "../../task/entry.js";
+import type { TaskFold } from "../../task/fold.js";
+import { endsBlockingSend, isTerminal } from "../../task/state.js";
+import { SnapshotSaver } from "./snapshots.js";
+import { StoredHead, TurnProgress } from "./stored-head.js";
+import { LogPageCache, Tail, Waiters } from "./tail.js";
+
+/** Options of a stored log. */
+export interface StoredLogOptions {
+  readonly store: TaskStore;
+  readonly head: TaskHead;
+  readonly fold: TaskFold;
+  readonly snapshotAt: number;
+  readonly bytesSince?: number;
+}
+
+/** The stored entries of a task, as its readers see them, and the holders of its log. `TaskLog` adds the entries. */
+export abstract class StoredLog {
+  readonly turns: TurnProgress = new TurnProgress();
+  protected readonly store: TaskStore;
+  protected readonly storedHead: StoredHead;
+  #fold: TaskFold;
+  #tail: Tail;
+  /** True if the fold is the complete task, false if it is the outline. */
+  #isWhole = true;
+  /** Number of holders: readers, executions, calls. */
+  #refCount = 0;
+  /** Number of holders that need only the task's events. */
+  #followers = 0;
+  readonly #snapshots: SnapshotSaver;
+  readonly #changes = new Waiters();
+  #pages: LogPageCache | undefined;
+
+  constructor(options: StoredLogOptions) {
+    this.store = options.store;
+    this.storedHead = new StoredHead(options.head);
+    this.#fold = options.fold;
+    this.#tail = new Tail(options.fold.position);
+    this.#snapshots = new SnapshotSaver(options.store, options.snapshotAt, options.bytesSince);
+    this.noteLease();
+  }
+
+  get taskId(): string {
+    return this.storedHead.value.taskId;
+  }
+
+  /** The task as stored. It is complete for holders that need more than events. */
+  get fold(): TaskFold {
+    return this.#fold;
+  }
+
+  /** The newest entries, for readers that keep up. */
+  get tail(): Tail {
+    return this.#tail;
+  }
+
+  /** The ids that the task's messages and events carry: its public task id and its context. */
+  get messageContext(): MessageContext {
+    return { taskId: this.fold.task.id || this.taskId, contextId: this.head.contextId };
+  }
+
+  /** True if the client chose the task's public id. */
+  get isNamed(): boolean {
+    return this.messageContext.taskId !== this.taskId;
+  }
+
+  /** The head as stored, with the lease as last set. */
+  get head(): TaskHead {
+    return this.storedHead.value;
+  }
+
+  /** True if the task waits for its client or is finished, and no process executes it. */
+  get atRest(): boolean {
+    return (
+      endsBlockingSend(this.fold.state) && !this.turns.busy && (this.head.lease === null || isTerminal(this.fold.state))
+    );
+  }
+
+  /** True while this log is in use. The cache evicts an unused log. */
+  get isRetained(): boolean {
+    return this.#refCount > 0;
+  }
+
+  /** Keeps the log in memory until `release`. */
+  retain(): void {
+    this.#refCount++;
+  }
+
+  release(): void {
+    this.#refCount--;
+  }
+
+  /** Notes that one holder needs only the log's events from now on. */
+  beginFollowing(): void {
+    this.#followers++;
+  }
+
+  endFollowing(): void {
+    this.#followers--;
+  }
+
+  /** True if all holders only follow the log. */
+  protected get isOnlyFollowed(): boolean {
+    return this.#followers > 0 && this.#followers === this.#refCount;
+  }
+
+  /** True if the fold is the complete task, false if it is the outline that followers need. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  protected replaceByOutline(): void {
+    this.#fold = this.#fold.outline();
+    // Followers of an outline that grew by another process's entries still have to read these.
+    if (this.#isWhole) this.#tail = new Tail(this.#fold.position);
+    this.#isWhole = false;
+  }
+
+  /** @param fold the complete task, at the position of the outline that it replaces */
+  protected replaceOutline(fold: TaskFold): void {
+    this.#isWhole = true;
+    this.#fold = fold;
+  }
+
+  /** Notes that this process executes the task, which keeps the log in memory. */
+  beginExecution(): void {
+    this.turns.beginExecution();
+    this.retain();
+  }
+
+  endExecution(): void {
+    this.turns.endExecution();
+    this.release();
+  }
+
+  /** Reads entries that the tail has dropped from the store. */
+  get pages(): LogPageCache {
+    this.#pages ??= new LogPageCache(this.store, this.taskId);
+    return this.#pages;
+  }
+
+  /** Calls back once, at the next entry or at `wake`. */
+  onChange(callback: () => void): void {
+    this.#changes.onNext(callback);
+  }
+
+  /** Removes a callback. */
+  offChange(callback: () => void): void {
+    this.#changes.forget(callback);
+  }
+
+  /** Wakes all waiters. */
+  wake(): void {
+    this.#changes.notify();
+  }
+
+  /** True if the store has the task; retention removes finished tasks. */
+  async isStored(): Promise<boolean> {
+    return (await this.store.head({ taskId: this.taskId })) !== undefined;
+  }
+
+  /**
+   * Adds the next entry after the store has committed it. The caller wakes the waiters.
+   * @param size bytes as stored
+   * @param added bytes that the entry adds to the task's size; counted if omitted
+   */
+  protected publish(entry: LogEntry, size: number, added?: number): void {
+    this.#fold.apply(entry, added);
+    this.#tail.push(noteSize(entry, size), size);
+    this.#snapshots.noteEntry(size);
+    this.storedHead.apply(entry);
+    const state = stateAfter(entry.event);
+    if (state === undefined || !endsBlockingSend(state)) return;
+    // A pause completes only the current turn; later messages wait for their own. The end of the task completes all
+    // turns.
+    if (this.turns.busy && !isTerminal(state)) this.turns.completeCurrent();
+    else this.noteLease();
+  }
+
+  /** Marks completed turns of a task that is not running in this process, as its lease shows them. */
+  protected noteLease(): void {
+    if (this.turns.noteLease(this.#fold, this.head.lease)) this.wake();
+  }
+
+  protected saveSnapshotIfDue(): void {
+    this.#snapshots.saveIfDue(this.taskId, this.#fold);
+  }
+}
