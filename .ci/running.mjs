@@ -44,7 +44,10 @@ export default class Running {
     this.#now.set("", "its tests are over: it ends");
     // These fail a run without failing one of its tests.
     for (const [index, error] of errors.entries()) {
-      this.#now.set(`error ${index}`, `an error outside of its tests: ${String(error.stack ?? error.message).slice(0, 1000)}`);
+      this.#now.set(
+        `error ${index}`,
+        `an error outside of its tests: ${String(error.stack ?? error.message).slice(0, 1000)}`,
+      );
     }
     this.#write();
   }
