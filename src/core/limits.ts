@@ -12,8 +12,6 @@ export interface Limits {
    * Messages beyond it are refused; an agent that exceeds it fails its task. Default 256 MiB.
    */
   readonly maxTaskBytes: number;
-  /** Size of an artifact as JSON, in bytes. Default 256 MiB. */
-  readonly maxArtifactBytes: number;
   /**
    * Size of a client's message as JSON, in bytes, on any binding. Over JSON `maxRequestBytes` is reached first. Default
    * 16 MiB.
@@ -63,8 +61,6 @@ export interface Limits {
   readonly maxCallsPerCaller: number;
   /** Streams open at once of one caller. Default 10,000. */
   readonly maxStreamsPerCaller: number;
-  /** Subscriptions to one task, without the streams of sends. Default 10,000. */
-  readonly maxSubscriptionsPerTask: number;
   /** Subscriptions of one caller to one task. Default 1,000. */
   readonly maxSubscriptionsPerTaskPerCaller: number;
   /**
@@ -74,8 +70,6 @@ export interface Limits {
   readonly maxRequestsPerSecondPerAddress: number;
   /** Calls per second of one caller (an authenticated owner, or an address), or 0 for no limit. Default 0. */
   readonly maxRequestsPerSecondPerCaller: number;
-  /** Calls and streams open at once on one HTTP/2 connection, on either port. Default 256. */
-  readonly maxStreamsPerConnection: number;
   /** Connections open at once on both ports together. Default 40,000. */
   readonly maxConnections: number;
   /**
@@ -97,11 +91,6 @@ export interface Limits {
   readonly maxQueuedExecutions: number;
   /** Executions of one owner in the queue. Default 5,000. */
   readonly maxQueuedExecutionsPerOwner: number;
-  /**
-   * Size of the messages in the queue as JSON, in bytes; one owner may use half. One more small message of each owner
-   * may wait. Default 256 MiB.
-   */
-  readonly maxQueuedBytes: number;
   /**
    * Tasks of one owner that have not ended, executing or not; processes that share a store may exceed it slightly.
    * Default 100,000.
@@ -145,12 +134,6 @@ export interface Limits {
   readonly expiredStreamGraceMs: number;
   /** Failed authentications from one address that are checked without delay. Default 20. */
   readonly maxFailedAttempts: number;
-  /** Interval at which named TLS files (`tls.keyFile`) are checked for changes, in milliseconds. Default 10 seconds. */
-  readonly tlsPollMs: number;
-  /** Depth of agents that call agents (`turn.call`, `turn.delegate`), which ends circles. Default 8. */
-  readonly maxDelegationDepth: number;
-  /** Calls of other agents in progress, with delegations. Default 10,000. */
-  readonly maxRemoteCalls: number;
   /** Time for a call of another agent with one answer, in milliseconds. Default 60 seconds. */
   readonly remoteTimeoutMs: number;
   /** Time for running work and open calls to end at shutdown, in milliseconds. Default 10 seconds. */
@@ -161,6 +144,8 @@ export interface Limits {
 export type FixedLimit =
   | "maxOpenRequestBytes"
   | "maxArrivingPerAddress"
+  | "maxQueuedBytes"
+  | "maxSubscriptionsPerTask"
   | "maxUnverifiedPerAddress"
   | "maxWaitingTurns";
 
@@ -173,7 +158,6 @@ export const MAX_TASK_BYTES: number = 448 * 1024 * 1024;
 /** Divisors of the heap size that cap the defaults of these limits: 4 means a quarter of the heap. */
 const heapParts = {
   maxArrivingBytes: 4,
-  maxQueuedBytes: 8,
   maxOutgoingBytes: 4,
   maxOutgoingBytesPerCaller: 8,
 } satisfies Partial<Record<keyof Limits, number>>;
@@ -202,7 +186,6 @@ export const defaultLimits: Limits = {
   maxRequestBytes: 8 * 1024 * 1024,
   maxArrivingBytes: 256 * 1024 * 1024,
   maxTaskBytes: 256 * 1024 * 1024,
-  maxArtifactBytes: 256 * 1024 * 1024,
   maxMessageBytes: 16 * 1024 * 1024,
   maxParts: 1_000,
   maxPushConfigsPerTask: 16,
@@ -220,18 +203,15 @@ export const defaultLimits: Limits = {
   maxCalls: 20_000,
   maxCallsPerCaller: 10_000,
   maxStreamsPerCaller: 10_000,
-  maxSubscriptionsPerTask: 10_000,
   maxSubscriptionsPerTaskPerCaller: 1_000,
   maxRequestsPerSecondPerAddress: 0,
   maxRequestsPerSecondPerCaller: 0,
-  maxStreamsPerConnection: 256,
   maxConnections: 40_000,
   maxConnectionsPerAddress: 20_000,
   maxExecutions: 10_000,
   maxExecutionsPerOwner: 5_000,
   maxQueuedExecutions: 10_000,
   maxQueuedExecutionsPerOwner: 5_000,
-  maxQueuedBytes: 256 * 1024 * 1024,
   maxOpenTasksPerOwner: 100_000,
   maxInterruptedMs: 30 * 24 * 3_600_000,
   maxStallMs: 60_000,
@@ -243,9 +223,6 @@ export const defaultLimits: Limits = {
   credentialMemoryMs: 60_000,
   expiredStreamGraceMs: 3_600_000,
   maxFailedAttempts: 20,
-  tlsPollMs: 10_000,
-  maxDelegationDepth: 8,
-  maxRemoteCalls: 10_000,
   remoteTimeoutMs: 60_000,
   shutdownGraceMs: 10_000,
 };

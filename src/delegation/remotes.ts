@@ -13,6 +13,10 @@ import type { RemoteAgentOptions, RemoteAgents } from "./options.js";
 
 /** Fixed limits of calls of other agents. */
 export const remoteBounds = {
+  /** Depth of agents that call agents, which ends circles. */
+  maxDepth: 8,
+  /** Calls of other agents in progress, with delegations. */
+  maxCalls: 10_000,
   /** Clients that are kept, besides those of configured agents. */
   maxAgents: 256,
   /** Time without an event after which a stream is reopened. */
@@ -22,7 +26,7 @@ export const remoteBounds = {
 } as const;
 
 /** Limits of calls of other agents. */
-export type RemoteLimits = Pick<Limits, "maxDelegationDepth" | "maxRemoteCalls" | "remoteTimeoutMs" | "cancelGraceMs">;
+export type RemoteLimits = Pick<Limits, "remoteTimeoutMs" | "cancelGraceMs">;
 
 /** Creates the client of another agent. Its modules are imported then, only by servers whose agents call others. */
 export type ConnectRemote = (agent: RemoteAgentOptions, limits: RemoteLimits) => Promise<SubTaskClient>;
@@ -60,13 +64,13 @@ export class Remotes {
     const agent = this.#agent(name);
     const { delegationDepth = 0, traceParent, bearer } = turn.request;
     const depth = delegationDepth + 1;
-    const { maxDelegationDepth } = this.#options.limits;
-    if (depth > maxDelegationDepth) {
+    const { maxDepth } = remoteBounds;
+    if (depth > maxDepth) {
       throw new A2AError(
         "UNSUPPORTED_OPERATION",
-        `The work was handed from agent to agent more than ${maxDelegationDepth} times (limits.maxDelegationDepth).`,
+        `The work was handed from agent to agent more than ${maxDepth} times.`,
         {
-          metadata: { limit: "maxDelegationDepth", maxDelegationDepth: String(maxDelegationDepth) },
+          metadata: { limit: "maxDelegationDepth", maxDelegationDepth: String(maxDepth) },
         },
       );
     }
@@ -86,10 +90,10 @@ export class Remotes {
 
   /** Counts a delegation or a call of an agent; the returned function ends it. @throws A2AError TOO_MANY_REQUESTS */
   enter(name: string): () => void {
-    const { maxRemoteCalls } = this.#options.limits;
-    if (this.#running >= maxRemoteCalls) {
+    const { maxCalls } = remoteBounds;
+    if (this.#running >= maxCalls) {
       throw new A2AError("TOO_MANY_REQUESTS", "Too many calls of other agents are under way.", {
-        metadata: { limit: "maxRemoteCalls", maxRemoteCalls: String(maxRemoteCalls) },
+        metadata: { limit: "maxRemoteCalls", maxRemoteCalls: String(maxCalls) },
       });
     }
     this.#running++;

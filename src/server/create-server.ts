@@ -267,12 +267,12 @@ function serverOf(
 }
 
 function tlsKeeperOf(
-  { tls, tlsPaths, limits, logger, audit }: Settings,
+  { tls, tlsPaths, logger, audit }: Settings,
   ports: readonly Pick<Listener, "setTls">[],
 ): TlsKeeper | undefined {
   if (tls === undefined) return undefined;
   const setters = ports.map((port) => (files: Parameters<Listener["setTls"]>[0]) => port.setTls(files));
-  return new TlsKeeper({ files: tls, paths: tlsPaths, ports: setters, limits, logger, audit });
+  return new TlsKeeper({ files: tls, paths: tlsPaths, ports: setters, logger, audit });
 }
 
 /** @throws if the work takes longer. */

@@ -1,12 +1,11 @@
 import type { Audit } from "../audit/audit.js";
 import { ConfigurationError } from "../card/faults.js";
 import { background } from "../core/async.js";
-import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import { tlsFaults, tlsWarnings } from "./tls.js";
 
-/** Files of a TLS server, as PEM. They are checked every `tlsPollMs` and used as soon as they have changed. */
+/** Files of a TLS server, as PEM. They are checked every 10 seconds and used as soon as they have changed. */
 export interface TlsPaths {
   readonly keyFile: string;
   readonly certFile: string;
@@ -32,10 +31,12 @@ export interface TlsKeeperOptions {
   readonly paths: TlsPaths | undefined;
   /** Functions that make a port use other files for new connections. */
   readonly ports: readonly ((files: TlsFiles) => void)[];
-  readonly limits: Pick<Limits, "tlsPollMs">;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;
 }
+
+/** Time between two checks of the files. */
+export const tlsPoll = { intervalMs: 10_000 } as const;
 
 /** Time between warnings about a certificate that expires soon, in milliseconds. */
 const DAY_MS = 24 * 3_600_000;
@@ -57,7 +58,7 @@ export class TlsKeeper {
     this.#options = options;
     this.#files = options.files;
     this.#paths = options.paths;
-    if (options.paths !== undefined) this.#poll = background(setInterval(() => this.#look(), options.limits.tlsPollMs));
+    if (options.paths !== undefined) this.#poll = background(setInterval(() => this.#look(), tlsPoll.intervalMs));
     this.#daily = background(setInterval(() => this.#warn(), DAY_MS));
     this.#tellExpiry();
   }

@@ -4,6 +4,9 @@ import type { Limits } from "../core/limits.js";
 import { TransientMap } from "../core/maps.js";
 import { callerKeyOf } from "./caller-shares.js";
 
+/** Limit of subscriptions to one task, without the streams of sends. */
+export const taskSubscriptions = { max: 10_000 } as const;
+
 /** Number of subscriptions of one task. */
 class Subscribers {
   count = 0;
@@ -25,12 +28,12 @@ export class Subscriptions {
    * @throws A2AError with reason TOO_MANY_REQUESTS
    */
   begin(call: Call, taskId: string): void {
-    const { maxSubscriptionsPerTask, maxSubscriptionsPerTaskPerCaller } = this.#limits;
+    const { maxSubscriptionsPerTaskPerCaller } = this.#limits;
     const task = this.#tasks.get(taskId) ?? new Subscribers();
     const caller = callerKeyOf(call);
     const own = caller === undefined ? 0 : (task.byCaller.get(caller) ?? 0);
-    if (task.count >= maxSubscriptionsPerTask) {
-      throw limitReached("maxSubscriptionsPerTask", `The task has ${maxSubscriptionsPerTask} subscriptions.`);
+    if (task.count >= taskSubscriptions.max) {
+      throw limitReached("maxSubscriptionsPerTask", `The task has ${taskSubscriptions.max} subscriptions.`);
     }
     if (own >= maxSubscriptionsPerTaskPerCaller) {
       const message = `This caller has ${maxSubscriptionsPerTaskPerCaller} subscriptions to the task.`;

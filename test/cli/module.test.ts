@@ -40,7 +40,7 @@ describe("parley serve and a module", { timeout: 60_000 }, () => {
       export const authenticator = {
         authenticate: (call) => (call.header("authorization") === "Bearer x" ? { owner: "x" } : undefined),
       };
-      export const limits = { maxParts: 1, maxDelegationDepth: 1 };
+      export const limits = { maxParts: 1, maxCalls: 100 };
       export const retentoinMs2 = 1;`;
     const { url, stderr } = await served("agent.mjs", text, { env: { PARLEY_MAX_PARTS: "2" } });
     expect((await send(url, [{ text: "a" }])).status).toBe(401);

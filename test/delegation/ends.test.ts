@@ -116,9 +116,9 @@ describe("agents that call each other in a circle", () => {
         const { state, text } = yield* turn.delegate(urls[other] as string);
         if (state === TaskState.FAILED) throw new Error(text);
       });
-    const limits = { maxDelegationDepth: 3 };
-    urls.a = (await servers.serve(circle("A", "b"), { limits })).url;
-    urls.b = (await servers.serve(circle("B", "a"), { limits })).url;
+    setConstants(remoteBounds, { maxDepth: 3 });
+    urls.a = (await servers.serve(circle("A", "b"))).url;
+    urls.b = (await servers.serve(circle("B", "a"))).url;
     const answer = await (await clientOf(urls.a)).send("go");
     expect(answer.state).toBe(TaskState.FAILED);
     // The first, and three to whom it was handed on.

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { artifact, completed } from "../../src/agent/event.js";
+import { remoteBounds } from "../../src/delegation/remotes.js";
 import { testAgent } from "../../src/testing/index.js";
+import { setConstants } from "../support/constants.js";
 import { agentOf } from "./servers.js";
 
 /** An agent that works until it is stopped, and why each of its tasks was. */
@@ -28,7 +30,8 @@ describe("what a turn leaves open when it ends", () => {
       void other.next();
       yield completed("enough");
     });
-    await using test = testAgent(front, { remoteAgents: { endless: agent }, limits: { maxRemoteCalls: 2 } });
+    setConstants(remoteBounds, { maxCalls: 2 });
+    await using test = testAgent(front, { remoteAgents: { endless: agent } });
     for (const text of ["go", "go"]) {
       expect((await test.send(text)).status?.state).toBe(TaskState.COMPLETED);
       await expect.poll(() => stopped.splice(0)).toEqual(["canceled", "canceled"]);
@@ -45,7 +48,8 @@ describe("what a turn leaves open when it ends", () => {
       void other?.next();
       yield completed("enough");
     });
-    await using test = testAgent(front, { remoteAgents: { endless: agent }, limits: { maxRemoteCalls: 2 } });
+    setConstants(remoteBounds, { maxCalls: 2 });
+    await using test = testAgent(front, { remoteAgents: { endless: agent } });
     expect(said(await test.send("go"))).toBe("enough");
     // What ends with the turn ends a moment behind its last event.
     await expect.poll(async () => said(await test.send("go"))).toBe("enough");

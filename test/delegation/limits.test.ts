@@ -19,7 +19,7 @@ const quick = agentOf("Quick", async function* () {
   yield artifact({ id: "a", text: "done" });
 });
 
-describe("limits.maxRemoteCalls", () => {
+describe("remoteBounds.maxCalls", () => {
   it("refuses a delegation, or a call, beyond it, until another one has ended", async () => {
     const front = agentOf("Front", async function* (turn) {
       const client = await turn.call("quick");
@@ -31,12 +31,13 @@ describe("limits.maxRemoteCalls", () => {
       const { text } = yield* turn.delegate("quick");
       yield completed(`${refused}, ${unary}, ${text}`);
     });
-    await using test = testAgent(front, { remoteAgents: { quick }, limits: { maxRemoteCalls: 1 } });
+    setConstants(remoteBounds, { maxCalls: 1 });
+    await using test = testAgent(front, { remoteAgents: { quick } });
     expect(said(await test.send("go"))).toBe("TOO_MANY_REQUESTS maxRemoteCalls, TOO_MANY_REQUESTS, done");
   });
 });
 
-describe("limits.maxDelegationDepth", () => {
+describe("remoteBounds.maxDepth", () => {
   it.each(["delegate", "call"] as const)(
     "gives its reason to the caller of an agent that fails by it: %s",
     async (how) => {
@@ -47,12 +48,13 @@ describe("limits.maxDelegationDepth", () => {
       const deep = agentOf("Deep", async function* (turn) {
         yield* turn.delegate("quick");
       });
-      await using test = testAgent(front, { remoteAgents: { quick, deep }, limits: { maxDelegationDepth: 1 } });
+      setConstants(remoteBounds, { maxDepth: 1 });
+      await using test = testAgent(front, { remoteAgents: { quick, deep } });
       const depth = { "parley-delegation-depth": "1" };
       const task = await test.send("go", { headers: depth });
       expect([task.status?.state, said(task)]).toEqual([
         TaskState.FAILED,
-        "The work was handed from agent to agent more than 1 times (limits.maxDelegationDepth).",
+        "The work was handed from agent to agent more than 1 times.",
       ]);
     },
   );

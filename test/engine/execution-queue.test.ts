@@ -4,9 +4,11 @@ import type { Agent, Turn } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
 import type { Caller } from "../../src/core/caller.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
-import type { Limits } from "../../src/core/limits.js";
+import type { FixedLimit, Limits } from "../../src/core/limits.js";
 import type { TaskHandle } from "../../src/engine/read/task-handle.js";
+import { queuedMessages } from "../../src/engine/run/execution-slots.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { setConstants } from "../support/constants.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, quick, settle, story } from "./support.js";
 
@@ -77,7 +79,11 @@ function benchOf(work: { agent: Omit<Agent, "card"> }, limits: Partial<Limits>, 
 
 const idOf = (task: TaskHandle): string => task.now().task.id;
 const stateOf = (task: TaskHandle): string => TaskState[task.now().task.status?.state ?? 0] ?? "?";
-const limit = (name: keyof Limits) => ({ reason: "TOO_MANY_REQUESTS", metadata: { limit: name }, retryAfterMs: 1_000 });
+const limit = (name: keyof Limits | FixedLimit) => ({
+  reason: "TOO_MANY_REQUESTS",
+  metadata: { limit: name },
+  retryAfterMs: 1_000,
+});
 
 async function stored(bench: Bench, owner: string): Promise<number> {
   return (await bench.store.list({ tenant: "", owner, limit: 1 })).total;
@@ -147,8 +153,9 @@ describe("executions beyond the limit", () => {
   it.each([
     ["maxQueuedExecutions", { maxQueuedExecutions: 2 }],
     ["maxQueuedExecutionsPerOwner", { maxQueuedExecutionsPerOwner: 2 }],
-    ["maxQueuedBytes", { maxQueuedBytes: 500 }],
+    ["maxQueuedBytes", {}],
   ] as const)("are refused beyond %s, and nothing of them is stored", async (name, limits) => {
+    if (name === "maxQueuedBytes") setConstants(queuedMessages, { maxBytes: 500 });
     const work = new Work();
     const bench = benchOf(work, { maxExecutions: 1, ...limits });
     await bench.send("1", as("alice"));
@@ -177,7 +184,8 @@ describe("executions beyond the limit", () => {
 
   it("have no more bytes than maxQueuedBytes, however many owners and tenants they are of", async () => {
     const work = new Work();
-    const bench = benchOf(work, { maxExecutions: 1, maxQueuedBytes: 20_000, maxQueuedExecutions: 100 });
+    setConstants(queuedMessages, { maxBytes: 20_000 });
+    const bench = benchOf(work, { maxExecutions: 1, maxQueuedExecutions: 100 });
     await bench.send("1");
     const large = "x".repeat(9_000);
     await bench.send(large, as("alice"));

@@ -10,6 +10,7 @@ import { artifact, completed, inputRequired, working } from "../../src/agent/eve
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
 import { foldStored } from "../../src/engine/log/fold-stored.js";
+import { artifactSize } from "../../src/engine/log/plan.js";
 import { TaskReader } from "../../src/engine/read/task-reader.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
@@ -18,11 +19,12 @@ import { encodeEntry } from "../../src/task/entry.js";
 import { TaskFold, type View } from "../../src/task/fold.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
 import { temporaryFile } from "../store/sqlite/files.js";
+import { setConstants } from "../support/constants.js";
 import { openDatabase } from "../support/database.js";
 import { openStore } from "./stores.js";
 import { Bench, gate, scope, settle } from "./support.js";
 
-const limits = { ...defaultLimits, maxTaskBytes: 20_000, maxArtifactBytes: 12_000, maxMessageBytes: 6_000 };
+const limits = { ...defaultLimits, maxTaskBytes: 20_000, maxMessageBytes: 6_000 };
 
 const jsonOf = (task: Task): number => Buffer.byteLength(jsonWriter(TaskSchema)(task));
 
@@ -34,6 +36,7 @@ const said = (task: Task): string => {
 
 /** Runs an agent to its end and gives its task. */
 async function outcome(execute: Agent["execute"]): Promise<Task> {
+  setConstants(artifactSize, { maxBytes: 12_000 });
   const bench = new Bench({ execute }, { limits });
   const held = await bench.send("go");
   await settle(held);
@@ -110,7 +113,7 @@ describe("a task that would become too large", { timeout: 60_000 }, () => {
         }
       });
       expect(said(task)).toBe("The artifact would be larger than it may be, 12000 bytes as JSON.");
-      expect(jsonOf(task)).toBeLessThan(limits.maxArtifactBytes + 2_000);
+      expect(jsonOf(task)).toBeLessThan(artifactSize.maxBytes + 2_000);
     }
   });
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Limits } from "../../src/core/limits.js";
 import { requestRates } from "../../src/service/interceptors/caller-limits.js";
+import { taskSubscriptions } from "../../src/service/subscriptions.js";
 import { everyBinding, titleOf } from "../auth/world.js";
 import { setConstants } from "../support/constants.js";
 import { as, begun, expectLimit, gates, type LimitedWorld, leave, limited, newGate, say } from "./world.js";
@@ -68,8 +69,9 @@ describe.each(everyBinding.map((binding) => [titleOf(binding)] as const))("over 
 
   it.each([
     ["maxSubscriptionsPerTaskPerCaller", { maxSubscriptionsPerTaskPerCaller: 2 }],
-    ["maxSubscriptionsPerTask", { maxSubscriptionsPerTask: 2 }],
+    ["maxSubscriptionsPerTask", {}],
   ] as const)("a task has so many subscriptions by %s, another one its own [SRV-SEC-04]", async (limit, limits) => {
+    if (limit === "maxSubscriptionsPerTask") setConstants(taskSubscriptions, { max: 2 });
     const driver = await start(limits);
     const gate = newGate();
     const ids = [];

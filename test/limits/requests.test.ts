@@ -24,7 +24,6 @@ const limits = {
   maxRequestBytes: 64 * KIB,
   maxMessageBytes: 8 * KIB,
   maxTaskBytes: 32 * KIB,
-  maxArtifactBytes: 16 * KIB,
   maxParts: 3,
   maxBlockingMs: 50,
 } satisfies Partial<Limits>;

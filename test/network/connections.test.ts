@@ -4,6 +4,8 @@ import * as net from "node:net";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { sourceOf } from "../../src/core/net.js";
+import { connectionStreams } from "../../src/http/node/http2-sessions.js";
+import { setConstants } from "../support/constants.js";
 import { connect, http1 } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf, serve, until } from "./serve.js";
@@ -71,7 +73,8 @@ describe.each([["port"], ["grpcPort"]] as const)("the number of streams of one c
   };
 
   it("is said in the settings, and what comes beyond it is refused", async () => {
-    const served = await serve({ limits: { maxStreamsPerConnection: 5 } });
+    setConstants(connectionStreams, { max: 5 });
+    const served = await serve();
     const session = connect(served[port]);
     // Whoever begins before it has heard of the limit is refused stream by stream, and may try again.
     const streams = Array.from({ length: 9 }, () => begin(session));

@@ -54,7 +54,7 @@ describe("settle()", () => {
       retentionMs: 1_000,
     });
     expect(settings).toMatchObject({
-      limits: { maxParts: 5, shutdownGraceMs: 0, maxDelegationDepth: 8 },
+      limits: { maxParts: 5, shutdownGraceMs: 0, maxExecutions: 10_000 },
       publicUrl: "https://example.org/agents",
       grpcPort: undefined,
       cors: true,

@@ -6,8 +6,10 @@ import { connect, createServer as createTlsServer, type SecureVersion, type TLSS
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { mutualTlsScheme } from "../../src/auth/index.js";
 import { type AuditRecord, createServer, type Logger, type Server, type ServerOptions } from "../../src/index.js";
+import { tlsPoll } from "../../src/server/tls-reload.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { obedient } from "../conformance/agents.js";
+import { setConstants, setConstantsOfFile } from "../support/constants.js";
 import { Certificates } from "./certificates.js";
 import { testTls } from "./tls.js";
 
@@ -29,6 +31,8 @@ const write = ({ key, cert }: { key: string; cert: string }): void => {
   writeFileSync(paths.certFile, cert);
 };
 
+setConstantsOfFile(tlsPoll, { intervalMs: 20 });
+
 const lines: string[] = [];
 const records: AuditRecord[] = [];
 const line = (level: string) => (facts: object, message: string) =>
@@ -45,7 +49,7 @@ const serve = async (more: Partial<ServerOptions> = {}): Promise<void> => {
     port: 0,
     grpcPort: 0,
     tls: { keyFile: paths.keyFile, certFile: paths.certFile },
-    limits: { tlsPollMs: 20, shutdownGraceMs: 50 },
+    limits: { shutdownGraceMs: 50 },
     ...more,
   } as ServerOptions);
 };
@@ -219,7 +223,8 @@ describe("Server.reloadTls()", () => {
   });
 
   it("reads the named files at once", async () => {
-    await serve({ limits: { tlsPollMs: 600_000, shutdownGraceMs: 50 } });
+    setConstants(tlsPoll, { intervalMs: 600_000 });
+    await serve();
     write(second);
     server.reloadTls();
     expect(await shown()).toEqual(["second.example", "second.example"]);

@@ -85,7 +85,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     requestTimeoutMs: Math.min(PING_TIMEOUT_MS, limits.requestTimeoutMs),
     // Like the HTTP port, closes idle connections; their clients reconnect when needed.
     idleTimeoutMs: Math.ceil(limits.requestTimeoutMs * 1.1),
-    maxStreams: limits.maxStreamsPerConnection,
   });
   const port = openPort(options, limits.requestTimeoutMs, (socket) => sessions.accept(socket));
   let drained: Promise<void> | undefined;

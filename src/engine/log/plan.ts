@@ -222,8 +222,11 @@ export interface Conditions {
   readonly sizes?: SizeLimits;
 }
 
-/** Size limits of a task and of an artifact. */
-export type SizeLimits = Pick<Limits, "maxTaskBytes" | "maxArtifactBytes">;
+/** Size limit of a task. */
+export type SizeLimits = Pick<Limits, "maxTaskBytes">;
+
+/** Size limit of an artifact as JSON. */
+export const artifactSize = { maxBytes: 256 * 1024 * 1024 } as const;
 
 /** Thrown when an entry is conditional on an empty queue and a message waits. */
 export class MessageWaits extends Error {
@@ -296,7 +299,8 @@ export class Plan {
    * drafts; otherwise the unstored entries are examined, since they may replace artifacts.
    * @throws A2AError TASK_TOO_LARGE
    */
-  checkSize(draft: Draft, { maxTaskBytes, maxArtifactBytes }: SizeLimits): void {
+  checkSize(draft: Draft, { maxTaskBytes }: SizeLimits): void {
+    const { maxBytes: maxArtifactBytes } = artifactSize;
     const most = this.#fold.size + this.#unstored.size + draft.size;
     if (most <= maxTaskBytes && most <= maxArtifactBytes) return;
     const changed = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { SharedHold } from "../../core/call.js";
 import { limitReached } from "../../core/error.js";
-import type { Limits } from "../../core/limits.js";
+import { type Limits, withinHeap } from "../../core/limits.js";
 import type { QuotaScope } from "../quota-scope.js";
 
 /** Usage of one owner: under one tenant, or under all of them if callers may name any. */
@@ -44,8 +44,13 @@ export class ExecutionSlot {
 /** The limits of execution slots. */
 export type SlotLimits = Pick<
   Limits,
-  "maxExecutions" | "maxExecutionsPerOwner" | "maxQueuedExecutions" | "maxQueuedExecutionsPerOwner" | "maxQueuedBytes"
+  "maxExecutions" | "maxExecutionsPerOwner" | "maxQueuedExecutions" | "maxQueuedExecutionsPerOwner"
 >;
+
+/**
+ * Size of the messages in the queue as JSON; one owner may use half. One more small message of each owner may wait.
+ */
+export const queuedMessages: { readonly maxBytes: number } = { maxBytes: withinHeap(256 * 1024 * 1024, 8) };
 
 /** Number of idle owners remembered before they are removed. */
 const MAX_IDLE = 4_096;
@@ -166,8 +171,7 @@ export class ExecutionSlots {
    * @throws A2AError TOO_MANY_REQUESTS
    */
   checkRoom(owner: OwnerSlots, bytes = 0): void {
-    const { maxExecutions, maxExecutionsPerOwner, maxQueuedExecutions, maxQueuedExecutionsPerOwner, maxQueuedBytes } =
-      this.#limits;
+    const { maxExecutions, maxExecutionsPerOwner, maxQueuedExecutions, maxQueuedExecutionsPerOwner } = this.#limits;
     if (owner.waiting.size === 0 && this.#running < maxExecutions && owner.running < maxExecutionsPerOwner) return;
     if (owner.waiting.size >= maxQueuedExecutionsPerOwner) {
       const message = `${maxQueuedExecutionsPerOwner} tasks of this caller wait for their turn.`;
@@ -176,10 +180,11 @@ export class ExecutionSlots {
     if (this.#waiting >= maxQueuedExecutions) {
       throw limitReached("maxQueuedExecutions", `${maxQueuedExecutions} tasks wait for their turn.`);
     }
-    const isTooMuch = this.#waitingBytes + bytes > maxQueuedBytes || owner.waitingBytes + bytes > maxQueuedBytes / 2;
+    const { maxBytes } = queuedMessages;
+    const isTooMuch = this.#waitingBytes + bytes > maxBytes || owner.waitingBytes + bytes > maxBytes / 2;
     // An owner's first message may wait if it is small, however many owners there are, or if nothing else waits.
-    const isFirst = owner.waiting.size === 0 && bytes <= maxQueuedBytes / maxQueuedExecutions;
-    const hasRoom = owner.waiting.size === 0 && this.#waitingBytes + bytes <= maxQueuedBytes;
+    const isFirst = owner.waiting.size === 0 && bytes <= maxBytes / maxQueuedExecutions;
+    const hasRoom = owner.waiting.size === 0 && this.#waitingBytes + bytes <= maxBytes;
     if (isTooMuch && !isFirst && !hasRoom && this.#waiting > 0) {
       throw limitReached("maxQueuedBytes", "The messages that wait for their turn are too large.");
     }

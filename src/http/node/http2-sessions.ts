@@ -9,6 +9,9 @@ import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 /** Time between the pings that check a connection. */
 export const keepAlive = { intervalMs: 15_000 } as const;
 
+/** Limit of concurrent calls and streams of one connection, on either port. */
+export const connectionStreams = { max: 256 } as const;
+
 interface Http2Options {
   /** Serves requests as those of HTTP/1.1; their bodies must arrive within `requestTimeoutMs`. */
   readonly handler?: (request: NodeServerRequest, response: NodeServerResponse) => void;
@@ -18,8 +21,6 @@ interface Http2Options {
   readonly requestTimeoutMs: number;
   /** A connection without a stream is closed after this time, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** Maximum number of concurrent streams per connection. */
-  readonly maxStreams: number;
 }
 
 /** The HTTP/2 side of a port whose HTTP/1.1 server listens. */
@@ -34,7 +35,7 @@ export interface Http2Sessions {
 export function createHttp2Sessions(options: Http2Options): Http2Sessions {
   const sessions = new Set<http2.ServerHttp2Session>();
   const server = http2.createServer({
-    settings: { maxConcurrentStreams: options.maxStreams },
+    settings: { maxConcurrentStreams: connectionStreams.max },
     // Parley limits requests and streams itself. Node's limit would refuse streams because other streams of the session
     // buffer much data, and it counts idle streams too.
     maxSessionMemory: Number.MAX_SAFE_INTEGER,

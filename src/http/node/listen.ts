@@ -46,7 +46,7 @@ export interface Listener {
  * @throws the system's error if the port is in use or not permitted, or the host is not an address of this machine.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { requestTimeoutMs, maxStreamsPerConnection } = options.limits;
+  const { requestTimeoutMs } = options.limits;
   const draining = trackDrain(options.handler);
   // A proxy keeps idle connections, usually for 60 seconds, and has to close them first: a request that it sends while
   // the server closes the connection is lost.
@@ -57,7 +57,6 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     handler: options.handler,
     requestTimeoutMs,
     idleTimeoutMs,
-    maxStreams: maxStreamsPerConnection,
   });
   const undecided = routeByProtocol(server, sessions, options);
   const sockets = trackSockets(server, options.connections);

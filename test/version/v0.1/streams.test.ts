@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../../src/agent/event.js";
+import { taskSubscriptions } from "../../../src/service/subscriptions.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { gate } from "../../engine/support.js";
+import { setConstants } from "../../support/constants.js";
 import { Spoken, say, v1 } from "./server.js";
 
 /** One event in a word, and what it must not have left out with an error. */
@@ -113,7 +115,8 @@ describe("a stream of 0.1", () => {
         await held.opened;
       },
     };
-    const spoken = new Spoken(waiting, { limits: { maxSubscriptionsPerTask: 1 } });
+    setConstants(taskSubscriptions, { max: 1 });
+    const spoken = new Spoken(waiting);
     const begin = async (method: string, params: object): Promise<string> => {
       const response = await spoken.open(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }));
       const reader = response.body?.getReader();
