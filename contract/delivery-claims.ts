@@ -176,14 +176,14 @@ async function claimInTime(store: TaskStore, request: Partial<ClaimDeliveries> =
 /** Deliveries of a holder that misses its heartbeats. */
 function missing(contract: StoreContract): void {
   const { expect } = contract.suite;
-  const beat = { holder: "gone", leaseMs: shortMs, again: false, maxStallMs: 0 };
+  const heartbeat = { holder: "gone", leaseMs: shortMs, again: false, maxStallMs: 0 };
 
   scenario(
     contract,
     "takes over what a silent holder has, where the store is shared, and never else",
     async (store) => {
       await createDue(store, "a");
-      await store.beat(beat);
+      await store.heartbeat(heartbeat);
       const lost = await claimOne(store, { holder: "gone" });
       if (!store.shared) {
         await sleep(2 * shortMs);
@@ -194,7 +194,7 @@ function missing(contract: StoreContract): void {
       }
       expect(keysOf(await claimInTime(store))).toEqual(["a x"]);
       expect(await settle(store, lost, { kind: "done" }, { holder: "gone", position: 2 })).toBe("lost");
-      expect(await store.beat({ ...beat, again: true })).toBe(false);
+      expect(await store.heartbeat({ ...heartbeat, again: true })).toBe(false);
     },
   );
 
@@ -202,7 +202,7 @@ function missing(contract: StoreContract): void {
     await createDue(store, "a");
     const held = await claimOne(store, { holder: "gone" });
     for (let round = 0; round < 12; round++) {
-      expect(await store.beat({ ...beat, again: round > 0 })).toBe(true);
+      expect(await store.heartbeat({ ...heartbeat, again: round > 0 })).toBe(true);
       expect(await store.claimDeliveries({ ...claim, leaseMs: shortMs })).toEqual([]);
       await sleep(shortMs / 6);
     }
@@ -213,7 +213,7 @@ function missing(contract: StoreContract): void {
     if (!store.shared) return;
     await createDue(store, "a");
     await create(store, { taskId: "b", lease: { holder: "gone", turn: 1, attempt: 1 } });
-    await store.beat(beat);
+    await store.heartbeat(heartbeat);
     await claimOne(store, { holder: "gone" });
     await claimInTime(store);
     expect(await store.claimLeases({ holder: "me", leaseMs: shortMs, limit: 10 })).toHaveLength(1);

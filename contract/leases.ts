@@ -2,14 +2,14 @@ import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import { NO_HOLDER, type TaskStore } from "../src/store/task-store.js";
 import { countTo, create, follow, leaseOf, readAll, type StoreContract, scenario, sleep } from "./setup.js";
 
-/** `beat`, `claimLeases`, `leasesOf`, `setLease`. */
+/** `heartbeat`, `claimLeases`, `leasesOf`, `setLease`. */
 export function leaseContract(contract: StoreContract): void {
   contract.suite.describe("claimLeases()", () => {
     claiming(contract);
     claimingAtOnce(contract);
     missing(contract);
   });
-  contract.suite.describe("beat()", () => beating(contract));
+  contract.suite.describe("heartbeat()", () => heartbeats(contract));
   contract.suite.describe("leasesOf()", () => telling(contract));
   contract.suite.describe("setLease()", () => setting(contract));
 }
@@ -125,7 +125,7 @@ function missing(contract: StoreContract): void {
     "takes over what a silent holder has, where the store is shared, and never else",
     async (store) => {
       await create(store, { taskId: "a", lease: leaseOf() });
-      await store.beat({ holder: "holder", leaseMs: shortMs, again: false, maxStallMs: 0 });
+      await store.heartbeat({ holder: "holder", leaseMs: shortMs, again: false, maxStallMs: 0 });
       expect(await store.claimLeases({ ...claim, leaseMs: shortMs })).toEqual([]);
       if (store.shared) return expect(await claimInTime(store)).toEqual(["a"]);
       await sleep(2 * shortMs);
@@ -142,7 +142,7 @@ function missing(contract: StoreContract): void {
 
   scenario(contract, "takes nothing in its first round, nor in one that comes late", async (store) => {
     await create(store, { taskId: "a", lease: leaseOf() });
-    await store.beat({ holder: "holder", leaseMs: shortMs, again: false, maxStallMs: 0 });
+    await store.heartbeat({ holder: "holder", leaseMs: shortMs, again: false, maxStallMs: 0 });
     for (let round = 0; round < 3; round++) {
       expect(await store.claimLeases({ ...claim, leaseMs: shortMs })).toEqual([]);
       await sleep(2 * shortMs);
@@ -155,7 +155,7 @@ function missing(contract: StoreContract): void {
     await create(store, { taskId: "a", lease: leaseOf() });
     const begin = performance.now();
     for (let again = false; performance.now() - begin < leaseMs + shortMs; again = true) {
-      await store.beat({ holder: "new", leaseMs, again, maxStallMs: 0 });
+      await store.heartbeat({ holder: "new", leaseMs, again, maxStallMs: 0 });
       await sleep(shortMs / 3);
     }
     expect((await store.claimLeases({ ...claim, leaseMs })).map(({ taskId }) => taskId)).toEqual(["a"]);
@@ -170,14 +170,14 @@ function missing(contract: StoreContract): void {
   });
 }
 
-function beating(contract: StoreContract): void {
+function heartbeats(contract: StoreContract): void {
   const { expect } = contract.suite;
-  const beat = { holder: "holder", leaseMs: shortMs, again: false, maxStallMs: 0 };
+  const heartbeat = { holder: "holder", leaseMs: shortMs, again: false, maxStallMs: 0 };
 
   scenario(contract, "keeps what its holder has", async (store) => {
     await create(store, { taskId: "a", lease: leaseOf() });
     for (let round = 0; round < 12; round++) {
-      expect(await store.beat({ ...beat, again: round > 0 })).toBe(true);
+      expect(await store.heartbeat({ ...heartbeat, again: round > 0 })).toBe(true);
       expect(await store.claimLeases({ ...claim, leaseMs: shortMs })).toEqual([]);
       await sleep(shortMs / 6);
     }
@@ -186,10 +186,10 @@ function beating(contract: StoreContract): void {
   scenario(contract, "tells a holder that was given up, once, and it lives again", async (store) => {
     if (!store.shared) return;
     await create(store, { taskId: "a", lease: leaseOf() });
-    expect(await store.beat(beat)).toBe(true);
+    expect(await store.heartbeat(heartbeat)).toBe(true);
     await claimInTime(store);
-    expect(await store.beat({ ...beat, again: true })).toBe(false);
-    expect(await store.beat({ ...beat, again: true })).toBe(true);
+    expect(await store.heartbeat({ ...heartbeat, again: true })).toBe(false);
+    expect(await store.heartbeat({ ...heartbeat, again: true })).toBe(true);
     await create(store, { taskId: "b", lease: leaseOf() });
     expect(await store.claimLeases({ ...claim, leaseMs: shortMs })).toEqual([]);
     expect((await store.head({ taskId: "a" }))?.lease?.holder).toBe("new");

@@ -32,7 +32,7 @@ export interface EnginePushes {
   /** Lease status of this process as other processes see it. */
   readonly life: SignsOfLife;
   /** Sends a heartbeat now and updates `life`. */
-  beat(): Promise<void>;
+  heartbeat(): Promise<void>;
   /** True if ages by the engine's clock are currently reliable. */
   isSteady(): boolean;
   /** Calls back at `notify`, and after each stored append of this process to a task with push configurations. */
@@ -95,8 +95,8 @@ export class Pushes implements EnginePushes {
     return this.#source.leases.life;
   }
 
-  beat(): Promise<void> {
-    return this.#source.leases.beat();
+  heartbeat(): Promise<void> {
+    return this.#source.leases.heartbeat();
   }
 
   isSteady(): boolean {

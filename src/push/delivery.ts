@@ -334,7 +334,7 @@ export class Delivery {
     const { pushes, life } = this.#parts;
     while (!this.#lost && !this.#isSureNow) {
       try {
-        if (!life.isSure) await pushes.beat();
+        if (!life.isSure) await pushes.heartbeat();
         const { epoch } = life;
         await this.#save();
         this.#epoch = epoch;

@@ -1,7 +1,7 @@
 /** Observation of a holder. */
 interface Observation {
   /** The last heartbeat seen; undefined if none was. */
-  beat: number | undefined;
+  heartbeat: number | undefined;
   /** Milliseconds since then in which the observer was running. */
   silentMs: number;
   /** True if the observer was suspended since that heartbeat and restarted the measurement. */
@@ -27,18 +27,18 @@ export class LivenessMonitor {
    * Checks all holders at once. A late call restarts the measurement, because the observer may itself have been
    * suspended and cannot tell if the holders were. That happens once per heartbeat: each further late call counts for a
    * third of the lease, so that a constantly slow machine still takes over in the end.
-   * @param beats the last heartbeat of every relevant holder
+   * @param heartbeats the last heartbeat of every relevant holder
    * @returns the holders without a heartbeat for `leaseMs`
    */
-  check(beats: ReadonlyMap<string, number | undefined>, leaseMs: number): string[] {
+  check(heartbeats: ReadonlyMap<string, number | undefined>, leaseMs: number): string[] {
     const now = this.#clock();
     const passed = now - this.#last;
     const late = passed > (leaseMs * 2) / 3;
     this.#last = now;
-    for (const holder of this.#seen.keys()) if (!beats.has(holder)) this.#seen.delete(holder);
+    for (const holder of this.#seen.keys()) if (!heartbeats.has(holder)) this.#seen.delete(holder);
     const gone: string[] = [];
-    for (const [holder, beat] of beats) {
-      const sight = this.#observe(holder, beat);
+    for (const [holder, heartbeat] of heartbeats) {
+      const sight = this.#observe(holder, heartbeat);
       if (sight === undefined) continue;
       if (late && !sight.anew) {
         sight.anew = true;
@@ -50,11 +50,11 @@ export class LivenessMonitor {
   }
 
   /** The observation of a holder without a new heartbeat; undefined if it sent one. */
-  #observe(holder: string, beat: number | undefined): Observation | undefined {
+  #observe(holder: string, heartbeat: number | undefined): Observation | undefined {
     const seen = this.#seen.get(holder);
     // The removal of a holder's heartbeat is not a heartbeat.
-    if (seen !== undefined && (beat === undefined || beat === seen.beat)) return seen;
-    this.#seen.set(holder, { beat, silentMs: 0, anew: false });
+    if (seen !== undefined && (heartbeat === undefined || heartbeat === seen.heartbeat)) return seen;
+    this.#seen.set(holder, { heartbeat, silentMs: 0, anew: false });
     return undefined;
   }
 }

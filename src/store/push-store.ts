@@ -45,7 +45,7 @@ export interface PushStore {
   /**
    * Assigns to `holder` configurations that are due at `now` and that no live process holds: from each target the
    * longest due first. If more are due than requested, half of the claim goes to the longest due, and targets take
-   * turns at the other half. Liveness is measured as for leases (`beat`, `claimLeases`), also by calls of this method.
+   * turns at the other half. Liveness is measured as for leases (`heartbeat`, `claimLeases`), also by calls of this method.
    * Opening a store that is not shared releases all claims. Two holders never get the same configuration.
    * @returns at most `limit`, possibly fewer although more are due: `nextDelivery` tells
    */

@@ -17,7 +17,7 @@ export type * from "./push-store.js";
 export interface TaskStore extends PushStore {
   /**
    * True when other processes may have the same tasks open: readers then poll for new entries, and the leases of a
-   * holder can be claimed after it missed its heartbeats (`beat`, `claimLeases`). False for a single process: every
+   * holder can be claimed after it missed its heartbeats (`heartbeat`, `claimLeases`). False for a single process: every
    * lease found when the store is opened belongs to a process that is gone, and can be claimed at once.
    */
   readonly shared: boolean;
@@ -95,12 +95,12 @@ export interface TaskStore extends PushStore {
    * @returns false if another process evicted the holder since the last call: the holder is live again, and has to
    * check which leases it still has
    */
-  beat(request: BeatRequest): Promise<boolean>;
+  heartbeat(request: HeartbeatRequest): Promise<boolean>;
 
   /**
    * Assigns to `holder` executions that no live process has, and counts the attempt: leases without a holder, and
    * leases whose holder sent no heartbeat for `leaseMs`. The store measures that time by its own monotonic clock, from
-   * the first call that saw the holder's last heartbeat. Calls of `beat` measure as well. A call more than two thirds
+   * the first call that saw the holder's last heartbeat. Calls of `heartbeat` measure as well. A call more than two thirds
    * of `leaseMs` after the previous one restarts the measurement, because a process that was suspended cannot tell if
    * others were; if no heartbeat came since, the next such call counts for a third of `leaseMs`, so that a slow machine
    * still claims in the end. Two holders never get the same lease, and a holder never gets its own.
@@ -319,7 +319,7 @@ export interface IdempotencyRecord {
 }
 
 /** Heartbeat of a process for all leases that it holds. */
-export interface BeatRequest {
+export interface HeartbeatRequest {
   readonly holder: string;
   /** Time without a heartbeat after which other processes may claim the holder's leases, in milliseconds. */
   readonly leaseMs: number;

@@ -135,7 +135,7 @@ function killableStore(store: TaskStore): KillableStore {
       if (typeof value !== "function") return value;
       return (request: { readonly holder?: string } | undefined, ...more: unknown[]): unknown => {
         if (isKilled) return never;
-        if (name === "beat" && request?.holder !== undefined) holders.add(request.holder);
+        if (name === "heartbeat" && request?.holder !== undefined) holders.add(request.holder);
         const answer: unknown = value.call(target, request, ...more);
         return answer instanceof Promise ? answer.then((given: unknown) => (isKilled ? never : given)) : answer;
       };

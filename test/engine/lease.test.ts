@@ -82,11 +82,11 @@ function silent(store: TaskStore, until: Promise<void> = new Promise(() => {})):
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== "function") return value;
-      if (name !== "beat") return value.bind(target);
-      return async (request: Parameters<TaskStore["beat"]>[0]) => {
+      if (name !== "heartbeat") return value.bind(target);
+      return async (request: Parameters<TaskStore["heartbeat"]>[0]) => {
         if (said) await until;
         said = true;
-        return target.beat(request);
+        return target.heartbeat(request);
       };
     },
   });

@@ -196,7 +196,7 @@ describe("names of other callers", () => {
       await reasonOf(bench.engine.cancel(his, id));
       await reasonOf(bench.engine.pushConfigs.find(his, id));
       await settle(await bench.send("his", named(id, { caller: bob })));
-      return asked.filter((name) => !["beat", "claimLeases", "countOpen", "setLease"].includes(name));
+      return asked.filter((name) => !["heartbeat", "claimLeases", "countOpen", "setLease"].includes(name));
     };
     const free = await asking("free");
     expect(await asking("chosen")).toEqual(free);

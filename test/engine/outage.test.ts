@@ -23,7 +23,7 @@ function fragile(): { store: TaskStore; fail: (how: "done" | "not done") => void
       if (name === "health") return health;
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== "function") return value;
-      if (!["append", "setLease", "beat", "claimLeases"].includes(String(name))) return value.bind(target);
+      if (!["append", "setLease", "heartbeat", "claimLeases"].includes(String(name))) return value.bind(target);
       return async (request: never) => {
         if (failing === undefined) return value.call(target, request);
         if (failing === "done") await value.call(target, request);

@@ -230,7 +230,7 @@ describe("EnginePushes of two processes", () => {
     const store = new Proxy(mine, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
-        if (name !== "beat" || !isGivenUp) return typeof value === "function" ? value.bind(target) : value;
+        if (name !== "heartbeat" || !isGivenUp) return typeof value === "function" ? value.bind(target) : value;
         isGivenUp = false;
         return async () => false;
       },
@@ -245,7 +245,7 @@ describe("EnginePushes of two processes", () => {
     isGivenUp = true;
     await expect.poll(() => pushes.life.epoch).toBe(1);
     const before = pushes.life.until;
-    await pushes.beat();
+    await pushes.heartbeat();
     expect(pushes.life.until).toBeGreaterThan(before);
     expect(other.engine.pushes.holder).not.toBe(pushes.holder);
     await end();

@@ -72,7 +72,7 @@ export class Rig {
   /** Ends its signs of life, as if the process were stopped. */
   silent = false;
   #listeners: (() => void)[] = [];
-  #beats: NodeJS.Timeout | undefined;
+  #heartbeats: NodeJS.Timeout | undefined;
 
   constructor(
     readonly store: TaskStore,
@@ -116,16 +116,16 @@ export class Rig {
   }
 
   async start(): Promise<this> {
-    await this.pushes.beat();
-    this.#beats = setInterval(() => {
-      if (!this.silent) void this.pushes.beat().catch(() => {});
+    await this.pushes.heartbeat();
+    this.#heartbeats = setInterval(() => {
+      if (!this.silent) void this.pushes.heartbeat().catch(() => {});
     }, this.pushes.leaseMs / 3);
     this.dispatcher.start();
     return this;
   }
 
   async end(graceMs = 0): Promise<void> {
-    clearInterval(this.#beats);
+    clearInterval(this.#heartbeats);
     await this.dispatcher.drain(graceMs);
   }
 
@@ -146,11 +146,11 @@ export class Rig {
       isSteady,
       onAppend: (listener) => void this.#listeners.push(() => listener("")),
       notify: () => this.news(),
-      async beat() {
+      async heartbeat() {
         const begin = performance.now();
         const again = known;
         known = true;
-        const kept = await store.beat({ holder, leaseMs, again, maxStallMs: 60_000 });
+        const kept = await store.heartbeat({ holder, leaseMs, again, maxStallMs: 60_000 });
         if (!kept || begin >= life.until) life.epoch++;
         life.until = begin + leaseMs;
       },

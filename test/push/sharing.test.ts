@@ -98,7 +98,7 @@ describe.each(kinds)("two dispatchers on one store in %s", { timeout: 120_000 },
     const two = await new Rig(there, { receivers: [receiver], limits, leaseMs, pollMs: 50 }).start();
     // It goes on to run, as a process whose store does not take its signs of life.
     one.silent = true;
-    one.pushes.beat = () => Promise.reject(new Error("the store does not answer"));
+    one.pushes.heartbeat = () => Promise.reject(new Error("the store does not answer"));
     await expect.poll(() => two.control.status().sent, patience).toBeGreaterThan(100);
     await expectAll(all);
     expect(receiver.overlaps).toBe(0);

@@ -255,7 +255,7 @@ describe("createA2A()", () => {
 
   it("refuses calls when it could not start", async () => {
     const store = memoryStore();
-    store.beat = () => Promise.reject(new Error("the disk is on fire"));
+    store.heartbeat = () => Promise.reject(new Error("the disk is on fire"));
     const a2a = make({ store });
     await expect(a2a.start()).rejects.toThrow("the disk is on fire");
     const error = await send(a2a).catch((thrown: unknown) => ConnectError.from(thrown));

@@ -201,11 +201,11 @@ describe("createServer()", () => {
     const port = await freePort();
     let known = (): void => {};
     const store = memoryStore();
-    const beat = store.beat.bind(store);
-    store.beat = async (request) => {
+    const heartbeat = store.heartbeat.bind(store);
+    store.heartbeat = async (request) => {
       await new Promise<void>((resolve) => (known = resolve));
-      store.beat = beat;
-      return beat(request);
+      store.heartbeat = heartbeat;
+      return heartbeat(request);
     };
     const starting = start({ store, port });
     const at = (path: string): Promise<Response> => fetch(`http://127.0.0.1:${port}${path}`);

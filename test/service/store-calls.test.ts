@@ -16,7 +16,7 @@ const agent: Omit<Agent, "card"> = {
 
 /** Calls that no operation waits for: leases, deliveries, and the number of open tasks, which is read once for an owner. */
 const ownTime: ReadonlySet<string> = new Set([
-  ...["beat", "claimLeases", "leasesOf", "setLease", "countOpen"],
+  ...["heartbeat", "claimLeases", "leasesOf", "setLease", "countOpen"],
   ...["claimDeliveries", "rescheduleDeliveries", "nextDelivery"],
 ]);
 

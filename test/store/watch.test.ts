@@ -2,13 +2,13 @@ import { describe, expect, it } from "vitest";
 import { LivenessMonitor } from "../../src/store/liveness.js";
 
 /** An observer whose clock the test moves; a lease lasts 1,000 milliseconds. */
-function observer(): { look: (after: number, beats: Record<string, number | undefined>) => string[] } {
+function observer(): { look: (after: number, heartbeats: Record<string, number | undefined>) => string[] } {
   let now = 5_000;
   const watch = new LivenessMonitor(() => now);
   return {
-    look(after, beats) {
+    look(after, heartbeats) {
       now += after;
-      return watch.check(new Map(Object.entries(beats)), 1_000);
+      return watch.check(new Map(Object.entries(heartbeats)), 1_000);
     },
   };
 }
@@ -52,7 +52,7 @@ describe("LivenessMonitor.check()", () => {
     expect(look(400, { a: 2 })).toEqual(["a"]);
   });
 
-  it("takes a beat that goes backwards for a sign of life as well, and one that is gone for none", () => {
+  it("takes a heartbeat that goes backwards for a sign of life as well, and one that is gone for none", () => {
     const { look } = observer();
     expect(look(0, { a: 7, b: 7 })).toEqual([]);
     expect(look(600, { a: 1, b: undefined })).toEqual([]);

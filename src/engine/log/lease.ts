@@ -151,12 +151,12 @@ export class LeaseKeeper {
   }
 
   /** Sends a heartbeat, and ends executions that other processes took over after missed heartbeats. */
-  async beat(): Promise<void> {
+  async heartbeat(): Promise<void> {
     const { store, holder, leaseMs, maxStallMs } = this.#source;
     const again = this.#known;
     this.#known = true;
     const begin = performance.now();
-    const kept = await store.beat({ holder, leaseMs, maxStallMs, again });
+    const kept = await store.heartbeat({ holder, leaseMs, maxStallMs, again });
     this.#life = { epoch: this.#life.epoch + (kept ? 0 : 1), until: begin + leaseMs };
     if (kept) return;
     const held = new Set<string>();

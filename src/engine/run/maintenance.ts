@@ -82,8 +82,8 @@ export class Maintenance {
   readonly #options: MaintenanceOptions;
   #timers: NodeJS.Timeout[] = [];
   #running: Promise<void> = Promise.resolve();
-  #beats: NodeJS.Timeout | undefined;
-  #beating = false;
+  #heartbeats: NodeJS.Timeout | undefined;
+  #sending = false;
   #over = false;
   #stopped = false;
   #recovered: Promise<void> = Promise.resolve();
@@ -100,12 +100,12 @@ export class Maintenance {
   /** Sends the first heartbeat, then continues in the background until `stop`. */
   async start(): Promise<void> {
     const { leases, leaseMs, retentionMs, maxInterruptedMs } = this.#options;
-    await leases.beat();
+    await leases.heartbeat();
     // The engine may have been stopped while the store responded.
     if (this.#over) return;
     // Separate from the other work, which may be long, so that heartbeats are on time.
-    this.#beats = setInterval(() => void this.#beat(), leaseMs / 3);
-    background(this.#beats);
+    this.#heartbeats = setInterval(() => void this.#heartbeat(), leaseMs / 3);
+    background(this.#heartbeats);
     this.#recovered = this.#soon(() => leases.claim());
     this.#every(Math.max(50, leaseMs / 3), async () => {
       await leases.reclaimOrphans();
@@ -129,7 +129,7 @@ export class Maintenance {
   end(): void {
     this.#over = true;
     for (const timer of this.#timers) clearInterval(timer);
-    clearInterval(this.#beats);
+    clearInterval(this.#heartbeats);
   }
 
   /** Recovers a task whose lease was claimed. Never rejects. */
@@ -189,15 +189,15 @@ export class Maintenance {
     logTrouble(this.#options.logger, error, {}, "upkeep of the task store failed; it is tried again");
   };
 
-  async #beat(): Promise<void> {
-    if (this.#beating) return;
-    this.#beating = true;
+  async #heartbeat(): Promise<void> {
+    if (this.#sending) return;
+    this.#sending = true;
     try {
-      await this.#options.leases.beat();
+      await this.#options.leases.heartbeat();
     } catch (error) {
       this.#note(error);
     } finally {
-      this.#beating = false;
+      this.#sending = false;
     }
   }
 

@@ -6,7 +6,6 @@ import { alwaysHealthy } from "../health.js";
 import {
   type AppendRequest,
   type AppendResult,
-  type BeatRequest,
   type ClaimDeliveries,
   type ClaimedDelivery,
   type ClaimRequest,
@@ -14,6 +13,7 @@ import {
   type DeadDeliveryRequest,
   type DeliveryOutcome,
   type DeliveryProgress,
+  type HeartbeatRequest,
   type HeldLease,
   type IdempotencyKey,
   type IdempotencyRecord,
@@ -165,9 +165,9 @@ class MemoryStore implements TaskStore {
     return this.#sends.get(sendKey(request));
   }
 
-  async beat(request: BeatRequest): Promise<boolean> {
+  async heartbeat(request: HeartbeatRequest): Promise<boolean> {
     this.#check();
-    return this.#leases.beat(request);
+    return this.#leases.heartbeat(request);
   }
 
   async claimLeases(request: ClaimRequest): Promise<TaskHead[]> {

@@ -1,8 +1,8 @@
 import { TransientMap } from "../../core/maps.js";
 import { LivenessMonitor } from "../liveness.js";
 import {
-  type BeatRequest,
   type ClaimRequest,
+  type HeartbeatRequest,
   type HeldLease,
   type Lease,
   NO_HOLDER,
@@ -21,8 +21,8 @@ export class Leases {
   readonly #others: () => Iterable<string>;
   readonly #watch: LivenessMonitor;
   readonly #held = new Map<string, TransientMap<Leased>>();
-  readonly #beats = new Map<string, number>();
-  #beat = 0;
+  readonly #heartbeats = new Map<string, number>();
+  #heartbeat = 0;
 
   /** @param others further holders whose heartbeats matter */
   constructor(shared: boolean, others: () => Iterable<string>, clock?: () => number) {
@@ -52,12 +52,12 @@ export class Leases {
     held.set(taskId, task);
   }
 
-  beat({ holder, leaseMs, again }: BeatRequest): boolean {
+  heartbeat({ holder, leaseMs, again }: HeartbeatRequest): boolean {
     if (!this.#shared) return true;
     // A heartbeat also checks the other holders: it is on time even when claims are late.
     this.#gone(leaseMs);
-    const lost = again && !this.#beats.has(holder);
-    this.#beats.set(holder, ++this.#beat);
+    const lost = again && !this.#heartbeats.has(holder);
+    this.#heartbeats.set(holder, ++this.#heartbeat);
     return !lost;
   }
 
@@ -65,7 +65,7 @@ export class Leases {
     const claimed: TaskHead[] = [];
     for (const from of [NO_HOLDER, ...this.#gone(leaseMs)]) {
       if (from === holder) continue;
-      this.#beats.delete(from);
+      this.#heartbeats.delete(from);
       for (const task of this.#of(from).slice(0, limit - claimed.length)) {
         const { lease } = task.head;
         if (lease !== null) this.set(task, { holder, turn: lease.turn, attempt: lease.attempt + 1 });
@@ -78,7 +78,7 @@ export class Leases {
   /** Evicts other holders that missed their heartbeats. */
   forgetSilent({ holder, leaseMs }: { readonly holder: string; readonly leaseMs: number }): string[] {
     const gone = this.#gone(leaseMs).filter((from) => from !== holder);
-    for (const from of gone) this.#beats.delete(from);
+    for (const from of gone) this.#heartbeats.delete(from);
     return gone;
   }
 
@@ -96,9 +96,9 @@ export class Leases {
 
   #gone(leaseMs: number): string[] {
     if (!this.#shared) return [];
-    const holders = new Set([...this.#beats.keys(), ...this.#others()]);
+    const holders = new Set([...this.#heartbeats.keys(), ...this.#others()]);
     for (const [holder, held] of this.#held) if (holder !== NO_HOLDER && held.size > 0) holders.add(holder);
-    return this.#watch.check(new Map([...holders].map((id) => [id, this.#beats.get(id)])), leaseMs);
+    return this.#watch.check(new Map([...holders].map((id) => [id, this.#heartbeats.get(id)])), leaseMs);
   }
 }
 

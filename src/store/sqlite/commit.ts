@@ -55,8 +55,8 @@ export class Committer {
     this.#handlers = {
       saveSnapshot: (request) => snapshots.save(request),
       claimLeases: (request) => leases.claim(request),
-      beat: (request) => leases.beat(request),
-      beatForIt: (request) => leases.beat(request, true),
+      heartbeat: (request) => leases.heartbeat(request),
+      heartbeatForHolder: (request) => leases.heartbeat(request, true),
       setLease: (request) => leases.set(request),
       putPushConfig: (request) => pushConfigs.put(request),
       rewritePushConfig: (request) => pushConfigs.rewrite(request),

@@ -1,9 +1,9 @@
 import type { Write, WriteRequest } from "./write.js";
 
-type Beat = WriteRequest<"beat">;
+type Request = WriteRequest<"heartbeat">;
 
 interface Holder {
-  readonly request: Beat;
+  readonly request: Request;
   /** Time of the last heartbeat of its own event loop. */
   own: number;
   /** Time of the last stored heartbeat. */
@@ -15,18 +15,18 @@ interface Holder {
  * Stops after `maxStallMs`, so that a process whose loop never recovers is evicted.
  */
 export class Heartbeat {
-  readonly #beat: (request: Beat) => void;
+  readonly #send: (request: Request) => void;
   readonly #holders = new Map<string, Holder>();
   #timer: NodeJS.Timeout | undefined;
   #every = Number.POSITIVE_INFINITY;
 
-  constructor(beat: (request: Beat) => void) {
-    this.#beat = beat;
+  constructor(send: (request: Request) => void) {
+    this.#send = send;
   }
 
   /** Records the heartbeats among incoming writes. */
   note(writes: readonly Write[]): void {
-    for (const write of writes) if (write.method === "beat") this.#note(write.request);
+    for (const write of writes) if (write.method === "heartbeat") this.#note(write.request);
   }
 
   /** Stops the timer. */
@@ -34,7 +34,7 @@ export class Heartbeat {
     clearInterval(this.#timer);
   }
 
-  #note(request: Beat): void {
+  #note(request: Request): void {
     const now = performance.now();
     this.#holders.set(request.holder, { request, own: now, last: now });
     // With the heartbeats skipped below, at most half a lease passes between two.
@@ -51,7 +51,7 @@ export class Heartbeat {
       const { leaseMs, maxStallMs } = holder.request;
       if (now - holder.own > maxStallMs) this.#holders.delete(id);
       else if (now - holder.last >= leaseMs / 3) {
-        this.#beat({ ...holder.request, again: true });
+        this.#send({ ...holder.request, again: true });
         holder.last = now;
       }
     }

@@ -185,7 +185,7 @@ function compose({ reader, writer, file, health, shared, unwatch, leave }: Parts
       return writer.call("claimLeases", request);
     },
     // No other process can have the file, so heartbeats are not needed.
-    beat: async (request) => !shared || writer.call("beat", request),
+    heartbeat: async (request) => !shared || writer.call("heartbeat", request),
     leasesOf: async (request) => reader.leasesOf(request),
     setLease: async (request) => writer.call("setLease", request),
     removeFinished: async (request) => removeInSteps(writer, request),

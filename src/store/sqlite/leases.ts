@@ -15,7 +15,7 @@ export class Leases {
   readonly #stored: Query<[string], [position: number, holder: string | null, attempt: number | null]>;
   readonly #next: Query<[string], string>;
   readonly #nextDelivering: Query<[string], string>;
-  readonly #beats: Query<[], [holder: string, beat: number]>;
+  readonly #heartbeats: Query<[], [holder: string, heartbeat: number]>;
   readonly #renew: Command<[number, string]>;
   readonly #enter: Command<[string, number]>;
   readonly #forget: Command<[string]>;
@@ -25,7 +25,7 @@ export class Leases {
   /** Holders whose process is known to be gone, because no other process can have the file. */
   readonly #dead: Set<string> | undefined;
   /** Random start, so that no thread repeats the number of another. */
-  #beat = Math.floor(Math.random() * 2 ** 48);
+  #heartbeat = Math.floor(Math.random() * 2 ** 48);
 
   /** @param gone holders whose processes are gone; undefined (unknown) if other processes may have the file */
   constructor(db: Database, gone: readonly string[] | undefined) {
@@ -45,24 +45,24 @@ export class Leases {
     this.#nextDelivering = db.values<[string], string>(
       "SELECT holder FROM push_config INDEXED BY push_held WHERE holder > ? ORDER BY holder LIMIT 1",
     );
-    this.#beats = db.rows<[], [string, number]>("SELECT id, beat FROM holder WHERE id > ''");
+    this.#heartbeats = db.rows<[], [string, number]>("SELECT id, beat FROM holder WHERE id > ''");
     this.#renew = db.command("UPDATE holder SET beat = ? WHERE id = ?");
     this.#enter = db.command("INSERT INTO holder (id, beat) VALUES (?, ?)");
     this.#forget = db.command("DELETE FROM holder WHERE id = ?");
   }
 
-  /** A heartbeat, from the holder itself or, while its event loop is blocked, on its behalf (`forIt`). */
-  beat({ holder, leaseMs, again }: WriteRequest<"beat">, forIt = false): WriteResult<"beat"> {
+  /** A heartbeat, from the holder itself or, while its event loop is blocked, on its behalf (`forHolder`). */
+  heartbeat({ holder, leaseMs, again }: WriteRequest<"heartbeat">, forHolder = false): WriteResult<"heartbeat"> {
     // A heartbeat also checks the other holders: it is on time even when claims are late.
     if (this.#dead === undefined) this.#gone(leaseMs);
-    const beat = this.#beat++;
+    const heartbeat = this.#heartbeat++;
     let lost = this.#lost.has(holder);
-    if (this.#renew.run(beat, holder).changes === 0) {
+    if (this.#renew.run(heartbeat, holder).changes === 0) {
       lost ||= again;
-      this.#enter.run(holder, beat);
+      this.#enter.run(holder, heartbeat);
     }
     // A heartbeat by the writer thread leaves the notification for the holder itself.
-    if (forIt && lost) this.#lost.add(holder);
+    if (forHolder && lost) this.#lost.add(holder);
     else this.#lost.delete(holder);
     return !lost;
   }
@@ -106,11 +106,11 @@ export class Leases {
 
   #gone(leaseMs: number): string[] {
     if (this.#dead !== undefined) return [...this.#dead];
-    const beats = new Map<string, number | undefined>(this.#beats.all());
+    const heartbeats = new Map<string, number | undefined>(this.#heartbeats.all());
     for (const next of [this.#next, this.#nextDelivering]) {
-      for (const holder of holders(next)) if (!beats.has(holder)) beats.set(holder, undefined);
+      for (const holder of holders(next)) if (!heartbeats.has(holder)) heartbeats.set(holder, undefined);
     }
-    return this.#watch.check(beats, leaseMs);
+    return this.#watch.check(heartbeats, leaseMs);
   }
 }
 

@@ -18,8 +18,8 @@ import type { Segment } from "./segment.js";
 export type WriteMethod =
   | "saveSnapshot"
   | "claimLeases"
-  | "beat"
-  | "beatForIt"
+  | "heartbeat"
+  | "heartbeatForHolder"
   | "setLease"
   | "putPushConfig"
   | "rewritePushConfig"
@@ -47,7 +47,9 @@ export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
       : Awaited<ReturnType<TaskStore[RequestMethod<M>]>>;
 
 /** Writes of the thread itself are handled like requests. */
-type RequestMethod<M extends WriteMethod> = M extends "beatForIt" ? "beat" : Exclude<M, "beatForIt">;
+type RequestMethod<M extends WriteMethod> = M extends "heartbeatForHolder"
+  ? "heartbeat"
+  : Exclude<M, "heartbeatForHolder">;
 
 /** Result of one removal step. */
 export interface RemovalStep {

@@ -10,7 +10,7 @@ import { restartFault, type StoreFaults } from "./store-faults.js";
 import type { Answer, FromWriter, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
 
 /** Interval between checks of the thread, in milliseconds. */
-const BEAT_MS = 250;
+const CHECK_MS = 250;
 
 /** Consecutive probes that have to succeed before a failed disk counts as recovered. */
 const GOOD_PROBES = 2;
@@ -66,7 +66,7 @@ export class WriterClient {
   readonly #ended: Promise<void>;
   #end: () => void = () => {};
   #rejectOpening: (error: StoreError) => void = () => {};
-  readonly #heart: NodeJS.Timeout;
+  readonly #checks: NodeJS.Timeout;
   /** Milliseconds without an answer, while a caller waits for one. */
   #silentMs = 0;
   #probing = false;
@@ -82,7 +82,7 @@ export class WriterClient {
       this.#rejectOpening = reject;
     });
     this.#ended.catch(() => {});
-    this.#heart = setInterval(() => this.#beat(), BEAT_MS).unref();
+    this.#checks = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
   /** See WriterStatistics. */
@@ -211,12 +211,12 @@ export class WriterClient {
     this.#troubles.note("timeout", undefined);
   }
 
-  #beat(): void {
+  #check(): void {
     if (this.#troubles.has("disk")) this.#probe();
     const isWaiting = this.#worker !== undefined && (this.#isWaiting || this.#closing);
     if (!isWaiting) return this.#answered();
     const { stallMs, writeTimeoutMs } = this.#options;
-    this.#silentMs += BEAT_MS;
+    this.#silentMs += CHECK_MS;
     // One tick more than the limit: the first may have come right after the write.
     const late = this.#silentMs > writeTimeoutMs;
     if (!late && this.#silentMs <= stallMs) return;
@@ -300,7 +300,7 @@ export class WriterClient {
   }
 
   #over(): void {
-    clearInterval(this.#heart);
+    clearInterval(this.#checks);
     this.#end();
   }
 }

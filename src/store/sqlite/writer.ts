@@ -58,7 +58,7 @@ class Writer {
     if (lost !== undefined) throw new StoreError("unavailable", lost.reason);
     this.#committer = new Committer(this.#db, data.gone, data.schema);
     this.#pulse = new Heartbeat((request) => {
-      if (this.#fault === undefined) this.#committer.commit([{ method: "beatForIt", request }]);
+      if (this.#fault === undefined) this.#committer.commit([{ method: "heartbeatForHolder", request }]);
     });
     // Checks the file while no writes arrive. Only this thread knows its own last write.
     this.#timer = setInterval(() => this.#lookAgain(), LOOK_MS);

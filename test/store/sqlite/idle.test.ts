@@ -33,7 +33,7 @@ describe("a store that nothing is written to", () => {
     const started = threads();
     const store = sqliteStore(temporaryFile());
     expect(await store.claimLeases(claim)).toEqual([]);
-    expect(await store.beat({ holder: "next", leaseMs: 60_000, again: false, maxStallMs: 1 })).toBe(true);
+    expect(await store.heartbeat({ holder: "next", leaseMs: 60_000, again: false, maxStallMs: 1 })).toBe(true);
     expect(await store.leasesOf({ holder: "next", after: "", limit: 1 })).toEqual([]);
     expect(await store.head({ taskId: "a" })).toBeUndefined();
     expect((await store.list({ tenant: "tenant", owner: "owner", limit: 1 })).total).toBe(0);

@@ -117,7 +117,7 @@ describe("a shared file that became newer under a store", () => {
     const writes = [
       store.append(followRequest(head)),
       store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: new Uint8Array([1]) } }),
-      store.beat({ holder: "me", leaseMs: 1_000, maxStallMs: 1_000, again: false }),
+      store.heartbeat({ holder: "me", leaseMs: 1_000, maxStallMs: 1_000, again: false }),
     ];
     for (const write of writes) await expect(write).rejects.toMatchObject({ kind: "unavailable", message: reason });
     expect(store.health.status).toMatchObject({
