@@ -1,9 +1,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { eventBounds } from "../../src/agent/checked-copies.js";
 import type { AgentEvent } from "../../src/agent/event.js";
 import { artifact, completed, reply, working } from "../../src/agent/event.js";
-import { eventBounds } from "../../src/agent/event-values.js";
 import { Bench, settle } from "../engine/support.js";
 import { setConstants, setConstantsOfFile } from "../support/constants.js";
 
