@@ -1,7 +1,6 @@
 import { isPromiseLike } from "../core/async.js";
 import type { Call } from "../core/call.js";
-import type { Challenge } from "./challenge.js";
-import type { Finding, SecurityScheme } from "./scheme.js";
+import type { Challenge, Finding, SecurityScheme } from "./scheme.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
 /** Options of `customScheme`. */

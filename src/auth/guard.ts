@@ -4,9 +4,15 @@ import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
 import { defined } from "../core/defined.js";
 import { A2AError } from "../core/error.js";
 import { membersOf } from "../core/members.js";
-import { challengeText } from "./challenge.js";
 import { ChecksUnderWay } from "./checks-under-way.js";
-import { type Finding, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
+import {
+  challengeText,
+  type Finding,
+  Refusal,
+  type SchemeCheck,
+  type SchemeParts,
+  type SecurityScheme,
+} from "./scheme.js";
 import { type AgentSecurity, type Requirement, requirementOf, requirementsOf } from "./security.js";
 import { Throttle, tooManyFailed } from "./throttle.js";
 

@@ -4,10 +4,15 @@ import type { Limits } from "../core/limits.js";
 import { evictOldest, TransientMap } from "../core/maps.js";
 import { sourceOf } from "../core/net.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
-import type { JsonWebKeySet, Verified, VerifierOptions } from "../jwt/verifier.js";
+import {
+  createVerifier,
+  type JsonWebKeySet,
+  TokenFault,
+  type Verified,
+  type VerifierOptions,
+} from "../jwt/verifier.js";
 import { httpCredentials } from "./credentials.js";
 import { MAX_CREDENTIAL_LENGTH, Refusal, type SchemeCheck, type SchemeParts, type SecurityScheme } from "./scheme.js";
-import { tokenVerifier } from "./verifier.js";
 
 export type { JsonWebKeySet };
 
@@ -223,4 +228,16 @@ export class TokenMemory {
     evictOldest(this.#callers, rememberedTokens.max);
     this.#callers.set(tail, { credentials, caller, forgetAt, endsAt: endsAt * 1000 });
   }
+}
+
+/** Verifies tokens of one issuer; faults are reported to the client. */
+export function tokenVerifier(
+  options: VerifierOptions,
+  parts: SchemeParts,
+): (token: string) => Promise<Verified | Refusal> {
+  const verify = createVerifier(options, parts);
+  return async (token) => {
+    const verified = await verify(token);
+    return verified instanceof TokenFault ? new Refusal(verified.description) : verified;
+  };
 }

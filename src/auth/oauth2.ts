@@ -2,10 +2,9 @@ import { membersOf } from "../core/members.js";
 import { isLoopback, parseUrl } from "../core/net.js";
 import { IssuerDocument, issuerUrlFaults } from "../jwt/issuer.js";
 import { createIntrospector, type Introspection, introspectionFaults } from "./introspection.js";
-import { type JwtSchemeOptions, jwtFaults, tokenCheck } from "./jwt.js";
+import { type JwtSchemeOptions, jwtFaults, tokenCheck, tokenVerifier } from "./jwt.js";
 import type { SchemeParts, SecurityScheme } from "./scheme.js";
 import type { OAuth2SecurityScheme } from "./scheme-card.js";
-import { tokenVerifier } from "./verifier.js";
 
 /** Options of `oauth2Scheme`, which include those of `jwtScheme`. */
 export interface OAuth2SchemeOptions extends Omit<JwtSchemeOptions, "jwks"> {

@@ -3,7 +3,6 @@ import type { Call } from "../core/call.js";
 import type { CallerInput } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import type { Challenge } from "./challenge.js";
 import type { ChecksUnderWay } from "./checks-under-way.js";
 import type { SecuritySchemeInput } from "./scheme-card.js";
 
@@ -80,4 +79,23 @@ export class Refusal {
   unless(found: FoundCaller | Promise<FoundCaller>): CallerInput | Refusal | Promise<CallerInput | Refusal> {
     return isPromiseLike(found) ? Promise.resolve(found).then((caller) => caller ?? this) : (found ?? this);
   }
+}
+
+/** One challenge of `WWW-Authenticate` (RFC 9110, 11.6.1). */
+export interface Challenge {
+  /** Name of the scheme, such as `Bearer`. */
+  readonly scheme: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+
+/** A challenge as text, with further parameters before its own. */
+export function challengeText({ scheme, parameters }: Challenge, more: Readonly<Record<string, string>> = {}): string {
+  const all = Object.entries({ ...more, ...parameters });
+  if (all.length === 0) return scheme;
+  return `${scheme} ${all.map(([name, value]) => `${name}=${quoted(value)}`).join(", ")}`;
+}
+
+/** A quoted string of visible ASCII: metadata of gRPC and RFC 6750 allow no more. */
+function quoted(value: string): string {
+  return `"${value.replace(/[^\x20-\x7e]/g, "?").replace(/["\\]/g, "\\$&")}"`;
 }
