@@ -15,7 +15,7 @@ import { messageIn } from "../core/members.js";
 import { parseUrl } from "../core/net.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 import { readKeyFile } from "./card-key-files.js";
-import { printable } from "./printable.js";
+import { printable } from "./log.js";
 import { UsageError } from "./usage-error.js";
 
 /** Limits of fetching a card or JWKS: size in bytes, timeout in milliseconds. */

@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { Worker } from "node:worker_threads";
 import { within } from "../core/async.js";
 import type { TaskStore } from "../store/task-store.js";
@@ -30,7 +31,7 @@ export async function exitProcess(code: number, signal: NodeJS.Signals = "SIGKIL
 }
 
 /** Ends the process at once, by the default action of the signal, which no thread can delay. */
-export function die(signal: NodeJS.Signals): never {
+function die(signal: NodeJS.Signals): never {
   expected = true;
   // The first process of a container ignores signals that it sends to itself.
   if (process.pid === 1) process.abort();
@@ -75,7 +76,7 @@ export function noteEndWhileLoading(path: string): () => void {
  * Kills the process after this time in milliseconds, even if its event loop is blocked: the timer runs in another
  * thread, if one can be started.
  */
-export function endAtTheLatest(ms: number): void {
+function endAtTheLatest(ms: number): void {
   const line = "parley: the server did not end in time and is killed\n";
   const script = `
     const { workerData: [ms, line] } = require("node:worker_threads");
@@ -89,4 +90,53 @@ export function endAtTheLatest(ms: number): void {
   };
   const thread = new Worker(script, { eval: true, workerData: [ms, line] });
   thread.on("error", () => setTimeout(kill, ms).unref()).unref();
+}
+
+/** npm and the terminal both pass Ctrl-C on: a second signal within this time is the same key press, in milliseconds. */
+const ECHO_MS = 300;
+
+/**
+ * Ends a process in order at the first SIGTERM or SIGINT, and at once at the second, by that signal: the exit code is then
+ * 130 for Ctrl-C and 143 for SIGTERM.
+ *
+ * @param latestMs when the process is killed if something hangs, in milliseconds after the first signal.
+ * @param end ends the process in order.
+ */
+export function endOnSignals(latestMs: number, end: (signal: NodeJS.Signals) => Promise<never>): void {
+  let first: number | undefined;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (first === undefined) {
+      first = performance.now();
+      endAtTheLatest(latestMs);
+      void end(signal);
+    } else if (performance.now() - first > ECHO_MS) {
+      // The first process of a container cannot be killed by its own signal, so it exits with the same code.
+      if (process.pid === 1) exit(128 + constants.signals[signal]);
+      die(signal);
+    }
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+}
+
+/**
+ * Calls back at each SIGHUP, with which supervisors ask for a reload. A process on a terminal is left as it is: there the signal
+ * says that the terminal is gone.
+ */
+export function onHangUp(reload: () => void): void {
+  if (process.stderr.isTTY !== true) process.on("SIGHUP", reload);
+}
+
+/**
+ * Prevents failed output (a full disk, a closed terminal or pipe) from ending the process: an error event without a
+ * listener throws, and logging it fails again. For stdout, which carries a command's result, the command fails, unless
+ * its reader closed the pipe.
+ */
+export function noteLostOutput(): void {
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") return;
+    process.exitCode = 1;
+    process.stderr.write(`parley: stdout: ${error.message}\n`);
+  });
 }

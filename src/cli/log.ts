@@ -1,7 +1,6 @@
 import { inspect } from "node:util";
 import type { Logger } from "../core/log.js";
 import type { LogFormat, LogLevel } from "./command-options.js";
-import { printable } from "./printable.js";
 
 /** The output of a log, usually stderr. */
 export interface LogStream {
@@ -75,3 +74,8 @@ const indented = (text: string): string =>
     .split("\n")
     .map((line) => `    ${printable(line)}\n`)
     .join("");
+
+/** Escapes control characters: text from others must not affect the terminal. */
+export function printable(text: string): string {
+  return text.replace(/\p{C}/gu, (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`);
+}

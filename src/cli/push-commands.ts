@@ -4,7 +4,7 @@ import { silentLogger } from "../core/log.js";
 import { openPushMaintenance, type PushMaintenance } from "../store/sqlite/push-maintenance.js";
 import type { DeadDelivery, PushConfigKey } from "../store/task-store.js";
 import { AuditFile } from "./audit-file.js";
-import { printable } from "./printable.js";
+import { printable } from "./log.js";
 import { UsageError } from "./usage-error.js";
 
 /** Rows to read at once. */

@@ -19,11 +19,10 @@ import { AuditFile } from "./audit-file.js";
 import { greeting } from "./banner.js";
 import { cardSigningOf } from "./card-key-files.js";
 import { defaultCommandOptions } from "./command-options.js";
-import { exitProcess, noteUnexpectedEnd, RESTART_CODE } from "./exit.js";
+import { endOnSignals, exitProcess, noteUnexpectedEnd, onHangUp, RESTART_CODE } from "./exit.js";
 import { addFlags, type Given, givenTo, limitsList, unknownVariables } from "./flags.js";
 import { createLog, isPretty } from "./log.js";
 import { pushOf } from "./push-options.js";
-import { endOnSignals, onHangUp } from "./signals.js";
 import { UsageError } from "./usage-error.js";
 
 const afterHelp = `
