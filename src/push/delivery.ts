@@ -11,10 +11,10 @@ import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host.js";
 import type { LeaseGuard } from "./lease-guard.js";
 import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
-import type { PastFolds } from "./past-folds.js";
 import type { OpenedConfig } from "./secrets.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
+import type { PastFolds } from "./task-bodies.js";
 import { TaskBodies } from "./task-bodies.js";
 
 /** Interval of saving the position, in milliseconds: a crash repeats the notifications since the last save. */

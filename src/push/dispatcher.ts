@@ -13,8 +13,8 @@ import { createEventFilter, createTaskFilter } from "./event-filter.js";
 import { type Admission, type Host, Hosts, ProbeBudget } from "./host.js";
 import { LeaseGuard } from "./lease-guard.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
-import { PastFolds } from "./past-folds.js";
 import { MissingKeyError } from "./secrets.js";
+import { PastFolds } from "./task-bodies.js";
 import { MonotonicClock } from "./timing.js";
 
 /**
