@@ -63,7 +63,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/push/target/post.ts Exchange.isOver": "itself",
   "src/service/caller-shares.ts CallerShare.calls": "the interceptors that count what a caller has open",
   "src/service/caller-shares.ts CallerShare.streams": "the interceptors that count what a caller has open",
-  "src/service/subscriptions.ts Subscribers.count": "Subscriptions, in the same file",
+  "src/service/caller-shares.ts Subscribers.count": "Subscriptions, in the same file",
   "src/wire/violations.ts Violations.depth": "the JSON reader, which knows how deep it is",
   "src/wire/violations.ts Violations.count": "itself",
 };

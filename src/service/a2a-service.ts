@@ -1,5 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import { A2AError } from "../core/error.js";
+import { Subscriptions } from "./caller-shares.js";
 import { admission } from "./interceptors/admission.js";
 import { authenticate, enforceSecurity } from "./interceptors/authenticate.js";
 import { boundInterceptors } from "./interceptors/bound-interceptors.js";
@@ -19,7 +20,6 @@ import { subscribeOperation } from "./operations/subscribe.js";
 import { taskOperations } from "./operations/tasks.js";
 import type { ServiceOptions } from "./options.js";
 import { OutgoingBudget } from "./outgoing-budget.js";
-import { Subscriptions } from "./subscriptions.js";
 
 /** Creates the service behind every binding, with its interceptors. */
 export function createInvoke(options: ServiceOptions): Invoke {

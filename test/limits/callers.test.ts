@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Limits } from "../../src/core/limits.js";
+import { taskSubscriptions } from "../../src/service/caller-shares.js";
 import { requestRates } from "../../src/service/interceptors/caller-limits.js";
-import { taskSubscriptions } from "../../src/service/subscriptions.js";
 import { everyBinding, titleOf } from "../auth/world.js";
 import { setConstants } from "../support/constants.js";
 import { as, begun, expectLimit, gates, type LimitedWorld, leave, limited, newGate, say } from "./world.js";

@@ -9,10 +9,10 @@ import type { AgentRegistration } from "../../card/agents.js";
 import type { Call } from "../../core/call.js";
 import type { Scope } from "../../engine/engine.js";
 import { mark, weightOf } from "../../wire/marks.js";
+import type { Subscriptions } from "../caller-shares.js";
 import type { ServiceOptions } from "../options.js";
 import type { OutgoingBudget } from "../outgoing-budget.js";
 import { withGeneration } from "../resume.js";
-import type { Subscriptions } from "../subscriptions.js";
 
 /** The context of an operation's request. */
 export interface Context {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/agent/agent.js";
 import { artifact, completed, inputRequired, reply, working } from "../../../src/agent/event.js";
-import { taskSubscriptions } from "../../../src/service/subscriptions.js";
+import { taskSubscriptions } from "../../../src/service/caller-shares.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { gate } from "../../engine/support.js";
 import { setConstants } from "../../support/constants.js";
