@@ -3,10 +3,12 @@
 import { create } from "@bufbuild/protobuf";
 import {
   A2AService,
+  type Artifact,
   CancelTaskRequestSchema,
   GetTaskRequestSchema,
   ListTasksRequestSchema,
   type Message,
+  type Part,
   Role,
   type SendMessageRequest,
   SendMessageRequestSchema,
@@ -33,7 +35,6 @@ import { SimulatedProcess, type TestCallOptions } from "./process.js";
 
 export { turnWith } from "../agent/agent.js";
 export type { TestCallOptions } from "./process.js";
-export { textOf } from "./text-of.js";
 
 /** Options of `testAgent`. */
 export interface AgentTestOptions {
@@ -227,4 +228,20 @@ export class AgentTest {
 
 function idOf(task: Task | string): string {
   return typeof task === "string" ? task : task.id;
+}
+
+/**
+ * Returns the text of a message, an artifact, or all artifacts of a task: its text parts, joined without a separator.
+ * The artifacts of a task are separated by line feeds; those without text, such as files, are left out.
+ */
+export function textOf(of: Message | Artifact | Task): string {
+  if ("parts" in of) return textOfParts(of.parts);
+  return of.artifacts
+    .filter(({ parts }) => parts.some(({ content }) => content.case === "text"))
+    .map(({ parts }) => textOfParts(parts))
+    .join("\n");
+}
+
+function textOfParts(parts: readonly Part[]): string {
+  return parts.map(({ content }) => (content.case === "text" ? content.value : "")).join("");
 }
