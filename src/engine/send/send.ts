@@ -17,10 +17,9 @@ import type { ExecutionSlot, OwnerSlots } from "../run/execution-slots.js";
 import { abandonAgent, askToAccept, directReply, firstEvent, isReply } from "../run/taskless.js";
 import { shuttingDown } from "../shutdown.js";
 import { Acceptance, isNotFound } from "./acceptance.js";
-import { Creations } from "./creations.js";
 import { IdempotentSends } from "./idempotent-sends.js";
 import { type SendCommand, type SendResult, scopeOf } from "./send-command.js";
-import { TaskCreation, type TaskCreationSource } from "./task-creation.js";
+import { Creations, TaskCreation, type TaskCreationSource } from "./task-creation.js";
 
 /** A client-named task: its stored id, and the messages that it begins with. */
 type Named = Pick<TurnRequest, "taskId" | "earlier">;
