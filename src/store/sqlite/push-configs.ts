@@ -1,8 +1,8 @@
 import { tooManyPushConfigs } from "../check.js";
 import { advanced, counts, DEAD, type Delivery, DUE, deliveryFrom, IDLE, redriven, settled } from "../deliveries.js";
 import type { DeliveryProgress, NewPushConfig, PushConfigKey } from "../push-store.js";
+import { type OwnerTotals, ownerTotalsIn } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
-import { type OwnerTotals, ownerTotalsIn } from "./owner-totals.js";
 import { type PushedTask, type PushRow, pushedTaskQuery, pushRowQuery } from "./push-rows.js";
 import type { AppendWrite, WriteRequest, WriteResult } from "./write.js";
 
