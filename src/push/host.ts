@@ -91,11 +91,6 @@ export class Host<T> {
     return this.#failingSince;
   }
 
-  /** End of its rest; in the past for a healthy host. */
-  get restsUntil(): number {
-    return this.#restsUntil;
-  }
-
   /** True if its last request succeeded. */
   get isHealthy(): boolean {
     return this.#window > 1;

@@ -101,11 +101,6 @@ export class TaskFold {
     return this.task.status?.state ?? TaskState.UNSPECIFIED;
   }
 
-  /** True if the task has an artifact with this id. */
-  hasArtifact(artifactId: string): boolean {
-    return this.#places.has(artifactId);
-  }
-
   /** Returns the current artifact with this id. */
   artifact(artifactId: string): Artifact | undefined {
     const place = this.#places.get(artifactId);

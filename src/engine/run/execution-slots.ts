@@ -42,7 +42,7 @@ export class ExecutionSlot {
 }
 
 /** The limits of execution slots. */
-export type SlotLimits = Pick<
+type SlotLimits = Pick<
   Limits,
   "maxExecutions" | "maxExecutionsPerOwner" | "maxQueuedExecutions" | "maxQueuedExecutionsPerOwner"
 >;
@@ -78,11 +78,6 @@ export class ExecutionSlots {
   constructor(limits: SlotLimits, counted: QuotaScope) {
     this.#limits = limits;
     this.#counted = counted;
-  }
-
-  /** Number of running executions. */
-  get running(): number {
-    return this.#running;
   }
 
   /** Number of queued executions. */

@@ -28,7 +28,7 @@ export interface WriterStatistics {
 }
 
 /** Parameters of a client. */
-export interface LinkOptions {
+interface LinkOptions {
   /** Starts the thread, on first use and after it exited. */
   readonly start: () => Worker;
   readonly troubles: StoreFaults;
@@ -88,11 +88,6 @@ export class WriterClient {
   /** See WriterStatistics. */
   get statistics(): WriterStatistics {
     return { commits: this.#commits, writes: this.#writes };
-  }
-
-  /** True after the first write, which starts the thread. */
-  get hasBegun(): boolean {
-    return this.#begun;
   }
 
   /** Appends; resolves when the append is durable. */
