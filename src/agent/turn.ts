@@ -24,7 +24,7 @@ export interface TurnSource {
 }
 
 /** Context of a turn at its start. */
-export interface TurnContext {
+interface TurnContext {
   /** The current task, including the message of this turn; undefined if it does not exist yet. */
   readonly task: Task | undefined;
   readonly aborter: TurnAborter;

@@ -209,7 +209,7 @@ function cut(text: string): string {
 }
 
 /** Audit facts of a refusal that the client does not receive. */
-export type AuditNote = Pick<AuditFacts, "event" | "reason" | "scheme" | "limit" | "owner" | "target">;
+type AuditNote = Pick<AuditFacts, "event" | "reason" | "scheme" | "limit" | "owner" | "target">;
 
 const notes = new WeakMap<A2AError, Partial<AuditNote>>();
 

@@ -2,7 +2,7 @@
 export type AuditOutcome = "success" | "denied" | "failure";
 
 /** Description of one kind of audit event. */
-export interface AuditEventRow {
+interface AuditEventRow {
   readonly outcome: AuditOutcome;
   /** One sentence for the documentation. */
   readonly meaning: string;

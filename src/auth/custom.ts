@@ -30,6 +30,6 @@ export function customScheme({ card, challenge, authenticate }: CustomSchemeOpti
 }
 
 /** Converts a promise of another library to a native one. */
-export function promised<T>(found: T | Promise<T>): T | Promise<T> {
+function promised<T>(found: T | Promise<T>): T | Promise<T> {
   return isPromiseLike(found) ? Promise.resolve(found) : found;
 }

@@ -39,7 +39,7 @@ interface Shared {
 }
 
 /** URL of the metadata of the guarded agent, as the call's client can reach it (RFC 9728). */
-export type ResourceMetadata = (call: Call) => string;
+type ResourceMetadata = (call: Call) => string;
 
 /**
  * Makes the guards of one server. They share failed attempts, and each scheme is opened once even if several agents use

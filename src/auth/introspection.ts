@@ -15,7 +15,7 @@ export interface Introspection {
 }
 
 /** Further conditions for an active token. */
-export interface Introspected {
+interface Introspected {
   readonly issuer: string;
   readonly audience: string | readonly string[];
   readonly introspection: Introspection;

@@ -5,7 +5,7 @@ import { VERSION_PARAMETER } from "../wire/service-params.js";
 import type { BindingOptions } from "./binding.js";
 
 /** A request for an unknown path. */
-export interface Unserved {
+interface Unserved {
   readonly binding: string;
   readonly path: string;
   readonly from: Pick<HttpRequest, "peer" | "header">;

@@ -9,7 +9,7 @@ import { decodeSegment } from "../wire/path-template.js";
 import type { BindingOptions, HttpBinding } from "./binding.js";
 
 /** The match of a path below that of a tenant. */
-export interface BelowTenant {
+interface BelowTenant {
   readonly tenant: string;
   /** The rest of the path, with a leading `/`. */
   readonly path: string;

@@ -37,7 +37,7 @@ interface Rendered {
 }
 
 /** Answers requests for documents. Each has a key and is created only if it is not in memory. */
-export interface Documents {
+interface Documents {
   now(key: string, make: () => string, conditions: Conditions): DocumentAnswer;
   /**
    * Serves a document that is created asynchronously. After a failure the next request creates it again. Undefined: the

@@ -3,7 +3,7 @@ import { quoted, shownCredentials } from "../page/command.js";
 import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 
 /** Properties of a server for the greeting. */
-export interface Opened {
+interface Opened {
   readonly url: string;
   readonly grpcAddress: string | undefined;
   /** The location of tasks. */

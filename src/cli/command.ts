@@ -41,7 +41,7 @@ try {
 }
 
 /** Result of a command. */
-export interface Outcome {
+interface Outcome {
   /** 0: done. 2: a mistake that the user can correct. 75: a fault that may pass, so start again. 1: any other error. */
   readonly exitCode: 0 | 1 | 2 | typeof RESTART_CODE;
   /** Text to print, if not printed yet. */
@@ -49,7 +49,7 @@ export interface Outcome {
 }
 
 /** Turns an expected error into one line; an unexpected one keeps its stack trace. */
-export function outcomeOf(error: unknown): Outcome {
+function outcomeOf(error: unknown): Outcome {
   // commander has printed its own message already.
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, text: "" };
   const expected = error instanceof UsageError || error instanceof ConfigurationError || error instanceof StoreError;

@@ -3,7 +3,7 @@ import type { Logger } from "../core/log.js";
 import type { LogFormat, LogLevel } from "./command-options.js";
 
 /** The output of a log, usually stderr. */
-export interface LogStream {
+interface LogStream {
   readonly isTTY?: boolean;
   /** Follows NO_COLOR, FORCE_COLOR and TERM, as Node.js does for terminals. */
   hasColors?(): boolean;

@@ -52,7 +52,7 @@ export interface TransportOptions extends PlatformOptions {
 }
 
 /** A transport with its own connections. */
-export interface RawTransport extends Transport {
+interface RawTransport extends Transport {
   /** Ends its calls, closes its connections and rejects new calls. */
   close(): Promise<void>;
 }

@@ -16,7 +16,7 @@ export function notPromised(value: unknown): unknown {
 }
 
 /** Conditions that end a wait early. */
-export interface WaitBounds {
+interface WaitBounds {
   /** The wait fails with CANCELLED when this client leaves. */
   readonly cancellation?: Cancellation;
   /** The wait fails with this error after `ms` milliseconds. Its timer does not keep the process alive. */

@@ -2,7 +2,7 @@
 const MAX_DOUBLINGS = 30;
 
 /** Bounds of a backoff. */
-export interface BackoffBounds {
+interface BackoffBounds {
   /** Maximum delay after the first failure, in milliseconds; doubled after each further one. */
   readonly firstMs: number;
   readonly maxMs: number;

@@ -30,7 +30,7 @@ export type StatusName = keyof typeof StatusCode;
 export type StatusCode = (typeof StatusCode)[StatusName];
 
 /** Codes of one reason on every wire. */
-export interface ReasonRow {
+interface ReasonRow {
   /** Status of gRPC and Connect; REST repeats its name in `error.status`. */
   readonly code: StatusCode;
   /** HTTP status of REST. */
@@ -48,7 +48,7 @@ export interface ReasonRow {
 export const A2A_DOMAIN = "a2a-protocol.org";
 
 /** ErrorInfo domain of the errors that Parley adds: limits, preconditions, availability. */
-export const PARLEY_DOMAIN = "urn:parley";
+const PARLEY_DOMAIN = "urn:parley";
 
 const a2a = (code: StatusCode, http: number, jsonrpc: number): ReasonRow => ({
   code,

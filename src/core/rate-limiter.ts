@@ -1,5 +1,5 @@
 /** Rate allowed for one key. */
-export interface Rate {
+interface Rate {
   /** Average interval between two events, in milliseconds. */
   readonly intervalMs: number;
   /** Number of events allowed at once after a pause. */

@@ -10,7 +10,7 @@ export interface RemoteCallOptions {
 }
 
 /** Options of sending a sub-task. */
-export interface SubTaskSend extends RemoteCallOptions {
+interface SubTaskSend extends RemoteCallOptions {
   readonly idempotencyKey: string;
   readonly acceptedOutputModes: readonly string[];
 }

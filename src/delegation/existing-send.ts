@@ -13,7 +13,7 @@ const PAGES = 3;
 const MESSAGES = 50;
 
 /** A task of which only a message is known. */
-export interface SoughtTask {
+interface SoughtTask {
   readonly messageId: string;
   /** Its context, if known. */
   readonly contextId?: string | undefined;

@@ -7,13 +7,13 @@ import { countedConfig, type QuotaScope } from "./quota-scope.js";
 import type { Tasks } from "./read/tasks.js";
 
 /** A stored configuration, with the ids of its row. */
-export interface FoundConfig {
+interface FoundConfig {
   readonly key: PushConfigKey;
   readonly bytes: Uint8Array;
 }
 
 /** Dependencies of push configurations. */
-export interface PushConfigsSource {
+interface PushConfigsSource {
   readonly store: TaskStore;
   readonly tasks: Pick<Tasks, "storedId" | "lookup">;
   readonly counted: QuotaScope;

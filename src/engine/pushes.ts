@@ -52,7 +52,7 @@ export interface EnginePushes {
 }
 
 /** Selects a task at one of its entries. */
-export interface TaskAtRequest {
+interface TaskAtRequest {
   readonly taskId: string;
   readonly tenant: string;
   readonly owner: string;
@@ -67,7 +67,7 @@ export interface PastTask {
 }
 
 /** Dependencies of `Pushes`. */
-export interface PushesSource {
+interface PushesSource {
   readonly store: TaskStore;
   readonly holder: string;
   readonly leaseMs: number;

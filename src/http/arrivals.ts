@@ -5,7 +5,7 @@ import type { Limits } from "../core/limits.js";
 /** Maximum number of requests being received from one address; trusted proxies have no such limit. */
 export const arriving = { maxPerAddress: 4_096 } as const;
 
-export interface ArrivalsOptions {
+interface ArrivalsOptions {
   readonly limits: Pick<Limits, "maxArrivingBytes" | "maxRequestBytes" | "requestTimeoutMs">;
   /** Returns true for the address of a proxy, which many clients share. Default: no address is. */
   readonly isProxy?: ((address: string) => boolean) | undefined;

@@ -17,7 +17,7 @@ export type JsonBody = { readonly json: unknown } | "empty" | "malformed";
 export const requestValues = { max: 50_000 } as const;
 
 /** The limits of a body. */
-export interface Bounds {
+interface Bounds {
   readonly limits: Limits;
   readonly arrivals: Arrivals;
 }
@@ -186,7 +186,7 @@ const LEAST_PIECE = 1_024;
 const GATHERED = 16 * 1024;
 
 /** The chunks of a body, in order. */
-export class Pieces {
+class Pieces {
   readonly #pieces: Uint8Array[] = [];
   #gathered: Buffer | undefined;
   #used = 0;

@@ -35,7 +35,7 @@ export function* framed(
   yield after;
 }
 
-export interface PiecesOptions {
+interface PiecesOptions {
   readonly pieces: Iterable<Uint8Array | string>;
   /** Approximate size in bytes, if known. */
   readonly bytes?: number;

@@ -19,7 +19,7 @@ export interface EventFormat {
   readonly failure: (thrown: unknown) => string;
 }
 
-export interface EventStream {
+interface EventStream {
   readonly call: Call;
   readonly messages: AsyncIterable<Message>;
   readonly format: EventFormat;

@@ -32,7 +32,7 @@ export interface Verified {
 }
 
 /** Reason for rejecting a token. */
-export type TokenFaultKind =
+type TokenFaultKind =
   /** It has ended, or lacks an end. */
   | "expired"
   /** A claim is missing or wrong: the issuer, the audience, its type, its time. */
@@ -62,7 +62,7 @@ export class TokenFault {
 }
 
 /** Algorithms with a public key. With a shared secret, the public key would be the password (RFC 8725, 2.1). */
-export const publicKeyAlgorithms: readonly string[] = [
+const publicKeyAlgorithms: readonly string[] = [
   "RS256",
   "RS384",
   "RS512",

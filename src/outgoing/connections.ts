@@ -3,7 +3,7 @@ import Client from "undici/lib/dispatcher/client.js";
 import type { Closers } from "./closers.js";
 
 /** Rules for the connections to each server. */
-export interface ConnectionRules {
+interface ConnectionRules {
   readonly options: Clients.Options;
   /** Maximum number of connections to one server, beyond which requests wait. Default: no limit. */
   readonly max?: number;

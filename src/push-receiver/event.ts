@@ -51,7 +51,7 @@ export interface PushEvent {
 }
 
 /** A parsed body. */
-export interface ReadBody {
+interface ReadBody {
   readonly response: StreamResponse;
   readonly taskId: string;
   readonly contextId: string;

@@ -24,7 +24,7 @@ export interface VerifiedPush {
 }
 
 /** Dependencies of handling notifications. */
-export interface HandlingParts {
+interface HandlingParts {
   readonly verify: (request: PushRequest) => Promise<VerifiedPush>;
   readonly memory: PushMemory;
   readonly logger: Logger;

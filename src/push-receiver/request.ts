@@ -43,7 +43,7 @@ export async function readRequest(request: PushRequest, maxBytes: number): Promi
 
 const isFetchRequest = (request: PushRequest): request is Request => "bodyUsed" in request;
 
-export const tooLarge = (maxBytes: number): PushRefusal =>
+const tooLarge = (maxBytes: number): PushRefusal =>
   new PushRefusal("too-large", `The notification has more than ${maxBytes} bytes.`);
 
 function bytesOf(body: Uint8Array | string, maxBytes: number): Bytes {

@@ -5,7 +5,7 @@ import { PushRefusal } from "./refusal.js";
 import type { ReadRequest } from "./request.js";
 
 /** Keys that verify signatures of Standard Webhooks. */
-export interface WebhookTrust {
+interface WebhookTrust {
   /** Returns the shared secrets for a token. */
   readonly secrets: ((token: string) => readonly string[] | Promise<readonly string[]>) | undefined;
   /** `whpk_…`. */
@@ -13,7 +13,7 @@ export interface WebhookTrust {
 }
 
 /** The signed facts of a notification. */
-export interface SignedWebhook {
+interface SignedWebhook {
   readonly id: string;
   /** Seconds since 1970. */
   readonly seconds: number;

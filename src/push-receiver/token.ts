@@ -10,14 +10,14 @@ import type { ReadRequest } from "./request.js";
 import { isEventId } from "./standard-webhook.js";
 
 /** A server whose JWTs are trusted. */
-export interface TrustedServer {
+interface TrustedServer {
   /** Its `iss`. */
   readonly url: string;
   readonly jwks: string | JsonWebKeySet;
 }
 
 /** Claims of a notification's JWT. */
-export interface SignedClaims {
+interface SignedClaims {
   readonly issuer: string;
   readonly id: string;
   readonly taskId: string;

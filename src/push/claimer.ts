@@ -19,7 +19,7 @@ const BUSY_WAIT_MS = 100;
 export const TROUBLE_MS = 1_000;
 
 /** Parameters of a claimer. */
-export interface ClaimerOptions {
+interface ClaimerOptions {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
   readonly clock: MonotonicClock;

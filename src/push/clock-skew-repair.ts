@@ -13,7 +13,7 @@ const LOOK_MS = 600_000;
 const TROUBLE_MS = 5_000;
 
 /** Dependencies of `ClockSkewRepair`. */
-export interface ClockSkewRepairParts {
+interface ClockSkewRepairParts {
   readonly store: TaskStore;
   readonly limits: Pick<Limits, "maxPushRetryMs">;
   readonly logger: Logger;

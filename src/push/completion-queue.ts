@@ -3,7 +3,7 @@ import { share } from "../core/cancellation.js";
 import type { DeliveryOutcome, DeliveryProgress, TaskStore } from "../store/task-store.js";
 
 /** A settlement, as passed to the store. */
-export type Settlement = DeliveryProgress & { readonly outcome: DeliveryOutcome };
+type Settlement = DeliveryProgress & { readonly outcome: DeliveryOutcome };
 
 /** CompletionQueue within this time of others are gathered into one commit of the store, in milliseconds. */
 const GATHER_MS = 5;

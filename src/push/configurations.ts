@@ -18,7 +18,7 @@ export interface WebhookCheck {
 }
 
 /** Parameters of `PushConfigurations`. */
-export interface ConfigurationsOptions {
+interface ConfigurationsOptions {
   readonly vault: ConfigVault;
   /** The URL check, loaded on first use. */
   readonly guard: () => Promise<WebhookCheck>;

@@ -76,7 +76,7 @@ export function createPushControl(
 }
 
 /** Converts a dead delivery to its public form. */
-export function toDeadLetter(dead: DeadDelivery): DeadLetter {
+function toDeadLetter(dead: DeadDelivery): DeadLetter {
   const { taskId, configId, tenant, owner, target: host, failure, failingSince, at: givenUpAt } = dead;
   const undelivered = dead.headPosition - dead.position;
   return { taskId, configId, tenant, owner, host, undelivered, failure, failingSince, givenUpAt };

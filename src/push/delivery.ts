@@ -61,7 +61,7 @@ export interface DeliveryParts extends HeaderParts {
 }
 
 /** A claimed delivery and its configuration. */
-export interface DeliveryTask {
+interface DeliveryTask {
   readonly claimed: ClaimedDelivery;
   readonly opened: OpenedConfig;
   readonly target: Target;

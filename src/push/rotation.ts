@@ -8,7 +8,7 @@ import { type ConfigVault, MissingKeyError } from "./secrets.js";
 const PAGE = 100;
 
 /** Dependencies of the rotation. */
-export interface RotationParts {
+interface RotationParts {
   readonly store: TaskStore;
   readonly vault: ConfigVault;
   readonly logger: Logger;
@@ -18,7 +18,7 @@ export interface RotationParts {
 }
 
 /** Result of a rotation. */
-export interface Rotation {
+interface Rotation {
   /** Number of configurations that the current key encrypted in this run. */
   readonly encrypted: number;
   /** Missing keys, with the number of configurations that need each. */

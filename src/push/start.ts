@@ -14,7 +14,7 @@ import { TargetGuard } from "./target/guard.js";
 import { createPoster } from "./target/post.js";
 
 /** Parts that a server provides for its dispatcher. */
-export interface DispatcherParts {
+interface DispatcherParts {
   readonly options: PushOptions;
   readonly store: TaskStore;
   readonly pushes: EnginePushes;

@@ -15,7 +15,7 @@ import type { PushDialect } from "../version/version.js";
 export const pushedTask = { maxBytes: 4_194_304 } as const;
 
 /** Dependencies of `TaskBodies`. */
-export interface TaskBodiesParts {
+interface TaskBodiesParts {
   readonly pushes: Pick<EnginePushes, "taskAt">;
   readonly dialectOf: PushDialectOf;
   /** Caches tasks between notifications. */
@@ -23,7 +23,7 @@ export interface TaskBodiesParts {
 }
 
 /** A task to send. */
-export interface TaskBody {
+interface TaskBody {
   readonly dialect: PushDialect;
   readonly task: Task;
   /** Approximate size as JSON. */

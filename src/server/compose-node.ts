@@ -57,7 +57,7 @@ export interface NodeComponents {
 }
 
 /** Parts that only a server with ports has. */
-export interface ListenerParts {
+interface ListenerParts {
   /** Headers of every answer over TLS. */
   readonly secureHeaders?: Readonly<Record<string, string>>;
   /** Health and reflection, for gRPC on the HTTP port. */

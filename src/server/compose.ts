@@ -25,7 +25,7 @@ import { PushDelivery, pushConfigurationsOf } from "./push-delivery.js";
 import { resourceMetadataUrl } from "./resource-route.js";
 
 /** The connected parts of a server that are the same in every runtime. */
-export interface Components extends HttpComponents {
+interface Components extends HttpComponents {
   /** Options for further bindings of the runtime. */
   readonly binding: BindingOptions;
   readonly card: (call?: Call) => AgentCard;

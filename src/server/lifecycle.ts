@@ -15,7 +15,7 @@ import type { PushDelivery } from "./push-delivery.js";
 export const storeClose = { timeoutMs: 5_000 } as const;
 
 /** Parts that a lifecycle starts, watches and closes. */
-export interface LifecycleOptions {
+interface LifecycleOptions {
   readonly engine: Engine;
   readonly store: TaskStore;
   readonly limits: Pick<Limits, "storeRecoveryMs" | "cancelGraceMs">;

@@ -31,7 +31,7 @@ export interface OptionKind<T> {
 }
 
 /** Formats a value for an error text. Strings are quoted, because "8080" is not 8080. */
-export function shown(value: unknown): string {
+function shown(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 

@@ -12,7 +12,7 @@ import {
 import type { Versions } from "../version/versions.js";
 
 /** An open port. */
-export interface Listening {
+interface Listening {
   /** Host as configured, not as resolved, because certificates name this one. */
   readonly host: string;
   readonly port: number;

@@ -6,7 +6,7 @@ import type { Settings } from "./options.js";
 import type { PublicAddress } from "./public-address.js";
 
 /** A set of public keys (RFC 7517, 5). */
-export interface PublicKeys {
+interface PublicKeys {
   readonly keys: readonly object[];
 }
 

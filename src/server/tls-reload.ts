@@ -24,7 +24,7 @@ export function readTls(tls: TlsFiles | TlsPaths): TlsFiles {
 }
 
 /** Options of a keeper. */
-export interface TlsKeeperOptions {
+interface TlsKeeperOptions {
   /** The files with which the ports were opened. */
   readonly files: TlsFiles;
   /** Their paths; undefined if the contents were given. */

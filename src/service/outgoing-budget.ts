@@ -7,7 +7,7 @@ import { type Weight, weightOf } from "../wire/marks.js";
 import { callerKeyOf } from "./caller-shares.js";
 
 /** Releases the acquired bytes. Further calls do nothing. */
-export type Release = () => void;
+type Release = () => void;
 
 /** Time for which a large answer waits for quota before it is rejected, in milliseconds. */
 export const outgoingWait = { timeoutMs: 10_000 } as const;

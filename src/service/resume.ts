@@ -31,7 +31,7 @@ export function resumeAfter(call: Call): ResumePoint | undefined {
 }
 
 /** A read that waits until the task has passed a generation, at most `waitMs` milliseconds. */
-export interface LongPoll {
+interface LongPoll {
   readonly after: number;
   readonly waitMs: number;
 }

@@ -12,7 +12,7 @@ const maxViolations = 100;
 type Check = (message: Message, path: string, violations: Violation[]) => void;
 
 /** Returns all violations of a request, by the descriptor of its type. */
-export type Validator = (desc: DescMessage, request: Message) => Violation[];
+type Validator = (desc: DescMessage, request: Message) => Violation[];
 
 /**
  * Creates a validator from `field_behavior = REQUIRED` and the short table of value rules in `rules.ts`. Each type is

@@ -4,12 +4,12 @@ import { callAll } from "../core/event-loop.js";
 export type StoreStatus = HealthyStore | UnhealthyStore;
 
 /** Writes succeed. */
-export interface HealthyStore {
+interface HealthyStore {
   readonly healthy: true;
 }
 
 /** Writes are refused, fail or hang; reads may continue. */
-export interface UnhealthyStore {
+interface UnhealthyStore {
   readonly healthy: false;
   /** The reason, in one sentence for the log. It may name paths, so it is not shown to clients. */
   readonly reason: string;

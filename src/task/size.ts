@@ -59,7 +59,7 @@ function sliceSize(text: string): number {
 }
 
 /** Returns the size of any JSON value. */
-export function jsonSize(value: JsonValue): number {
+function jsonSize(value: JsonValue): number {
   switch (typeof value) {
     case "string":
       return textSize(value) + 1;

@@ -4,7 +4,7 @@ import type { CardDialect } from "./version.js";
 import type { Versions } from "./versions.js";
 
 /** The members that a card's signature covers. */
-export type SignedMembers =
+type SignedMembers =
   /** All members, exactly as served. */
   | "all"
   /** All members, and by another signature those that the service's own version knows, for its strict readers. */
@@ -13,7 +13,7 @@ export type SignedMembers =
   | "none";
 
 /** A form of a card other than the service's own. */
-export interface OtherShape {
+interface OtherShape {
   /** Distinguishes it from the others. */
   readonly name: string;
   readonly signed: SignedMembers;

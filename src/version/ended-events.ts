@@ -26,7 +26,7 @@ export function isLast(event: TaskStatusUpdateEvent): boolean {
 }
 
 /** Differences between a stream of 1.0 and one that marks its end. */
-export interface Ending {
+interface Ending {
   /**
    * True to end the stream if it begins with a task that waits for its client; otherwise it ends when a task begins to
    * wait.
@@ -37,7 +37,7 @@ export interface Ending {
 }
 
 /** A task that was read for a stream. */
-export interface ReadTask {
+interface ReadTask {
   readonly task: Task;
   /** Called once the task is written or can no longer be written. */
   readonly written: () => void;

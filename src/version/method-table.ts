@@ -9,7 +9,7 @@ export interface NamedMethod {
 }
 
 /** The client part of a version: the input of its dialects (`jsonrpc.ts`, `rest.ts`), without the server part. */
-export interface VersionCalls {
+interface VersionCalls {
   readonly service: DescService;
   readonly jsonRpc: readonly NamedMethod[];
   readonly rest: readonly Route[];

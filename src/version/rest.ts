@@ -50,7 +50,7 @@ export function restOf(service: DescService): RestDialect {
 }
 
 /** The parts of an HTTP request that carry fields. */
-export interface Source {
+interface Source {
   /** Percent-encoded values of the path's variables, in their order. */
   readonly values: readonly string[];
   readonly query: string;

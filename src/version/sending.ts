@@ -2,7 +2,7 @@ import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { servedVersions } from "./versions.js";
 
 /** The request that sends a message in one version of the protocol. */
-export interface Sending {
+interface Sending {
   /** Headers of every call in the version. */
   readonly headers: readonly string[];
   readonly jsonRpc: { readonly method: string; readonly params: object };

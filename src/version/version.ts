@@ -129,7 +129,7 @@ export interface NativeVersion extends Required<Omit<Dialects, "translate">> {
 }
 
 /** A request that sends the message "hello". */
-export interface Example {
+interface Example {
   /** The params of JSON-RPC. */
   readonly params: object;
   /** The message of its contract, for bindings other than JSON-RPC. */

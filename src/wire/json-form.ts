@@ -72,7 +72,7 @@ export interface JsonField {
   readonly inside?: readonly JsonMember[];
 }
 
-export interface JsonGroup {
+interface JsonGroup {
   readonly key: string;
   readonly members: readonly JsonMember[];
 }

@@ -1,7 +1,7 @@
 import { A2AError, invalid } from "../core/error.js";
 
 /** A segment of a path: a literal text, or a variable named after a field of the proto. */
-export type Segment = { readonly literal: string } | { readonly variable: string };
+type Segment = { readonly literal: string } | { readonly variable: string };
 
 /** A path of `google.api.http`: `/{tenant}/tasks/{id=*}:cancel`. */
 export interface PathTemplate {

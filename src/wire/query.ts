@@ -7,13 +7,10 @@ import { formatTimestamp } from "./json-text.js";
 import type { Violations } from "./violations.js";
 
 /** Stores the fields of a query string in a message, and adds violations for invalid ones. */
-export type QueryReader = (query: string, message: Message, at: Violations) => void;
+type QueryReader = (query: string, message: Message, at: Violations) => void;
 
 /** Returns the query string for the fields of a message, except those in the path. */
-export type QueryWriter<Desc extends DescMessage> = (
-  message: MessageShape<Desc>,
-  inPath: readonly DescField[],
-) => string;
+type QueryWriter<Desc extends DescMessage> = (message: MessageShape<Desc>, inPath: readonly DescField[]) => string;
 
 const booleans = new Map<unknown, boolean>([
   ["true", true],

@@ -32,7 +32,7 @@ export const PUSH_JWT_TYPE = "a2a-push+jwt";
 export const JWKS_PATH = "/.well-known/jwks.json";
 
 /** Prefixes of Standard Webhooks keys: shared secrets, and private and public keys of Ed25519. */
-export type WebhookKeyPrefix = "whsec_" | "whsk_" | "whpk_";
+type WebhookKeyPrefix = "whsec_" | "whsk_" | "whpk_";
 
 /** Maximum length of a key, in characters. */
 const MAX_KEY = 256;

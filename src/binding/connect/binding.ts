@@ -45,7 +45,7 @@ import { OrdinaryUnary } from "./unary.js";
 import { answer } from "./universal.js";
 
 /** The handlers of a method's calls. */
-export interface ConnectMatch {
+interface ConnectMatch {
   readonly handler: UniversalHandler;
   /** Answers ordinary unary calls. Absent for streaming methods. */
   readonly unary: OrdinaryUnary | undefined;
@@ -69,7 +69,7 @@ export interface ConnectBinding extends HttpBinding<ConnectMatch> {
 }
 
 /** Options of a Connect binding in addition to those of all bindings. */
-export interface ConnectOptions {
+interface ConnectOptions {
   /** Compressions accepted in requests and used in answers. Default: none. */
   readonly compressions?: readonly Compression[];
   /** Registers further services that are served here, but not mounted elsewhere. */

@@ -96,7 +96,7 @@ export function checkedRequest(request: UniversalServerRequest, rules: Rules): U
   return { ...request, body: checkedBody(request.body, { ...rules, check }, enveloped) };
 }
 
-export interface Rules {
+interface Rules {
   readonly check: Check;
   /** Maximum size of a message, in bytes. */
   readonly max: number;

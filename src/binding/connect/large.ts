@@ -45,7 +45,7 @@ function prefixOf(length: number): Buffer {
  * A body of Connect, in which each chunk is one message. Not a mapped stream, because a large message becomes several
  * chunks.
  */
-export class LargeBody implements AsyncIterableIterator<Uint8Array> {
+class LargeBody implements AsyncIterableIterator<Uint8Array> {
   readonly #inner: AsyncIterator<Uint8Array>;
   readonly #values: ContextValues;
   readonly #enveloped: boolean;

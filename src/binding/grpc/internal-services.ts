@@ -3,7 +3,7 @@ import { Health } from "./health.js";
 import type { InternalService } from "./internal-service.js";
 import { type LaterService, reflectionServices } from "./reflection.js";
 
-export interface InfrastructureOptions {
+interface InfrastructureOptions {
   readonly service: DescService;
   /** Further services, such as those of other versions. */
   readonly others?: readonly LaterService[];

@@ -14,7 +14,7 @@ export function noteCalled(stream: Marked): void {
 }
 
 /** The origin of a stream, and the log of its rejection. */
-export interface Watcher {
+interface Watcher {
   readonly peer: Peer;
   readonly refused: RefusalLog;
 }

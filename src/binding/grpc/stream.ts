@@ -13,7 +13,7 @@ import { largeEnvelope } from "./message.js";
 const FLUSH_AT = 32 * 1024;
 
 /** Options for writing the messages of a stream. */
-export interface Writing {
+interface Writing {
   readonly desc: DescMessage;
   /** Encodes a message with its prefix. */
   readonly write: (message: Message) => Uint8Array;

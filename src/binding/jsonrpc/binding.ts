@@ -35,7 +35,7 @@ export function createJsonRpcBinding(options: BindingOptions): HttpBinding<true>
 }
 
 /** Answers requests that no other handler has answered. */
-export interface JsonRpcFallback {
+interface JsonRpcFallback {
   /** Rejects a request to the endpoint with another verb than POST. Undefined for other paths. */
   unserved(request: HttpRequest): HttpResponse | undefined;
 }

@@ -17,7 +17,7 @@ export interface RpcResponse extends HttpResponse {
 }
 
 /** The response object of an error, which is small. */
-export type RpcError = RpcResponse & { readonly body: string };
+type RpcError = RpcResponse & { readonly body: string };
 
 /** Error statuses that are also the HTTP status. All other errors are in a body with status 200. */
 const httpStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415]);

@@ -23,7 +23,7 @@ const BINDING = "rest";
 /** A task can change at any time, and only its owner may see it. */
 const headersOfRead = [["cache-control", "no-store"]] as const;
 
-export interface RestBinding extends HttpBinding<RestMatch> {
+interface RestBinding extends HttpBinding<RestMatch> {
   /** Returns the answer to an unknown path. */
   notFound(request: HttpRequest): HttpResponse;
 }

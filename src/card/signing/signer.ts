@@ -36,7 +36,7 @@ export interface CardSigning {
 export const signedCards = { max: 256 } as const;
 
 /** Parameters of a signer. */
-export interface SignerOptions {
+interface SignerOptions {
   readonly signing: CardSigning;
   /** Returns the URL of the server's JWKS, or undefined if it is not known when a card is signed. */
   readonly ownJku: () => string | undefined;

@@ -4,7 +4,7 @@ import { EXTENSIONS_PARAMETER, parseExtensions, VERSION_PARAMETER } from "../../
 import type { RequestHeaders } from "../transport/request-headers.js";
 
 /** Parameters of every call of an interface. */
-export interface Parameters {
+interface Parameters {
   /** `Major.Minor`; undefined if calls of this version do not name it. */
   readonly version: string | undefined;
   /** The header that lists extensions; undefined if this version has none. */

@@ -5,7 +5,7 @@ import { membersOf } from "../../core/members.js";
 import type { ClientLimits } from "../limits.js";
 
 /** Limits of retries. */
-export type RetryLimits = Pick<ClientLimits, "maxAttempts" | "retryMs" | "maxRetryMs" | "maxRetryAfterMs">;
+type RetryLimits = Pick<ClientLimits, "maxAttempts" | "retryMs" | "maxRetryMs" | "maxRetryAfterMs">;
 
 /**
  * Returns the delay before the next attempt, in milliseconds: the backoff after the delay that the server requests.

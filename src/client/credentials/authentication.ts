@@ -13,7 +13,7 @@ import { isOwnRefusal, ownRefusal } from "./own-refusal.js";
 import { ShownCredentials } from "./shown.js";
 
 /** Dependencies of a call's credentials. */
-export interface Authenticating {
+interface Authenticating {
   readonly card: AgentCard;
   readonly credentials: Credentials | undefined;
   /** Hosts that receive credentials. */

@@ -50,7 +50,7 @@ export interface CardOptions {
 }
 
 /** Dependencies of finding a card. */
-export interface Finding {
+interface Finding {
   readonly http: HttpClient;
   readonly options: CardOptions;
   readonly cache: CardCache | undefined;

@@ -29,7 +29,7 @@ import { RetryState, StreamConnection } from "./retry-state.js";
 import { isSameMessage } from "./update.js";
 
 /** Start of following: a message to send, an answered one, or an existing task. */
-export interface Beginning {
+interface Beginning {
   readonly request?: SendMessageRequest;
   /** The answer to the request: only later events are yielded. */
   readonly answer?: SendMessageResponse;

@@ -14,7 +14,7 @@ import { locked } from "./storage.js";
 import { covers, readTokens, scopeUnion, type Tokens, tokensOf, writeTokens } from "./tokens.js";
 
 /** Request to a flow for tokens. */
-export interface FlowAsk {
+interface FlowAsk {
   readonly issuer: KnownIssuer;
   readonly scopes: readonly string[];
   /** Scope, resource and audience, as request parameters. */
@@ -25,7 +25,7 @@ export interface FlowAsk {
 }
 
 /** One way to get tokens. */
-export interface Flow {
+interface Flow {
   readonly name: string;
   /** True if no user is involved, so that tokens can be renewed in advance. */
   readonly isUnattended: boolean;

@@ -16,7 +16,7 @@ export interface StoredTurn {
   readonly key?: string | undefined;
 }
 
-export interface StoredConversation {
+interface StoredConversation {
   readonly contextId: string | undefined;
   /** Text of the artifacts of the last turn's task, which the next turn may continue. */
   readonly textBefore?: TextBefore | undefined;

@@ -2,7 +2,7 @@
  * Headers of a request that no interceptor sees, by lower-case name. The platform's `Headers` would validate and sort
  * names that are already valid, and would cost more than writing the request.
  */
-export type HeaderMap = Map<string, string>;
+type HeaderMap = Map<string, string>;
 
 /** The common operations of both. Names are in lower case. */
 export interface RequestHeaders extends Iterable<[name: string, value: string]> {

@@ -88,7 +88,7 @@ export interface SignsOfLife {
 }
 
 /** An execution that ends when its lease is lost. */
-export interface Abandonable {
+interface Abandonable {
   readonly log: { readonly taskId: string };
   /** Ends it immediately. */
   abandon(cause: "lease-lost"): void;
@@ -98,7 +98,7 @@ export interface Abandonable {
 export const recovered = { max: 2_000 } as const;
 
 /** Dependencies of a lease keeper. */
-export interface LeaseSource {
+interface LeaseSource {
   readonly store: TaskStore;
   /** The name under which this process holds its leases. */
   readonly holder: string;

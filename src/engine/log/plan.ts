@@ -211,7 +211,7 @@ export function appendRequest(before: TaskHead, expected: number, { pending, ent
 }
 
 /** Conditions for accepting an entry. They are checked again when another process wrote first. */
-export interface Conditions {
+interface Conditions {
   /** The task is at this generation and has accepted no message since. */
   readonly ifGeneration?: number | undefined;
   /** Fewer messages than this wait for their turn. */

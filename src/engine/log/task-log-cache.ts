@@ -6,7 +6,7 @@ import { foldStored } from "./fold-stored.js";
 import { TaskLog } from "./task-log.js";
 
 /** Callbacks of a log cache. */
-export interface LogCallbacks {
+interface LogCallbacks {
   /** Called with each complete log that is evicted, so that parts of it can be cached. */
   readonly forgotten?: (log: TaskLog) => void;
   /** Called after each append of this process to a task with push configurations. */

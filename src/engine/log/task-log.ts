@@ -34,7 +34,7 @@ export class TaskExists extends Error {
 }
 
 /** Options of a task log. */
-export interface TaskLogOptions extends StoredLogOptions {
+interface TaskLogOptions extends StoredLogOptions {
   /** Called after each append of this process if the task has push configurations. */
   readonly pushed?: (taskId: string) => void;
 }

@@ -19,7 +19,7 @@ export interface CursorSource {
 }
 
 /** Returns the error of an interrupted stream. It names the task, so that the client can subscribe again. */
-export function drained({ messageContext }: TaskLog): A2AError {
+function drained({ messageContext }: TaskLog): A2AError {
   return new A2AError("UNAVAILABLE", "The server is shutting down; subscribe to the task again to go on.", {
     // A client that still waits for the answer to its first message does not know the task id.
     metadata: { taskId: messageContext.taskId },
@@ -34,7 +34,7 @@ export interface LogPosition {
 }
 
 /** Start of a reader. */
-export interface Reading {
+interface Reading {
   readonly source: CursorSource;
   /** The reader starts after this position. */
   readonly after: LogPosition;
@@ -185,7 +185,7 @@ class LogWaiter {
 function ignore(): void {}
 
 /** Conditions that end a wait early. */
-export interface WaitOptions {
+interface WaitOptions {
   readonly source: CursorSource;
   readonly client: Cancellation;
   /** Milliseconds. */

@@ -78,7 +78,7 @@ export interface TaskPage {
   readonly next: { readonly statusTime: number; readonly taskId: string } | undefined;
 }
 
-export interface TaskReaderOptions {
+interface TaskReaderOptions {
   readonly store: TaskStore;
   readonly logger: Logger;
   /** Returns a task in memory, unless it lags behind a stored position. */

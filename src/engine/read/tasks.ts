@@ -15,7 +15,7 @@ import { type HandleSource, TaskHandle, type TaskView, taskViewOf } from "./task
 import { type ReadTask, type TaskPage, TaskReader, taskPage } from "./task-reader.js";
 
 /** Dependencies of `Tasks`. */
-export interface TasksSource {
+interface TasksSource {
   readonly store: TaskStore;
   readonly logger: Logger;
   readonly shutdown: Shutdown;

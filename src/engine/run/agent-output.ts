@@ -24,7 +24,7 @@ export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger:
 }
 
 /** An agent's last event. */
-export interface AgentEnd {
+interface AgentEnd {
   /** Name of the agent, from its card. */
   readonly agent: string | undefined;
   /** The task and its final state; undefined after a direct reply. */

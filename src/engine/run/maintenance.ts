@@ -55,7 +55,7 @@ function periodOf(ms: number): number {
 }
 
 /** Dependencies of the background work. */
-export interface MaintenanceOptions {
+interface MaintenanceOptions {
   readonly store: TaskStore;
   readonly logs: TaskLogCache;
   readonly executions: Executions;

@@ -20,7 +20,7 @@ import { leaveOthers } from "./relayed.js";
 import { storedTurn } from "./turn-queue.js";
 
 /** An interrupted task and the dependencies of its recovery. */
-export interface Recovery {
+interface Recovery {
   readonly log: TaskLog;
   /** The claimed lease. */
   readonly lease: Lease;

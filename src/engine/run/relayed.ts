@@ -30,7 +30,7 @@ export function storedCheckpoint(checkpoint: RelayCheckpoint): Relay {
 }
 
 /** Converts a stored checkpoint back. */
-export function checkpointOf({
+function checkpointOf({
   delegation,
   origin,
   turn,

@@ -21,7 +21,7 @@ const MAX_ROUND_BYTES = 256 * 1024;
 export type TaskEvent = StatusEvent | ArtifactEvent;
 
 /** Dependencies of `TaskOutput`. */
-export interface TaskOutputSource {
+interface TaskOutputSource {
   readonly limits: Limits;
   readonly now: () => number;
 }

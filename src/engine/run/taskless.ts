@@ -14,7 +14,7 @@ import type { Logger } from "../../core/log.js";
 import { closeIterator, failureText, runToEnd } from "./agent-output.js";
 
 /** A turn without a task so far. */
-export interface TasklessTurn {
+interface TasklessTurn {
   readonly agent: Agent;
   readonly turn: TurnRequest;
   /** Until a task exists, only this client can read the answer. */

@@ -24,7 +24,7 @@ import { type SendCommand, scopeOf } from "./send-command.js";
 export const waitingTurns = { max: 64 } as const;
 
 /** Parameters for storing a message. */
-export interface AcceptOptions {
+interface AcceptOptions {
   /** Returns the lease to set at a position, if the task has none. */
   readonly lease: (position: number) => Lease;
   /** See `AppendOptions`. */
@@ -34,7 +34,7 @@ export interface AcceptOptions {
 }
 
 /** Dependencies of `Acceptance`. */
-export interface AcceptanceSource {
+interface AcceptanceSource {
   readonly store: TaskStore;
   readonly tasks: Tasks;
   readonly executions: Executions;

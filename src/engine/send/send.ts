@@ -31,7 +31,7 @@ export const acceptance = { timeoutMs: 30_000 } as const;
 const EARLIER_BYTES = 1024 * 1024;
 
 /** Dependencies of a sender. */
-export interface SenderSource extends Omit<TaskCreationSource, "acceptance"> {
+interface SenderSource extends Omit<TaskCreationSource, "acceptance"> {
   readonly names: TaskNames | undefined;
 }
 

@@ -6,7 +6,7 @@ import { slowReader } from "../response.js";
 const AHEAD_BYTES = 16 * 1024;
 
 /** Callbacks for the end of a body. */
-export interface BodyEnd {
+interface BodyEnd {
   /** Called after the body was written, or aborted, or its reader has disconnected. */
   ended(isWhole: boolean): void;
   /** Called if generating the body fails. */

@@ -6,7 +6,7 @@ import { sourceOf } from "../../core/net.js";
 import type { Trust } from "../forwarded.js";
 import { slowReader } from "../response.js";
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs">;
   /** Trusted proxies, whose addresses many clients share. */
   readonly trust: Trust | undefined;

@@ -26,7 +26,7 @@ const refusalStatuses: Readonly<Record<string, number>> = {
 const BEHIND_CLOSE = "HPE_CLOSED_CONNECTION";
 
 /** Dependencies of `refuseInTurn`. */
-export interface ParseErrorsOptions {
+interface ParseErrorsOptions {
   /** Returns the server's answers that have not been sent completely. */
   readonly open: () => readonly ServerResponse[];
   /** Called once for each refusal. */

@@ -3,7 +3,7 @@ import { constants } from "node:http2";
 import { type BodyWriter, slowReader } from "../response.js";
 
 /** Target of a body: an HTTP/1.1 or HTTP/2 response, or an HTTP/2 stream. */
-export interface WriteTarget {
+interface WriteTarget {
   write(piece: Uint8Array | string): boolean;
   on(event: "drain" | "close", listener: () => void): unknown;
   off(event: "drain" | "close", listener: () => void): unknown;

@@ -72,7 +72,7 @@ interface KeySet {
 export const pushSignature = { lifetimeMs: 300_000 } as const;
 
 /** Parameters of a signer. */
-export interface PushSignerOptions {
+interface PushSignerOptions {
   /** Default: notifications are not signed. */
   readonly signing?: PushSigningOptions | undefined;
   /** Returns the server's public URL at the time of signing, the `iss` of each JWT. */

@@ -8,7 +8,7 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 export type Network = readonly [Address, number];
 
 /** Classification of an address. */
-export interface AddressKind {
+interface AddressKind {
   /** For people: `public`, or the name of its range. */
   readonly name: string;
   /** IPv4 addresses to which a network may translate it. */

@@ -1,7 +1,7 @@
 import { type Address, isIn, type Network, readNetwork } from "./address.js";
 
 /** One element of a list of hosts: a name, a suffix of names, or a network. */
-export type HostRule =
+type HostRule =
   | { readonly name: string }
   | { readonly below: string }
   | { readonly network: Network; readonly isSingle: boolean };
@@ -25,7 +25,7 @@ const innerSuffixes = [
 ];
 
 /** Parses an element of a list; undefined if it is neither a name nor a network. */
-export function readRule(text: string): HostRule | undefined {
+function readRule(text: string): HostRule | undefined {
   const network = readNetwork(text);
   if (network !== undefined) return { network, isSingle: network[1] === (network[0].kind() === "ipv4" ? 32 : 128) };
   const isBelow = text.startsWith("*.");

@@ -40,7 +40,7 @@ export interface RefusedRequest {
 }
 
 /** Origin of a rejected request: its connection, and the headers that a proxy may have added. */
-export interface RefusedFrom {
+interface RefusedFrom {
   readonly peer: Peer;
   header(name: string): string | undefined;
 }

@@ -54,7 +54,7 @@ function isCaller(value: unknown): value is CallerInput {
 }
 
 /** Dependencies of the interceptors for agents that declare `security`. */
-export interface SecurityParts {
+interface SecurityParts {
   readonly agents: AgentDirectory;
   /** For agents without a declaration. */
   readonly authenticator?: Authenticator;

@@ -1,7 +1,7 @@
 import { defined } from "../../core/defined.js";
 
 /** An item that is due at a time, which must not change while it is in the list. */
-export interface Due {
+interface Due {
   readonly delivery: { readonly at: number };
 }
 

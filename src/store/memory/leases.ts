@@ -11,7 +11,7 @@ import {
 import { compareIds } from "./list.js";
 
 /** A task whose head is replaced, never changed. */
-export interface Leased {
+interface Leased {
   head: TaskHead;
 }
 

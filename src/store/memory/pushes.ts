@@ -30,7 +30,7 @@ import { DueList } from "./due-list.js";
 import { compareIds, ownerKey } from "./list.js";
 
 /** A task, as its push configurations see it. */
-export interface Pushed {
+interface Pushed {
   readonly head: TaskHead;
   /** Created with the first one: most tasks have none. */
   configs: Map<string, PushConfig> | undefined;

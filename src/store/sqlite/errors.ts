@@ -19,7 +19,7 @@ function kindOf(code: string): StoreErrorKind {
 }
 
 /** True for an error of a damaged file. */
-export function isDamage(code: string): boolean {
+function isDamage(code: string): boolean {
   return code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB";
 }
 

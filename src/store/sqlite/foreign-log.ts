@@ -20,7 +20,7 @@ const COOKIE_AT = 40;
  * every opening of the file changes it. A log with another beginning, written by another program or a migration, is not
  * judged.
  */
-export function isForeignLog(path: string): boolean {
+function isForeignLog(path: string): boolean {
   const file = openSync(path, "r");
   const log = openSync(`${path}-wal`, "r");
   try {

@@ -5,7 +5,7 @@ import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
 
 /** Time that an opener waits for the lock, in milliseconds: at a restart the predecessor may still be closing. */
-export const LOCK_TIMEOUT_MS = 2_000;
+const LOCK_TIMEOUT_MS = 2_000;
 
 /** The lock of an open store on its file. */
 export interface FileLock {

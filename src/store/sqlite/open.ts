@@ -14,7 +14,7 @@ import { type FileLock, holdersOf, lockFile } from "./lock.js";
 import { migrate, SCHEMA_VERSION } from "./migrations.js";
 
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
-export const FULL_CHECK_BYTES: number = 64 * 1024 * 1024;
+const FULL_CHECK_BYTES: number = 64 * 1024 * 1024;
 
 /** Files up to this size, in bytes, that cannot shrink are rewritten when opened: about 0.2 seconds. */
 const MAX_REWRITTEN_BYTES: number = 16 * 1024 * 1024;

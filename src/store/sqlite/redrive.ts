@@ -4,7 +4,7 @@ import type { DeadDelivery, PushConfigKey } from "../push-store.js";
 const STEP = 500;
 
 /** Functions to list and redrive dead deliveries. */
-export interface Redriving {
+interface Redriving {
   readonly listDead: (after: PushConfigKey | undefined, limit: number) => readonly DeadDelivery[];
   readonly redrive: (keys: readonly PushConfigKey[]) => Promise<number> | number;
 }

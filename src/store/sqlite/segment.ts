@@ -18,7 +18,7 @@ export const MAX_INLINE_BYTES = 900;
 export const BULK_BYTES: number = 128 * 1024;
 
 /** Size of a segment: its number of entries, and their bytes including the length prefixes. */
-export interface SegmentSize {
+interface SegmentSize {
   readonly count: number;
   readonly bytes: number;
 }

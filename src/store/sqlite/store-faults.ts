@@ -9,10 +9,10 @@ const causes = ["contents", "file", "schema", "thread", "timeout", "disk"] as co
  * Cause of a fault: the contents of a file were changed, a file was moved, another program changed the schema, the
  * writer thread exited, a write takes too long, or the disk returns errors.
  */
-export type Cause = (typeof causes)[number];
+type Cause = (typeof causes)[number];
 
 /** One fault. */
-export interface StoreFault {
+interface StoreFault {
   /** One sentence for the log. */
   readonly reason: string;
   /** True if reopening the store may help. */

@@ -86,7 +86,7 @@ export interface AppendWrite {
 export type Write = AppendWrite | OtherWrite;
 
 /** A StoreError on its way between two threads, where its class is lost. */
-export interface CarriedError {
+interface CarriedError {
   readonly kind: StoreErrorKind;
   readonly message: string;
   readonly remembered: IdempotencyRecord | undefined;

@@ -75,7 +75,7 @@ export interface BareForm {
 }
 
 /** A message that custom functions write and read. */
-export interface WholeForm {
+interface WholeForm {
   /** Returns JSON on one line. */
   readonly write: (message: Readonly<Fields>) => string;
   /** Returns the message, or undefined if it added a violation. */

@@ -31,7 +31,7 @@ import { shownTask, withoutHistory } from "./view.js";
 const { method: methods } = A2AService;
 
 /** The id of a task's only configuration in 0.1, where configurations have no ids. */
-export const CONFIG_ID = "a2a-0.1";
+const CONFIG_ID = "a2a-0.1";
 
 /** Number of a task's configurations that are read, the maximum of one page. */
 const MOST_CONFIGS = 100;

@@ -11,7 +11,7 @@ import { isLast } from "../ended-events.js";
 import { artifactEvent, statusEvent } from "./view.js";
 
 /** Context of a stream of 0.1 in addition to its events. */
-export interface EventsOf {
+interface EventsOf {
   /** The client's id of its task. */
   readonly taskId: string;
   /**

@@ -7,7 +7,7 @@ import type { CardConversions } from "../version.js";
 import { requirementsFromV03, requirementsToV03, schemeFromV03, schemeInBoth, schemeToV03 } from "./card-security.js";
 
 /** Members of a card that are equal in 0.3 and 1.0. */
-export const sharedMembers: readonly string[] = [
+const sharedMembers: readonly string[] = [
   "name",
   "description",
   "version",

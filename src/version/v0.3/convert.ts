@@ -39,7 +39,7 @@ export function pair<Earlier extends DescMessage, Native extends DescMessage>(
 }
 
 /** The contract that a converter writes. */
-export type Direction = "up" | "down";
+type Direction = "up" | "down";
 
 /**
  * Converters between two contracts, compiled from a table of pairs. Fields of the same name are copied, and messages in

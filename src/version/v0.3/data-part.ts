@@ -17,7 +17,7 @@ const write = jsonWriter(ValueSchema);
 const read = collectingReader(ValueSchema);
 
 /** The data that a version can express. */
-export interface OwnData {
+interface OwnData {
   /** The kinds of a Value that the version has. Others are wrapped in an object. */
   readonly kinds: ReadonlySet<Value["kind"]["case"]>;
   /** Returns true for JSON that the version allows in requests. */
@@ -84,7 +84,7 @@ export function valueFrom(json: JsonValue): Value | undefined {
 }
 
 /** Data of a part and its metadata in the form of 0.3. */
-export interface ObjectData {
+interface ObjectData {
   readonly data: JsonObject;
   readonly metadata: JsonObject | undefined;
 }

@@ -62,12 +62,7 @@ export const dropEmptyAuthentication: Settle = (message) => {
 };
 
 /** Fields of a PushNotificationConfig, which does not contain its task. */
-export const pushConfigMembers: readonly MemberForm[] = [
-  "id",
-  { field: "url", isRequired: true },
-  "token",
-  "authentication",
-];
+const pushConfigMembers: readonly MemberForm[] = ["id", { field: "url", isRequired: true }, "token", "authentication"];
 
 /** A configuration inside a message's request. */
 export const inlinePushConfig: ObjectForm = { members: pushConfigMembers, settle: dropEmptyAuthentication };

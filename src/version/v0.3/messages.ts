@@ -240,7 +240,7 @@ export const pairs: readonly Pair[] = [...taskPairs, ...pushPairs, ...requestPai
 const converters = new Converters(pairs);
 
 /** An rpc of 0.3 and its counterpart in 1.0. */
-export interface MethodPair {
+interface MethodPair {
   readonly earlier: DescMethod;
   readonly native: DescMethod;
 }

@@ -23,7 +23,7 @@ export function taskIdOf(name: string): string {
   return taskPattern.exec(name)?.[1] ?? "";
 }
 
-export interface ConfigIds {
+interface ConfigIds {
   readonly taskId: string;
   readonly id: string;
 }
@@ -41,7 +41,7 @@ export function configIdsOf(name: string): ConfigIds {
 const pattern = /^tasks\/(.+?)(?:\/pushNotificationConfigs(?:\/([^/]*))?)?$/s;
 
 /** Contents of a resource name. */
-export interface Resource {
+interface Resource {
   readonly taskId: string;
   readonly configId: string | undefined;
 }
@@ -55,7 +55,7 @@ export function parseResource(name: string): Resource | undefined {
 /**
  * Returns the resource that a member of an object names. Undefined if the member is absent, or if it added a violation.
  */
-export function readResource(json: JsonObject, member: string, at: Violations): Resource | undefined {
+function readResource(json: JsonObject, member: string, at: Violations): Resource | undefined {
   const name = json[member];
   if (name === undefined || name === null || name === "") return undefined;
   const resource = typeof name === "string" ? parseResource(name) : undefined;

@@ -7,13 +7,13 @@ import type { PieceList, UnitOrList } from "./piece-list.js";
 import { cuts, isSpine, type Part, partOf } from "./spine.js";
 
 /** The units of a message and their size in bytes. Units are recreated together with their piece. */
-export interface Row {
+interface Row {
   readonly units: UnitOrList[];
   size: number;
 }
 
 /** Returns the list of a shared message, or undefined for a message that is written inline. */
-export type SharedLists = (desc: DescMessage, message: Message) => Promise<PieceList> | undefined;
+type SharedLists = (desc: DescMessage, message: Message) => Promise<PieceList> | undefined;
 
 /** Bytes that are measured in one round of the event loop. */
 const MEASURED_BYTES = 256 * 1024;

@@ -124,7 +124,7 @@ export function statusFor(grpc: UnaryCall | StreamCall, { code, message, headers
  * Creates metadata of the same class as the call's own. A program may contain several copies of grpc-js, and Parley
  * depends on none.
  */
-export function metadataFor(grpc: UnaryCall | StreamCall, headers: Iterable<[string, string]> = []): Metadata {
+function metadataFor(grpc: UnaryCall | StreamCall, headers: Iterable<[string, string]> = []): Metadata {
   const metadata = Reflect.construct(grpc.metadata.constructor, []) as Metadata;
   for (const [name, value] of headers) metadata.set(name, value);
   return metadata;

@@ -7,7 +7,7 @@ import { createGrpcBinding, type GrpcBinding } from "./binding.js";
 import { type StreamCall, statusFor, type UnaryCall } from "./call.js";
 import { bufferOf, type GrpcMethod, type Incoming } from "./definition.js";
 
-export interface OlderGrpcOptions extends OlderServiceOptions {
+interface OlderGrpcOptions extends OlderServiceOptions {
   /** See `GrpcBindingOptions`. */
   readonly encrypted?: boolean | undefined;
 }

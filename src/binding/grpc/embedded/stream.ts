@@ -11,7 +11,7 @@ import { type GrpcCallStart, type StreamCall, sendHeaders } from "./call.js";
 import { withoutPrefix } from "./definition.js";
 
 /** Options for writing the messages of a stream. */
-export interface Writing {
+interface Writing {
   readonly call: Call;
   readonly desc: DescMessage;
   /** Encodes a message with its prefix. */
