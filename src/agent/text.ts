@@ -146,7 +146,7 @@ class Pieces {
   constructor(stream: TextStream, signal: AbortSignal | undefined) {
     this.#iterator = iteratorOf(stream);
     this.#signal = signal;
-    signal?.addEventListener("abort", this.#look);
+    signal?.addEventListener("abort", this.#onAbort);
   }
 
   /** Requests a pause, this many milliseconds after the first request since the last pause. */
@@ -230,7 +230,7 @@ class Pieces {
     return method();
   }
 
-  readonly #look = (): void => this.#wake();
+  readonly #onAbort = (): void => this.#wake();
 
   readonly #pause = (): void => {
     this.#isPauseDue = true;
@@ -240,7 +240,7 @@ class Pieces {
   /** Releases the source without waiting for it: a silent model may never answer. */
   close(): void {
     this.noPause();
-    this.#signal?.removeEventListener("abort", this.#look);
+    this.#signal?.removeEventListener("abort", this.#onAbort);
     // Errors of closing the source are ignored.
     this.#call(() => this.#iterator.return?.()).catch(() => {});
   }

@@ -73,9 +73,9 @@ export function tokenCheck(
     return caller;
   };
   /** Counts one check for all calls that share a verification. */
-  const inTurn = (address: string, look: () => Promise<CallerInput | Refusal>): Promise<CallerInput | Refusal> => {
-    if (underWay === undefined) return look();
-    return underWay.isFull(address) ? underWay.inTurn(address, look) : underWay.count(address, look());
+  const inTurn = (address: string, check: () => Promise<CallerInput | Refusal>): Promise<CallerInput | Refusal> => {
+    if (underWay === undefined) return check();
+    return underWay.isFull(address) ? underWay.inTurn(address, check) : underWay.count(address, check());
   };
   const callerOf = async (token: string, source: string): Promise<CallerInput | Refusal> => {
     const verified = await verify(token, source);

@@ -37,8 +37,8 @@ interface ClaimerOptions {
 /** Claims due deliveries while slots are free: on notification, when the next one is due, and by polling. */
 export class Claimer {
   readonly #options: ClaimerOptions;
-  #looking = false;
-  #lookAgain = false;
+  #isClaiming = false;
+  #claimAgain = false;
   /** True to claim without reading first: a delivery is due for certain, or another process may be gone. */
   #mustClaim = false;
   #isCrowded = false;
@@ -59,8 +59,8 @@ export class Claimer {
 
   /** Polls for due deliveries. */
   wake(): void {
-    if (this.#looking) this.#lookAgain = true;
-    else if (!this.#isOver) void this.#look();
+    if (this.#isClaiming) this.#claimAgain = true;
+    else if (!this.#isOver) void this.#claimUntilIdle();
   }
 
   /** Claims without reading first. */
@@ -70,7 +70,7 @@ export class Claimer {
   }
 
   /** Polls at a time, unless a poll is due earlier. */
-  lookAt(time: number | undefined): void {
+  claimAt(time: number | undefined): void {
     if (this.#isOver) return;
     const { clock, pollMs, store } = this.#options;
     const now = clock.now();
@@ -94,21 +94,21 @@ export class Claimer {
     clearTimeout(this.#timer);
   }
 
-  async #look(): Promise<void> {
-    this.#looking = true;
+  async #claimUntilIdle(): Promise<void> {
+    this.#isClaiming = true;
     let next: number | undefined;
     try {
       do {
-        this.#lookAgain = false;
+        this.#claimAgain = false;
         next = await this.#claimDue();
-      } while (this.#lookAgain && !this.#isOver);
+      } while (this.#claimAgain && !this.#isOver);
     } catch (error) {
       this.#options.noteTrouble(error);
       next = this.#options.clock.now() + TROUBLE_MS;
     } finally {
-      this.#looking = false;
+      this.#isClaiming = false;
     }
-    this.lookAt(next);
+    this.claimAt(next);
   }
 
   /** @returns the time of the next due delivery, if known */

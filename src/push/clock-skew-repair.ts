@@ -7,7 +7,7 @@ import { hostRest } from "./host.js";
 import { UNREADABLE_MS } from "./outcome.js";
 
 /** Interval between checks, in milliseconds. A check without findings reads one row. */
-const LOOK_MS = 600_000;
+const INTERVAL_MS = 600_000;
 
 /** Delay before retrying after an error of the store, in milliseconds. */
 const TROUBLE_MS = 5_000;
@@ -38,7 +38,7 @@ export class ClockSkewRepair {
   }
 
   start(): void {
-    void this.#look();
+    void this.#reschedule();
   }
 
   end(): void {
@@ -46,10 +46,10 @@ export class ClockSkewRepair {
     clearTimeout(this.#timer);
   }
 
-  async #look(): Promise<void> {
+  async #reschedule(): Promise<void> {
     const { store, limits, logger, wake } = this.#parts;
     const now = this.#parts.now();
-    let nextMs = LOOK_MS;
+    let nextMs = INTERVAL_MS;
     try {
       const latest = now + Math.max(limits.maxPushRetryMs, hostRest.maxMs, UNREADABLE_MS);
       const count = await store.rescheduleDeliveries({ latest, to: now });
@@ -65,6 +65,6 @@ export class ClockSkewRepair {
       logTrouble(logger, error, {}, "the store failed at push notifications that are due too late; it is tried again");
       if (isOutage(error)) nextMs = TROUBLE_MS;
     }
-    if (!this.#isOver) this.#timer = background(setTimeout(() => void this.#look(), nextMs));
+    if (!this.#isOver) this.#timer = background(setTimeout(() => void this.#reschedule(), nextMs));
   }
 }

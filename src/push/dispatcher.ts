@@ -266,7 +266,7 @@ export class Dispatcher {
     if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure);
     const said = await this.#completions.settle({ key, holder, claim, position, outcome });
     // Polls found nothing before the outcome was stored, and may have scheduled the next one much later.
-    if (outcome.kind !== "dead" && outcome.kind !== "done") this.#claimer.lookAt(outcome.at);
+    if (outcome.kind !== "dead" && outcome.kind !== "done") this.#claimer.claimAt(outcome.at);
     this.#noteEnd();
     return said;
   }

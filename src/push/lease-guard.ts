@@ -50,7 +50,7 @@ export class LeaseGuard {
   }
 
   #arm(): void {
-    this.#timer = background(setTimeout(() => this.#look(), Math.max(1, this.#leftMs)));
+    this.#timer = background(setTimeout(() => this.#check(), Math.max(1, this.#leftMs)));
   }
 
   get #leftMs(): number {
@@ -58,7 +58,7 @@ export class LeaseGuard {
     return life.until - leaseMs * LAST_MOMENT - performance.now();
   }
 
-  #look(): void {
+  #check(): void {
     this.#timer = undefined;
     if (this.#leftMs > 0) return this.#arm();
     this.#over.abort();

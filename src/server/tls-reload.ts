@@ -58,7 +58,7 @@ export class TlsKeeper {
     this.#options = options;
     this.#files = options.files;
     this.#paths = options.paths;
-    if (options.paths !== undefined) this.#poll = background(setInterval(() => this.#look(), tlsPoll.intervalMs));
+    if (options.paths !== undefined) this.#poll = background(setInterval(() => this.#check(), tlsPoll.intervalMs));
     this.#daily = background(setInterval(() => this.#warn(), DAY_MS));
     this.#tellExpiry();
   }
@@ -91,7 +91,7 @@ export class TlsKeeper {
    * Checks the files. A fault is reported only if the next check finds it too, because two files are never written at
    * once.
    */
-  #look(): void {
+  #check(): void {
     if (this.#paths === undefined) return;
     try {
       const files = readTls(this.#paths);

@@ -209,7 +209,7 @@ export class LateRequests {
   }
 
   add(request: SingleRequest): void {
-    this.#sweep ??= setInterval(() => this.#look(), Math.ceil(this.#timeoutMs / 4)).unref();
+    this.#sweep ??= setInterval(() => this.#rejectLate(), Math.ceil(this.#timeoutMs / 4)).unref();
     this.#all.add(request);
   }
 
@@ -217,7 +217,7 @@ export class LateRequests {
     this.#all.delete(request);
   }
 
-  #look(): void {
+  #rejectLate(): void {
     const since = performance.now() - this.#timeoutMs;
     for (const request of this.#all) {
       if (request.began > since) break;

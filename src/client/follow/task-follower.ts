@@ -42,10 +42,10 @@ interface Beginning {
 const END_MS = 1_000;
 
 /** Next step after a connection ends: finish, reconnect, read the task once, or poll. */
-type Next = "over" | "again" | "look" | "poll";
+type Next = "over" | "again" | "read" | "poll";
 
 /** Maximum number of reads of a finished task's final state: some servers send an event before they store it. */
-const LAST_LOOKS = 5;
+const LAST_READS = 5;
 
 /**
  * Subscription errors after which the task may still exist; some servers do not find a task without a running agent.
@@ -113,10 +113,10 @@ export class TaskFollower {
       while (next === "again") {
         this.#life.check();
         next = await this.#ended(yield* this.#connection());
-        if (next === "look") next = yield* this.#look();
+        if (next === "read") next = yield* this.#readEnd();
       }
       if (next === "poll") yield* this.#poll();
-      if (this.#isInexact || this.#fold.hasGap) yield* this.#lastLook();
+      if (this.#isInexact || this.#fold.hasGap) yield* this.#readLast();
     } catch (error) {
       throw this.#told(error);
     } finally {
@@ -257,7 +257,7 @@ export class TaskFollower {
     // Some servers end a stream, or drop a silent one, because its task is finished.
     const hasEnded = failure === undefined || (this.#isFresh && !neverArrived(cut));
     const mayBeOver = hasPaused || (hasEnded && !this.#core.canResume);
-    return mayBeOver && !this.#isSending ? "look" : "again";
+    return mayBeOver && !this.#isSending ? "read" : "again";
   }
 
   /**
@@ -285,7 +285,7 @@ export class TaskFollower {
   }
 
   /** Reads the task after a connection was lost while it waits for its client, to see whether the turn ended. */
-  async *#look(): AsyncGenerator<Update, Next, undefined> {
+  async *#readEnd(): AsyncGenerator<Update, Next, undefined> {
     const task = await this.#read();
     const generation = this.#core.canResume ? generationIn(task.metadata) : undefined;
     if (generation === undefined || this.#fold.generation === undefined) {
@@ -320,8 +320,8 @@ export class TaskFollower {
    * Reads the finally stored task if the folded one may differ. Errors are ignored, since its end was already
    * delivered.
    */
-  async *#lastLook(): AsyncGenerator<Update, void, undefined> {
-    for (let look = 0; look < LAST_LOOKS; look++) {
+  async *#readLast(): AsyncGenerator<Update, void, undefined> {
+    for (let read = 0; read < LAST_READS; read++) {
       const task = await this.#readOnce().catch(() => undefined);
       if (task === undefined) return;
       if (task.id === this.#taskId && task.status?.state === this.#fold.state) {

@@ -18,7 +18,7 @@ const MANY_CALLS = 25;
 /** Times of connection checks, in milliseconds. */
 export interface SessionTimes {
   /** Interval of checks for received bytes. */
-  readonly lookMs: number;
+  readonly checkMs: number;
   /** Silence after which the server is pinged, during calls and before the next one. */
   readonly silenceMs: number;
   /** Timeout of a ping; then the connection is closed. */
@@ -34,7 +34,7 @@ export interface SessionTimes {
  * answer in between (gRFC A8). TCP detects peers that disappear sooner.
  */
 const usualTimes: SessionTimes = {
-  lookMs: 10_000,
+  checkMs: 10_000,
   silenceMs: 30_000,
   pingMs: 15_000,
   againMs: 6 * 60_000,
@@ -160,7 +160,7 @@ export class Session {
       // After GOAWAY without open calls, Node.js would leave the connection open.
       if (this.#calls === 0) this.destroy();
     });
-    this.#timer = setInterval(() => this.#look(), times.lookMs).unref();
+    this.#timer = setInterval(() => this.#check(), times.checkMs).unref();
     http2.once("close", () => clearInterval(this.#timer));
   }
 
@@ -253,7 +253,7 @@ export class Session {
     return this.#isAnswered || hasPassed(this.#times.againMs, this.#askedAt);
   }
 
-  #look(): void {
+  #check(): void {
     if (this.http2.destroyed) {
       // Its last call has ended, and the peer does not close it.
       this.#socket.destroy();

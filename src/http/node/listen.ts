@@ -234,9 +234,9 @@ function detectProtocol(
   const stop = (): void => {
     open = false;
     clearTimeout(timer);
-    socket.off("readable", look).off("end", giveUp).off("error", giveUp).off("close", giveUp);
+    socket.off("readable", check).off("end", giveUp).off("error", giveUp).off("close", giveUp);
   };
-  const look = (): void => {
+  const check = (): void => {
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
     seen = seen === undefined ? chunk : Buffer.concat([seen, chunk]);
@@ -246,7 +246,7 @@ function detectProtocol(
     socket.unshift(seen);
     decided(protocol);
   };
-  socket.on("readable", look).on("end", giveUp).on("error", giveUp).on("close", giveUp);
+  socket.on("readable", check).on("end", giveUp).on("error", giveUp).on("close", giveUp);
   return giveUp;
 }
 

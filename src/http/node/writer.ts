@@ -66,13 +66,13 @@ export class NodeWriter implements BodyWriter {
         target.off("close", end);
         resolve();
       };
-      const look = (): void => {
+      const check = (): void => {
         // Still waiting for an earlier answer on the connection.
         if (target instanceof ServerResponse && target.socket === null && !this.isOver) return;
         this.breakOff("stalled");
         end();
       };
-      const timer = setInterval(look, slowReader.timeoutMs);
+      const timer = setInterval(check, slowReader.timeoutMs);
       target.on("drain", end);
       target.on("close", end);
     });

@@ -124,7 +124,7 @@ export class Reader {
   }
 
   head(taskId: string): TaskHead | undefined {
-    return this.#look("head", () => {
+    return this.#query("head", () => {
       const row = this.#head.get(taskId);
       return row && toHead(row);
     });
@@ -147,14 +147,14 @@ export class Reader {
   }
 
   readSnapshot(taskId: string, position: number, piece: number): Uint8Array | undefined {
-    return this.#look("readSnapshot", () => {
+    return this.#query("readSnapshot", () => {
       const bytes = this.#piece.get(taskId, position, piece);
       return bytes && plain(bytes);
     });
   }
 
   read(taskId: string, after: number, limit: number): Uint8Array[] {
-    return this.#look("read", () => this.#entries(taskId, after, limit, READ_BYTES));
+    return this.#query("read", () => this.#entries(taskId, after, limit, READ_BYTES));
   }
 
   list(request: ListRequest): ListPage {
@@ -168,37 +168,37 @@ export class Reader {
   }
 
   countOpen({ tenant, owner }: { readonly owner: string; readonly tenant?: string | undefined }): number {
-    if (tenant !== undefined) return this.#look("countOpen", () => this.#open.get(tenant, owner) ?? 0);
+    if (tenant !== undefined) return this.#query("countOpen", () => this.#open.get(tenant, owner) ?? 0);
     return this.#atOnce("countOpen", () => (this.#open.get("", owner) ?? 0) + (this.#openElsewhere.get(owner) ?? 0));
   }
 
   listInterrupted({ before, after, limit }: InterruptedRequest): TaskHead[] {
     const { statusTime = Number.MIN_SAFE_INTEGER, taskId = "" } = after ?? {};
-    return this.#look("listInterrupted", () => this.#interrupted.all(before, statusTime, taskId, limit).map(toHead));
+    return this.#query("listInterrupted", () => this.#interrupted.all(before, statusTime, taskId, limit).map(toHead));
   }
 
   findSend({ tenant, owner, key }: IdempotencyKey): IdempotencyRecord | undefined {
-    return this.#look("findSend", () => {
+    return this.#query("findSend", () => {
       const row = this.#send.get(tenant, owner, key);
       return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
     });
   }
 
   leasesOf({ holder, after, limit }: { holder: string; after: string; limit: number }): HeldLease[] {
-    return this.#look("leasesOf", () =>
+    return this.#query("leasesOf", () =>
       this.#leases.all(holder, after, limit).map(([taskId, turn, attempt]) => ({ taskId, holder, turn, attempt })),
     );
   }
 
   getPushConfig({ taskId, configId }: PushConfigKey): StoredPushConfig | undefined {
-    return this.#look("getPushConfig", () => {
+    return this.#query("getPushConfig", () => {
       const row = this.#config.get(taskId, configId);
       return row && toConfig(row);
     });
   }
 
   listPushConfigs(taskId: string, after: string, limit: number): { configId: string; config: StoredPushConfig }[] {
-    return this.#look("listPushConfigs", () =>
+    return this.#query("listPushConfigs", () =>
       this.#configs.all(taskId, after, limit).map((row) => ({ configId: row[0], config: toConfig(row) })),
     );
   }
@@ -208,7 +208,7 @@ export class Reader {
     readonly limit: number;
   }): (PushConfigKey & { readonly bytes: Uint8Array })[] {
     const { taskId, configId } = request.after ?? { taskId: "", configId: "" };
-    return this.#look("scanPushConfigs", () =>
+    return this.#query("scanPushConfigs", () =>
       this.#allConfigs
         .all(taskId, configId, request.limit)
         .map((row) => ({ taskId: row[0], configId: row[1], bytes: plain(row[2]) })),
@@ -216,12 +216,12 @@ export class Reader {
   }
 
   nextDelivery(): number | undefined {
-    return this.#look("nextDelivery", () => this.#due.get(Number.MIN_SAFE_INTEGER));
+    return this.#query("nextDelivery", () => this.#due.get(Number.MIN_SAFE_INTEGER));
   }
 
   /** True if a delivery is due after a time, claimed or not. */
   hasDeliveryAfter(time: number): boolean {
-    return this.#look(
+    return this.#query(
       "rescheduleDeliveries",
       () => this.#due.get(time) !== undefined || this.#isHeldLate.get(time) !== undefined,
     );
@@ -229,7 +229,7 @@ export class Reader {
 
   /** True if a claim may find a delivery: due, or held by a process that may be gone. */
   mayClaimDeliveries({ now, holder, again }: ClaimDeliveries): boolean {
-    return this.#look("claimDeliveries", () => {
+    return this.#query("claimDeliveries", () => {
       const next = this.#due.get(Number.MIN_SAFE_INTEGER);
       return again === true || (next !== undefined && next <= now) || this.#isHeld.get(holder) !== undefined;
     });
@@ -237,7 +237,7 @@ export class Reader {
 
   listDeadDeliveries({ tenant, owner, after, limit }: DeadDeliveryRequest): DeadDelivery[] {
     const { taskId = "", configId = "" } = after ?? {};
-    return this.#look("listDeadDeliveries", () =>
+    return this.#query("listDeadDeliveries", () =>
       this.#dead.all(taskId, configId, tenant ?? null, owner ?? null, limit).map(toDead),
     );
   }
@@ -305,21 +305,21 @@ export class Reader {
   }
 
   /** Runs several statements on one consistent view of the data. */
-  #atOnce<T>(method: string, look: () => T): T {
-    return this.#look(method, () => {
+  #atOnce<T>(method: string, query: () => T): T {
+    return this.#query(method, () => {
       this.#begin.run();
       try {
-        return look();
+        return query();
       } finally {
         this.#end.run();
       }
     });
   }
 
-  #look<T>(method: string, look: () => T): T {
+  #query<T>(method: string, query: () => T): T {
     if (this.#retired) throw new StoreError("closed", "The store is closed.");
     try {
-      return look();
+      return query();
     } catch (error) {
       throw toStoreError(error, `The store failed at ${method}`);
     }

@@ -6,7 +6,7 @@ import type { Reader } from "./reader.js";
 import { restartFault, type StoreFaults } from "./store-faults.js";
 
 /** Interval between checks, in milliseconds. */
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 /** A check that takes this many intervals means that the file system does not respond. */
 const LATE_TURNS = 3;
@@ -30,7 +30,7 @@ export function watchFiles(files: FileIdentity, guard: FileGuard, troubles: Stor
     } else if (turns > LATE_TURNS) {
       troubles.note("file", restartFault(`The file system of ${files.all[0]?.name} does not answer.`));
     }
-  }, LOOK_MS);
+  }, CHECK_MS);
   timer.unref();
   return () => {
     over = true;
@@ -51,7 +51,7 @@ export function watchSchema(reader: Reader, path: string, troubles: StoreFaults)
     } catch {
       // Reads report an unreadable file; its version is unknown.
     }
-  }, LOOK_MS);
+  }, CHECK_MS);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -23,7 +23,7 @@ const MAX_WRITES = 1_024;
 const MAX_BYTES = 1024 * 1024;
 
 /** Interval between checks of the files, in milliseconds. */
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 type Incoming = Message | typeof CLOSE | typeof PROBE;
 
@@ -61,7 +61,7 @@ class Writer {
       if (this.#fault === undefined) this.#committer.commit([{ method: "heartbeatForHolder", request }]);
     });
     // Checks the file while no writes arrive. Only this thread knows its own last write.
-    this.#timer = setInterval(() => this.#lookAgain(), LOOK_MS);
+    this.#timer = setInterval(() => this.#recheckFile(), CHECK_MS);
     port.on("message", (first: Incoming) => this.#round(first));
     port.postMessage({ started: true } satisfies Started);
   }
@@ -122,18 +122,18 @@ class Writer {
     if (this.#inLog < BULK_CHECKPOINT_BYTES && this.#guard.frames < CHECKPOINT_PAGES) return;
     checkpoint(this.#db);
     this.#inLog = 0;
-    this.#look();
+    this.#checkFile();
   }
 
-  #look(): FileFault | undefined {
+  #checkFile(): FileFault | undefined {
     if (this.#fault !== undefined) return this.#fault;
     const fault = this.#guard.checkNow();
     if (fault?.lasting === true) this.#fault = fault;
     return fault;
   }
 
-  #lookAgain(): void {
-    if (this.#fault === undefined && this.#look()?.lasting === true) this.#tell();
+  #recheckFile(): void {
+    if (this.#fault === undefined && this.#checkFile()?.lasting === true) this.#tell();
   }
 
   #tell(): void {
@@ -146,7 +146,7 @@ class Writer {
     const outcomes = this.#committer.commit(writes);
     const { foreign } = this.#committer;
     if (foreign !== undefined) return refusal(writes, { outgrown: this.#outgrown(foreign) });
-    const lost = this.#look();
+    const lost = this.#checkFile();
     return lost === undefined ? toReply(outcomes) : refusal(writes, { lost });
   }
 
@@ -154,7 +154,7 @@ class Writer {
   #prepare(): FileFault | undefined {
     if (this.#fault !== undefined) return this.#fault;
     const log = this.#guard.logState;
-    if (log === "cut") return this.#look();
+    if (log === "cut") return this.#checkFile();
     // Each log begins with the first page, which identifies its file (see `isForeignLog`). The commit reports a full
     // disk.
     if (log === "moved" && this.#committer.foreign === undefined) writeFirstPage(this.#db);
@@ -171,7 +171,7 @@ class Writer {
     this.#pulse.stop();
     clearInterval(this.#timer);
     // Checkpoints in this thread, since the main thread keeps serving until it ends.
-    if (this.#look() === undefined) checkpoint(this.#db);
+    if (this.#checkFile() === undefined) checkpoint(this.#db);
     else this.#tell();
     this.#db.close();
     this.#port.close();

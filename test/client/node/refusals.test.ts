@@ -14,7 +14,7 @@ import { cardJson } from "../card-server.js";
 import { atEnd, connect } from "../world.js";
 import { answer, goaway, headers, mostStreams, reset, scripted } from "./scripted-http2.js";
 
-const times: SessionTimes = { lookMs: 10, silenceMs: 60_000, pingMs: 60_000, againMs: 0, idleMs: 60_000 };
+const times: SessionTimes = { checkMs: 10, silenceMs: 60_000, pingMs: 60_000, againMs: 0, idleMs: 60_000 };
 
 function asking(origin: string, sockets: Socket[] = [], given: Partial<SessionTimes> = {}) {
   const sessions = new Sessions(
@@ -181,7 +181,7 @@ describe("a clock that is set back", () => {
     const { origin, sockets } = await scripted(({ stream, connection, nth }) =>
       connection === 1 && nth > 1 ? [] : [answer(stream)],
     );
-    const ask = asking(origin, [], { lookMs: 60_000, pingMs: 200 });
+    const ask = asking(origin, [], { checkMs: 60_000, pingMs: 200 });
     await ask();
     // As a router that has forgotten the connection: not a byte comes through.
     sockets[0]?.removeAllListeners("data").pause();
@@ -206,7 +206,7 @@ describe("a sign of life", () => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
     };
     const { origin, sockets } = await scripted(does, undefined, pinged);
-    expect(await asking(origin, [], { silenceMs: 50, lookMs: 20, pingMs: 300 })()).toBe("here");
+    expect(await asking(origin, [], { silenceMs: 50, checkMs: 20, pingMs: 300 })()).toBe("here");
     expect(sockets).toHaveLength(1);
   });
 });

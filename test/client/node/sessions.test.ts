@@ -74,7 +74,7 @@ async function wired(): Promise<Wired> {
   };
 }
 
-const quick: SessionTimes = { lookMs: 10, silenceMs: 100, pingMs: 1_000, againMs: 0, idleMs: 60_000 };
+const quick: SessionTimes = { checkMs: 10, silenceMs: 100, pingMs: 1_000, againMs: 0, idleMs: 60_000 };
 
 function clientOf(times: Partial<SessionTimes> = {}): HttpClient {
   const sessions = new Sessions((origin) => reach(origin, { timeoutMs: 5_000, secure: {} }), { ...quick, ...times });
@@ -119,7 +119,7 @@ describe("a connection of HTTP/2", () => {
 
   it("gets no new call after one that has waited in vain, until it has answered a ping", async () => {
     const one = await wired();
-    const times = { ...quick, silenceMs: 60_000, pingMs: 60_000, lookMs: 60_000 };
+    const times = { ...quick, silenceMs: 60_000, pingMs: 60_000, checkMs: 60_000 };
     const sessions = new Sessions((to) => reach(to, { timeoutMs: 5_000, secure: {} }), times);
     atEnd(() => sessions.close());
     const http = http2Client(sessions);

@@ -72,14 +72,14 @@ export class GrpcJsSink implements StreamSink {
     if (this.#pending === 0 || grpc.cancelled) return Promise.resolve();
     return new Promise((resolve, reject) => {
       let before = this.#pending;
-      const look = (): void => {
+      const check = (): void => {
         if (this.#pending === before) {
           reject(new A2AError("CANCELLED", "The client stopped reading."));
           end();
         }
         before = this.#pending;
       };
-      const timer = timeoutMs < Number.POSITIVE_INFINITY ? setInterval(look, timeoutMs) : undefined;
+      const timer = timeoutMs < Number.POSITIVE_INFINITY ? setInterval(check, timeoutMs) : undefined;
       const end = (): void => {
         clearInterval(timer);
         grpc.off("close", end);
