@@ -6,7 +6,7 @@ import { membersOf, messageIn } from "../core/members.js";
 import { UsageError } from "./usage-error.js";
 
 /** Minimum time between log lines about records that cannot be written, in milliseconds. */
-const TELL_EVERY_MS = 60_000;
+const REPORT_EVERY_MS = 60_000;
 
 /**
  * An audit log in a file or a pipe, or on stderr: one JSON object per line, each written synchronously. Records that
@@ -16,7 +16,7 @@ export class AuditFile implements AuditLog {
   readonly #path: string;
   readonly #logger: Logger;
   #file: number;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #reportedAt = Number.NEGATIVE_INFINITY;
   #lost: { count: number; readonly at: string; until: string } | undefined;
   /** True if the last line was written only in part, so that the next record has to begin with a newline. */
   #isCut: boolean;
@@ -86,8 +86,8 @@ export class AuditFile implements AuditLog {
 
   #failed(error: unknown): void {
     const now = performance.now();
-    if (now - this.#toldAt < TELL_EVERY_MS) return;
-    this.#toldAt = now;
+    if (now - this.#reportedAt < REPORT_EVERY_MS) return;
+    this.#reportedAt = now;
     this.#logger.error({ err: error }, "the audit log cannot be written");
   }
 }

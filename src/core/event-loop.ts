@@ -93,7 +93,7 @@ export function callAll<A extends readonly unknown[]>(callbacks: Iterable<(...ar
 
 /** Reports an error that no caller can handle. */
 function reportThrown(error: unknown): void {
-  const told = error instanceof Error ? error : new Error("a callback threw a value that is not an Error");
-  if (typeof process === "object" && typeof process.emitWarning === "function") process.emitWarning(told);
-  else (globalThis as { reportError?: (error: unknown) => void }).reportError?.(told);
+  const reported = error instanceof Error ? error : new Error("a callback threw a value that is not an Error");
+  if (typeof process === "object" && typeof process.emitWarning === "function") process.emitWarning(reported);
+  else (globalThis as { reportError?: (error: unknown) => void }).reportError?.(reported);
 }

@@ -29,7 +29,7 @@ export function guardedLogger(logger: Logger): Logger {
     try {
       notPromised(logger[level](facts, message));
     } catch {
-      tell(logger, level, facts, message);
+      logAsText(logger, level, facts, message);
     }
   };
   return { debug: guarded("debug"), info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
@@ -38,7 +38,7 @@ export function guardedLogger(logger: Logger): Logger {
 /** Maximum number of characters logged of a value that the logger could not log. */
 const MAX_TEXT = 10_000;
 
-function tell(logger: Logger, level: Level, facts: object, message: string): void {
+function logAsText(logger: Logger, level: Level, facts: object, message: string): void {
   try {
     logger[level](plain(facts), `${message} (some facts could be logged as texts only)`);
   } catch {

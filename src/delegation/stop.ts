@@ -65,7 +65,7 @@ export class SubTaskCancellation {
   /** Notes that the sub-task is known from here on. */
   begun(): void {
     this.#isBegun = true;
-    if (this.#isEnding) this.#tell();
+    if (this.#isEnding) this.#cancelSubTask();
     else if (this.#over.aborted) this.#controller.abort();
   }
 
@@ -114,10 +114,10 @@ export class SubTaskCancellation {
   readonly #onAbort = (): void => {
     if (!this.#isEnding || !(this.#isSending || this.#isBegun)) return this.#controller.abort();
     this.#timer ??= setTimeout(() => this.#controller.abort(), this.#ms);
-    if (this.#isBegun) this.#tell();
+    if (this.#isBegun) this.#cancelSubTask();
   };
 
-  #tell(): void {
+  #cancelSubTask(): void {
     const cancel = this.#cancel;
     this.#canceling ??= (async () => {
       // It may have ended or be unreachable, and nothing more can be done.

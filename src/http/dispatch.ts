@@ -15,7 +15,7 @@ export interface Dispatch {
 }
 
 /** Reports the refusals of an answer. Those found while the body is generated are reported when they are found. */
-export function tellRefusals({ refused }: Dispatch, request: HttpRequest, response: HttpResponse): void {
+export function reportRejections({ refused }: Dispatch, request: HttpRequest, response: HttpResponse): void {
   if (refused === undefined) return;
   for (const refusal of response.refusals ?? []) refused(request, refusal);
   response.laterRefusals?.((refusal) => refused(request, refusal));

@@ -52,7 +52,7 @@ export class TlsKeeper {
   #paths: TlsPaths | undefined;
   #files: TlsFiles;
   /** The fault at the last check, and whether it was reported. */
-  #fault = { text: "", isTold: true };
+  #fault = { text: "", isReported: true };
 
   constructor(options: TlsKeeperOptions) {
     this.#options = options;
@@ -60,7 +60,7 @@ export class TlsKeeper {
     this.#paths = options.paths;
     if (options.paths !== undefined) this.#poll = background(setInterval(() => this.#check(), tlsPoll.intervalMs));
     this.#daily = background(setInterval(() => this.#warn(), DAY_MS));
-    this.#tellExpiry();
+    this.#auditExpiry();
   }
 
   /**
@@ -96,12 +96,12 @@ export class TlsKeeper {
     try {
       const files = readTls(this.#paths);
       if (!areSame(files, this.#files)) this.#use(files);
-      this.#fault = { text: "", isTold: true };
+      this.#fault = { text: "", isReported: true };
     } catch (error) {
       const text = faultOf(error);
-      if (text !== this.#fault.text) this.#fault = { text, isTold: false };
-      else if (!this.#fault.isTold) {
-        this.#fault = { text, isTold: true };
+      if (text !== this.#fault.text) this.#fault = { text, isReported: false };
+      else if (!this.#fault.isReported) {
+        this.#fault = { text, isReported: true };
         this.#refused(text);
       }
     }
@@ -130,10 +130,10 @@ export class TlsKeeper {
 
   #warn(): void {
     for (const warning of tlsWarnings(this.#files)) this.#options.logger.warn({}, warning);
-    this.#tellExpiry();
+    this.#auditExpiry();
   }
 
-  #tellExpiry(): void {
+  #auditExpiry(): void {
     if (tlsWarnings(this.#files).length > 0) this.#options.audit?.record({ event: "tls.expiring" });
   }
 }

@@ -27,7 +27,7 @@ export class Health {
     for (const [name, before] of this.#status) {
       if (before === status) continue;
       this.#status.set(name, status);
-      for (const tell of this.#watchers) tell(name);
+      for (const notify of this.#watchers) notify(name);
     }
   }
 
@@ -42,7 +42,7 @@ export class Health {
         List: { kind: "unary", answer: () => create(HealthListResponseSchema, { statuses: this.#all() }) },
         Watch: {
           kind: "server_streaming",
-          watch: (request, tell) => this.#watch(expectMessage(HealthCheckRequestSchema, request).service, tell),
+          watch: (request, notify) => this.#watch(expectMessage(HealthCheckRequestSchema, request).service, notify),
         },
       },
     };
@@ -59,10 +59,10 @@ export class Health {
     return Object.fromEntries(all);
   }
 
-  #watch(name: string, tell: (answer: HealthCheckResponse) => void): () => void {
+  #watch(name: string, notify: (answer: HealthCheckResponse) => void): () => void {
     const show = (changed: string): void => {
       if (changed !== name) return;
-      tell(create(HealthCheckResponseSchema, { status: this.#status.get(name) ?? Serving.SERVICE_UNKNOWN }));
+      notify(create(HealthCheckResponseSchema, { status: this.#status.get(name) ?? Serving.SERVICE_UNKNOWN }));
     };
     this.#watchers.add(show);
     show(name);

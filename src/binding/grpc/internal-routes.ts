@@ -33,7 +33,7 @@ function handlerOf(method: InternalMethod, all: InternalServices): (...call: nev
       };
     case "server_streaming":
       return (request: Message, { signal }: HandlerContext) =>
-        watched((tell) => method.watch(request, tell), new OpenStream(all, signal));
+        watched((notify) => method.watch(request, notify), new OpenStream(all, signal));
     case "bidi_streaming":
       return (requests: AsyncIterable<Message>, { signal }: HandlerContext) =>
         answered(requests, (request) => method.answer(request), new OpenStream(all, signal));
@@ -42,19 +42,19 @@ function handlerOf(method: InternalMethod, all: InternalServices): (...call: nev
 
 /** Yields the watched changes until the stream ends. */
 async function* watched(
-  watch: (tell: (answer: Message) => void) => () => void,
+  watch: (notify: (answer: Message) => void) => () => void,
   stream: OpenStream,
 ): AsyncGenerator<Message> {
-  const told: Message[] = [];
+  const pending: Message[] = [];
   const stop = watch((answer) => {
-    told.push(answer);
+    pending.push(answer);
     stream.wake();
   });
   try {
     for (;;) {
-      for (const answer of told.splice(0)) yield answer;
+      for (const answer of pending.splice(0)) yield answer;
       if (stream.isOver) return;
-      if (told.length === 0) await stream.news();
+      if (pending.length === 0) await stream.news();
     }
   } finally {
     stop();

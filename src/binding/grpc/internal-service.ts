@@ -10,7 +10,7 @@ export type InternalMethod =
   | {
       readonly kind: "server_streaming";
       /** Reports the current state and every change of it, until the returned function is called. */
-      watch(request: Message, tell: (answer: Message) => void): () => void;
+      watch(request: Message, notify: (answer: Message) => void): () => void;
     }
   | {
       /** Answers each request of a stream. The first answer may have to wait for a service to load. */

@@ -253,13 +253,13 @@ class CallAttempts {
   async next(failed: Route, error: A2AError): Promise<Route> {
     const { isSafe, waits, signal, method, endsAt } = this.#call;
     const { limits } = this.#routes;
-    if (signal?.aborted === true) throw this.#told(error.reason === "CANCELLED" ? error : givenUp(signal));
+    if (signal?.aborted === true) throw this.#withArrival(error.reason === "CANCELLED" ? error : givenUp(signal));
     const isUnreached = neverArrived(error);
     if (!isUnreached && isSend(method) && saysNothing(error)) this.#mayHaveArrived = true;
-    if (this.#routes.isClosed) throw this.#told(closed(error));
+    if (this.#routes.isClosed) throw this.#withArrival(closed(error));
     const isAway = isUnreached || (error.reason === "UNAVAILABLE" && error.retryAfterMs === undefined);
     if (isAway) failed.failed(limits.interfaceRestMs);
-    if (!isUnreached && !(isSafe && isPassing(error))) throw this.#told(error);
+    if (!isUnreached && !(isSafe && isPassing(error))) throw this.#withArrival(error);
     this.#tried.add(failed);
     if (!isUnreached) this.#failures += 1;
     // Looking for a reachable interface does not count as an attempt, since nothing was sent.
@@ -267,16 +267,16 @@ class CallAttempts {
     if (isAway && !isLast && this.#routes.hasOther(this.#tried)) return this.#routes.best(this.#tried);
     if (isUnreached) this.#failures += 1;
     const ms = waits && this.#failures < limits.maxAttempts ? waitMs(this.#failures, error, limits) : undefined;
-    if (ms === undefined || performance.now() + ms >= endsAt) throw this.#told(error);
+    if (ms === undefined || performance.now() + ms >= endsAt) throw this.#withArrival(error);
     await pause(ms, signal).catch((thrown: unknown) => {
-      throw this.#told(clientError(thrown));
+      throw this.#withArrival(clientError(thrown));
     });
     this.#tried.clear();
     return this.#routes.best(this.#tried);
   }
 
   /** Returns the error for the caller: if any attempt may have delivered the message, it says so. */
-  #told(error: A2AError): A2AError {
+  #withArrival(error: A2AError): A2AError {
     const { key, isSafe } = this.#call;
     return this.#mayHaveArrived ? unknownArrival(error, { key, isRepeatable: isSafe }) : error;
   }

@@ -12,7 +12,7 @@ import { setOwn } from "../../wire/json-value.js";
 const essential = new Set(["supportedInterfaces", "capabilities", "securitySchemes", "securityRequirements"]);
 
 /** Maximum number of violations in an error. */
-const MAX_TOLD = 5;
+const MAX_LISTED = 5;
 
 /** Maximum number of values in a card. An empty value takes several hundred times its own bytes in memory. */
 const MAX_VALUES = 50_000;
@@ -139,8 +139,8 @@ export function versionNotSupported(where: string, spoken: readonly string[], wa
 }
 
 function malformed(where: string, violations: readonly Violation[], cause: unknown): A2AError {
-  const told = violations.slice(0, MAX_TOLD).map(({ field, description }) => `${field} ${description}`);
-  const message = `${where} is not a usable agent card: ${told.join("; ")}.`;
+  const listed = violations.slice(0, MAX_LISTED).map(({ field, description }) => `${field} ${description}`);
+  const message = `${where} is not a usable agent card: ${listed.join("; ")}.`;
   return new A2AError("INVALID_AGENT_RESPONSE", message, { violations, cause });
 }
 

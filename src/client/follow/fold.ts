@@ -109,7 +109,7 @@ export class ClientFold {
     this.#checkId(task.id);
     const known = this.#fold?.task;
     // The caller named a generation, and the task has not changed since.
-    const isTold =
+    const isKnown =
       known === undefined && this.generation !== undefined && generationIn(task.metadata) === this.generation;
     const next = withoutOwnMarks(task);
     if (known !== undefined) next.history = mergedHistory(known.history, next.history);
@@ -117,7 +117,7 @@ export class ClientFold {
     this.generation = generationIn(task.metadata);
     this.hasGap = false;
     if (known !== undefined && isSameMessage(known, next)) return undefined;
-    const text = isTold ? "" : newText(known ?? (this.#known?.id === next.id ? this.#known : undefined), next);
+    const text = isKnown ? "" : newText(known ?? (this.#known?.id === next.id ? this.#known : undefined), next);
     this.#fold = new TaskFold(next);
     this.#isOver = false;
     this.#checkSize();
@@ -221,11 +221,11 @@ function withoutCurrent(task: Task): void {
 }
 
 /** Merges a server's history with messages that the client has and the server may have omitted. */
-function mergedHistory(known: readonly Message[], told: Message[]): Message[] {
-  const ids = new Set(told.map(({ messageId }) => messageId));
-  if (known.every(({ messageId }) => ids.has(messageId))) return told;
+function mergedHistory(known: readonly Message[], received: Message[]): Message[] {
+  const ids = new Set(received.map(({ messageId }) => messageId));
+  if (known.every(({ messageId }) => ids.has(messageId))) return received;
   const have = new Set(known.map(({ messageId }) => messageId));
-  return [...known, ...told.filter(({ messageId }) => !have.has(messageId))];
+  return [...known, ...received.filter(({ messageId }) => !have.has(messageId))];
 }
 
 /** Returns the text that a task has gained: the agent's messages first, then artifacts. */

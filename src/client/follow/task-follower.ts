@@ -118,7 +118,7 @@ export class TaskFollower {
       if (next === "poll") yield* this.#poll();
       if (this.#isInexact || this.#fold.hasGap) yield* this.#readLast();
     } catch (error) {
-      throw this.#told(error);
+      throw this.#withArrival(error);
     } finally {
       this.#life.end();
       if (this.#fold.task !== undefined) this.#core.asked.note(this.#fold.task);
@@ -271,7 +271,7 @@ export class TaskFollower {
   }
 
   /** Adds to an error that the message may have arrived, if any attempt may have delivered it. */
-  #told(failure: unknown): unknown {
+  #withArrival(failure: unknown): unknown {
     if (!this.#isSending || !(failure instanceof A2AError)) return failure;
     // The caller's own timeout may end an attempt that arrived.
     const isLate = failure.reason === "DEADLINE_EXCEEDED" && this.#hasSent;

@@ -3,7 +3,7 @@ import { defined } from "../../core/defined.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
-import { type Dispatch, tellRefusals } from "../dispatch.js";
+import { type Dispatch, reportRejections } from "../dispatch.js";
 import { Exchange } from "../exchange.js";
 import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
@@ -23,7 +23,7 @@ export function createFetchHandler(dispatch: Dispatch, logger: Logger): FetchHan
     const exchange = new FetchExchange(request, origin, logger);
     try {
       const response = await (dispatch.answer(exchange) ?? dispatch.notFound(exchange));
-      if (response.refusals !== undefined) tellRefusals(dispatch, exchange, response);
+      if (response.refusals !== undefined) reportRejections(dispatch, exchange, response);
       return exchange.respond(response);
     } catch (error) {
       logger.error({ err: error }, "a request could not be answered");

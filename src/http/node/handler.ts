@@ -1,7 +1,7 @@
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Logger } from "../../core/log.js";
-import { type Dispatch, tellRefusals } from "../dispatch.js";
+import { type Dispatch, reportRejections } from "../dispatch.js";
 import { type HttpResponse, isSource } from "../response.js";
 import { NodeExchange } from "./exchange.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
@@ -47,7 +47,7 @@ async function reply(
   }
   try {
     const response = await answer;
-    if (response.refusals !== undefined) tellRefusals(dispatch, exchange, response);
+    if (response.refusals !== undefined) reportRejections(dispatch, exchange, response);
     exchange.reply(response);
   } catch (error) {
     exchange.failed(error);

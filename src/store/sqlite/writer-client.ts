@@ -275,8 +275,8 @@ export class WriterClient {
     this.#worker = undefined;
     this.#probing = false;
     this.#answered();
-    const isTold = this.#troubles.has("thread");
-    if (!isTold && (!this.#closing || this.#isWaiting)) this.#broken(`ended with code ${code}`);
+    const isReported = this.#troubles.has("thread");
+    if (!isReported && (!this.#closing || this.#isWaiting)) this.#broken(`ended with code ${code}`);
     if (this.#closing) return this.#over();
     const now = performance.now();
     this.#deaths = this.#deaths.filter((time) => now - time < CALM_MS);

@@ -133,10 +133,10 @@ class Writer {
   }
 
   #recheckFile(): void {
-    if (this.#fault === undefined && this.#checkFile()?.lasting === true) this.#tell();
+    if (this.#fault === undefined && this.#checkFile()?.lasting === true) this.#reportFault();
   }
 
-  #tell(): void {
+  #reportFault(): void {
     if (this.#fault !== undefined) this.#port.postMessage({ count: 0, lost: this.#fault } satisfies Reply);
   }
 
@@ -172,7 +172,7 @@ class Writer {
     clearInterval(this.#timer);
     // Checkpoints in this thread, since the main thread keeps serving until it ends.
     if (this.#checkFile() === undefined) checkpoint(this.#db);
-    else this.#tell();
+    else this.#reportFault();
     this.#db.close();
     this.#port.close();
   }

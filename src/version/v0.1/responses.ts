@@ -55,8 +55,8 @@ function artifactEvent(event: Json, place: Place): Json {
 function artifactsFromV01(artifacts: unknown): Json[] {
   const list = listOf(artifacts);
   const indexes = list.map(indexOf);
-  const isTold = new Set(indexes).size === list.length && !indexes.includes(undefined);
-  return list.map((artifact, i) => artifactFromV01(artifact, isTold ? (indexes[i] ?? i) : i));
+  const isNumbered = new Set(indexes).size === list.length && !indexes.includes(undefined);
+  return list.map((artifact, i) => artifactFromV01(artifact, isNumbered ? (indexes[i] ?? i) : i));
 }
 
 const indexOf = ({ index }: Json): number | undefined => (typeof index === "number" ? index : undefined);
