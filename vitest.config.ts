@@ -60,7 +60,7 @@ function sources(mode: string): ViteUserConfig {
       ],
     },
     test: {
-      globalSetup: [at("test/support/bundle-writer.ts")],
+      globalSetup: [at("test/support/bundles.ts")],
       setupFiles: [at("test/support/setup.ts")],
       env: mode === "all" || counts ? { PARLEY_TESTS: "all" } : {},
       // connect-node's client destroys an idle session with this error when its server goes, at times after it has stopped

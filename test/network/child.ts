@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundle } from "../support/writer-thread.js";
 import { http1 } from "./raw-http.js";
 import { messageOf, until } from "./serve.js";
 
@@ -30,8 +31,8 @@ export interface Child {
 export async function start(heapMib: number, limits: object = {}, constants: object = {}): Promise<Child> {
   const folder = mkdtempSync(join(tmpdir(), "parley-outgoing-"));
   const file = join(folder, "tasks.db");
-  const script = fileURLToPath(new URL("./outgoing-server.ts", import.meta.url));
-  const execArgv = ["--import", "tsx", "--expose-gc", `--max-old-space-size=${heapMib}`];
+  const script = fileURLToPath(bundle("outgoing-server.js"));
+  const execArgv = ["--expose-gc", `--max-old-space-size=${heapMib}`];
   const child = fork(script, [file, JSON.stringify(limits), JSON.stringify(constants)], {
     execArgv,
     stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -4,6 +4,7 @@ import type { ClientHttp2Session, OutgoingHttpHeaders } from "node:http2";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { bundle } from "../support/writer-thread.js";
 import { connect } from "./raw-http.js";
 import { bytesOf, envelope } from "./requests.js";
 import { cleanup, messageOf } from "./serve.js";
@@ -27,8 +28,8 @@ interface Ports {
 
 /** A server that collects its young garbage only when it is asked to. */
 async function start(): Promise<{ readonly child: ChildProcess; readonly ports: Ports }> {
-  const script = fileURLToPath(new URL("./calls-server.ts", import.meta.url));
-  const execArgv = ["--import", "tsx", "--expose-gc", "--min-semi-space-size=128", "--max-semi-space-size=128"];
+  const script = fileURLToPath(bundle("calls-server.js"));
+  const execArgv = ["--expose-gc", "--min-semi-space-size=128", "--max-semi-space-size=128"];
   const child = fork(script, [], { execArgv });
   cleanup(() => child.kill("SIGKILL"));
   const [ports] = (await once(child, "message")) as [Ports];

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { WriterData } from "../../src/store/sqlite/connection.js";
 
-/** Where the tests find the folder of what `bundle-writer.ts` makes. */
+/** Where the tests find the folder of what `bundles.ts` makes. */
 export const bundlesVariable: string = "PARLEY_TEST_BUNDLES";
 
 /** A bundled file by its name. */

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { cover, pairs } from "../../support/cover.js";
+import { bundle } from "../../support/writer-thread.js";
 import type { Asked } from "./client.js";
 import { bindings, CARD_TEXT, type Harm, hostile, type Kind, TEXT } from "./server.js";
 
@@ -29,8 +30,8 @@ async function message(from: ChildProcess): Promise<unknown> {
 /** What a client with little memory says of a call. */
 async function outcome(asked: Asked): Promise<unknown> {
   if (child === undefined) {
-    const script = fileURLToPath(new URL("./client.ts", import.meta.url));
-    const execArgv = ["--import", "tsx", `--max-old-space-size=${HEAP_MIB}`];
+    const script = fileURLToPath(bundle("hostile-client.js"));
+    const execArgv = [`--max-old-space-size=${HEAP_MIB}`];
     child = fork(script, { execArgv, stdio: ["ignore", "ignore", "ignore", "ipc"] });
     await message(child);
   }
