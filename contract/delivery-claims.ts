@@ -63,15 +63,15 @@ function claimingByTarget(contract: StoreContract): void {
 
   scenario(
     contract,
-    "takes no more of a target than there is room for, and leaves the rest as it is",
+    "takes no more of a target than there is capacity for, and leaves the rest as it is",
     async (store) => {
       for (const [index, target] of ["full", "some", "full", "some", "other", "some", "other"].entries()) {
         await createDue(store, `${index}`, { now: index, target });
       }
-      const room = (full: number) => ({ of: new Map(Object.entries({ full, some: 2 })), others: 1 });
-      expect(keysOf(await store.claimDeliveries({ ...claim, room: room(0) }))).toEqual(["1 x", "3 x", "4 x"]);
+      const capacity = (full: number) => ({ of: new Map(Object.entries({ full, some: 2 })), others: 1 });
+      expect(keysOf(await store.claimDeliveries({ ...claim, capacity: capacity(0) }))).toEqual(["1 x", "3 x", "4 x"]);
       expect(await store.nextDelivery()).toBe(0);
-      expect(keysOf(await store.claimDeliveries({ ...claim, room: room(1) }))).toEqual(["0 x", "5 x", "6 x"]);
+      expect(keysOf(await store.claimDeliveries({ ...claim, capacity: capacity(1) }))).toEqual(["0 x", "5 x", "6 x"]);
       expect(keysOf(await store.claimDeliveries(claim))).toEqual(["2 x"]);
     },
   );
@@ -96,15 +96,15 @@ function claimingByTarget(contract: StoreContract): void {
     }
   });
 
-  scenario(contract, "finds what there is room for behind any number of what there is none for", async (store) => {
+  scenario(contract, "finds what there is capacity for behind any number of what there is none for", async (store) => {
     for (let index = 0; index < 60; index++) await createDue(store, `${100 + index}`, { now: index, target: "full" });
     for (const taskId of ["b", "c", "later"]) {
       await createDue(store, taskId, { now: taskId === "later" ? NOW + 1 : 1_000, target: "free" });
     }
-    const room = { of: new Map([["full", 0]]), others: 10 };
-    expect(keysOf(await store.claimDeliveries({ ...claim, limit: 1, room }))).toEqual(["b x"]);
-    expect(keysOf(await store.claimDeliveries({ ...claim, limit: 5, room }))).toEqual(["c x"]);
-    expect(await store.claimDeliveries({ ...claim, limit: 5, room })).toEqual([]);
+    const capacity = { of: new Map([["full", 0]]), others: 10 };
+    expect(keysOf(await store.claimDeliveries({ ...claim, limit: 1, capacity }))).toEqual(["b x"]);
+    expect(keysOf(await store.claimDeliveries({ ...claim, limit: 5, capacity }))).toEqual(["c x"]);
+    expect(await store.claimDeliveries({ ...claim, limit: 5, capacity })).toEqual([]);
     expect(await store.claimDeliveries({ ...claim, limit: 100 })).toHaveLength(60);
   });
 }

@@ -20,7 +20,7 @@ type Step =
       readonly limit: number;
       readonly again: boolean;
       /** The quota of each target; one target gets none. */
-      readonly room: number | undefined;
+      readonly capacity: number | undefined;
     }
   | {
       readonly do: "save" | "done" | "retry" | "later" | "dead";
@@ -189,7 +189,7 @@ function stepOf(fc: StoreContract["fc"]): Arbitrary<Step> {
         holder: fc.constantFrom("me", "other"),
         limit: fc.integer({ min: 1, max: 4 }),
         again: fc.constantFrom(false, false, true),
-        room: fc.constantFrom(undefined, undefined, 1, 2),
+        capacity: fc.constantFrom(undefined, undefined, 1, 2),
       }),
     },
     {
@@ -295,17 +295,25 @@ async function claim(
   contract: StoreContract,
   store: TaskStore,
   model: Model,
-  { holder, again, limit, room: each }: Step & { readonly do: "claim" },
+  { holder, again, limit, capacity: each }: Step & { readonly do: "claim" },
 ): Promise<void> {
   const { expect } = contract.suite;
   const { now } = model;
-  const room = each === undefined ? undefined : { of: new Map([["target-1", 0]]), others: each };
-  const claimed = await store.claimDeliveries({ holder, limit, again, now, leaseMs: 600_000, ...(room && { room }) });
+  const capacity = each === undefined ? undefined : { of: new Map([["target-1", 0]]), others: each };
+  const claimed = await store.claimDeliveries({
+    holder,
+    limit,
+    again,
+    now,
+    leaseMs: 600_000,
+    ...(capacity && { capacity }),
+  });
   const held = [...model.configs.values()].filter((config) => again && config.holder === holder);
   const due = model.due().filter(({ at }) => at <= now);
   const targets = new Map<string, Config[]>();
   for (const config of due) targets.set(config.target, [...(targets.get(config.target) ?? []), config]);
-  const mostOf = (target: string): number => (room === undefined ? due.length : (room.of.get(target) ?? room.others));
+  const mostOf = (target: string): number =>
+    capacity === undefined ? due.length : (capacity.of.get(target) ?? capacity.others);
   const free = [...targets].flatMap(([target, all]) => all.slice(0, mostOf(target)));
   const found = claimed.map((one) => model.find(one));
   expect(new Set(found.slice(0, held.length))).toEqual(new Set(held));

@@ -128,7 +128,7 @@ export function background(timer: NodeJS.Timeout): NodeJS.Timeout {
 }
 
 /** Bounds the work in progress. Work waits in a queue until it fits; work larger than the bound runs alone. */
-export class Room {
+export class Semaphore {
   readonly #most: number;
   #held = 0;
   readonly #line: { readonly amount: number; readonly begin: () => void }[] = [];
@@ -148,7 +148,7 @@ export class Room {
    * acquired
    */
   acquire(amount: number): Promise<void> | undefined {
-    if (this.#line.length === 0 && this.#hasRoom(amount)) {
+    if (this.#line.length === 0 && this.#fits(amount)) {
       this.#held += amount;
       return undefined;
     }
@@ -158,14 +158,14 @@ export class Room {
   /** Releases the amount and starts the waiting work that fits now. */
   release(amount: number): void {
     this.#held -= amount;
-    for (let next = this.#line[0]; next !== undefined && this.#hasRoom(next.amount); next = this.#line[0]) {
+    for (let next = this.#line[0]; next !== undefined && this.#fits(next.amount); next = this.#line[0]) {
       this.#line.shift();
       this.#held += next.amount;
       next.begin();
     }
   }
 
-  #hasRoom(amount: number): boolean {
+  #fits(amount: number): boolean {
     return this.#held === 0 || this.#held + amount <= this.#most;
   }
 }

@@ -28,7 +28,7 @@ const tooMany: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE"]);
 export function lazyImport<T>(load: () => Promise<T>): () => Promise<T> {
   let part: Promise<T> | undefined;
   const begin = async (): Promise<T> => {
-    checkRoom();
+    checkFreeFiles();
     return load();
   };
   return () => {
@@ -46,7 +46,7 @@ export function lazyImport<T>(load: () => Promise<T>): () => Promise<T> {
  * Rejects the import if its files could not be opened. The import must start synchronously after it, before connections
  * take the free descriptors.
  */
-function checkRoom(): void {
+function checkFreeFiles(): void {
   const files = globalThis.process?.getBuiltinModule?.("fs");
   if (files === undefined) return;
   const open: number[] = [];

@@ -23,7 +23,7 @@ interface ClaimerOptions {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
   readonly clock: MonotonicClock;
-  readonly hosts: Pick<Hosts<unknown>, "rooms" | "get">;
+  readonly hosts: Pick<Hosts<unknown>, "capacities" | "get">;
   readonly life: LeaseGuard;
   /** Interval of polling, in milliseconds, for deliveries without a notification. */
   readonly pollMs: number;
@@ -144,19 +144,19 @@ export class Claimer {
     const { store, pushes, clock, hosts, life, take } = this.#options;
     const { holder, leaseMs } = pushes;
     const { epoch } = life;
-    const room = hosts.rooms();
+    const capacity = hosts.capacities();
     const again = this.#unheard;
     this.#unheard = true;
-    const request = { holder, leaseMs, now: clock.now(), limit, room };
+    const request = { holder, leaseMs, now: clock.now(), limit, capacity };
     const claimed = await store.claimDeliveries(again ? { ...request, again } : request);
     this.#unheard = false;
-    const left = new Map(room.of);
+    const left = new Map(capacity.of);
     for (const one of claimed) {
       const free = left.get(one.target);
       if (free !== undefined) left.set(one.target, free - 1);
       take(one, epoch);
     }
     for (const [key, free] of left) if (free <= 0) hosts.get(key, performance.now()).hasMore = true;
-    return claimed.length < Math.min(limit, room.others);
+    return claimed.length < Math.min(limit, capacity.others);
   }
 }

@@ -1,6 +1,6 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
-import { pause, type Room } from "../core/async.js";
+import { pause, type Semaphore } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
@@ -45,9 +45,9 @@ export interface DeliveryParts extends HeaderParts {
   readonly smallBytes: number;
   /** The last tasks sent to configurations of other versions. */
   readonly folds: PastFolds;
-  readonly outgoing: Room;
+  readonly outgoing: Semaphore;
   /** Buffer space for hosts that are not proven. */
-  readonly outgoingProbes: Room;
+  readonly outgoingProbes: Semaphore;
   readonly life: LeaseGuard;
   readonly audit: Audit;
   readonly logger: Logger;
@@ -216,7 +216,7 @@ export class Delivery {
    * Aborts a notification that has taken longer than `ms`, when others cannot start. Notifications to unproven hosts
    * keep their time: they are few, and slow hosts also have to get theirs.
    */
-  makeRoom(ms: number): void {
+  breakOffSlow(ms: number): void {
     const { host } = this;
     if (this.#askedAt === undefined || !host.isHealthy || performance.now() - this.#askedAt < ms) return;
     this.request?.breakOff(`there was no answer within ${ms} ms, and others waited for their turn`);
@@ -251,13 +251,13 @@ export class Delivery {
     dialect?: PushDialect,
   ): Promise<Ending | undefined> {
     const { outgoing, outgoingProbes } = this.#parts;
-    const room = this.host.isHealthy ? outgoing : outgoingProbes;
-    const free = room.acquire(bytes);
+    const semaphore = this.host.isHealthy ? outgoing : outgoingProbes;
+    const free = semaphore.acquire(bytes);
     try {
       if (free !== undefined) await free;
       return await this.#sendBody(entry, write(), dialect);
     } finally {
-      room.release(bytes);
+      semaphore.release(bytes);
     }
   }
 

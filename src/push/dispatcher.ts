@@ -1,5 +1,5 @@
 import { silentAudit } from "../audit/audit.js";
-import { background, Room, within } from "../core/async.js";
+import { background, Semaphore, within } from "../core/async.js";
 import { share } from "../core/cancellation.js";
 import { withinHeap } from "../core/limits.js";
 import { TransientMap } from "../core/maps.js";
@@ -99,8 +99,8 @@ export class Dispatcher {
       // A quarter for small notifications; proven and unproven hosts share the rest.
       smallBytes: outgoingPushes.maxBytes / 4 / limits.maxDeliveries,
       folds: new PastFolds(outgoingPushes.maxBytes / 4),
-      outgoing: new Room((outgoingPushes.maxBytes * 3) / 8),
-      outgoingProbes: new Room((outgoingPushes.maxBytes * 3) / 8),
+      outgoing: new Semaphore((outgoingPushes.maxBytes * 3) / 8),
+      outgoingProbes: new Semaphore((outgoingPushes.maxBytes * 3) / 8),
       count: this.#count,
       shutdown: this.#shutdown.signal,
     };
@@ -110,7 +110,7 @@ export class Dispatcher {
   start(): void {
     if (this.#started || this.#shutdown.signal.aborted) return;
     this.#started = true;
-    this.#crowdTimer = background(setInterval(() => this.#makeRoom(), CROWDED_MS / 4));
+    this.#crowdTimer = background(setInterval(() => this.#breakOffSlow(), CROWDED_MS / 4));
     this.#options.pushes.onAppend(() => this.#onAppend());
     this.wake();
   }
@@ -199,8 +199,8 @@ export class Dispatcher {
     const { maxDeliveries } = this.#options.limits;
     // Deliveries queued for unproven hosts also have a share of the slots.
     const canWait = this.#claimed.size - this.#working <= maxDeliveries / 4;
-    const room = { canTry: this.#probes.hasRoom(claimed.owner), canWait };
-    return host.admit(performance.now(), room, isFirst);
+    const capacity = { canTry: this.#probes.hasCapacity(claimed.owner), canWait };
+    return host.admit(performance.now(), capacity, isFirst);
   }
 
   #begin(delivery: Delivery): void {
@@ -283,9 +283,9 @@ export class Dispatcher {
   }
 
   /** Aborts long requests if nothing else can start. */
-  #makeRoom(): void {
+  #breakOffSlow(): void {
     if (!this.#claimer.isCrowded && !this.#parts.outgoing.isCrowded) return;
-    for (const delivery of this.#claimed.values()) delivery.makeRoom(CROWDED_MS);
+    for (const delivery of this.#claimed.values()) delivery.breakOffSlow(CROWDED_MS);
   }
 
   /** Starts deliveries queued for a host, within its limits. */

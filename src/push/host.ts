@@ -34,7 +34,7 @@ const LEAST_OFF_MS = 50;
 const SAMPLE_SHARE = 0.1;
 
 /** Free slots for unproven hosts. */
-interface ProbeRoom {
+interface ProbeCapacity {
   readonly canTry: boolean;
   readonly canWait: boolean;
 }
@@ -100,7 +100,7 @@ export class Host<T> {
    * Number of further deliveries to claim for it; the rest stays in the store. Undefined for an idle host, and for an
    * unproven one: its deliveries are claimed and postponed, so that they age.
    */
-  get room(): number | undefined {
+  get capacity(): number | undefined {
     if (!this.isHealthy || (this.#working === 0 && this.waiting.length === 0)) return undefined;
     const places = Math.min(this.#window, this.#limits.maxDeliveriesPerHost) - this.#working;
     return Math.max(0, places) + Math.max(0, mostWaiting(this.#limits) - this.waiting.length);
@@ -121,20 +121,20 @@ export class Host<T> {
 
   /**
    * Tells if a further delivery may start. One that starts counts until `leave`.
-   * @param room free slots for unproven hosts
+   * @param capacity free slots for unproven hosts
    * @param isFirst true for the first of the queue
    */
-  admit(now: number, room: ProbeRoom, isFirst = false): Admission {
+  admit(now: number, capacity: ProbeCapacity, isFirst = false): Admission {
     const { maxDeliveriesPerHost } = this.#limits;
     if (now < this.#restsUntil) return { offMs: this.#restsUntil - now + this.#reserve(now) };
     const { isHealthy } = this;
-    if (this.#working < Math.min(this.#window, maxDeliveriesPerHost) && (isHealthy || room.canTry)) {
+    if (this.#working < Math.min(this.#window, maxDeliveriesPerHost) && (isHealthy || capacity.canTry)) {
       this.#working++;
       this.#tryingSince ??= now;
       return "go";
     }
     const mayWait =
-      (isHealthy || (room.canWait && this.#working > 0)) &&
+      (isHealthy || (capacity.canWait && this.#working > 0)) &&
       (isFirst || this.waiting.length < mostWaiting(this.#limits));
     return mayWait ? "wait" : { offMs: isHealthy ? this.#reserve(now) : this.#nextTry(now) };
   }
@@ -223,9 +223,9 @@ export class Hosts<T> {
   }
 
   /** Number of further deliveries to claim for each busy host, and for each other host. */
-  rooms(): { readonly of: ReadonlyMap<string, number>; readonly others: number } {
+  capacities(): { readonly of: ReadonlyMap<string, number>; readonly others: number } {
     const of = new Map<string, number>();
-    for (const [key, { room }] of this.#hosts) if (room !== undefined) of.set(key, room);
+    for (const [key, { capacity }] of this.#hosts) if (capacity !== undefined) of.set(key, capacity);
     return { of, others: this.#limits.maxDeliveriesPerHost + mostWaiting(this.#limits) };
   }
 
@@ -266,7 +266,7 @@ export class ProbeBudget {
   }
 
   /** True if the owner has a free slot; anonymous callers share one quota. */
-  hasRoom(owner: string): boolean {
+  hasCapacity(owner: string): boolean {
     if (this.#count >= this.#max) return false;
     return owner === "" || (this.#byOwner.get(owner) ?? 0) < this.#maxOfOwner;
   }

@@ -98,7 +98,7 @@ export class OutgoingBudget {
    * client leaves
    */
   async acquire(call: Call, weight: Weight): Promise<Release> {
-    return this.tryAcquire(call, weight) ?? (await this.#waitForRoom(call, weight));
+    return this.tryAcquire(call, weight) ?? (await this.#waitForCapacity(call, weight));
   }
 
   /**
@@ -175,7 +175,7 @@ export class OutgoingBudget {
     }
   }
 
-  #waitForRoom(call: Call, weight: Weight): Promise<Release> {
+  #waitForCapacity(call: Call, weight: Weight): Promise<Release> {
     const reader = readerOf(call);
     const begin = (proceed: Waiter["proceed"]): (() => void) => {
       const waiter: Waiter = { reader, weight, proceed };

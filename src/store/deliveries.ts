@@ -96,8 +96,11 @@ export class FairClaims {
   #isOdd = false;
 
   /** @returns the number of deliveries taken */
-  claim<T extends Claimable>(source: DueSource<T>, { limit, room }: Pick<ClaimDeliveries, "limit" | "room">): number {
-    const taking = new Taking(source, limit, room);
+  claim<T extends Claimable>(
+    source: DueSource<T>,
+    { limit, capacity }: Pick<ClaimDeliveries, "limit" | "capacity">,
+  ): number {
+    const taking = new Taking(source, limit, capacity);
     const first = source.first(limit + 1);
     if (first.length <= limit) {
       taking.some(first, limit);
@@ -124,14 +127,14 @@ export class FairClaims {
 class Taking<T extends Claimable> {
   readonly #source: DueSource<T>;
   readonly #limit: number;
-  readonly #room: ClaimDeliveries["room"];
+  readonly #capacity: ClaimDeliveries["capacity"];
   readonly #counts = new Map<string, number>();
   count = 0;
 
-  constructor(source: DueSource<T>, limit: number, room: ClaimDeliveries["room"]) {
+  constructor(source: DueSource<T>, limit: number, capacity: ClaimDeliveries["capacity"]) {
     this.#source = source;
     this.#limit = limit;
-    this.#room = room;
+    this.#capacity = capacity;
   }
 
   get isFull(): boolean {
@@ -143,7 +146,7 @@ class Taking<T extends Claimable> {
     let left = Math.min(most, this.#limit - this.count);
     for (const due of found) {
       if (left <= 0) return;
-      if (this.#roomOf(due.target) <= 0) continue;
+      if (this.#capacityOf(due.target) <= 0) continue;
       this.#source.take(due);
       this.#counts.set(due.target, (this.#counts.get(due.target) ?? 0) + 1);
       this.count++;
@@ -152,12 +155,12 @@ class Taking<T extends Claimable> {
   }
 
   of(target: string, most: number): void {
-    const left = Math.min(most, this.#limit - this.count, this.#roomOf(target));
+    const left = Math.min(most, this.#limit - this.count, this.#capacityOf(target));
     if (left > 0) this.some(this.#source.of(target, left), left);
   }
 
-  #roomOf(target: string): number {
-    if (this.#room === undefined) return this.#limit;
-    return (this.#room.of.get(target) ?? this.#room.others) - (this.#counts.get(target) ?? 0);
+  #capacityOf(target: string): number {
+    if (this.#capacity === undefined) return this.#limit;
+    return (this.#capacity.of.get(target) ?? this.#capacity.others) - (this.#counts.get(target) ?? 0);
   }
 }

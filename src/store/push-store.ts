@@ -96,7 +96,7 @@ export interface NewPushConfig {
   readonly configId: string;
   /** Opaque to the store. */
   readonly bytes: Uint8Array;
-  /** Destination of the deliveries, for quotas per target (`ClaimDeliveries.room`). */
+  /** Destination of the deliveries, for quotas per target (`ClaimDeliveries.capacity`). */
   readonly target: string;
   /** Maximum number of configurations of a task. */
   readonly maxPerTask: number;
@@ -142,7 +142,7 @@ export interface ClaimDeliveries {
    * Maximum number claimed of each target named in `of`, and of each other target. Deliveries beyond it stay due and do
    * not delay other targets. Default: unlimited.
    */
-  readonly room?: { readonly of: ReadonlyMap<string, number>; readonly others: number };
+  readonly capacity?: { readonly of: ReadonlyMap<string, number>; readonly others: number };
   /**
    * True to return everything that `holder` already holds as well, under new claim numbers and beyond the limit: for a
    * claim whose response was lost. Default false.

@@ -71,29 +71,29 @@ function fittedMessage(text: string): string {
 
 function fittedDetails(details: readonly ErrorDetail[]): Any[] {
   const packed: Any[] = [];
-  let room = MAX_DETAIL_BYTES;
+  let free = MAX_DETAIL_BYTES;
   for (const detail of details) {
-    const any = fittedDetail(detail, room);
+    const any = fittedDetail(detail, free);
     if (any === undefined) continue;
     packed.push(any);
-    room -= any.value.byteLength;
+    free -= any.value.byteLength;
   }
   return packed;
 }
 
 /**
- * Packs a detail into at most `room` bytes. A long list of violations is shortened; any other detail that does not fit
+ * Packs a detail into at most `free` bytes. A long list of violations is shortened; any other detail that does not fit
  * is left out.
  */
-function fittedDetail({ desc, value }: ErrorDetail, room: number): Any | undefined {
+function fittedDetail({ desc, value }: ErrorDetail, free: number): Any | undefined {
   let message = value;
   let any = anyPack(desc, message);
-  while (any.value.byteLength > room && isBadRequest(message) && message.fieldViolations.length > 1) {
+  while (any.value.byteLength > free && isBadRequest(message) && message.fieldViolations.length > 1) {
     const fieldViolations = message.fieldViolations.slice(0, message.fieldViolations.length / 2);
     message = create(BadRequestSchema, { fieldViolations });
     any = anyPack(desc, message);
   }
-  return any.value.byteLength > room ? undefined : any;
+  return any.value.byteLength > free ? undefined : any;
 }
 
 function isBadRequest(message: Message): message is BadRequest {

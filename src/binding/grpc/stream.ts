@@ -53,10 +53,10 @@ export async function writeAll(messages: AsyncIterable<Message>, sink: StreamSin
       if (sink.client.canceled) return;
       if (next.done === true) break;
       try {
-        const room = sink.take(next.value);
+        const drained = sink.take(next.value);
         // A waiting stream must not keep its last message in memory.
         next = undefined;
-        if (room !== undefined) await room;
+        if (drained !== undefined) await drained;
       } catch (error) {
         stop();
         throw error;

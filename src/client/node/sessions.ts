@@ -60,7 +60,7 @@ export class Sessions {
   take(origin: string): Session {
     if (this.#isClosed) throw closed();
     const sessions = this.#of(origin);
-    let session = roomIn(sessions);
+    let session = sessionWithCapacity(sessions);
     if (session === undefined) {
       session = new Session(origin, this.#reach, this.#times);
       sessions.push(session);
@@ -94,10 +94,10 @@ export class Sessions {
 }
 
 /** Returns the first connection with few calls, or the one with the fewest; undefined if another one is needed. */
-function roomIn(sessions: readonly Session[]): Session | undefined {
+function sessionWithCapacity(sessions: readonly Session[]): Session | undefined {
   let least: Session | undefined;
   for (const session of sessions) {
-    if (!session.hasRoom) continue;
+    if (!session.hasCapacity) continue;
     if (session.calls < MANY_CALLS) return session;
     if (least === undefined || session.calls < least.calls) least = session;
   }
@@ -170,7 +170,7 @@ export class Session {
   }
 
   /** True if it can take another call. */
-  get hasRoom(): boolean {
+  get hasCapacity(): boolean {
     return this.#calls < this.#mostCalls && this.isOpen && this.#doubtedAt !== this.bytesRead;
   }
 

@@ -1,4 +1,4 @@
-import { Room } from "../../core/async.js";
+import { Semaphore } from "../../core/async.js";
 import { defined } from "../../core/defined.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isOf } from "../../store/check.js";
@@ -20,7 +20,7 @@ const MAX_ATTEMPTS = 5;
 const MAX_FOLDING = 4;
 
 /** Limits concurrent folds of large tasks, per store. */
-const foldings = new WeakMap<TaskStore, Room>();
+const foldings = new WeakMap<TaskStore, Semaphore>();
 
 /** A stored task, folded. */
 export interface FoldedTask {
@@ -65,13 +65,13 @@ export async function foldLarge(
   loaded: LoadedTask,
   until: number = loaded.head.position,
 ): Promise<FoldedTask | undefined> {
-  const room = foldings.get(store) ?? new Room(MAX_FOLDING);
-  foldings.set(store, room);
-  await room.acquire(1);
+  const semaphore = foldings.get(store) ?? new Semaphore(MAX_FOLDING);
+  foldings.set(store, semaphore);
+  await semaphore.acquire(1);
   try {
     return await foldAgain(store, loaded, until);
   } finally {
-    room.release(1);
+    semaphore.release(1);
   }
 }
 

@@ -65,7 +65,7 @@ export class TaskLog extends StoredLog {
   /** Number of this process's appends that were stored. */
   #appends = 0;
   #failures = 0;
-  #room: (() => void)[] = [];
+  #drainWaiters: (() => void)[] = [];
   #idle: (() => void)[] = [];
   readonly #pushed: TaskLogOptions["pushed"];
 
@@ -194,7 +194,7 @@ export class TaskLog extends StoredLog {
 
   /** Resolves once `isBehind` is false. */
   async waitForDrain(maxEntries: number, maxBytes: number): Promise<void> {
-    while (this.isBehind(maxEntries, maxBytes)) await new Promise<void>((resolve) => this.#room.push(resolve));
+    while (this.isBehind(maxEntries, maxBytes)) await new Promise<void>((resolve) => this.#drainWaiters.push(resolve));
   }
 
   /** Resolves when everything accepted so far is stored or has failed. */
@@ -323,7 +323,7 @@ export class TaskLog extends StoredLog {
       }
     });
     this.wake();
-    for (const resolve of this.#room.splice(0)) resolve();
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
     this.saveSnapshotIfDue();
   }
 
@@ -333,7 +333,7 @@ export class TaskLog extends StoredLog {
    */
   async #lost(cause: unknown): Promise<void> {
     for (const pending of this.#unstored.takeFenced()) pending.reject(new LeaseLost(this.taskId, cause));
-    for (const resolve of this.#room.splice(0)) resolve();
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
     await this.#retry(cause);
   }
 
@@ -366,7 +366,7 @@ export class TaskLog extends StoredLog {
     }
     for (const pending of waiting) this.#unstored.push(pending);
     this.#replan();
-    for (const resolve of this.#room.splice(0)) resolve();
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
   }
 }
 

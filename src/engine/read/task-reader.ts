@@ -1,4 +1,4 @@
-import { background, Room } from "../../core/async.js";
+import { background, Semaphore } from "../../core/async.js";
 import { defined } from "../../core/defined.js";
 import { A2AError } from "../../core/error.js";
 import { withinHeap } from "../../core/limits.js";
@@ -106,8 +106,8 @@ export class TaskReader {
   /** Large tasks while they are referenced: slow readers share them with later ones. */
   readonly #heldFolds = new Map<string, WeakRef<TaskFold>>();
 
-  readonly #pages = new Room(MAX_PAGES);
-  readonly #largePages = new Room(MAX_LARGE_PAGES);
+  readonly #pages = new Semaphore(MAX_PAGES);
+  readonly #largePages = new Semaphore(MAX_LARGE_PAGES);
 
   constructor(options: TaskReaderOptions) {
     this.#options = options;

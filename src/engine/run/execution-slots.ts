@@ -129,7 +129,7 @@ export class ExecutionSlots {
     const slot = new ExecutionSlot(owner, bytes);
     if (this.tryTake(owner)) slot.isHeld = true;
     else {
-      this.checkRoom(owner, bytes);
+      this.checkCapacity(owner, bytes);
       this.#enqueue(slot);
     }
     return slot;
@@ -165,7 +165,7 @@ export class ExecutionSlots {
    *
    * @throws A2AError TOO_MANY_REQUESTS
    */
-  checkRoom(owner: OwnerSlots, bytes = 0): void {
+  checkCapacity(owner: OwnerSlots, bytes = 0): void {
     const { maxExecutions, maxExecutionsPerOwner, maxQueuedExecutions, maxQueuedExecutionsPerOwner } = this.#limits;
     if (owner.waiting.size === 0 && this.#running < maxExecutions && owner.running < maxExecutionsPerOwner) return;
     if (owner.waiting.size >= maxQueuedExecutionsPerOwner) {
@@ -179,8 +179,8 @@ export class ExecutionSlots {
     const isTooMuch = this.#waitingBytes + bytes > maxBytes || owner.waitingBytes + bytes > maxBytes / 2;
     // An owner's first message may wait if it is small, however many owners there are, or if nothing else waits.
     const isFirst = owner.waiting.size === 0 && bytes <= maxBytes / maxQueuedExecutions;
-    const hasRoom = owner.waiting.size === 0 && this.#waitingBytes + bytes <= maxBytes;
-    if (isTooMuch && !isFirst && !hasRoom && this.#waiting > 0) {
+    const fits = owner.waiting.size === 0 && this.#waitingBytes + bytes <= maxBytes;
+    if (isTooMuch && !isFirst && !fits && this.#waiting > 0) {
       throw limitReached("maxQueuedBytes", "The messages that wait for their turn are too large.");
     }
   }

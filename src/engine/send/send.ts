@@ -135,7 +135,7 @@ export class Sender {
     if (command.served.agent.accept === undefined) return this.#sendAccepted(command, message, named);
     // Checks the queue first: an agent is not asked about a message that could not be taken.
     const { slots } = this.#source.executions;
-    slots.checkRoom(slots.of(command.tenant, command.caller.owner));
+    slots.checkCapacity(slots.of(command.tenant, command.caller.owner));
     return this.#ask(command, message, named).then(() => this.#sendAccepted(command, message, named));
   }
 

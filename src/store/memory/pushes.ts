@@ -123,7 +123,7 @@ export class Pushes {
     for (const config of [...(this.#held.get(holder) ?? [])]) this.#moveTo(config, undefined);
   }
 
-  claim({ holder, now, limit, room, again = false }: ClaimDeliveries): ClaimedDelivery[] {
+  claim({ holder, now, limit, capacity, again = false }: ClaimDeliveries): ClaimedDelivery[] {
     const claimed: ClaimedDelivery[] = [];
     for (const config of again ? (this.#held.get(holder) ?? []) : []) {
       config.claim = ++this.#claims;
@@ -141,7 +141,7 @@ export class Pushes {
         claimed.push(toClaimed(config));
       },
     };
-    this.#fair.claim(source, { limit: left, ...(room && { room }) });
+    this.#fair.claim(source, { limit: left, ...(capacity && { capacity }) });
     return claimed;
   }
 

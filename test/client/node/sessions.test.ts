@@ -130,8 +130,8 @@ describe("a connection of HTTP/2", () => {
     expect(await ask(http, `${one.origin}/now`)).toBe("here");
     const session = sessions.take(one.origin);
     await late();
-    expect(session.hasRoom).toBe(false);
-    await expect.poll(() => session.hasRoom).toBe(true);
+    expect(session.hasCapacity).toBe(false);
+    await expect.poll(() => session.hasCapacity).toBe(true);
     expect(await ask(http, `${one.origin}/now`)).toBe("here");
     expect(one.connections).toBe(1);
     one.silence();
