@@ -1,3 +1,4 @@
+import { anything } from "../core/options.js";
 import { choice, list, type OptionKind, text, yesNo } from "../server/option-kinds.js";
 import type { OptionRow } from "../server/option-table.js";
 import type { DriverName } from "../store/sqlite/driver/driver.js";
@@ -75,9 +76,9 @@ export const defaultCommandOptions: Pick<CommandOptions, "store" | "shared" | "l
   logFormat: "auto",
 };
 
-const file: OptionKind<string> = text("<file>", () => []);
+const file: OptionKind<string> = text("<file>");
 /** Comma-separated texts. The code that uses them checks their values. */
-const strings = (placeholder: string): OptionKind<readonly string[]> => list(placeholder, () => []);
+const strings = (placeholder: string): OptionKind<readonly string[]> => list(placeholder, anything());
 
 export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<CommandOptions[K]> } = {
   store: { kind: file, help: "SQLite file for the tasks; memory keeps them until the end" },
@@ -90,9 +91,9 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   tlsCert: { kind: file, help: "certificate chain (PEM), for TLS on both ports", otherwise: "cleartext" },
   tlsKey: { kind: file, help: "its private key (PEM)", otherwise: "none" },
   tlsCa: { kind: file, help: "authorities of client certificates (PEM)", otherwise: "none" },
-  cardKey: { kind: list("<files>", () => []), help: "private keys that sign cards (PEM or JWK), separated by commas" },
+  cardKey: { kind: strings("<files>"), help: "private keys that sign cards (PEM or JWK), separated by commas" },
   cardJku: {
-    kind: text("<url>", () => []),
+    kind: text("<url>"),
     help: "JWKS that signatures of cards name",
     otherwise: "that of this server, if its URL is https",
   },

@@ -1,8 +1,10 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
-import { described, unknownNames } from "../core/describe.js";
+import { described } from "../core/describe.js";
 import { membersOf, messageIn } from "../core/members.js";
 import { parseUrl } from "../core/net.js";
+import * as check from "../core/options.js";
+import type { RemoteAgentOptions } from "../delegation/options.js";
 import { isHost } from "../http/forwarded.js";
 import { pushFaults } from "../push/option-checks.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
@@ -12,8 +14,7 @@ import { readTls, type TlsPaths } from "./tls-reload.js";
 
 /** A kind of option: checks, reads and shows its values. */
 export interface OptionKind<T> {
-  /** Returns the faults of a value, as sentences that begin with the option's name. */
-  faults(name: string, value: unknown): readonly string[];
+  readonly faults: check.OptionCheck;
   /**
    * Reads a value from the command line or the environment; undefined if only code can set the option.
    *
@@ -30,20 +31,10 @@ export interface OptionKind<T> {
   show(value: T): string;
 }
 
-/** Formats a value for an error text. Strings are quoted, because "8080" is not 8080. */
-function shown(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : String(value);
-}
-
-const wholeNumberFaults = (name: string, value: unknown, min: number, max: number): string[] =>
-  typeof value === "number" && Number.isInteger(value) && value >= min && value <= max
-    ? []
-    : [`${name} is ${shown(value)}, not a whole number from ${min} to ${max}`];
-
 /** A count, without a unit. */
 export function wholeNumber(min: number, max: number, placeholder = "<number>"): OptionKind<number> {
   return {
-    faults: (name, value) => wholeNumberFaults(name, value, min, max),
+    faults: check.aWholeNumber(min, max),
     read: (text) => {
       if (!/^\d{1,15}$/.test(text)) throw new RangeError("It is not a whole number.");
       return within(Number(text), min, max, String);
@@ -59,7 +50,7 @@ export function duration(min: number, max: number, unit: "ms" | "s" = "ms"): Opt
   const scale = unit === "ms" ? 1 : 1_000;
   const show = (value: number): string => showDuration(value * scale);
   return {
-    faults: (name, value) => wholeNumberFaults(name, value, min, max),
+    faults: check.aWholeNumber(min, max),
     read: (text) => {
       const ms = parseDuration(text);
       if (ms % scale !== 0) throw new RangeError("It is not a number of whole seconds.");
@@ -74,7 +65,7 @@ export function duration(min: number, max: number, unit: "ms" | "s" = "ms"): Opt
 /** A size in bytes; on the command line with its unit, such as `8MiB`. */
 export function size(min: number, max: number): OptionKind<number> {
   return {
-    faults: (name, value) => wholeNumberFaults(name, value, min, max),
+    faults: check.aWholeNumber(min, max),
     read: (text) => within(parseSize(text), min, max, showSize),
     placeholder: "<size>",
     unit: "bytes",
@@ -95,14 +86,14 @@ export const portNumber: OptionKind<number> = { ...port, show: String };
 /** The number of a port, or false (`off`) for none. */
 export const portOrOff: OptionKind<number | false> = {
   ...port,
-  faults: (name, value) => (value === false ? [] : port.faults(name, value)),
+  faults: check.unless((value) => value === false, port.faults),
   read: (text) => (text === "off" ? false : (port.read?.(text) as number)),
   show: (value) => (value === false ? "off" : String(value)),
 };
 
 /** True or false; a switch on the command line. */
 export const yesNo: OptionKind<boolean> = {
-  faults: (name, value) => (typeof value === "boolean" ? [] : [`${name} is ${shown(value)}, not true or false`]),
+  faults: check.aBoolean(),
   read: (text) => {
     const word = text.toLowerCase();
     if (["", "false", "0", "no", "off"].includes(word)) return false;
@@ -118,11 +109,8 @@ export const onOff: OptionKind<boolean> = { ...yesNo, placeholder: "<on/off>" };
 
 /** One of several words. */
 export function choice<T extends string>(choices: readonly T[], placeholder: string): OptionKind<T> {
-  const [first, last] = [choices.slice(0, -1).map(shown).join(", "), shown(choices.at(-1))];
-  const named = first === "" ? last : `${first} or ${last}`;
   return {
-    faults: (name, value) =>
-      choices.some((each) => each === value) ? [] : [`${name} is ${shown(value)}, not ${named}`],
+    faults: check.oneOf(choices),
     read: (text) => {
       const chosen = choices.find((each) => each === text);
       if (chosen === undefined) throw new RangeError(`Allowed choices are ${choices.join(", ")}.`);
@@ -134,14 +122,10 @@ export function choice<T extends string>(choices: readonly T[], placeholder: str
   };
 }
 
-/** A text that a function checks. */
-export function text(
-  placeholder: string,
-  judge: (name: string, value: string) => readonly string[],
-): OptionKind<string> {
+/** A text, optionally of a form. */
+export function text(placeholder: string, faults: check.OptionCheck = check.aText()): OptionKind<string> {
   return {
-    faults: (name, value) =>
-      typeof value === "string" ? judge(name, value) : [`${name} is ${shown(value)}, not a text`],
+    faults,
     read: (given) => given,
     placeholder,
     show: (value) => (value === "" ? "none" : value),
@@ -154,7 +138,7 @@ export function text(
  */
 export function list<T>(
   placeholder: string,
-  faults: (name: string, value: unknown) => readonly string[],
+  faults: check.OptionCheck,
   hasAll: boolean = placeholder.startsWith("["),
 ): OptionKind<T> {
   return {
@@ -173,7 +157,7 @@ function entriesOf(given: string): string[] {
 }
 
 /** An option that only code can set. */
-export function codeOnly<T>(faults: (name: string, value: unknown) => readonly string[]): OptionKind<T> {
+export function codeOnly<T>(faults: check.OptionCheck): OptionKind<T> {
   return { faults, show: String };
 }
 
@@ -240,75 +224,55 @@ function show(value: number, units: Units): string {
   return value === 0 ? "0" : `${value / factor}${unit}`;
 }
 
-// Each function returns the faults of an option's value, as sentences that begin with the option's name. Options from
-// plain JavaScript may have values of any type.
-
-export const nothing = (): string[] => [];
-
 export function store(_name: string, value: unknown): string[] {
   if (value === undefined || value === null) return ["store is missing: sqliteStore(path) or memoryStore()"];
-  if (typeof value === "string") return [`store is a text: write sqliteStore(${shown(value)})`];
+  if (typeof value === "string") return [`store is a text: write sqliteStore(${check.shown(value)})`];
   if (typeof membersOf(value).append === "function") return [];
   return [`store is ${described(value)}, not a store: write sqliteStore(path) or memoryStore()`];
 }
 
-export function logger(name: string, value: unknown): string[] {
-  const given = membersOf(value);
-  const missing = ["debug", "info", "warn", "error"].filter((level) => typeof given[level] !== "function");
-  return missing.length === 0 ? [] : [`${name} has no function ${missing.join(", ")}`];
-}
+export const audit: check.OptionCheck = check.expects(
+  "true, false or an object with a function write",
+  (value) => typeof value === "boolean" || typeof membersOf(value).write === "function",
+);
 
-export function audit(name: string, value: unknown): string[] {
-  if (typeof value === "boolean") return [];
-  const given = membersOf(value);
-  return typeof given.write === "function" ? [] : [`${name} is neither true, false nor has a function write`];
-}
-
-export function authenticator(name: string, value: unknown): string[] {
-  const given = membersOf(value);
-  return typeof given.authenticate === "function" ? [] : [`${name} has no function authenticate`];
-}
-
-export function aFunction(name: string, value: unknown): string[] {
-  return typeof value === "function" ? [] : [`${name} is ${shown(value)}, not a function`];
-}
-
-export function interceptors(name: string, given: unknown): string[] {
-  const areFunctions = Array.isArray(given) && given.every((each) => typeof each === "function");
-  return areFunctions ? [] : [`${name} is not a list of functions (next) => (invocation) => next(invocation)`];
-}
-
-const remoteAgentFields = ["url", "credentials", "credentialHosts", "passCaller", "tls", "fetch"];
+const remoteAgent: check.OptionChecks<RemoteAgentOptions> = {
+  url: check.aText("a URL of http or https", (url) => /^https?:$/.test(parseUrl(url)?.protocol ?? "")),
+  credentials: check.anything(),
+  credentialHosts: check.anything(),
+  passCaller: check.anything(),
+  tls: check.anything(),
+  fetch: check.anything(),
+};
 
 export function remoteAgents(name: string, given: unknown): string[] {
   if (typeof given !== "object" || given === null)
-    return [`${name} is ${shown(given)}, not an object of agents by name`];
+    return [`${name} is ${check.shown(given)}, not an object of agents by name`];
   return Object.entries(given).flatMap(([agent, value]: [string, unknown]) => {
-    const place = `${name}.${agent}`;
+    const place = `${name}.${agent}.`;
     const options = typeof value === "object" && value !== null ? value : { url: value };
-    const { url } = membersOf(options);
-    const unknown = unknownNames(`${place}.`, Object.keys(options), remoteAgentFields);
-    return typeof url === "string" && /^https?:$/.test(parseUrl(url)?.protocol ?? "")
-      ? unknown
-      : [`${place} has no url of http or https`, ...unknown];
+    return check.optionFaults(options, remoteAgent, place, ["url"]);
   });
 }
 
-export function publicUrl(name: string, given: string): string[] {
-  const url = parseUrl(given);
-  const plain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
-  if (url !== undefined && plain && /^https?:$/.test(url.protocol)) return [];
-  return [`${name} "${given}" is not an absolute http or https URL without query and fragment`];
-}
+export const publicUrl: check.OptionCheck = check.aText(
+  "an absolute http or https URL without query and fragment",
+  (given) => {
+    const url = parseUrl(given);
+    const isPlain = url !== undefined && `${url.username}${url.password}${url.search}${url.hash}` === "";
+    return isPlain && /^https?:$/.test(url.protocol);
+  },
+);
 
-export function grpcPublicUrl(name: string, given: string): string[] {
-  return isHost(given) && /:\d+$/.test(given) ? [] : [`${name} "${given}" is not of the form host:port`];
-}
+export const grpcPublicUrl: check.OptionCheck = check.aText(
+  "of the form host:port",
+  (given) => isHost(given) && /:\d+$/.test(given),
+);
 
 export function trustProxy(name: string, given: unknown): string[] {
   if (typeof given === "boolean" || given === "") return [];
   const networks = typeof given === "string" ? [given] : given;
-  if (!Array.isArray(networks)) return [`${name} is ${shown(given)}, not true or a list of networks`];
+  if (!Array.isArray(networks)) return [`${name} is ${check.shown(given)}, not true or a list of networks`];
   try {
     if (networks.length > 0) proxyAddr.compile(networks);
     return [];
@@ -317,47 +281,48 @@ export function trustProxy(name: string, given: unknown): string[] {
   }
 }
 
-export function versions(name: string, given: unknown): string[] {
-  if (!Array.isArray(given))
-    return [`${name} is ${shown(given)}, not a list of versions such as "${PROTOCOL_VERSION}"`];
-  const { names } = servedVersions;
-  const unknown = given.filter((each) => !names.includes(each));
-  return [
-    ...unknown.map((each) => `${name}: ${shown(each)} is not a served version, which are ${names.join(", ")}`),
-    ...(given.includes(PROTOCOL_VERSION) ? [] : [`${name} has no "${PROTOCOL_VERSION}", which cannot be switched off`]),
-  ];
+const servedVersion = check.oneOf(servedVersions.names);
+
+export function versions(name: string, given: unknown): readonly string[] {
+  const faults = check.listOf(
+    servedVersion,
+    true,
+    `a list of versions such as ${check.shown(PROTOCOL_VERSION)}`,
+  )(name, given);
+  return !Array.isArray(given) || given.includes(PROTOCOL_VERSION)
+    ? faults
+    : [...faults, `${name} has no ${check.shown(PROTOCOL_VERSION)}, which cannot be switched off`];
 }
 
-export function allowedHosts(name: string, given: unknown): string[] {
-  if (given === true) return [];
-  if (!Array.isArray(given)) return [`${name} is ${shown(given)}, not true or a list of names`];
-  return given
-    .filter((host) => host !== "*" && !isName(host))
-    .map((host) => `${name}: "${host}" is not a name such as agents.example.com`);
-}
+export const allowedHosts: check.OptionCheck = check.unless(
+  (given) => given === true,
+  check.listOf(
+    check.aText("a name such as agents.example.com", (host) => host === "*" || isName(host)),
+    true,
+    "true or a list of names",
+  ),
+);
 
-function isName(host: unknown): boolean {
-  const bare = String(host).replace(/^\*\./, "");
+function isName(host: string): boolean {
+  const bare = host.replace(/^\*\./, "");
   return isHost(bare) && !bare.includes(":");
 }
 
-export function cors(name: string, given: unknown): string[] {
-  if (typeof given === "boolean") return [];
-  if (!Array.isArray(given)) return [`${name} is ${shown(given)}, not true or a list of origins`];
-  return given
-    .filter((origin) => origin !== "*" && parseUrl(origin)?.origin !== origin)
-    .map((origin) => `${name}: "${origin}" is not an origin such as https://app.example.org`);
-}
+const origin = check.aText(
+  "an origin such as https://app.example.org",
+  (given) => given === "*" || parseUrl(given)?.origin === given,
+);
 
-export function basePath(name: string, given: string): string[] {
-  return given === "" || /^(?:\/[^/?#]+)+$/.test(given) ? [] : [`${name} "${given}" is not of the form /path`];
-}
+export const cors: check.OptionCheck = check.unless(
+  (given) => typeof given === "boolean",
+  check.listOf(origin, true, "true or a list of origins"),
+);
 
-export function host(name: string, given: string): string[] {
-  return given !== "" && (isIP(given) !== 0 || isHost(given))
-    ? []
-    : [`${name} is not a name or address: ${shown(given)}`];
-}
+export const basePath: check.OptionCheck = check.aText("of the form /path", (given) =>
+  /^(?:(?:\/[^/?#]+)+)?$/.test(given),
+);
+
+export const host: check.OptionCheck = check.aText("a name or address", (given) => isIP(given) !== 0 || isHost(given));
 
 export function tls(_name: string, given: unknown): readonly string[] {
   if (typeof given !== "object" || given === null || !("keyFile" in given)) return tlsFaults(given);

@@ -1,7 +1,8 @@
 import { cardSigningFaults } from "../card/signing/faults.js";
-import { unknownNames } from "../core/describe.js";
 import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
+import { aFunction, aLogger, anObjectOf, anything, checksOf, havingFunctions, listOf } from "../core/options.js";
 import { previews, servedVersions } from "../version/versions.js";
+import { MAX_TIMEOUT_MS } from "../wire/service-params.js";
 import * as checks from "./option-kinds.js";
 import {
   choice,
@@ -31,9 +32,6 @@ export interface OptionRow<T = unknown> {
   /** True for options of `createServer` and `parley serve` only, which open ports. */
   readonly needsPorts?: boolean;
 }
-
-/** Maximum time of a timer, in milliseconds. */
-const maxTime = 2 ** 31 - 1;
 
 /** The defaults of options. Options that are not listed default to undefined. */
 export const defaultOptions: Required<
@@ -84,20 +82,20 @@ export const defaultOptions: Required<
 /** Every option of `createA2A` and `createServer`: a missing or an unknown field does not compile. */
 export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<NonNullable<UncheckedOptions[K]>> } = {
   // Agents are checked together with their cards.
-  agent: { kind: codeOnly(checks.nothing) },
-  agents: { kind: codeOnly(checks.nothing) },
+  agent: { kind: codeOnly(anything()) },
+  agents: { kind: codeOnly(anything()) },
   tenants: {
-    kind: list("<names>", checks.nothing),
+    kind: list("<names>", anything()),
     help: "tenants that the agent serves, separated by commas",
     otherwise: "any",
   },
   store: { kind: codeOnly(checks.store) },
   limits: { kind: codeOnly(limitFaults) },
-  logger: { kind: codeOnly(checks.logger) },
+  logger: { kind: codeOnly(aLogger()) },
   audit: { kind: codeOnly(checks.audit), otherwise: "to the logger" },
-  authenticator: { kind: codeOnly(checks.authenticator) },
-  ownerOf: { kind: codeOnly(checks.aFunction) },
-  interceptors: { kind: codeOnly(checks.interceptors) },
+  authenticator: { kind: codeOnly(havingFunctions("authenticate")) },
+  ownerOf: { kind: codeOnly(aFunction()) },
+  interceptors: { kind: codeOnly(listOf(aFunction(), true)) },
   versions: {
     kind: list("<names>", checks.versions),
     help: "protocol versions to serve, separated by commas",
@@ -123,9 +121,9 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
     kind: wholeNumber(0, 64),
     help: "how often clients of A2A 0.1 may continue an ended task under its id",
   },
-  maxRestarts: { kind: wholeNumber(0, maxTime), help: "how often a turn is run again after crashes" },
+  maxRestarts: { kind: wholeNumber(0, MAX_TIMEOUT_MS), help: "how often a turn is run again after crashes" },
   leaseMs: {
-    kind: duration(100, maxTime),
+    kind: duration(100, MAX_TIMEOUT_MS),
     help: "time after which servers that share a file take over the tasks of a crashed one",
   },
   accessLog: {
@@ -163,7 +161,7 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
     kind: list("[origins]", checks.cors),
     help: "origins whose scripts may call, separated by commas; without a value, every origin",
   },
-  cardMaxAgeSeconds: { kind: duration(0, maxTime, "s"), help: "how long clients may cache a card" },
+  cardMaxAgeSeconds: { kind: duration(0, MAX_TIMEOUT_MS, "s"), help: "how long clients may cache a card" },
   cardSigning: { kind: codeOnly(cardSigningFaults), otherwise: "cards are not signed" },
   push: {
     kind: { ...yesNo, faults: checks.push, show: (push) => (push === false ? "off" : "on") },
@@ -199,22 +197,21 @@ export const limitTable: { readonly [K in keyof Limits]: OptionRow<number> } = O
 
 export function limitRow(name: string): OptionRow<number> {
   if (name === "shutdownGraceMs") {
-    return { kind: duration(0, maxTime), flag: "grace", help: "how long running work has to finish at a shutdown" };
+    return {
+      kind: duration(0, MAX_TIMEOUT_MS),
+      flag: "grace",
+      help: "how long running work has to finish at a shutdown",
+    };
   }
-  // It sets no timer, so it may exceed `maxTime`.
+  // It sets no timer, so it may exceed `MAX_TIMEOUT_MS`.
   if (name === "maxInterruptedMs") return { kind: duration(1, Number.MAX_SAFE_INTEGER) };
-  if (name.endsWith("Ms")) return { kind: duration(name.endsWith("GraceMs") ? 0 : 1, maxTime) };
-  if (name.includes("Bytes")) return { kind: size(1, name === "maxTaskBytes" ? MAX_TASK_BYTES : maxTime) };
+  if (name.endsWith("Ms")) return { kind: duration(name.endsWith("GraceMs") ? 0 : 1, MAX_TIMEOUT_MS) };
+  if (name.includes("Bytes")) return { kind: size(1, name === "maxTaskBytes" ? MAX_TASK_BYTES : MAX_TIMEOUT_MS) };
   // For request rates, 0 means unlimited.
-  return { kind: wholeNumber(name.startsWith("maxRequestsPerSecond") ? 0 : 1, maxTime) };
+  return { kind: wholeNumber(name.startsWith("maxRequestsPerSecond") ? 0 : 1, MAX_TIMEOUT_MS) };
 }
 
-function limitFaults(place: string, limits: unknown): string[] {
-  if (typeof limits !== "object" || limits === null) return [`${place} is not an object of limits`];
-  const faults: string[] = [];
-  for (const [name, value] of Object.entries(limits)) {
-    const row = Object.hasOwn(limitTable, name) ? limitTable[name as keyof Limits] : undefined;
-    if (row !== undefined && value !== undefined) faults.push(...row.kind.faults(`${place}.${name}`, value));
-  }
-  return [...faults, ...unknownNames(`${place}.`, Object.keys(limits), Object.keys(limitTable))];
+function limitFaults(place: string, limits: unknown): readonly string[] {
+  const checks = checksOf(limitTable, (name) => limitTable[name as keyof Limits].kind.faults);
+  return anObjectOf(checks)(place, limits);
 }

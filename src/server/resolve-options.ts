@@ -6,6 +6,7 @@ import { unknownNames } from "../core/describe.js";
 import { defaultLimitsOf, heapLimit, type Limits } from "../core/limits.js";
 import { guardedLogger, silentLogger } from "../core/log.js";
 import { isLoopbackHost, parseUrl } from "../core/net.js";
+import { given } from "../core/options.js";
 import type { Trust } from "../http/forwarded.js";
 import type { HostRules } from "../http/hosts.js";
 import type { PushOptions } from "../push/options.js";
@@ -156,12 +157,6 @@ function signingFaults({ cardSigning, push, publicUrl, trustProxy }: WithDefault
     faults.push("push.signing.keys needs publicUrl: receivers know by it who notifies them");
   }
   return faults;
-}
-
-/** Returns the options that are not undefined. */
-function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
 function pushOf(push: UncheckedOptions["push"]): PushOptions | undefined {

@@ -114,6 +114,6 @@ describe("parley serve with --push", { timeout: 60_000 }, () => {
   it("says in one line what is wrong", async () => {
     const bad = serve("--push", "--push-events", "everything");
     expect(await bad.exited).toBe(2);
-    expect(bad.stderr().trim().split("\n").at(-1)).toContain('push.events: "everything" is none of task, status');
+    expect(bad.stderr().trim().split("\n").at(-1)).toContain('push.events[0] is "everything", not "task", "status"');
   });
 });

@@ -185,7 +185,7 @@ describe("createServer() with cardSigning", () => {
   });
 
   it.each([
-    ["no keys", { keys: [] }, "cardSigning.keys is not a list of keys"],
+    ["no keys", { keys: [] }, "cardSigning.keys is empty"],
     ["a typo", { keys: [{ key: key.pem, kidd: "x" }] }, "cardSigning.keys[0].kidd is not known: did you mean kid?"],
     ["a jku in the clear", { ...signing, jku: "http://keys.example" }, "cardSigning.jku is not an https URL"],
     ["a key of no use", { keys: [{ key: { ...key.jwk, d: "SECRET" } }] }, "cardSigning.keys[0].key cannot be used"],

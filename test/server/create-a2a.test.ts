@@ -118,7 +118,7 @@ describe("createA2A()", () => {
   it("names every wrong option at once", () => {
     const card = { name: "", description: "", version: "1" };
     expect(() => make({ agent: { ...agent, card }, basePath: "x" })).toThrow(
-      /basePath "x".*card\.name is empty; card\.description is empty/,
+      /basePath is "x".*card\.name is empty; card\.description is empty/,
     );
   });
 

@@ -194,7 +194,7 @@ describe("createServer()", () => {
   });
 
   it("names every wrong option at once", async () => {
-    await expect(start({ port: -1, host: "" })).rejects.toThrow(/port is -1.*host is not a name or address/);
+    await expect(start({ port: -1, host: "" })).rejects.toThrow(/port is -1.*host is "", not a name or address/);
   });
 
   it("is not ready, and lets requests wait, until its store knows of it", async () => {

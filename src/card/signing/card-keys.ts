@@ -1,5 +1,5 @@
 import type { CryptoKey, JSONWebKeySet, JWK } from "jose";
-import { unknownNames } from "../../core/describe.js";
+import { anObjectOf, aText, judged, listOf, oneOf } from "../../core/options.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { ConfigurationError } from "../faults.js";
 import { algorithmFor, type CardAlgorithm, signingAlgorithms, takes } from "./algorithms.js";
@@ -36,10 +36,10 @@ export interface SigningKey extends Omit<ReadKey, "jwk"> {
 }
 
 /** Faults of the keys of an option that can be found without cryptography; each begins with its place. */
-export function cardKeyFaults(place: string, keys: unknown): string[] {
-  if (!Array.isArray(keys) || keys.length === 0) return [`${place} is not a list of keys`];
+export function cardKeyFaults(place: string, keys: unknown): readonly string[] {
+  const faults = listOf(cardKey)(place, keys);
+  if (!Array.isArray(keys)) return faults;
   if (keys.length > MAX_KEYS) return [`${place} has more than ${MAX_KEYS} keys`];
-  const faults = keys.flatMap((each, i) => keyFaults(`${place}[${i}]`, each));
   const kids = keys.flatMap((each) => (typeof each?.kid === "string" ? [each.kid] : []));
   const repeated = kids.filter((kid, i) => kids.indexOf(kid) !== i);
   return [...faults, ...new Set(repeated.map((kid) => `${place} has the kid ${JSON.stringify(kid)} twice`))];
@@ -48,19 +48,14 @@ export function cardKeyFaults(place: string, keys: unknown): string[] {
 /** Maximum number of keys that sign one card. Each adds a signature; a rotation needs two. */
 const MAX_KEYS = 8;
 
-const knownFields = ["key", "kid", "alg"];
-
-function keyFaults(place: string, given: unknown): string[] {
-  if (!isJsonObject(given)) return [`${place} is not an object with a key`];
-  const faults = unknownNames(`${place}.`, Object.keys(given), knownFields);
-  const { key, kid, alg } = given;
-  if (kid !== undefined && (typeof kid !== "string" || kid.trim() === "")) faults.push(`${place}.kid is empty`);
-  if (alg !== undefined && !signingAlgorithms.some((each) => each === alg)) {
-    faults.push(`${place}.alg is not one of ${signingAlgorithms.join(", ")}`);
-  }
-  const fault = formFault(key);
-  return fault === undefined ? faults : [...faults, `${place}.key ${fault}`];
-}
+const cardKey = anObjectOf(
+  {
+    key: judged(formFault),
+    kid: aText("a non-empty text", (kid) => kid.trim() !== ""),
+    alg: oneOf(signingAlgorithms),
+  },
+  ["key"],
+);
 
 function formFault(key: unknown): string | undefined {
   if (key === undefined || key === "") return "is missing";
@@ -106,7 +101,7 @@ export async function importKeysWith<T extends { readonly kid: string }>(
   keys: readonly CardKey[],
   ready: (key: ReadKey) => T | Promise<T>,
 ): Promise<readonly T[]> {
-  const faults = cardKeyFaults(place, keys);
+  const faults = [...cardKeyFaults(place, keys)];
   if (faults.length > 0) throw new ConfigurationError("Invalid keys", faults);
   const imported: T[] = [];
   for (const [i, key] of keys.entries()) {

@@ -168,9 +168,9 @@ describe("the keys of a signer", () => {
   const pem = keyPair().pem;
   const whsk = newWebhookKeys().whsk;
   it.each<[string, unknown, string]>([
-    ["no object", true, "push.signing must be an object with keys"],
+    ["no object", true, "push.signing is a value of type boolean, not an object of options"],
     ["an unknown name", { webhookSecret: "x" }, "did you mean webhookSecrets?"],
-    ["no keys", { keys: [] }, "push.signing.keys is not a list of keys"],
+    ["no keys", { keys: [] }, "push.signing.keys is empty"],
     ["a public key", { keys: [{ key: keyPair().publicPem }] }, "push.signing.keys[0].key is a public key"],
     ["a secret as a key", { keys: [{ key: { kty: "oct", k: "c2VjcmV0" } }] }, "push.signing.keys[0].key is a shared"],
     ["a text", { webhookSecrets: ["whsec_not base64!"] }, "webhookSecrets[0] must be whsec_"],
@@ -192,8 +192,12 @@ describe("the keys of a signer", () => {
       "webhookSecrets[0] is neither whsec_ nor whsk_",
     ],
     ["half a webhook key", { webhookSecrets: [`whsk_${"a".repeat(40)}`] }, "webhookSecrets[0] has neither 32 nor 64"],
-    ["whose secrets", { webhookSecrets: [newSecret()], secretPer: "task" }, "push.signing.secretPer is neither"],
-    ["whether a JWKS", { keys: [{ key: pem }], jwks: "yes" }, "push.signing.jwks is neither true nor false"],
+    [
+      "whose secrets",
+      { webhookSecrets: [newSecret()], secretPer: "task" },
+      'push.signing.secretPer is "task", not "token" or "server"',
+    ],
+    ["whether a JWKS", { keys: [{ key: pem }], jwks: "yes" }, 'push.signing.jwks is "yes", not true or false'],
   ])("have faults that are named: %s", (_name, given, fault) => {
     expect(pushSigningFaults("push.signing", given)).toEqual([expect.stringContaining(fault)]);
   });
