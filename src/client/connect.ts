@@ -3,6 +3,7 @@ import type { A2AService, AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
 import { EXTENSIONS_PARAMETER, IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/service-params.js";
 import { callsOver } from "./calls/calls.js";
+import { checkOptions } from "./calls/check-options.js";
 import { AskedQuestions, type ClientCore } from "./calls/core.js";
 import { guessingTransport } from "./calls/guess.js";
 import { CallParameters } from "./calls/parameters.js";
@@ -17,7 +18,7 @@ import { conversation } from "./follow/conversation.js";
 import { notifiedTasks } from "./follow/notified.js";
 import { follow, send, stream } from "./follow/send.js";
 import { type ClientLimits, clientLimits } from "./limits.js";
-import { type ClientOptions, checkOptions, listed } from "./options.js";
+import { type ClientOptions, connectChecks, listed } from "./options.js";
 import type { Platform, PlatformOptions } from "./platform.js";
 import { transportOf } from "./raw.js";
 import { connectErrors } from "./transport/connect-errors.js";
@@ -34,7 +35,7 @@ export type Connect = (agent: CardSource, options?: ClientOptions) => Promise<A2
 export function connectWith(platformOf: (options: PlatformOptions) => Platform): Connect {
   const shared = new CardCache();
   return async (agent, options = {}) => {
-    checkOptions(options);
+    checkOptions(options, connectChecks);
     const limits = clientLimits(options.limits);
     const platform = platformOf(options);
     try {

@@ -1,6 +1,6 @@
-import { unknownNames } from "../core/describe.js";
-import { invalid, type Violation } from "../core/error.js";
+import { aWholeNumber, checksOf, given } from "../core/options.js";
 import { MAX_TIMEOUT_MS } from "../wire/service-params.js";
+import { checkOptions } from "./calls/check-options.js";
 
 /** Limits of a client: sizes, counts and times that servers determine. All are whole numbers. */
 export interface ClientLimits {
@@ -79,27 +79,17 @@ export const defaultClientLimits: ClientLimits = {
   interfaceRestMs: 10_000,
 };
 
-/** Limits that may be 0: no redirects, revalidation each time, no timeout. */
-const mayBeZero = new Set<string>(["maxCardRedirects", "maxCardAgeMs", "timeoutMs", "sendTimeoutMs"]);
+/** Of these, 0 means: no redirects, revalidation each time, no timeout. */
+const mayBeZero = ["maxCardRedirects", "maxCardAgeMs", "timeoutMs", "sendTimeoutMs"];
+
+const checks = checksOf(defaultClientLimits, (name) => aWholeNumber(mayBeZero.includes(name) ? 0 : 1, MAX_TIMEOUT_MS));
 
 /**
- * Returns the limits of a client: the given ones, with defaults.
+ * Returns the limits of a client: the set ones, with defaults.
  *
  * @throws A2AError INVALID_PARAMS that names every violation
  */
-export function clientLimits(given: Partial<ClientLimits> = {}): ClientLimits {
-  const names = Object.keys(defaultClientLimits);
-  const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  const faults: Violation[] = unknownNames("limits.", Object.keys(given), names).map((description) => ({
-    field: "",
-    description,
-  }));
-  for (const [name, value] of set) {
-    const least = mayBeZero.has(name) ? 0 : 1;
-    const isFit = Number.isInteger(value) && value >= least && value <= MAX_TIMEOUT_MS;
-    const description = `is ${String(value)}, not a whole number from ${least} to ${MAX_TIMEOUT_MS}`;
-    if (names.includes(name) && !isFit) faults.push({ field: `limits.${name}`, description });
-  }
-  if (faults.length > 0) throw invalid(faults);
-  return { ...defaultClientLimits, ...Object.fromEntries(set) };
+export function clientLimits(limits: Partial<ClientLimits> = {}): ClientLimits {
+  checkOptions(limits, checks, "limits.");
+  return { ...defaultClientLimits, ...given(limits) };
 }

@@ -1,7 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
-import { unknownNames } from "../core/describe.js";
-import { invalid, type Violation } from "../core/error.js";
 import { membersOf } from "../core/members.js";
+import * as check from "../core/options.js";
 import { olderVersions } from "../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Credentials } from "./credentials/credential.js";
@@ -53,83 +52,46 @@ export interface ClientOptions extends PlatformOptions {
   readonly signal?: AbortSignal;
 }
 
-const known: Readonly<Record<keyof ClientOptions, true>> = {
-  fetch: true,
-  tls: true,
-  plaintextGrpc: true,
-  credentials: true,
-  credentialHosts: true,
-  prefer: true,
-  bindings: true,
-  version: true,
-  tenant: true,
-  extensions: true,
-  interceptors: true,
-  card: true,
-  allowHttp: true,
-  limits: true,
-  signal: true,
+const any = check.anything();
+const binding = check.oneOf(bindings);
+
+/** The checks of `connect`'s options. Limits are checked where they are completed. */
+export const connectChecks: check.OptionChecks<ClientOptions> = {
+  fetch: any,
+  tls: any,
+  plaintextGrpc: any,
+  credentials: credentialFaults,
+  credentialHosts: check.listOf(check.aText("a host without scheme, port and path", isHost), true),
+  prefer: (name, value) => (Array.isArray(value) ? check.listOf(binding, true) : binding)(name, value),
+  bindings: check.listOf(binding),
+  version: check.oneOf([PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)]),
+  tenant: check.aText(),
+  extensions: check.listOf(
+    check.aText("a URI", (uri) => /^[\x21-\x2b\x2d-\x7e]+$/.test(uri)),
+    true,
+  ),
+  interceptors: check.listOf(check.aFunction(), true),
+  card: any,
+  allowHttp: any,
+  limits: any,
+  signal: any,
 };
 
-const spokenVersions = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)];
-
-/** @throws A2AError INVALID_PARAMS that names every violation; limits are checked separately */
-export function checkOptions(options: ClientOptions): void {
-  const { prefer = [], bindings: only = [], extensions = [], interceptors = [], tenant = "" } = options;
-  const faults: Violation[] = unknownNames("the option ", Object.keys(options), Object.keys(known)).map(
-    (description) => ({ field: "", description }),
-  );
-  for (const [field, given] of [
-    ["prefer", listed(prefer)],
-    ["bindings", only],
-  ] as const) {
-    const odd = given.filter((each) => !bindings.includes(each)).map((each) => JSON.stringify(each));
-    if (odd.length > 0) faults.push({ field, description: `has ${odd.join(", ")}; there are ${bindings.join(", ")}` });
-  }
-  const { version = PROTOCOL_VERSION } = options;
-  if (!spokenVersions.includes(version)) {
-    const there = spokenVersions.join(", ");
-    faults.push({ field: "version", description: `is ${JSON.stringify(version)}; there are ${there}` });
-  }
-  const { credentialHosts = [] } = options;
-  const noHost = credentialHosts.find((each) => !isHost(each));
-  if (noHost !== undefined) {
-    const description = `has ${JSON.stringify(noHost)}, which is not a host without scheme, port and path`;
-    faults.push({ field: "credentialHosts", description });
-  }
-  if (options.bindings?.length === 0) faults.push({ field: "bindings", description: "is empty" });
-  const odd = extensions.filter((uri) => typeof uri !== "string" || !/^[\x21-\x2b\x2d-\x7e]+$/.test(uri));
-  if (odd.length > 0)
-    faults.push({ field: "extensions", description: `has ${JSON.stringify(odd[0])}, which is not a URI` });
-  if (!interceptors.every((each) => typeof each === "function")) {
-    faults.push({ field: "interceptors", description: "has one that is not a function" });
-  }
-  faults.push(...credentialFaults(options.credentials));
-  if (typeof tenant !== "string") faults.push({ field: "tenant", description: "is not a text" });
-  if (faults.length > 0) throw invalid(faults);
-}
-
-/** Returns the violations in credentials of untyped callers. */
-function credentialFaults(given: unknown): Violation[] {
-  if (given === undefined || isCredential(given)) return [];
-  if (typeof given !== "object" || given === null) return [notACredential("credentials", given)];
+/** Returns the faults of credentials without repeating them. */
+function credentialFaults(name: string, given: unknown): string[] {
+  if (isCredential(given)) return [];
+  if (typeof given !== "object" || given === null) return [notACredential(name, given)];
   const isList = Array.isArray(given);
   return Object.entries(given)
     .filter(([, each]) => !isCredential(each) && (isList || each !== undefined))
-    .map(([name, each]) => notACredential(isList ? `credentials[${name}]` : `credentials.${name}`, each));
+    .map(([key, each]) => notACredential(isList ? `${name}[${key}]` : `${name}.${key}`, each));
 }
 
 const isCredential = (given: unknown): boolean =>
-  typeof given === "object" &&
-  given !== null &&
   ["fits", "apply"].every((method) => typeof membersOf(given)[method] === "function");
 
-/** Describes a value without repeating it, since it may be a secret. */
-function notACredential(field: string, given: unknown): Violation {
-  const what = typeof given === "string" ? "a text" : given === null ? "null" : `a value of type ${typeof given}`;
-  const description = `is ${what}, not a credential: make one by bearer(token), apiKey(key) or basic(name, password)`;
-  return { field, description };
-}
+const notACredential = (name: string, given: unknown): string =>
+  `${name} is ${check.typeName(given)}, not a credential: make one by bearer(token), apiKey(key) or basic(name, password)`;
 
 /** Returns one or several values as a list. */
 export function listed<T>(given: T | readonly T[]): readonly T[] {

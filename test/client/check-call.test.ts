@@ -26,25 +26,26 @@ describe.each(calls)("the options of %s", (_, call) => {
   it.each([
     [{ timeoutMS: 5 }, "the option timeoutMS is not known: did you mean timeoutMs?"],
     [{ nonsense: 5 }, "the option nonsense is not known"],
-    [{ timeoutMs: -1 }, "timeoutMs: is -1, not a number of milliseconds from 0, which means no limit"],
-    [{ timeoutMs: Number.NaN }, "timeoutMs: is NaN, not a number of milliseconds from 0, which means no limit"],
-    [{ timeoutMs: "5" }, "timeoutMs: is of type string, not a number of milliseconds from 0, which means no limit"],
+    [{ timeoutMs: -1 }, "timeoutMs is -1, not a number of milliseconds from 0, which means no limit"],
+    [{ timeoutMs: Number.NaN }, "timeoutMs is NaN, not a number of milliseconds from 0, which means no limit"],
+    [{ timeoutMs: "5" }, 'timeoutMs is "5", not a number of milliseconds from 0, which means no limit'],
   ])("are refused with a word where they cannot be meant: %j", async (options, message) => {
     const client = await connect(cardJson());
     await expect(call(client, options)).rejects.toMatchObject({
       name: "A2AError",
       reason: "INVALID_PARAMS",
       message: `Invalid parameters: ${message}`,
+      violations: [{ field: Object.keys(options)[0], description: message }],
     });
   });
 });
 
 describe("the options of stream and follow", () => {
   it.each([
-    [{ stallMs: 0 }, "stallMs: is 0, not a number above 0"],
-    [{ stallMs: Number.NaN }, "stallMs: is NaN, not a number above 0"],
-    [{ maxTaskBytes: -5 }, "maxTaskBytes: is -5, not a number above 0"],
-    [{ afterGeneration: 1.5 }, "afterGeneration: is 1.5, not a whole number from 0"],
+    [{ stallMs: 0 }, "stallMs is 0, not a number above 0"],
+    [{ stallMs: Number.NaN }, "stallMs is NaN, not a number above 0"],
+    [{ maxTaskBytes: -5 }, "maxTaskBytes is -5, not a number above 0"],
+    [{ afterGeneration: 1.5 }, "afterGeneration is 1.5, not a whole number from 0 to 9007199254740991"],
   ])("are refused with a word where they cannot be meant: %j", async (options, message) => {
     const client = await connect(cardJson());
     const failure = { reason: "INVALID_PARAMS", message: `Invalid parameters: ${message}` };
@@ -64,11 +65,11 @@ describe("the credentials of connect()", () => {
   const form = "make one by bearer(token), apiKey(key) or basic(name, password)";
 
   it.each([
-    ["secret", `credentials: is a text, not a credential: ${form}`],
-    [null, `credentials: is null, not a credential: ${form}`],
-    [{ scheme: "secret" }, `credentials.scheme: is a text, not a credential: ${form}`],
-    [[bearer("t"), "secret"], `credentials[1]: is a text, not a credential: ${form}`],
-    [{ scheme: { token: "secret" } }, `credentials.scheme: is a value of type object, not a credential: ${form}`],
+    ["secret", `credentials is a text, not a credential: ${form}`],
+    [null, `credentials is null, not a credential: ${form}`],
+    [{ scheme: "secret" }, `credentials.scheme is a text, not a credential: ${form}`],
+    [[bearer("t"), "secret"], `credentials[1] is a text, not a credential: ${form}`],
+    [{ scheme: { token: "secret" } }, `credentials.scheme is a value of type object, not a credential: ${form}`],
   ])("are refused where they are none: %j", async (credentials, message) => {
     const connecting = connect(cardJson(), { credentials: credentials as unknown as Credentials });
     await expect(connecting).rejects.toMatchObject({

@@ -379,12 +379,12 @@ describe("connect()", () => {
 
   it.each([
     [{ prefr: "GRPC" }, "the option prefr is not known: did you mean prefer?"],
-    [{ prefer: "grpc" }, 'prefer: has "grpc"; there are GRPC, CONNECT, JSONRPC, HTTP+JSON, GRPC-WEB'],
-    [{ bindings: [] }, "bindings: is empty"],
-    [{ extensions: ["a b"] }, 'extensions: has "a b", which is not a URI'],
-    [{ interceptors: ["x"] }, "interceptors: has one that is not a function"],
-    [{ tenant: 1 }, "tenant: is not a text"],
-    [{ limits: { maxCardBytes: 0 } }, "limits.maxCardBytes: is 0, not a whole number from 1 to 2147483647"],
+    [{ prefer: "grpc" }, 'prefer is "grpc", not "GRPC", "CONNECT", "JSONRPC", "HTTP+JSON" or "GRPC-WEB"'],
+    [{ bindings: [] }, "bindings is empty"],
+    [{ extensions: ["a b"] }, 'extensions[0] is "a b", not a URI'],
+    [{ interceptors: ["x"] }, 'interceptors[0] is "x", not a function'],
+    [{ tenant: 1 }, "tenant is 1, not a text"],
+    [{ limits: { maxCardBytes: 0 } }, "limits.maxCardBytes is 0, not a whole number from 1 to 2147483647"],
     [{ limits: { timeout: 1 } }, "limits.timeout is not known"],
   ])("says what is wrong with the options %j", async (options, message) => {
     const error = await failure(connectWith(nodePlatform)(cardJson(), options as never));

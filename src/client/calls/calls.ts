@@ -1,7 +1,8 @@
 import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { checkCall, checkRequest, methodRules } from "./check.js";
+import { checkRequest } from "./check.js";
+import { checkOptions, methodChecks } from "./check-options.js";
 import { Lifetime } from "./lifetime.js";
 import { requestMessages } from "./routes.js";
 
@@ -20,7 +21,7 @@ export function callsOver(transport: Transport): Client<typeof A2AService> {
 
 function unaryOver(transport: Transport, method: DescMethodUnary) {
   return async (input: MessageInitShape<typeof method.input>, options?: CallOptions) => {
-    checkCall(options, methodRules);
+    checkOptions(options, methodChecks);
     checkRequest(method.input, input);
     const { signal, timeoutMs, headers, contextValues } = options ?? {};
     const response = await transport.unary(method, signal, timeoutMs, headers, input, contextValues);
@@ -32,7 +33,7 @@ function unaryOver(transport: Transport, method: DescMethodUnary) {
 
 function streamOver(transport: Transport, method: Streaming) {
   return (input: MessageInitShape<Streaming["input"]>, options?: CallOptions): Events => {
-    checkCall(options, methodRules);
+    checkOptions(options, methodChecks);
     checkRequest(method.input, input);
     return { [Symbol.asyncIterator]: () => events(transport, method, input, options ?? {}) };
   };

@@ -1,11 +1,8 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { unknownNames } from "../../core/describe.js";
 import { invalid, type Violation } from "../../core/error.js";
-import { membersOf } from "../../core/members.js";
 import { MESSAGE_LEVELS } from "../../core/nesting.js";
 import { holdsJsonObject } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
-import type { FollowOptions, SendOnceOptions, StreamOptions } from "./call-options.js";
 
 /** Maximum number of violations in an error. */
 const MAX_TOLD = 10;
@@ -125,68 +122,3 @@ function pathOf({ above, name }: Place): string {
   if (typeof name === "number") return `${path}[${name}]`;
   return path === "" ? name : `${path}.${name}`;
 }
-
-/** Values that an option may have. Every option may be omitted. */
-type Rule = "any" | "time" | "positive" | "whole";
-
-const ofCalls = { signal: "any", timeoutMs: "time", headers: "any", skill: "any" } as const;
-
-const ofSends = {
-  ...ofCalls,
-  acceptedOutputModes: "any",
-  historyLength: "whole",
-  metadata: "any",
-  pushNotification: "any",
-  idempotencyKey: "any",
-} as const;
-
-const ofFollows = { ...ofCalls, stallMs: "positive", afterGeneration: "whole", maxTaskBytes: "positive" } as const;
-
-/** Options of `send`. */
-export const sendRules: Readonly<Record<keyof SendOnceOptions, Rule>> = { ...ofSends, returnImmediately: "any" };
-/** Options of `follow`. */
-export const followRules: Readonly<Record<keyof FollowOptions, Rule>> = ofFollows;
-/** Options of `stream`. */
-export const streamRules: Readonly<Record<keyof StreamOptions, Rule>> = { ...ofSends, ...ofFollows };
-/** Options of the protocol's methods, as in Connect. */
-export const methodRules: Readonly<Record<string, Rule>> = {
-  signal: "any",
-  timeoutMs: "time",
-  headers: "any",
-  onHeader: "any",
-  onTrailer: "any",
-  contextValues: "any",
-};
-
-/** @throws A2AError INVALID_PARAMS for an unknown option, or a number out of range */
-export function checkCall(options: object | undefined, rules: Readonly<Record<string, Rule>>): void {
-  if (options === undefined) return;
-  let faults: Violation[] | undefined;
-  for (const name in options) {
-    const description = faultOf(name, membersOf(options)[name], rules);
-    if (description !== undefined) faults = [...(faults ?? []), description];
-  }
-  if (faults !== undefined) throw invalid(faults);
-}
-
-function faultOf(name: string, value: unknown, rules: Readonly<Record<string, Rule>>): Violation | undefined {
-  if (!Object.hasOwn(rules, name)) {
-    const [description = ""] = unknownNames("the option ", [name], Object.keys(rules));
-    return { field: "", description };
-  }
-  const rule = rules[name];
-  if (rule === "any" || value === undefined) return undefined;
-  const isNumber = typeof value === "number" && value >= 0;
-  if (rule === "time" && isNumber) return undefined;
-  if (rule === "positive" && isNumber && value > 0) return undefined;
-  if (rule === "whole" && isNumber && Number.isSafeInteger(value)) return undefined;
-  return { field: name, description: `is ${shown(value)}, not ${expected[rule as Exclude<Rule, "any">]}` };
-}
-
-const shown = (value: unknown): string => (typeof value === "number" ? `${value}` : `of type ${typeof value}`);
-
-const expected = {
-  time: "a number of milliseconds from 0, which means no limit",
-  positive: "a number above 0",
-  whole: "a whole number from 0",
-} as const;

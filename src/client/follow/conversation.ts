@@ -3,7 +3,7 @@ import type { Answer, Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
 import { isInterrupted } from "../../task/state.js";
 import type { CallOptions, SendOnceOptions, StreamOptions } from "../calls/call-options.js";
-import { checkCall, sendRules, streamRules } from "../calls/check.js";
+import { checkOptions, sendChecks, streamChecks } from "../calls/check-options.js";
 import type { ClientCore } from "../calls/core.js";
 import { lifetimeOf, since } from "../calls/lifetime.js";
 import { orGivenUp } from "../calls/retry.js";
@@ -71,7 +71,7 @@ class TrackedConversation implements Conversation {
 
   async send(message: MessageInput, options: SendOnceOptions = {}): Promise<Answer> {
     // Checked before the timeout in the options is used.
-    checkCall(options, sendRules);
+    checkOptions(options, sendChecks);
     const { taskId } = this;
     const startedAt = performance.now();
     const answered = await this.#first.turn(this.#isPlaced, options);
@@ -86,7 +86,7 @@ class TrackedConversation implements Conversation {
   }
 
   async *stream(message: MessageInput, options: StreamOptions = {}): AsyncGenerator<Update, void, undefined> {
-    checkCall(options, streamRules);
+    checkOptions(options, streamChecks);
     const { taskId } = this;
     const known = taskId === undefined ? undefined : this.#waiting.get(taskId);
     const startedAt = performance.now();

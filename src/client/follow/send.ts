@@ -10,7 +10,7 @@ import { A2AError, type Reason } from "../../core/error.js";
 import type { Answer, Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
 import type { FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "../calls/call-options.js";
-import { checkCall, followRules, sendRules, streamRules } from "../calls/check.js";
+import { checkOptions, followChecks, sendChecks, streamChecks } from "../calls/check-options.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
 import { lifetimeOf, since } from "../calls/lifetime.js";
 import { type MessagePlace, messageOf, requestOf } from "../calls/message-input.js";
@@ -30,7 +30,7 @@ export async function send(
   options: SendOnceOptions = {},
   place: MessagePlace = {},
 ): Promise<Answer> {
-  checkCall(options, sendRules);
+  checkOptions(options, sendChecks);
   const request = requestOf(messageOf(input, place), options, options.returnImmediately === true);
   const startedAt = performance.now();
   // Set if the caller can end the call.
@@ -126,7 +126,7 @@ export function stream(
   options: StreamOptions = {},
   { known, ...place }: StreamPlace = {},
 ): AsyncGenerator<Update, void, undefined> {
-  checkCall(options, streamRules);
+  checkOptions(options, streamChecks);
   const message = messageOf(input, place);
   // Without streaming the task is polled. An existing task would first be seen in its earlier state, so its send waits.
   const request = requestOf(message, options, !core.canStream && message.taskId === "");
@@ -144,6 +144,6 @@ export function follow(
   options: FollowOptions = {},
   known?: Task,
 ): AsyncGenerator<Update, void, undefined> {
-  checkCall(options, followRules);
+  checkOptions(options, followChecks);
   return new TaskFollower(core, options, { taskId, known }).updates();
 }
