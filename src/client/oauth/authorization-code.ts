@@ -9,13 +9,14 @@ import {
 import { type AgentCard, type SecurityScheme, SecuritySchemeSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
+import { anything, havingFunctions, type OptionChecks } from "../../core/options.js";
 import { answerReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { type ChosenScheme, chooseCredentials } from "../credentials/choose.js";
 import type { Credential } from "../credentials/credential.js";
 import { issuerFailure } from "./failures.js";
 import { flowCredential } from "./flow-credential.js";
-import type { OAuthOptions } from "./options.js";
+import { checkOptions, type OAuthOptions, oauthChecks } from "./options.js";
 import type { OAuthStorage } from "./storage.js";
 import { TokenKeeper } from "./token-keeper.js";
 import { isTexts, jsonOf } from "./tokens.js";
@@ -32,6 +33,13 @@ export interface AuthorizationCodeOptions extends OAuthOptions {
   /** Further parameters of the issuer's page, such as `prompt` or `login_hint`. */
   readonly authorizationParameters?: Readonly<Record<string, string>>;
 }
+
+const checks: OptionChecks<AuthorizationCodeOptions> = {
+  ...oauthChecks,
+  redirectUri: anything(),
+  storage: havingFunctions("get", "set", "delete"),
+  authorizationParameters: anything(),
+};
 
 /** The agent to sign in for, such as a client of it. */
 export interface SignInAgent {
@@ -74,7 +82,7 @@ export interface AuthorizationCodeCredential extends Credential {
  * @throws TypeError for invalid options
  */
 export function authorizationCode(options: AuthorizationCodeOptions): AuthorizationCodeCredential {
-  if (typeof options.storage?.get !== "function") throw new TypeError("storage has no function get");
+  checkOptions(options, checks, ["storage"]);
   const keeper = new TokenKeeper(options, {
     name: "authorizationCode",
     isUnattended: false,

@@ -1,9 +1,10 @@
 import { initiateDeviceAuthorization, pollDeviceAuthorizationGrant } from "openid-client";
 import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
+import { aFunction, type OptionChecks } from "../../core/options.js";
 import type { Credential } from "../credentials/credential.js";
 import { flowCredential } from "./flow-credential.js";
-import type { OAuthOptions } from "./options.js";
+import { checkOptions, type OAuthOptions, oauthChecks } from "./options.js";
 import { TokenKeeper } from "./token-keeper.js";
 
 /** Values to show to the user. */
@@ -24,6 +25,8 @@ export interface DeviceCodeOptions extends OAuthOptions {
   readonly prompt: (prompt: DevicePrompt) => void | Promise<void>;
 }
 
+const checks: OptionChecks<DeviceCodeOptions> = { ...oauthChecks, prompt: aFunction() };
+
 /** Maximum lifetime of a code, in seconds, even if the issuer allows more. */
 const MAX_SECONDS = 3_600;
 
@@ -35,8 +38,8 @@ const MAX_SECONDS = 3_600;
  * @throws TypeError for invalid options
  */
 export function deviceCode(options: DeviceCodeOptions): Credential {
+  checkOptions(options, checks, ["prompt"]);
   const { prompt } = options;
-  if (typeof prompt !== "function") throw new TypeError("prompt is not a function");
   const keeper = new TokenKeeper(options, {
     name: "deviceCode",
     isUnattended: false,

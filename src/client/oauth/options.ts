@@ -1,5 +1,6 @@
 import type { CryptoKey } from "openid-client";
 import { parseUrl } from "../../core/net.js";
+import * as check from "../../core/options.js";
 import type { SentOptions } from "../credentials/secret.js";
 import { isHost } from "../hosts.js";
 import type { OAuthStorage } from "./storage.js";
@@ -82,22 +83,39 @@ export interface OAuthOptions extends SentOptions {
   readonly limits?: Partial<OAuthLimits>;
 }
 
-/** @throws TypeError for options invalid in every flow */
-export function checkOptions(options: OAuthOptions): OAuthLimits {
-  const { clientId, clientSecret, privateKey, issuer, issuerHosts = [], limits = {} } = options;
-  if (typeof clientId !== "string" || clientId === "") throw new TypeError("clientId is not a text");
-  if (clientSecret !== undefined && (typeof clientSecret !== "string" || clientSecret === "")) {
-    throw new TypeError("clientSecret is not a text");
+const any = check.anything();
+
+/** The checks of the options of all flows. */
+export const oauthChecks: check.OptionChecks<OAuthOptions> = {
+  clientId: check.aText("a non-empty text", (id) => id !== ""),
+  clientSecret: check.aSecret(),
+  secretIn: check.oneOf(["basic", "post"]),
+  privateKey: any,
+  issuer: check.aText("an absolute URL", (url) => parseUrl(url) !== undefined),
+  issuerHosts: check.listOf(check.aText("a host without scheme, port and path", isHost), true),
+  scopes: any,
+  resource: any,
+  audience: any,
+  tokens: any,
+  fetch: any,
+  allowHttp: any,
+  allowLocalIssuer: any,
+  limits: check.anObjectOf(
+    check.checksOf(defaultOAuthLimits, () =>
+      check.expects("a number from 0", (value) => typeof value === "number" && value >= 0),
+    ),
+  ),
+};
+
+/** @throws TypeError that names every fault */
+export function checkOptions(
+  options: OAuthOptions,
+  checks: check.OptionChecks = oauthChecks,
+  required: readonly string[] = [],
+): void {
+  const faults = check.optionFaults(options, checks, "", ["clientId", ...required]);
+  if (options.clientSecret !== undefined && options.privateKey !== undefined) {
+    faults.push("clientSecret or privateKey, not both");
   }
-  if (clientSecret !== undefined && privateKey !== undefined)
-    throw new TypeError("clientSecret or privateKey, not both");
-  if (issuer !== undefined && parseUrl(issuer) === undefined) throw new TypeError("issuer is not an absolute URL");
-  if (!Array.isArray(issuerHosts) || !issuerHosts.every(isHost)) {
-    throw new TypeError("issuerHosts is not a list of hosts without scheme, port and path");
-  }
-  for (const [name, value] of Object.entries(limits)) {
-    if (!Object.hasOwn(defaultOAuthLimits, name)) throw new TypeError(`limits.${name} is not a limit`);
-    if (typeof value !== "number" || !(value >= 0)) throw new TypeError(`limits.${name} is not a number`);
-  }
-  return { ...defaultOAuthLimits, ...limits };
+  if (faults.length > 0) throw new TypeError(`Invalid options: ${faults.join("; ")}`);
 }

@@ -2,6 +2,7 @@ import { type Configuration, refreshTokenGrant, type TokenEndpointResponse } fro
 import { orAborted } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
+import { given } from "../../core/options.js";
 import type { CredentialContext } from "../credentials/credential.js";
 import { checkEncrypted } from "../credentials/secret.js";
 import { hostOf, webUrl } from "../hosts.js";
@@ -9,7 +10,7 @@ import { abandoned, isInvalidGrant, issuerFailure } from "./failures.js";
 import { Issuers, type KnownIssuer } from "./issuer.js";
 import { overFetch } from "./issuer-fetch.js";
 import { placeOf } from "./issuer-place.js";
-import { checkOptions, type OAuthLimits, type OAuthOptions } from "./options.js";
+import { defaultOAuthLimits, type OAuthLimits, type OAuthOptions } from "./options.js";
 import { locked } from "./storage.js";
 import { covers, readTokens, scopeUnion, type Tokens, tokensOf, writeTokens } from "./tokens.js";
 
@@ -78,7 +79,7 @@ export class TokenKeeper {
   readonly #shown = new WeakMap<CredentialContext, string>();
 
   constructor(options: OAuthOptions, flow: Flow) {
-    this.limits = checkOptions(options);
+    this.limits = { ...defaultOAuthLimits, ...given(options.limits ?? {}) };
     this.issuers = new Issuers(options, this.limits);
     this.#options = options;
     this.#flow = flow;

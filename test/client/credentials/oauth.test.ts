@@ -622,8 +622,23 @@ describe("options", () => {
     [{ limits: { issuerTimeoutMs: -1 } }],
     [{ limits: { issuerTimeoutMs: Number.NaN } }],
     [{ limits: { issuerTimeout: 1 } }],
+    [{ issuerHosts: "a.example" }],
+    [{ issuerHost: ["a.example"] }],
   ])("that cannot work are refused: %j", (bad) => {
     expect(() => clientCredentials({ clientId: "c", clientSecret: "s", ...bad } as never)).toThrow(TypeError);
+  });
+
+  it("are named together, without what is secret, and may be undefined", () => {
+    const options = { clientSecret: "", secretIn: "body", issuerHost: [], limits: { maxAgents: -1 } };
+    expect(() => clientCredentials(options as never)).toThrow(
+      "Invalid options: clientId is missing; clientSecret is an empty text, not a non-empty text; " +
+        'secretIn is "body", not "basic" or "post"; the option issuerHost is not known: did you mean issuerHosts?; ' +
+        "limits.maxAgents is -1, not a number from 0",
+    );
+    expect(() => deviceCode({ clientId: "c" } as never)).toThrow("Invalid options: prompt is missing");
+    expect(() => deviceCode({ clientId: "c", prompt: "x" } as never)).toThrow('prompt is "x", not a function');
+    const limits = { maxAgents: undefined } as never;
+    expect(() => clientCredentials({ clientId: "c", clientSecret: "s", limits })).not.toThrow();
   });
 
   it("do not show when a credential is looked at", async () => {
