@@ -1,8 +1,8 @@
 // Stores tasks in an SQLite file.
 
 import type { Worker } from "node:worker_threads";
-import { unknownNames } from "../../core/describe.js";
 import { type Logger, silentLogger } from "../../core/log.js";
+import * as check from "../../core/options.js";
 import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
 import { NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
@@ -107,30 +107,30 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
   }
 }
 
-const names: Record<keyof SqliteStoreOptions, true> = {
-  path: true,
-  synchronous: true,
-  shared: true,
-  stallMs: true,
-  writeTimeoutMs: true,
-  logger: true,
+const timeMs = check.aWholeNumber(1, Number.MAX_SAFE_INTEGER);
+
+const checks: check.OptionChecks<SqliteStoreOptions> = {
+  path: check.aText(),
+  synchronous: check.oneOf(["FULL", "NORMAL"]),
+  shared: check.aBoolean(),
+  stallMs: timeMs,
+  writeTimeoutMs: timeMs,
+  logger: check.aLogger(),
 };
+
+const defaults = {
+  synchronous: "FULL",
+  shared: false,
+  stallMs: 1_250,
+  writeTimeoutMs: 5_000,
+  logger: silentLogger,
+} as const;
 
 /** Applies the defaults. @throws StoreError `failed` that names every wrong option. */
 function checked(options: SqliteStoreOptions): Required<SqliteStoreOptions> {
-  const { path, synchronous = "FULL", shared = false, logger = silentLogger } = options ?? {};
-  const { stallMs = 1_250, writeTimeoutMs = 5_000 } = options ?? {};
-  const faults = unknownNames("the option ", Object.keys(options ?? {}), Object.keys(names));
-  if (typeof path !== "string") faults.push("path is missing: give the file that keeps the tasks");
-  if (!["FULL", "NORMAL"].includes(synchronous)) {
-    faults.push(`synchronous is ${JSON.stringify(synchronous)}, not "FULL" or "NORMAL"`);
-  }
-  if (typeof shared !== "boolean") faults.push(`shared is ${JSON.stringify(shared)}, not true or false`);
-  for (const [name, value] of Object.entries({ stallMs, writeTimeoutMs })) {
-    if (!Number.isSafeInteger(value) || value < 1) faults.push(`${name} is ${value}, not a number of milliseconds`);
-  }
+  const faults = check.optionFaults(options, checks, "", ["path"]);
   if (faults.length > 0) throw new StoreError("failed", `The SQLite store cannot be opened: ${faults.join("; ")}.`);
-  return { path, synchronous, shared, stallMs, writeTimeoutMs, logger };
+  return { ...defaults, ...check.given(options) };
 }
 
 interface Parts {

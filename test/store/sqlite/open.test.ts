@@ -92,6 +92,9 @@ describe("sqliteStore() and the place of its file", () => {
       'the option share is not known: did you mean shared?; synchronous is "OFF", not "FULL" or "NORMAL"; ' +
         'shared is "yes", not true or false',
     );
+    expect(() => sqliteStore({ path: 7, stallMs: 0 } as never)).toThrow(
+      "path is 7, not a text; stallMs is 0, not a whole number from 1 to 9007199254740991",
+    );
     for (const none of [undefined, {}, null]) expect(() => sqliteStore(none as never)).toThrow("path is missing");
   });
 
