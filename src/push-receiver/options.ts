@@ -1,9 +1,10 @@
-import { unknownNames } from "../core/describe.js";
 import type { Logger } from "../core/log.js";
 import { parseUrl } from "../core/net.js";
+import * as check from "../core/options.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
 import type { JsonWebKeySet } from "../jwt/verifier.js";
 import { isJsonObject } from "../wire/json-struct.js";
+import { MAX_TIMEOUT_MS } from "../wire/service-params.js";
 import { JWKS_PATH, webhookKeyBytes, webhookSecretFault } from "../wire/webhook.js";
 import type { PushMemory } from "./memory.js";
 
@@ -89,33 +90,38 @@ export const defaultReceiverLimits: PushReceiverLimits = {
   maxBodyValues: 250_000,
 };
 
-const known: { readonly [K in keyof PushReceiverOptions]-?: (value: unknown) => string[] } = {
-  servers: (value) =>
-    Array.isArray(value) && value.length > 0 ? value.flatMap(serverFaults) : ["servers is not a list"],
-  audience: (value) => [value].flat().flatMap(audienceFaults),
-  secrets: (value) => listOr(value, "secrets", webhookSecretFault),
-  publicKeys: (value) =>
-    typeof value === "function" ? ["publicKeys is not a list"] : listOr(value, "publicKeys", keyFault),
-  tokens: (value) => listOr(value, "tokens", textFault),
-  authorization: (value) => listOr(value, "authorization", textFault),
-  expects: (value) => (typeof value === "function" ? [] : ["expects is not a function"]),
-  acceptUnsigned: (value) => (typeof value === "boolean" ? [] : ["acceptUnsigned is neither true nor false"]),
-  toleranceMs: (value) => timeFaults("toleranceMs", value),
-  limits: limitFaults,
-  memory: (value) => {
-    const { order, remember } = (value ?? {}) as Partial<PushMemory>;
-    return typeof order === "function" && typeof remember === "function" ? [] : ["memory lacks order or remember"];
-  },
-  logger: () => [],
+const positive = check.aWholeNumber(1, MAX_TIMEOUT_MS);
+
+const webhook = check.aText(
+  "an absolute URL without query and fragment",
+  (url) => parseUrl(url) !== undefined && !/[?#]/.test(url),
+);
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+
+const secretsOrFunction = check.unless(isFunction, check.listOf(check.aSecret()));
+
+const isPublicKey = (key: unknown): boolean => webhookKeyBytes("whpk_", key)?.length === 32;
+
+const checks: check.OptionChecks<PushReceiverOptions> = {
+  servers: check.listOf(serverFaults),
+  audience: (name, value) => (Array.isArray(value) ? check.listOf(webhook, true) : webhook)(name, value),
+  secrets: check.unless(isFunction, check.listOf(check.judged(webhookSecretFault))),
+  publicKeys: check.listOf(check.expects("whpk_ with 32 bytes in base64", isPublicKey, check.typeName)),
+  tokens: secretsOrFunction,
+  authorization: secretsOrFunction,
+  expects: check.aFunction(),
+  acceptUnsigned: check.aBoolean(),
+  toleranceMs: positive,
+  limits: check.anObjectOf(check.checksOf(defaultReceiverLimits, () => positive)),
+  memory: check.havingFunctions("order", "remember"),
+  logger: check.aLogger(),
 };
 
 /** Faults of the options, without secrets. */
 export function receiverFaults(options: PushReceiverOptions): string[] {
   if (!isJsonObject(options)) return ["the options are missing"];
-  const faults = unknownNames("the option ", Object.keys(options), Object.keys(known));
-  for (const [name, value] of Object.entries(options)) {
-    if (value !== undefined && Object.hasOwn(known, name)) faults.push(...known[name as keyof typeof known](value));
-  }
+  const faults = check.optionFaults(options, checks);
   const { servers, secrets, publicKeys, tokens, authorization, acceptUnsigned, audience } = options;
   const isSigned = servers !== undefined || secrets !== undefined || publicKeys !== undefined;
   if (servers !== undefined && audience === undefined) {
@@ -132,9 +138,16 @@ export function receiverFaults(options: PushReceiverOptions): string[] {
   return faults;
 }
 
-function serverFaults(server: unknown): string[] {
-  const { url, jwks } = (typeof server === "string" ? { url: server } : (server ?? {})) as Partial<PushServer>;
-  if (typeof url !== "string" || parseUrl(url) === undefined) return ["servers has one without an absolute URL"];
+const server = check.anObjectOf(
+  { url: check.aText("an absolute URL", (url) => parseUrl(url) !== undefined), jwks: check.anything() },
+  ["url"],
+);
+
+function serverFaults(place: string, given: unknown): readonly string[] {
+  const options = typeof given === "string" ? { url: given } : given;
+  const faults = server(place, options);
+  if (faults.length > 0) return faults;
+  const { url, jwks } = options as PushServer;
   if (typeof jwks === "object" && !(jwks instanceof URL)) {
     return Array.isArray(jwks?.keys) ? [] : [`the jwks of ${url} has no list of keys`];
   }
@@ -146,38 +159,3 @@ export const plainUrl = (url: string): string => new URL(url).href.replace(/\/+$
 
 /** Returns the default URL of a server's keys. */
 export const defaultJwks = (url: string): string => plainUrl(url) + JWKS_PATH;
-
-function audienceFaults(audience: unknown): string[] {
-  const isPlain = typeof audience === "string" && parseUrl(audience) !== undefined && !/[?#]/.test(audience);
-  return isPlain ? [] : ["audience is not an absolute URL without query and fragment"];
-}
-
-function listOr(value: unknown, name: string, faultOf: (each: unknown) => string | undefined): string[] {
-  if (typeof value === "function") return [];
-  if (!Array.isArray(value) || value.length === 0) return [`${name} is not a list`];
-  return value.flatMap((each, i) => {
-    const fault = faultOf(each);
-    return fault === undefined ? [] : [`${name}[${i}] ${fault}`];
-  });
-}
-
-const textFault = (each: unknown): string | undefined =>
-  typeof each === "string" && each !== "" ? undefined : "is empty";
-
-const keyFault = (each: unknown): string | undefined =>
-  webhookKeyBytes("whpk_", each)?.length === 32 ? undefined : "is not of the form whpk_ with 32 bytes in base64";
-
-function limitFaults(limits: unknown): string[] {
-  if (!isJsonObject(limits)) return ["limits is not an object"];
-  const faults = unknownNames("limits.", Object.keys(limits), Object.keys(defaultReceiverLimits));
-  const set = Object.entries(limits).filter(([, value]) => value !== undefined);
-  return [...faults, ...set.flatMap(([name, value]) => timeFaults(`limits.${name}`, value))];
-}
-
-/** Maximum time of a timer, in milliseconds. */
-const MAX = 2 ** 31 - 1;
-
-function timeFaults(name: string, value: unknown): string[] {
-  const isRight = typeof value === "number" && Number.isInteger(value) && value > 0 && value <= MAX;
-  return isRight ? [] : [`${name} is not a whole number from 1 to ${MAX}`];
-}

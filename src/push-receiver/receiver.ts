@@ -1,5 +1,6 @@
 import { utf8Of } from "../core/bytes.js";
 import { guardedLogger, silentLogger } from "../core/log.js";
+import { given } from "../core/options.js";
 import {
   NOTIFICATION_TOKEN,
   PUSH_CONFIG,
@@ -97,8 +98,7 @@ class Judge {
 
   constructor(options: PushReceiverOptions) {
     const { servers, audience = "", secrets, publicKeys = [], tokens, authorization } = options;
-    const given = Object.entries(options.limits ?? {}).filter(([, value]) => value !== undefined);
-    const limits = { ...defaultReceiverLimits, ...Object.fromEntries(given) };
+    const limits = { ...defaultReceiverLimits, ...given(options.limits ?? {}) };
     const logger = guardedLogger(options.logger ?? silentLogger);
     this.#options = options;
     this.maxBodyBytes = limits.maxBodyBytes;

@@ -199,18 +199,22 @@ describe("a receiver", () => {
     expect(make({ servers: ["http://agents.example"], audience })).toThrow(
       "the jwks of http://agents.example is not https",
     );
-    expect(make({ servers: ["agents.example"], audience })).toThrow("without an absolute URL");
+    expect(make({ servers: ["agents.example"], audience })).toThrow(
+      'servers[0].url is "agents.example", not an absolute URL',
+    );
     expect(make({ ...trust.jwt, audience: `${audience}?a=1` })).toThrow(
-      "audience is not an absolute URL without query",
+      `audience is "${audience}?a=1", not an absolute URL without query`,
     );
     expect(make({ acceptUnsigned: true })).toThrow("acceptUnsigned needs tokens or authorization");
     expect(make({ secrets: ["whsec_c2hvcnQ="] })).toThrow("secrets[0] must have 24 to 64 bytes");
-    expect(make({ publicKeys: [trusting.webhookKeys.whsk] })).toThrow("publicKeys[0] is not of the form whpk_");
-    expect(make({ ...trust.v1, tokens: [""] })).toThrow("tokens[0] is empty");
+    expect(make({ publicKeys: [trusting.webhookKeys.whsk] })).toThrow("publicKeys[0] is a text, not whpk_");
+    expect(make({ ...trust.v1, tokens: [""] })).toThrow("tokens[0] is an empty text, not a non-empty text");
     expect(make({ ...trust.v1, token: "a" })).toThrow("did you mean tokens?");
-    expect(make({ ...trust.v1, toleranceMs: 0 })).toThrow("toleranceMs is not a whole number");
+    expect(make({ ...trust.v1, toleranceMs: 0 })).toThrow("toleranceMs is 0, not a whole number from 1 to 2147483647");
     expect(make({ ...trust.v1, limits: { maxBodyByte: 1 } })).toThrow("did you mean maxBodyBytes?");
-    expect(make({ ...trust.v1, memory: {} })).toThrow("memory lacks order or remember");
+    expect(make({ ...trust.v1, logger: {} })).toThrow("logger has no function debug, info, warn, error");
+    expect(make({ servers: [{ url: issuer, jwk: "" }], audience })).toThrow("servers[0].jwk is not known");
+    expect(make({ ...trust.v1, memory: {} })).toThrow("memory has no function order, remember");
     expect(make({ ...trust.v1, secret: trusting.secret })).not.toThrow(trusting.secret);
   });
 });
