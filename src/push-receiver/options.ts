@@ -92,10 +92,11 @@ export const defaultReceiverLimits: PushReceiverLimits = {
 
 const positive = check.aWholeNumber(1, MAX_TIMEOUT_MS);
 
-const webhook = check.aText(
-  "an absolute URL without query and fragment",
-  (url) => parseUrl(url) !== undefined && !/[?#]/.test(url),
-);
+const isWebhook = (url: unknown): boolean =>
+  typeof url === "string" && parseUrl(url) !== undefined && !/[?#]/.test(url);
+
+/** A query may hold a secret. */
+const webhook = check.expects("an absolute URL without query and fragment", isWebhook, check.typeName);
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
