@@ -58,7 +58,11 @@ export function typeName(value: unknown): string {
  *
  * @param show formats the value: `typeName` if it may be a secret
  */
-export function expects(what: string, isRight: (value: unknown) => boolean, show = shown): OptionCheck {
+export function expects(
+  what: string,
+  isRight: (value: unknown) => boolean,
+  show: (value: unknown) => string = shown,
+): OptionCheck {
   return (name, value) => (isRight(value) ? [] : [`${name} is ${show(value)}, not ${what}`]);
 }
 
