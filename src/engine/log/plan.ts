@@ -226,7 +226,7 @@ interface Conditions {
 export type SizeLimits = Pick<Limits, "maxTaskBytes">;
 
 /** Size limit of an artifact as JSON. */
-export const artifactSize = { maxBytes: 256 * 1024 * 1024 } as const;
+export const artifactSize: { readonly maxBytes: number } = { maxBytes: 256 * 1024 * 1024 };
 
 /** Thrown when an entry is conditional on an empty queue and a message waits. */
 export class MessageWaits extends Error {
