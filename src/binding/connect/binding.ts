@@ -90,7 +90,7 @@ export function createConnectBinding(
   const older = others.flatMap(({ name, connect }) =>
     connect === undefined ? [] : olderOptions(name, connect, options),
   );
-  const isTwin = ({ service }: OlderServiceOptions): boolean => own.service.typeName === service.typeName;
+  const hasSameName = ({ service }: OlderServiceOptions): boolean => own.service.typeName === service.typeName;
   const registerAll: Register = (router, each) => {
     for (const method of each.service.methods) {
       if (method.methodKind === "unary" || method.methodKind === "server_streaming") {
@@ -102,7 +102,7 @@ export function createConnectBinding(
     registerAll(router, own);
     const register = (each: OlderServiceOptions) =>
       registerOlder(router, each, { compressions, register: registerAll });
-    return new Map(older.filter((each) => !isTwin(each)).flatMap((each) => [...register(each)]));
+    return new Map(older.filter((each) => !hasSameName(each)).flatMap((each) => [...register(each)]));
   };
   // Methods are registered with the first call, because registering them at the start would slow it down.
   const matches = lazy(() => {
@@ -110,11 +110,15 @@ export function createConnectBinding(
     const later = routes(router);
     more?.(router);
     const matches = matchesOf(router, { served: [own], later, compressions });
-    for (const twin of older.filter(isTwin)) {
+    for (const sameNamed of older.filter(hasSameName)) {
       const before = router.handlers.length;
-      const twinLater = registerOlder(router, twin, { compressions, register: registerAll });
+      const laterOfOlder = registerOlder(router, sameNamed, { compressions, register: registerAll });
       const handlers = router.handlers.splice(before);
-      addTwin(matches, twin.version, matchesOf({ handlers }, { served: [], later: twinLater, compressions }));
+      addSameNamed(
+        matches,
+        sameNamed.version,
+        matchesOf({ handlers }, { served: [], later: laterOfOlder, compressions }),
+      );
     }
     return matches;
   });
@@ -168,10 +172,14 @@ async function handledAfter(
 }
 
 /** Adds the handlers of another version under the same paths. */
-function addTwin(matches: Map<string, ConnectMatch>, version: string, twins: ReadonlyMap<string, ConnectMatch>): void {
-  for (const [path, twin] of twins) {
+function addSameNamed(
+  matches: Map<string, ConnectMatch>,
+  version: string,
+  olderMatches: ReadonlyMap<string, ConnectMatch>,
+): void {
+  for (const [path, older] of olderMatches) {
     const match = defined(matches.get(path));
-    matches.set(path, { ...match, others: new Map([...(match.others ?? []), [version, twin]]) });
+    matches.set(path, { ...match, others: new Map([...(match.others ?? []), [version, older]]) });
   }
 }
 

@@ -94,7 +94,7 @@ export function enforceSecurity(parts: SecurityParts): { first: ServiceIntercept
     guarded.set(served, { guard, skills, skillOf });
   }
   // Until the caller is known, a tenant without an agent is treated like one whose agent has the first declaration.
-  const standIn = agents.all.find((served) => guarded.has(served));
+  const fallback = agents.all.find((served) => guarded.has(served));
   const checked = new WeakMap<Call, AgentRegistration | undefined>();
 
   const identifyFor = (served: AgentRegistration | undefined, call: Call): Promise<void> | undefined => {
@@ -114,7 +114,7 @@ export function enforceSecurity(parts: SecurityParts): { first: ServiceIntercept
   return {
     first: (next) => (invocation) => {
       const { tenant = "" }: Invocation["request"] & { tenant?: string } = invocation.request;
-      const served = agents.resolve(tenant) ?? standIn;
+      const served = agents.resolve(tenant) ?? fallback;
       if (mayMove) checked.set(invocation.call, served);
       const pending = identifyFor(served, invocation.call);
       return pending === undefined ? next(invocation) : pending.then(() => next(invocation));
