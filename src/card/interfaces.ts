@@ -58,8 +58,8 @@ function interfacesIn(version: Declared, endpoints: Endpoints): AgentInterface[]
   const { url, grpc, tenant } = endpoints;
   const at = (url: string, protocolBinding: string): AgentInterface =>
     create(AgentInterfaceSchema, { url, protocolBinding, protocolVersion: name, tenant });
-  const spoken = httpBindings.filter(([, binding]) => interfaces.includes(binding));
-  const overHttp = url === undefined ? [] : spoken.map(([binding]) => at(url, binding));
+  const served = httpBindings.filter(([, binding]) => interfaces.includes(binding));
+  const overHttp = url === undefined ? [] : served.map(([binding]) => at(url, binding));
   if (grpc === undefined || !interfaces.includes("grpc")) return overHttp;
   return grpc.includes("://") ? [...overHttp, at(grpc, "GRPC")] : [at(grpc, "GRPC"), ...overHttp];
 }
@@ -72,9 +72,9 @@ function interfacesByPath({ name, interfaces, hasCardBeside }: Declared, { url, 
   // Clients resolve such a segment instead of sending it.
   if (/^\.\.?$/.test(tenant)) return [];
   const below = `/${encodeURIComponent(tenant)}${hasCardBeside === true ? "/" : ""}`;
-  const spoken = interfaces.filter((binding) => binding === "jsonRpc" || binding === "rest");
+  const served = interfaces.filter((binding) => binding === "jsonRpc" || binding === "rest");
   return interfacesIn(
-    { name, interfaces: spoken },
+    { name, interfaces: served },
     { url: url === undefined ? undefined : `${url}${below}`, grpc: undefined, tenant: "" },
   );
 }

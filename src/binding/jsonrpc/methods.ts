@@ -22,7 +22,7 @@ export interface RpcMethod extends JsonRpcMethod {
 }
 
 /** The methods of one version by name. */
-interface Spoken {
+interface VersionMethods {
   readonly methods: ReadonlyMap<string, RpcMethod>;
   readonly dialect: JsonRpcDialect;
 }
@@ -31,7 +31,7 @@ interface Spoken {
 export class Methods {
   readonly #versions: Versions;
   readonly #native: ReadonlyMap<string, RpcMethod>;
-  readonly #others: OlderTable<ReadonlyMap<string, Spoken>>;
+  readonly #others: OlderTable<ReadonlyMap<string, VersionMethods>>;
   /** The version of each method that only other versions have, for calls that name no version. */
   readonly #versionOfMethod: ReadonlyMap<string, ProtocolVersion>;
   /** True if no other version is registered. */
@@ -43,13 +43,13 @@ export class Methods {
     this.#isAlone = others.length === 0;
     this.#versionOfMethod = versionsByMethod(others);
     this.#native = methodsIn(native.name, native.jsonRpc, invoke);
-    const spokenIn = (name: string, version: LoadedVersion): Spoken => {
+    const methodsOf = (name: string, version: LoadedVersion): VersionMethods => {
       const { jsonRpc = nothing(native.jsonRpc) } = version;
       return { methods: methodsIn(name, jsonRpc, translated(version, invoke, versions.names)), dialect: jsonRpc };
     };
     this.#others = new OlderTable(
       versions,
-      (loaded) => new Map([...loaded].map(([name, version]) => [name, spokenIn(name, version)])),
+      (loaded) => new Map([...loaded].map(([name, version]) => [name, methodsOf(name, version)])),
     );
   }
 

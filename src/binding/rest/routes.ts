@@ -25,7 +25,7 @@ export type RestChoice =
   | { readonly route: RestRoute; readonly values: readonly string[] }
   | { readonly refused: A2AError; readonly dialect: RestDialect };
 
-interface Spoken {
+interface VersionRoutes {
   readonly router: Router<RestRoute>;
   readonly dialect: RestDialect;
 }
@@ -33,22 +33,22 @@ interface Spoken {
 /** The routes of all versions with HTTP+JSON. */
 export class RouteTable {
   readonly #versions: Versions;
-  readonly #native: Spoken;
-  readonly #others: OlderTable<ReadonlyMap<string, Spoken>>;
+  readonly #native: VersionRoutes;
+  readonly #others: OlderTable<ReadonlyMap<string, VersionRoutes>>;
   readonly #isAlone: boolean;
 
   constructor(versions: Versions, invoke: Invoke) {
     const { native, others } = versions;
     this.#versions = versions;
     this.#isAlone = others.length === 0;
-    this.#native = spokenIn(native.name, native.rest, invoke);
-    const spoken = (name: string, version: LoadedVersion): Spoken => {
+    this.#native = routesOf(native.name, native.rest, invoke);
+    const translatedRoutes = (name: string, version: LoadedVersion): VersionRoutes => {
       const { rest = { ...native.rest, endpoints: [] } } = version;
-      return spokenIn(name, rest, translated(version, invoke, versions.names));
+      return routesOf(name, rest, translated(version, invoke, versions.names));
     };
     this.#others = new OlderTable(
       versions,
-      (loaded) => new Map([...loaded].map(([name, version]) => [name, spoken(name, version)])),
+      (loaded) => new Map([...loaded].map(([name, version]) => [name, translatedRoutes(name, version)])),
     );
   }
 
@@ -87,15 +87,15 @@ export class RouteTable {
     request: HttpRequest,
     native: RouteMatch<RestRoute> | undefined,
   ): RestChoice | undefined {
-    const spoken = this.#others.now?.get(version.name);
-    if (spoken === undefined) return undefined;
+    const routes = this.#others.now?.get(version.name);
+    if (routes === undefined) return undefined;
     const { path } = request.target;
-    const match = spoken.router.match(request.method, path);
-    if (match !== undefined) return this.#chosen(match, spoken);
+    const match = routes.router.match(request.method, path);
+    if (match !== undefined) return this.#chosen(match, routes);
     const owner = versionWithPath(path, this.#versions.others);
     const found = owner === undefined || owner === version ? native : { other: owner };
-    if (found === undefined) return this.#chosen(undefined, spoken);
-    return { refused: this.#elsewhere(version.name, found), dialect: spoken.dialect };
+    if (found === undefined) return this.#chosen(undefined, routes);
+    return { refused: this.#elsewhere(version.name, found), dialect: routes.dialect };
   }
 
   /** Returns the error for a path of another version than the one that the request names. */
@@ -109,7 +109,7 @@ export class RouteTable {
     return new A2AError("METHOD_NOT_FOUND", message, { metadata });
   }
 
-  #chosen(match: RouteMatch<RestRoute> | undefined, { dialect }: Spoken): RestChoice {
+  #chosen(match: RouteMatch<RestRoute> | undefined, { dialect }: VersionRoutes): RestChoice {
     if (match === undefined) return { refused: pathNotFound(), dialect };
     if ("route" in match) return match;
     const allow = match.allow.filter((verb) => verb !== "HEAD").join(", ");
@@ -123,7 +123,7 @@ export function pathNotFound(): A2AError {
   return new A2AError("METHOD_NOT_FOUND", "Nothing is served under this path.");
 }
 
-function spokenIn(version: string, dialect: RestDialect, invoke: Invoke): Spoken {
+function routesOf(version: string, dialect: RestDialect, invoke: Invoke): VersionRoutes {
   const routes = dialect.endpoints.map((endpoint) => ({ ...endpoint, version, invoke, dialect }));
   // Every GET without a stream is also served as HEAD, without a body (RFC 9110, 9.3.2).
   const readable = routes.filter(({ verb, isStream }) => verb === "GET" && !isStream);
