@@ -30,6 +30,6 @@ export interface SubTaskClient extends RemoteAgent {
   /** Like `stream`, for a sub-task. */
   begin(message: SubTaskMessage, options: SubTaskSend): AsyncIterable<Update>;
   /** Like `follow`. @param after generation up to which the events are known; 0 for none */
-  goOn(taskId: string, after: number, options: RemoteCallOptions): AsyncIterable<Update>;
+  resume(taskId: string, after: number, options: RemoteCallOptions): AsyncIterable<Update>;
   close(): Promise<void>;
 }

@@ -35,7 +35,7 @@ export async function connectRemote(
     stream: (message, options) => client.stream(message, { stallMs, ...options }),
     follow: (taskId, options) => client.follow(taskId, { stallMs, ...options }),
     begin: (message, options) => client.stream(message, { stallMs, ...options }),
-    goOn: (taskId, after, options) =>
+    resume: (taskId, after, options) =>
       client.follow(taskId, { stallMs, ...options, ...(after > 0 && { afterGeneration: after }) }),
   };
 }

@@ -222,7 +222,7 @@ class DelegationRun {
     stop.check();
     if (begun === undefined) return undefined;
     have.taskId = begun.id;
-    return client.goOn(begun.id, 0, this.#calling());
+    return client.resume(begun.id, 0, this.#calling());
   }
 
   async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<Update> {
@@ -249,7 +249,7 @@ class DelegationRun {
     // Without a recorded sub-task, every event after its creation is requested.
     const after = last === undefined ? CREATED : generation;
     this.#isPartial = after > 0;
-    return client.goOn(taskId, after, this.#calling());
+    return client.resume(taskId, after, this.#calling());
   }
 
   #calling(): { signal: AbortSignal; headers: Headers } {

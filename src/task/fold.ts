@@ -57,11 +57,11 @@ export class TaskFold {
     const said = begin.status?.message;
     if (said !== undefined) this.#statusSize = messageSize(said);
     this.#otherSize = frameSize(begin);
-    this.goOn(begin);
+    this.addInitial(begin);
   }
 
   /** Adds further history and artifacts of the initial task, before any entry is applied. */
-  goOn({ history, artifacts }: Task): void {
+  addInitial({ history, artifacts }: Task): void {
     const current = this.task.status?.message?.messageId;
     for (const message of history) {
       this.#otherSize += messageSize(message);

@@ -129,7 +129,7 @@ export class SnapshotReader {
   /** Adds the next chunk. */
   add(bytes: Uint8Array): void {
     const { task } = fromBinary(SnapshotSchema, bytes, storedDepth);
-    if (task !== undefined) this.fold.goOn(task);
+    if (task !== undefined) this.fold.addInitial(task);
   }
 }
 

@@ -102,9 +102,9 @@ describe("turn.delegate()", () => {
   });
 
   it("ends the turn at a question, whatever its agent catches, and goes on with what ran beside it", async () => {
-    let goOn = (): void => {};
+    let proceed = (): void => {};
     const held = new Promise<void>((resolve) => {
-      goOn = resolve;
+      proceed = resolve;
     });
     const began: string[] = [];
     const asks = agentOf("Asks", async function* (turn) {
@@ -135,7 +135,7 @@ describe("turn.delegate()", () => {
     const asked = await test.send("go");
     expect(asked.status?.state).toBe(TaskState.INPUT_REQUIRED);
     await expect.poll(() => seen).toEqual(["finally"]);
-    goOn();
+    proceed();
     const task = await test.send("blue", { task: asked });
     expect(task.status?.state).toBe(TaskState.COMPLETED);
     expect(task.artifacts.map(({ parts }) => parts.length)).toEqual([2]);

@@ -103,9 +103,9 @@ describe("a sub-agent", () => {
   });
 
   it.each(["JSONRPC", "GRPC"])("whose connection says nothing any more is asked anew, over %s", async (binding) => {
-    let goOn = (): void => {};
+    let proceed = (): void => {};
     const held = new Promise<void>((resolve) => {
-      goOn = resolve;
+      proceed = resolve;
     });
     const line = new Line();
     await line.open();
@@ -129,7 +129,7 @@ describe("a sub-agent", () => {
     for await (const { kind, task } of client.stream("go")) {
       if (kind === "artifact" && task?.artifacts[0]?.parts.length === 1) {
         line.holdBack();
-        goOn();
+        proceed();
       }
       whole = task?.artifacts[0]?.parts.map(({ content }) => content.value);
     }

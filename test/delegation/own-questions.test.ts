@@ -98,9 +98,9 @@ describe.each([false, true])("a turn after a question of the author's own (a cra
 
 describe("a delegation that works when its turn ends with the author's question", () => {
   it("works on, and the next turn goes on with it", async () => {
-    let goOn = (): void => {};
+    let proceed = (): void => {};
     const held = new Promise<void>((resolve) => {
-      goOn = resolve;
+      proceed = resolve;
     });
     let begun = 0;
     const slow = agentOf("Slow", async function* () {
@@ -123,7 +123,7 @@ describe("a delegation that works when its turn ends with the author's question"
     await using test = testAgent(front(execute), { remoteAgents: { slow } });
     const task = await test.send("go");
     expect(task.status?.state).toBe(TaskState.INPUT_REQUIRED);
-    goOn();
+    proceed();
     const ended = await test.send("aisle", { task });
     expect([begun, said(ended), ended.artifacts.length]).toEqual([1, "one two", 1]);
   });

@@ -155,9 +155,9 @@ describe("delegations that ask at once", () => {
 
   it("are begun once although another one asks before they have answered", async () => {
     const begun: string[] = [];
-    let goOn = (): void => {};
+    let proceed = (): void => {};
     const held = new Promise<void>((resolve) => {
-      goOn = resolve;
+      proceed = resolve;
     });
     const slow = await servers.serve(
       agentOf("Slow", async function* (turn) {
@@ -183,7 +183,7 @@ describe("delegations that ask at once", () => {
     clients.push(client);
     const talk = client.conversation();
     expect((await talk.send("go")).state).toBe(TaskState.INPUT_REQUIRED);
-    goOn();
+    proceed();
     const { state } = await talk.send("to Which?");
     expect([state, begun, heard]).toEqual([TaskState.COMPLETED, ["do slow"], { "Which?": ["to Which?"] }]);
   });

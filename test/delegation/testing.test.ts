@@ -28,9 +28,9 @@ describe("testAgent() with remoteAgents", () => {
 
   it("lets it crash in the middle of a delegation, which goes on where it was", async () => {
     let began = 0;
-    let goOn = (): void => {};
+    let proceed = (): void => {};
     const held = new Promise<void>((resolve) => {
-      goOn = resolve;
+      proceed = resolve;
     });
     const other = agentOf("Other", async function* () {
       began++;
@@ -43,7 +43,7 @@ describe("testAgent() with remoteAgents", () => {
     const task = await test.send("hello", { returnImmediately: true });
     await expect.poll(async () => (await test.get(task)).artifacts.length).toBe(1);
     await test.crash();
-    goOn();
+    proceed();
     const ended = await test.settled(task);
     expect(ended.artifacts.map(({ parts }) => parts.map(({ content }) => content.value))).toEqual([["one ", "two"]]);
     expect(ended.history.map(textOf)).toEqual(["hello", "begun"]);

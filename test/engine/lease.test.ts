@@ -28,7 +28,7 @@ function slowToLetGo(store: TaskStore, letGo: Promise<void>): TaskStore {
 }
 
 /** Asks at first, then is at work until it is let go on. */
-function asker(goOn: Promise<void>): { execute(turn: Turn): AsyncIterable<AgentEvent> } {
+function asker(proceed: Promise<void>): { execute(turn: Turn): AsyncIterable<AgentEvent> } {
   return {
     async *execute(turn) {
       if (turn.text === "ask") {
@@ -36,16 +36,16 @@ function asker(goOn: Promise<void>): { execute(turn: Turn): AsyncIterable<AgentE
         return;
       }
       yield working();
-      await goOn;
+      await proceed;
     },
   };
 }
 
 describe("the lease of a task", () => {
   it("covers a message that comes in the moment when the turn before lets go of it", async () => {
-    const [letGo, goOn] = [gate(), gate()];
+    const [letGo, proceed] = [gate(), gate()];
     const store = openStore();
-    const bench = new Bench(asker(goOn.opened), {}, slowToLetGo(store, letGo.opened));
+    const bench = new Bench(asker(proceed.opened), {}, slowToLetGo(store, letGo.opened));
     const held = await bench.send("ask");
     expect(await settle(held)).toBe("INPUT_REQUIRED");
     const { id: taskId } = held.accepted!.task;
@@ -56,22 +56,22 @@ describe("the lease of a task", () => {
     letGo.open();
     await next.whenPast(2, neverCanceled, 5_000);
     expect((await store.head({ taskId }))?.lease).toMatchObject({ turn: 3, attempt: 1 });
-    goOn.open();
+    proceed.open();
     expect(await settle(next)).toBe("COMPLETED");
     expect((await store.head({ taskId }))?.lease).toBeNull();
   });
 
   it("is that of the first of two messages that come at once, so that neither is forgotten", async () => {
-    const goOn = gate();
+    const proceed = gate();
     const store = openStore();
-    const bench = new Bench(asker(goOn.opened), {}, store);
+    const bench = new Bench(asker(proceed.opened), {}, store);
     const held = await bench.send("ask");
     await settle(held);
     const { id: taskId } = held.accepted!.task;
     await expect.poll(async () => (await store.head({ taskId }))?.lease).toBeNull();
     await Promise.all(["one", "two"].map((text) => bench.send(text, { message: { taskId } })));
     expect((await store.head({ taskId }))?.lease).toMatchObject({ turn: 3 });
-    goOn.open();
+    proceed.open();
   });
 });
 
@@ -100,14 +100,14 @@ const patience = { timeout: 20_000 };
 
 describe("an execution whose task another process took over", { timeout: 60_000 }, () => {
   it("stores nothing more, ends nothing, and its callers follow the new owner", async () => {
-    const goOn = gate();
+    const proceed = gate();
     const [here, there] = openShared();
     const reasons: unknown[] = [];
     const stubborn: Omit<Agent, "card"> = {
       async *execute(turn) {
         turn.signal.addEventListener("abort", () => reasons.push(turn.signal.reason));
         yield artifact({ name: "first", text: "of one" });
-        await goOn.opened;
+        await proceed.opened;
         for (let i = 0; i < 50; i++) yield artifact({ name: "late", text: "of one" });
         yield completed("by one");
       },
@@ -130,7 +130,7 @@ describe("an execution whose task another process took over", { timeout: 60_000 
     const { id: taskId } = held.accepted!.task;
     const taken = async () => (await two.engine.get(scope, taskId)).task.artifacts.length;
     await expect.poll(taken, patience).toBe(2);
-    goOn.open();
+    proceed.open();
     await expect.poll(() => reasons, patience).toHaveLength(1);
     expect(reasons[0]).toBeInstanceOf(AbortReason);
     expect(reasons[0]).toMatchObject({ cause: "lease-lost" });
@@ -168,7 +168,7 @@ describe("an execution whose task another process took over", { timeout: 60_000 
 describe("executions that were cut off", { timeout: 60_000 }, () => {
   it("run a few at a time, and those that wait are let go at the end without having counted", async () => {
     const [here, there, last] = openStores(3) as [TaskStore, TaskStore, TaskStore];
-    const goOn = gate();
+    const proceed = gate();
     let running = 0;
     let most = 0;
     const attempts: number[] = [];
@@ -178,7 +178,7 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
         yield working();
         attempts.push(turn.attempt);
         most = Math.max(most, ++running);
-        await goOn.opened;
+        await proceed.opened;
         running--;
       },
     };
@@ -206,7 +206,7 @@ describe("executions that were cut off", { timeout: 60_000 }, () => {
     const final = new Bench(agent, { leaseMs }, last);
     await final.engine.start();
     await expect.poll(() => running, patience).toBe(2);
-    goOn.open();
+    proceed.open();
     const states = async () =>
       Promise.all(ids.map(async (id) => (await final.engine.get(scope, id)).task.status?.state));
     await expect.poll(states, patience).toEqual(ids.map(() => TaskState.COMPLETED));

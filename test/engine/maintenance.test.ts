@@ -4,7 +4,7 @@ import { openStore } from "./stores.js";
 import { Bench, gate } from "./support.js";
 
 it("makes up for no rounds of its maintenance that a slow store kept from beginning", async () => {
-  const goOn = gate();
+  const proceed = gate();
   let [claims, looks] = [0, 0];
   const store = new Proxy(openStore(), {
     get(target, name) {
@@ -14,7 +14,7 @@ it("makes up for no rounds of its maintenance that a slow store kept from beginn
       if (name !== "claimLeases") return value.bind(target);
       return async (request: Parameters<TaskStore["claimLeases"]>[0]) => {
         claims++;
-        await goOn.opened;
+        await proceed.opened;
         return target.claimLeases(request);
       };
     },
@@ -24,7 +24,7 @@ it("makes up for no rounds of its maintenance that a slow store kept from beginn
   await expect.poll(() => claims).toBe(1);
   // Some twenty rounds are due meanwhile.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
-  goOn.open();
+  proceed.open();
   // The end waits for what is under way.
   await bench.engine.drain(0);
   expect(looks).toBeLessThanOrEqual(2);

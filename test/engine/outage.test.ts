@@ -196,7 +196,7 @@ describe("a message that was stored while its caller was refused, and that no ag
 
   it("is no turn that an agent began while its task was on its way to the store: that one fails", async () => {
     const { store, fail, mend } = fragile();
-    const goOn = gate();
+    const proceed = gate();
     const begun: number[] = [];
     const bench = await start(
       {
@@ -204,7 +204,7 @@ describe("a message that was stored while its caller was refused, and that no ag
         async *execute(turn) {
           begun.push(turn.attempt);
           yield working();
-          await goOn.opened;
+          await proceed.opened;
         },
       },
       store,
@@ -212,7 +212,7 @@ describe("a message that was stored while its caller was refused, and that no ag
     fail("done");
     await expect(bench.send("red")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
     mend();
-    goOn.open();
+    proceed.open();
     const all = async () => (await bench.engine.list({ ...scope, limit: 10 }, {})).views;
     await expect.poll(async () => (await all())[0]?.task.status?.state, { timeout: 10_000 }).toBe(TaskState.FAILED);
     expect(begun).toEqual([1]);
@@ -222,12 +222,12 @@ describe("a message that was stored while its caller was refused, and that no ag
 describe("a task that is cut off by its store", () => {
   it("keeps no caller waiting for its end, and goes on when the store does", async () => {
     const { store, fail, mend } = fragile();
-    const goOn = gate();
+    const proceed = gate();
     const agent: Omit<Agent, "card"> = {
       recover: "restart",
       async *execute(turn) {
         yield working();
-        if (turn.attempt === 1) await goOn.opened;
+        if (turn.attempt === 1) await proceed.opened;
         yield artifact({ id: "a", text: `attempt ${turn.attempt}` });
         // Its end is not in the same append.
         if (turn.attempt === 1) await new Promise((resolve) => setTimeout(resolve, 50));
@@ -239,7 +239,7 @@ describe("a task that is cut off by its store", () => {
     await held.whenPast(1, neverCanceled, 5_000);
     const waiting = held.whenIdle(neverCanceled, 60_000);
     fail("done");
-    goOn.open();
+    proceed.open();
     await expect(waiting).rejects.toMatchObject({ reason: "UNAVAILABLE", retryAfterMs: 1_000 });
     const again = await bench.send("x", { idempotency: { key: "k", fingerprint: "f" } });
     await expect(again.whenIdle(neverCanceled, 60_000)).rejects.toMatchObject({ reason: "UNAVAILABLE" });

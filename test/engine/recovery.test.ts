@@ -306,11 +306,11 @@ describe("a task whose events cannot be stored for a while", () => {
         return value.bind(target);
       },
     });
-    const goOn = gate();
+    const proceed = gate();
     const agent: Omit<Agent, "card"> = {
       async *execute() {
         yield working();
-        await goOn.opened;
+        await proceed.opened;
         yield artifact({ name: "late", text: "late" });
       },
     };
@@ -320,7 +320,7 @@ describe("a task whose events cannot be stored for a while", () => {
     const told = story(held);
     await held.whenPast(1, neverCanceled, 5_000);
     full = true;
-    goOn.open();
+    proceed.open();
     await expect(bench.send("y")).rejects.toMatchObject({ reason: "UNAVAILABLE" });
     await new Promise((resolve) => setTimeout(resolve, 400));
     expect(held.now().task.status?.state).toBe(TaskState.WORKING);

@@ -136,14 +136,14 @@ describe("testAgent()", () => {
   });
 
   it("hears nothing more of an agent that a crash left behind", async () => {
-    let goOn = (): void => {};
+    let proceed = (): void => {};
     const t = test({
       recover: "restart",
       async *execute(turn) {
         if (turn.attempt > 1) return yield completed("The second.");
         yield working("Begun.");
         await new Promise<void>((resolve) => {
-          goOn = resolve;
+          proceed = resolve;
         });
         yield artifact({ text: "from the grave" });
       },
@@ -151,7 +151,7 @@ describe("testAgent()", () => {
     const begun = await t.send("go", { returnImmediately: true });
     await expect.poll(async () => (await t.get(begun)).status?.state).toBe(TaskState.WORKING);
     await t.crash();
-    goOn();
+    proceed();
     const task = await t.settled(begun);
     expect(textOf(task.status!.message!)).toBe("The second.");
     expect(task.artifacts).toEqual([]);

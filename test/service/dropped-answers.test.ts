@@ -105,13 +105,13 @@ describe("a large answer that is not written", () => {
 
   it.each(calls)("keeps none when its client leaves before it is there, over %s", async (_name, request) => {
     let begun = (): void => {};
-    let goOn = (): void => {};
+    let proceed = (): void => {};
     const a2a = serve((next) => async (invocation) => {
       const answer = await next(invocation);
       if (isOdd(invocation)) {
         begun();
         await new Promise<void>((resolve) => {
-          goOn = resolve;
+          proceed = resolve;
         });
       }
       return answer;
@@ -125,7 +125,7 @@ describe("a large answer that is not written", () => {
       const answered = a2a.fetch(request(id, leaving.signal)).then((response) => response.arrayBuffer());
       await Promise.race([isBegun, answered]);
       leaving.abort();
-      goOn();
+      proceed();
       await answered.catch(() => {});
     }
     expect(await statuses(a2a, ids)).toEqual(ids.map(() => 200));

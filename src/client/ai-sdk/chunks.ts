@@ -153,7 +153,7 @@ class ChunkWriter {
     if (kind === "artifact" && artifact !== undefined) {
       const piece = event?.payload.case === "artifactUpdate" ? event.payload.value : undefined;
       if (piece?.append !== true) this.#checkOthers(artifact);
-      if (this.#goesOn(update, artifact, piece?.append === true)) yield* this.#more(artifact, update.text);
+      if (this.#continues(update, artifact, piece?.append === true)) yield* this.#more(artifact, update.text);
       else {
         if (piece?.append !== true) this.#forget(artifact);
         yield* this.#anew(artifact);
@@ -192,7 +192,7 @@ class ChunkWriter {
   }
 
   /** Tells whether an update's text continues the written text. Some servers send a whole artifact after its chunks. */
-  #goesOn({ text }: Update, artifact: Artifact, isPiece: boolean): boolean {
+  #continues({ text }: Update, artifact: Artifact, isPiece: boolean): boolean {
     if (isPiece) return this.#open.has(artifact.artifactId);
     return this.#parts.has(artifact.artifactId) && text !== artifactText(artifact);
   }

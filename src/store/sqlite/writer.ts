@@ -80,10 +80,10 @@ class Writer {
     do this.#commitBulk();
     while (this.#close && this.#bulk.length > 0);
     if (this.#close) this.#end();
-    else if (this.#bulk.length > 0) this.#again ??= setImmediate(() => this.#goOn());
+    else if (this.#bulk.length > 0) this.#again ??= setImmediate(() => this.#continue());
   }
 
-  #goOn(): void {
+  #continue(): void {
     this.#again = undefined;
     this.#round(receive(this.#port));
   }
