@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import type { OlderMessages, OlderVersion } from "../version/client-versions.js";
 import type { CallParameters } from "./calls/parameters.js";
-import type { Stop } from "./calls/stop.js";
+import type { StopSignal } from "./calls/stop-signal.js";
 
 /** An HTTP request of the client. */
 export interface HttpAsk {
@@ -13,7 +13,7 @@ export interface HttpAsk {
   readonly headers: Iterable<[name: string, value: string]>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   /** Aborts it: an AbortSignal, or the part of one that is needed. */
-  readonly signal?: Stop;
+  readonly signal?: StopSignal;
 }
 
 /** An HTTP response. Exactly one of `text`, `chunks`, `read` and `cancel` is called. */

@@ -16,7 +16,7 @@ import { originOf } from "./origin.js";
 import { contentOf, inputOf, Relay, statusId, subTaskOf } from "./relay.js";
 import { type Relayed, type RelayPlace, relayedOf, type SendNames, sendNames } from "./relayed.js";
 import { retryWhileUnavailable } from "./retry-while-unavailable.js";
-import { SubTaskCancellation } from "./stop.js";
+import { SubTaskCancellation } from "./sub-task-cancellation.js";
 
 /** Delegates a sub-task to another agent and relays it. See `Turn.delegate`. */
 export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent, SubTask, undefined> {

@@ -5,10 +5,10 @@ import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";
 import { clientError } from "../errors/errors.js";
 import type { CallOptions } from "./call-options.js";
 import { givenUp, pause } from "./retry.js";
-import type { Stop } from "./stop.js";
+import type { StopSignal } from "./stop-signal.js";
 
 /** Lifetime of a call: until its caller aborts it, its deadline passes, or it ends. */
-export class Lifetime implements Stop {
+export class Lifetime implements StopSignal {
   readonly #outer: AbortSignal | undefined;
   readonly #timeoutMs: number;
   readonly #late: string | undefined;

@@ -25,7 +25,7 @@ import { A2AError } from "../../core/error.js";
 import { exceedsBinary, excessOfJson } from "../../wire/count-values.js";
 import { Lifetime } from "../calls/lifetime.js";
 import type { CallParameters } from "../calls/parameters.js";
-import type { Stop } from "../calls/stop.js";
+import type { StopSignal } from "../calls/stop-signal.js";
 import { badAnswer } from "../errors/answer-errors.js";
 import type { HttpAnswer, TransportSettings } from "../platform.js";
 import { type GivenHeaders, headerMap, type RequestHeaders } from "./request-headers.js";
@@ -36,7 +36,7 @@ export interface WireCall {
   readonly method: DescMethod;
   readonly url: string;
   readonly header: RequestHeaders;
-  readonly signal: Stop;
+  readonly signal: StopSignal;
 }
 
 /** Wire form of one method. */

@@ -1,7 +1,7 @@
 import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
 import { parseUrl } from "../../core/net.js";
-import type { Stop } from "../calls/stop.js";
+import type { StopSignal } from "../calls/stop-signal.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
 
@@ -9,7 +9,7 @@ import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
 const HIDDEN_REDIRECT = 302;
 
 /** Creates an HTTP client over fetch. @param closed stops every call */
-export function fetchClient(fetch: typeof globalThis.fetch, closed?: Stop): HttpClient {
+export function fetchClient(fetch: typeof globalThis.fetch, closed?: StopSignal): HttpClient {
   let cache: { readonly cache?: "no-store" } | undefined;
   return async ({ url, method, headers, body, signal }: HttpAsk) => {
     if (closed?.aborted) throw closed.reason;

@@ -1,5 +1,5 @@
 import { A2AError } from "../../core/error.js";
-import type { Stop } from "../calls/stop.js";
+import type { StopSignal } from "../calls/stop-signal.js";
 import type { Platform, PlatformOptions } from "../platform.js";
 import { lazyTransport } from "../transport/lazy.js";
 import { fetchClient } from "./http.js";
@@ -24,7 +24,7 @@ export function webPlatform({ fetch = globalThis.fetch }: PlatformOptions = {}):
 }
 
 /** Ends all calls of a client. Not an AbortController, which workers cannot create at module scope. */
-class Closed implements Stop {
+class Closed implements StopSignal {
   readonly #listeners = new Set<() => void>();
   #reason: A2AError | undefined;
 
