@@ -5,7 +5,7 @@ import type { Logger } from "../core/log.js";
 import type { Arrivals } from "../http/arrivals.js";
 import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
-import type { RefusalLog } from "../service/interceptors/access-log.js";
+import type { RejectionLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
 import { OlderTable } from "../version/load.js";
 import type { Mismatch } from "../version/mismatch-log.js";
@@ -33,7 +33,7 @@ export interface BindingOptions {
    * Logs requests rejected before they became calls, unless the HTTP answer reports them. Undefined without an access
    * log.
    */
-  readonly refused?: RefusalLog | undefined;
+  readonly refused?: RejectionLog | undefined;
   /** Notified of calls with an unsupported or wrong version. */
   readonly mismatched?:
     | ((from: Pick<HttpRequest, "peer" | "header">, mismatch: Omit<Mismatch, "address">) => void)

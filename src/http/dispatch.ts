@@ -1,5 +1,5 @@
 import type { HttpRequest } from "./request.js";
-import type { HttpResponse, Refusal } from "./response.js";
+import type { HttpResponse, Rejection } from "./response.js";
 
 /** Finds the route or binding that answers a request. */
 export interface Dispatch {
@@ -8,17 +8,17 @@ export interface Dispatch {
   /** Returns the answer to a request that matches nothing and cannot be passed to another handler. */
   notFound(request: HttpRequest): HttpResponse | Promise<HttpResponse>;
   /**
-   * Receives each refusal of an answer: requests refused before they became calls. Undefined if neither log nor audit
+   * Receives each rejection of an answer: requests refused before they became calls. Undefined if neither log nor audit
    * needs them.
    */
-  readonly refused?: ((request: HttpRequest, refusal: Refusal) => void) | undefined;
+  readonly refused?: ((request: HttpRequest, rejection: Rejection) => void) | undefined;
 }
 
-/** Reports the refusals of an answer. Those found while the body is generated are reported when they are found. */
+/** Reports the rejections of an answer. Those found while the body is generated are reported when they are found. */
 export function reportRejections({ refused }: Dispatch, request: HttpRequest, response: HttpResponse): void {
   if (refused === undefined) return;
-  for (const refusal of response.refusals ?? []) refused(request, refusal);
-  response.laterRefusals?.((refusal) => refused(request, refusal));
+  for (const rejection of response.rejections ?? []) refused(request, rejection);
+  response.laterRejections?.((rejection) => refused(request, rejection));
 }
 
 /** Answers a path without a binding; undefined for other paths. A returned promise never rejects. */

@@ -4,9 +4,9 @@ import type { A2AError, Reason, StatusName } from "../core/error.js";
 export type HeaderPairs = Iterable<readonly [name: string, value: string]>;
 
 /** A request, or a member of a batch, that was refused before it became a call. */
-export interface Refusal {
+export interface Rejection {
   readonly binding: string;
-  /** Name of the method, if it was known at the refusal. */
+  /** Name of the method, if it was known at the rejection. */
   readonly method?: string | undefined;
   /** Reason of the error; the name of a status, or undefined, if a library refused the request. */
   readonly reason?: Reason | StatusName | undefined;
@@ -14,8 +14,8 @@ export interface Refusal {
   readonly limit?: string | undefined;
 }
 
-/** Converts the error of a refused request to a refusal. */
-export function refusalOf(binding: string, { reason, metadata }: A2AError, method?: string): Refusal {
+/** Converts the error of a refused request to a rejection. */
+export function rejectionOf(binding: string, { reason, metadata }: A2AError, method?: string): Rejection {
   const { limit } = metadata;
   return limit === undefined ? { binding, method, reason } : { binding, method, reason, limit };
 }
@@ -31,9 +31,9 @@ export interface HttpResponse {
   /** Read when the body has been written. Dropped where the runtime has no trailers. */
   readonly trailers?: HeaderPairs | undefined;
   /** Parts of the request that never became a call, for the access log and the audit log. They are not sent. */
-  readonly refusals?: readonly Refusal[] | undefined;
-  /** Registers a callback for refusals that are found while the body is generated. */
-  readonly laterRefusals?: ((hear: (refusal: Refusal) => void) => void) | undefined;
+  readonly rejections?: readonly Rejection[] | undefined;
+  /** Registers a callback for rejections that are found while the body is generated. */
+  readonly laterRejections?: ((hear: (rejection: Rejection) => void) => void) | undefined;
 }
 
 /**

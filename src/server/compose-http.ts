@@ -3,7 +3,7 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import { type Audit, auditEventOf } from "../audit/audit.js";
 import type { BindingOptions, HttpBinding } from "../binding/binding.js";
 import { type ConnectBinding, createConnectBinding } from "../binding/connect/binding.js";
-import { isGrpc } from "../binding/connect/refusal.js";
+import { isGrpc } from "../binding/connect/rejection.js";
 import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
 import { belowTenants, optionsBelowTenants, type TenantRoutes } from "../binding/tenant-routes.js";
@@ -13,8 +13,8 @@ import { createCors } from "../http/cors.js";
 import type { Dispatch, StaticRoute } from "../http/dispatch.js";
 import { createHostCheck } from "../http/hosts.js";
 import type { HttpRequest } from "../http/request.js";
-import type { HttpResponse, Refusal } from "../http/response.js";
-import type { RefusalLog } from "../service/interceptors/access-log.js";
+import type { HttpResponse, Rejection } from "../http/response.js";
+import type { RejectionLog } from "../service/interceptors/access-log.js";
 import { createCardRoute, createKeysRoute } from "./card-route.js";
 import { createDispatch, type DispatchOptions } from "./dispatch.js";
 import type { Settings } from "./options.js";
@@ -91,7 +91,7 @@ export function composeHttp(
       forwarded: forwardedHeadersOf(settings, proxies, parts.secureHeaders),
     });
     const { audit } = settings;
-    const watched = binding.refused === undefined ? answering : withRefusals(answering, binding.refused);
+    const watched = binding.refused === undefined ? answering : withRejections(answering, binding.refused);
     return audit === undefined ? watched : { ...watched, refused: refusalAudit(audit, proxies) };
   };
   return { connect, dispatch };
@@ -142,20 +142,20 @@ function keyHeaders({ agents }: Settings): string[] {
  * Logs the answers to requests that were refused before they became calls. It wraps the dispatch only if the access log
  * is on.
  */
-function withRefusals(dispatch: Dispatch, log: RefusalLog): Dispatch {
+function withRejections(dispatch: Dispatch, log: RejectionLog): Dispatch {
   const watched = (
     request: HttpRequest,
     answer: (request: HttpRequest) => HttpResponse | Promise<HttpResponse> | undefined,
   ) => {
     const began = performance.now();
     const note = (response: HttpResponse): HttpResponse => {
-      const { refusals = [], status } = response;
-      const line = ({ binding, method, reason }: Refusal): void => {
+      const { rejections = [], status } = response;
+      const line = ({ binding, method, reason }: Rejection): void => {
         const ms = Math.round(performance.now() - began);
         log({ binding, method, code: reason, status, ms, path: request.target.path, from: request });
       };
-      for (const refusal of refusals) line(refusal);
-      response.laterRefusals?.(line);
+      for (const rejection of rejections) line(rejection);
+      response.laterRejections?.(line);
       return response;
     };
     const answered = answer(request);

@@ -18,7 +18,7 @@ import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
 import type { PushControl } from "../push/control.js";
-import type { RefusalLog } from "../service/interceptors/access-log.js";
+import type { RejectionLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
 import { compose } from "./compose.js";
 import { healthRoute } from "./health.js";
@@ -46,7 +46,7 @@ export interface NodeComponents {
   /** Returns the error for a path of the gRPC port whose service belongs to a disabled version. */
   readonly unserved: NonNullable<GrpcServerOptions["unserved"]>;
   readonly arrivals: Arrivals;
-  readonly refused: RefusalLog | undefined;
+  readonly refused: RejectionLog | undefined;
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
   readonly lifecycle: Lifecycle;

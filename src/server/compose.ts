@@ -10,7 +10,7 @@ import { Arrivals } from "../http/arrivals.js";
 import type { RequestOrigin } from "../http/forwarded.js";
 import type { PushControl } from "../push/control.js";
 import { createInvoke } from "../service/a2a-service.js";
-import { accessLog, refusalLog } from "../service/interceptors/access-log.js";
+import { accessLog, rejectionLog } from "../service/interceptors/access-log.js";
 import { chain, type Invoke } from "../service/invoke.js";
 import { MismatchLog } from "../version/mismatch-log.js";
 import { JWKS_PATH } from "../wire/webhook.js";
@@ -69,7 +69,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
   const mismatches = new MismatchLog(logger);
   const serve = serviceOf(settings, { engine, address, originOf, mismatches, modules, signer, lifecycle });
   const logging = settings.accessLog ? [accessLog(logger)] : [];
-  const refused = settings.accessLog ? refusalLog(logger, (from) => proxies.addressOf(from)) : undefined;
+  const refused = settings.accessLog ? rejectionLog(logger, (from) => proxies.addressOf(from)) : undefined;
   const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
   const mismatched: BindingOptions["mismatched"] = (from, mismatch) =>

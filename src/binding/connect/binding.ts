@@ -39,7 +39,7 @@ import { connectErrorOf } from "./error.js";
 import { checkedCompression, checkedRequest } from "./incoming.js";
 import { putAside, withLarge } from "./large.js";
 import { type Later, type Register, registerOlder } from "./older.js";
-import { isGrpc, protocolOf, refuse } from "./refusal.js";
+import { isGrpc, protocolOf, refuse } from "./rejection.js";
 import { answerUnlessAborted, untilAborted } from "./stream.js";
 import { OrdinaryUnary } from "./unary.js";
 import { answer } from "./universal.js";

@@ -11,7 +11,7 @@ import { parseUrl } from "../../core/net.js";
 import { LONG_BYTES, requestValues, tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { type HttpRequest, headerCallOf } from "../../http/request.js";
-import { type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
+import { type HttpResponse, type Rejection, rejectionOf } from "../../http/response.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { protobufRequest } from "../../wire/field-rules.js";
@@ -85,7 +85,7 @@ export class OrdinaryUnary {
     let status = 200;
     let body: string | Uint8Array;
     let errorHeaders: Iterable<[string, string]> = [];
-    let refusals: readonly Refusal[] | undefined;
+    let rejections: readonly Rejection[] | undefined;
     let hasCalled = false;
     try {
       const bytes = await request.readBody({ max: limits.maxRequestBytes, framing: 0 }, arrivals);
@@ -98,7 +98,7 @@ export class OrdinaryUnary {
       body = codec.write(answer);
     } catch (thrown) {
       const failure = this.#failure(thrown, request, call);
-      if (!hasCalled) refusals = [refusalOf(call.binding, failure, this.#method.name)];
+      if (!hasCalled) rejections = [rejectionOf(call.binding, failure, this.#method.name)];
       const error = connectErrorOf(failure, this.#options.codes);
       status = codeToHttpStatus(error.code);
       type = JSON_TYPE;
@@ -113,7 +113,7 @@ export class OrdinaryUnary {
       body = await compression.compress(typeof body === "string" ? Buffer.from(body) : body);
       headers.push(["content-encoding", compression.name]);
     }
-    return { status, type, body, headers, refusals };
+    return { status, type, body, headers, rejections };
   }
 
   /** Answers with a large message, piece by piece and uncompressed. */

@@ -6,14 +6,14 @@ import { lazy } from "../../core/lazy.js";
 import { parseUrl } from "../../core/net.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
-import type { BodySource, BodyWriter, HttpResponse, Refusal } from "../../http/response.js";
+import type { BodySource, BodyWriter, HttpResponse, Rejection } from "../../http/response.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/service-params.js";
 import type { BindingOptions } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
 import { contextValues, hasCalled } from "./call.js";
 import { forConnect } from "./error.js";
-import { isGrpc, refuse } from "./refusal.js";
+import { isGrpc, refuse } from "./rejection.js";
 
 /** The answer to a client that has left; it is never read. */
 const CLIENT_GONE: HttpResponse = { status: 499 };
@@ -35,7 +35,7 @@ export async function answer(
   const method = handler.method.name;
   if (!handler.allowedMethods.includes(request.method)) {
     const headers = [["allow", handler.allowedMethods.join(", ")]] as const;
-    return { status: 405, headers, refusals: [{ binding: BINDING, method, reason: "METHOD_NOT_ALLOWED" }] };
+    return { status: 405, headers, rejections: [{ binding: BINDING, method, reason: "METHOD_NOT_ALLOWED" }] };
   }
   if (!request.hasTrailers && needsTrailers(request)) return refuse(request, noTrailers(), method);
   const fault = faultOf(request);
@@ -60,7 +60,7 @@ export async function answer(
     const [response, first] = await responseOf(universalAnswer, answering);
     if (hasCalled(values)) return response;
     const reason = reasonOf(universalAnswer, first);
-    return { ...response, refusals: [{ binding: needsTrailers(request) ? "grpc" : BINDING, method, reason }] };
+    return { ...response, rejections: [{ binding: needsTrailers(request) ? "grpc" : BINDING, method, reason }] };
   } catch (error) {
     failed(error);
     return { status: 500 };
@@ -74,7 +74,7 @@ export async function answer(
 function reasonOf(
   { status, header, trailer }: UniversalServerResponse,
   body: Uint8Array | undefined,
-): Refusal["reason"] {
+): Rejection["reason"] {
   if (status === 415) return "MEDIA_TYPE_NOT_SUPPORTED";
   const text = new TextDecoder().decode(body?.subarray(0, 1024));
   const code = /"code":"([a-z_]+)"/.exec(text)?.[1]?.toUpperCase();

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
 import { StatusCode, type StatusName } from "../../core/error.js";
-import type { RefusalLog } from "../../service/interceptors/access-log.js";
+import type { RejectionLog } from "../../service/interceptors/access-log.js";
 
 /** Key that marks a stream as a call of a registered method. */
 const calledKey: unique symbol = Symbol("called");
@@ -16,7 +16,7 @@ export function noteCalled(stream: Marked): void {
 /** The origin of a stream, and the log of its rejection. */
 interface Watcher {
   readonly peer: Peer;
-  readonly refused: RefusalLog;
+  readonly refused: RejectionLog;
 }
 
 /**

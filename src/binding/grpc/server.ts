@@ -8,7 +8,7 @@ import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
 import { peerOf } from "../../http/node/peer.js";
 import type { TlsFiles } from "../../http/node/tls.js";
 import type { HttpRequest } from "../../http/request.js";
-import type { RefusalLog } from "../../service/interceptors/access-log.js";
+import type { RejectionLog } from "../../service/interceptors/access-log.js";
 import { grpcTimeoutMs, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { deadlineFault } from "../deadline.js";
 import { ACCEPTED, isKnownEncoding } from "./compression.js";
@@ -30,7 +30,7 @@ export interface GrpcServerOptions extends PortOptions {
   readonly arrivals: Arrivals;
   readonly logger: Logger;
   /** Logs streams rejected before they became calls. Undefined without an access log. */
-  readonly refused?: RefusalLog | undefined;
+  readonly refused?: RejectionLog | undefined;
   /** Notified of requests that a limit rejects before they become calls. Undefined without an audit log. */
   readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
   /** Returns a more specific error for an unknown path, such as one of a disabled version, or undefined. */
@@ -122,7 +122,7 @@ class Calls {
   readonly #methods: ReadonlyMap<string, ServedMethod | SharedPath>;
   readonly #incoming: Incoming;
   readonly #logger: Logger;
-  readonly #refused: RefusalLog | undefined;
+  readonly #refused: RejectionLog | undefined;
   readonly #unserved: GrpcServerOptions["unserved"];
 
   constructor(

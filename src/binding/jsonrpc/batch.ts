@@ -1,7 +1,7 @@
 import { A2AError } from "../../core/error.js";
 import { PiecesBody, writePieces } from "../../http/pieces.js";
 import type { HttpRequest } from "../../http/request.js";
-import type { BodySource, BodyWriter, HttpResponse, Refusal } from "../../http/response.js";
+import type { BodySource, BodyWriter, HttpResponse, Rejection } from "../../http/response.js";
 import { JSON_TYPE } from "../../wire/media-type.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
@@ -44,8 +44,8 @@ export class Batch implements BodySource {
   /** True once the answer is written member by member. */
   #hasBegun = false;
   /** Later rejections, until a listener is set. */
-  readonly #refusals: Refusal[] = [];
-  #hear: ((refusal: Refusal) => void) | undefined;
+  readonly #rejections: Rejection[] = [];
+  #hear: ((rejection: Rejection) => void) | undefined;
   #begun: (response: HttpResponse) => void = () => {};
   /** The writer of the answer. Undefined if the answer is not written. */
   readonly #writer: Promise<BodyWriter | undefined>;
@@ -120,14 +120,14 @@ export class Batch implements BodySource {
       this.#waiting.push({ place: member.place, response });
       return undefined;
     }
-    if (this.#hasBegun) for (const refusal of response.refusals ?? []) this.#refused(refusal);
+    if (this.#hasBegun) for (const rejection of response.rejections ?? []) this.#refused(rejection);
     const before = this.#hasBegun ? "," : this.#begin(response);
     return this.#write([before], isLarge ? body.pieces : [body]);
   }
 
-  #refused(refusal: Refusal): void {
-    if (this.#hear === undefined) this.#refusals.push(refusal);
-    else this.#hear(refusal);
+  #refused(rejection: Rejection): void {
+    if (this.#hear === undefined) this.#rejections.push(rejection);
+    else this.#hear(rejection);
   }
 
   /** Returns the collected answers in the order of the members. */
@@ -140,12 +140,12 @@ export class Batch implements BodySource {
     this.#hasBegun = true;
     const together = this.#together();
     this.#waiting = [];
-    const { status, headers = [], refusals } = batchResponse([...together, response]);
-    const laterRefusals = (hear: (refusal: Refusal) => void): void => {
+    const { status, headers = [], rejections } = batchResponse([...together, response]);
+    const laterRejections = (hear: (rejection: Rejection) => void): void => {
       this.#hear = hear;
-      for (const refusal of this.#refusals.splice(0)) hear(refusal);
+      for (const rejection of this.#rejections.splice(0)) hear(rejection);
     };
-    this.#begun({ status, headers, type: JSON_TYPE, body: this, refusals, laterRefusals });
+    this.#begun({ status, headers, type: JSON_TYPE, body: this, rejections, laterRejections });
     return `[${together.map(({ body }) => `${body},`).join("")}`;
   }
 

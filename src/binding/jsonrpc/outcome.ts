@@ -1,7 +1,7 @@
 import type { Call } from "../../core/call.js";
 import { A2AError } from "../../core/error.js";
 import type { PiecesBody } from "../../http/pieces.js";
-import { type HeaderPairs, type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
+import { type HeaderPairs, type HttpResponse, type Rejection, rejectionOf } from "../../http/response.js";
 import type { RequestId } from "../../wire/jsonrpc-envelope.js";
 import { JSON_TYPE } from "../../wire/media-type.js";
 import { errorHeaders } from "../failure.js";
@@ -38,8 +38,8 @@ export function failed(shape: ErrorShape, id: RequestId, error: A2AError, call?:
 
 /** Returns the response object of an error that occurred before the call. */
 export function errorResponse(response: RpcError, error: A2AError, method?: string): RpcError {
-  const refusals: readonly Refusal[] = [refusalOf(BINDING, error, method)];
-  return { ...response, refusals };
+  const rejections: readonly Rejection[] = [rejectionOf(BINDING, error, method)];
+  return { ...response, rejections };
 }
 
 /** Returns the response object for an invalid request (specification 9.5: -32600). */
@@ -56,6 +56,6 @@ export function batchResponse(responses: readonly RpcResponse[]): HttpResponse {
     body: `[${responses.map(({ body }) => body).join(",")}]`,
     // The last value of a header wins, so the order is reversed to keep that of the first member.
     headers: responses.toReversed().flatMap(({ headers }) => [...headers]),
-    refusals: responses.flatMap(({ refusals = [] }) => refusals),
+    rejections: responses.flatMap(({ rejections = [] }) => rejections),
   };
 }

@@ -5,7 +5,7 @@ import { type JsonBody, readJson } from "../../http/body.js";
 import { answerType, checkBodyType, errorType } from "../../http/media-type.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
-import { type HttpResponse, type Refusal, refusalOf } from "../../http/response.js";
+import { type HttpResponse, type Rejection, rejectionOf } from "../../http/response.js";
 import { eventsResponse } from "../../http/sse.js";
 import { pathExplained } from "../../version/recognition.js";
 import type { RestDialect } from "../../version/rest.js";
@@ -34,11 +34,11 @@ interface RestBinding extends HttpBinding<RestMatch> {
 export function createRestBinding(options: BindingOptions): RestBinding {
   const routes = new RouteTable(options.versions, options.invoke);
   const { rest } = options.versions.native;
-  const refuse = (request: HttpRequest, refusal: A2AError, dialect = rest): HttpResponse => {
+  const refuse = (request: HttpRequest, rejection: A2AError, dialect = rest): HttpResponse => {
     request.discard();
-    const error = explained(request, refusal, options);
+    const error = explained(request, rejection, options);
     if (error.metadata.supportedVersions !== undefined) mismatched(request, error, options);
-    return { ...errorResponse(request, error, dialect), refusals: refusalsOf(error) };
+    return { ...errorResponse(request, error, dialect), rejections: rejectionsOf(error) };
   };
   const answer = (request: HttpRequest, chosen: RestChoice): Promise<HttpResponse> => {
     if ("refused" in chosen) return Promise.resolve(refuse(request, chosen.refused, chosen.dialect));
@@ -114,7 +114,7 @@ function failed(serving: Serving, thrown: unknown, call: Call, hasCalled: boolea
   // The service has already logged the calls that it rejects for their version.
   if (error !== known && error.reason !== "VERSION_NOT_SUPPORTED") mismatched(request, error, options);
   const response = errorResponse(request, error, route.dialect, call);
-  return hasCalled ? response : { ...response, refusals: refusalsOf(error, route.method.name) };
+  return hasCalled ? response : { ...response, rejections: rejectionsOf(error, route.method.name) };
 }
 
 function errorOf({ request, route, options }: Serving, thrown: unknown, call: Call): A2AError {
@@ -142,8 +142,8 @@ function hasAlready(request: HttpRequest, { answerHeaders }: Call): boolean {
   return etag !== undefined && known !== undefined && namesTag(known, etag);
 }
 
-function refusalsOf(error: A2AError, method?: string): readonly Refusal[] {
-  return [refusalOf(BINDING, error, method)];
+function rejectionsOf(error: A2AError, method?: string): readonly Rejection[] {
+  return [rejectionOf(BINDING, error, method)];
 }
 
 function large(serving: Serving, message: Message, call: Call): PiecesBody {

@@ -352,7 +352,7 @@ export class TaskLog extends StoredLog {
    * have created. A store failure fails all waiting entries.
    */
   #fail(error: unknown): void {
-    const refused = isRefusal(error);
+    const refused = isRejection(error);
     const waiting = this.#unstored.takeAll();
     const lost = refused && this.fold.position > 0 ? waiting.splice(0, 1) : waiting.splice(0);
     const reason = refused ? error : unavailable(error);
@@ -371,7 +371,7 @@ export class TaskLog extends StoredLog {
 }
 
 /** True if the store rejected a send because of its own key or configuration, which affects no other entry. */
-function isRefusal(error: unknown): boolean {
+function isRejection(error: unknown): boolean {
   if (error instanceof TaskExists) return true;
   return error instanceof StoreError && (error.kind === "duplicate" || error.kind === "too-many-push-configs");
 }

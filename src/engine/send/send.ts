@@ -253,7 +253,7 @@ export class Sender {
       if (isOutage(error) && !executions.has(log.taskId)) leases.noteUnstarted(log.taskId, log.fold.position);
       tasks.logs.release(log);
       // A rejected message may be the retry of one that another process has just accepted.
-      const known = isRefusal(error) ? await this.#acceptance.remembered(command) : undefined;
+      const known = isRejection(error) ? await this.#acceptance.remembered(command) : undefined;
       return known === undefined ? this.#acceptance.repeated(command, error) : this.#acceptance.open(command, known);
     }
   }
@@ -296,7 +296,7 @@ function unlessNotFound(error: unknown): undefined {
 }
 
 /** True if a message was rejected because of its task's state. */
-function isRefusal(error: unknown): boolean {
+function isRejection(error: unknown): boolean {
   const refusals: readonly string[] = ["GENERATION_MISMATCH", "TOO_MANY_REQUESTS", "UNSUPPORTED_OPERATION"];
   return error instanceof A2AError && refusals.includes(error.reason);
 }

@@ -23,7 +23,7 @@ export function createFetchHandler(dispatch: Dispatch, logger: Logger): FetchHan
     const exchange = new FetchExchange(request, origin, logger);
     try {
       const response = await (dispatch.answer(exchange) ?? dispatch.notFound(exchange));
-      if (response.refusals !== undefined) reportRejections(dispatch, exchange, response);
+      if (response.rejections !== undefined) reportRejections(dispatch, exchange, response);
       return exchange.respond(response);
     } catch (error) {
       logger.error({ err: error }, "a request could not be answered");

@@ -47,7 +47,7 @@ async function reply(
   }
   try {
     const response = await answer;
-    if (response.refusals !== undefined) reportRejections(dispatch, exchange, response);
+    if (response.rejections !== undefined) reportRejections(dispatch, exchange, response);
     exchange.reply(response);
   } catch (error) {
     exchange.failed(error);

@@ -46,7 +46,7 @@ interface RefusedFrom {
 }
 
 /** Logs a request that was rejected before it became a call. */
-export type RefusalLog = (refused: RefusedRequest) => void;
+export type RejectionLog = (refused: RefusedRequest) => void;
 
 /** Maximum number of characters of a path in a log line. */
 const MAX_PATH = 200;
@@ -59,7 +59,7 @@ const MAX_ID = 256;
  *
  * @param addressOf returns the client's address, even if a trusted proxy forwards the request
  */
-export function refusalLog(logger: Logger, addressOf: (from: RefusedFrom) => string): RefusalLog {
+export function rejectionLog(logger: Logger, addressOf: (from: RefusedFrom) => string): RejectionLog {
   return ({ binding, method = "-", code = "-", path, from, ...facts }) => {
     const shown = path !== undefined && { path: path.slice(0, MAX_PATH) };
     logger.info({ method, binding, code, ...facts, ...shown, peer: addressOf(from) }, "call");

@@ -86,7 +86,7 @@ class Gate {
   failed(error: unknown, invocation: Invocation): A2AError {
     const { audit } = this.#parts;
     const known = wrapError(error, invocation.call);
-    if (audit !== undefined) recordRefusal(audit, known, invocation);
+    if (audit !== undefined) recordRejection(audit, known, invocation);
     return known;
   }
 }
@@ -135,7 +135,7 @@ class CountedStream implements StreamSteps<Message, Message> {
 }
 
 /** Records a rejection in the audit log: its caller, method and reason. */
-function recordRefusal(audit: Audit, error: A2AError, { call, method, request }: Invocation): void {
+function recordRejection(audit: Audit, error: A2AError, { call, method, request }: Invocation): void {
   const note = auditOf(error);
   if (note === undefined) return;
   const { binding, caller, peer, requestId } = call;

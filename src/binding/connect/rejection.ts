@@ -3,7 +3,7 @@ import { endStreamFlag, endStreamToJson, errorToJsonBytes } from "@connectrpc/co
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { A2AError } from "../../core/error.js";
 import type { HttpRequest } from "../../http/request.js";
-import { type HttpResponse, refusalOf } from "../../http/response.js";
+import { type HttpResponse, rejectionOf } from "../../http/response.js";
 import { jsonOptions } from "./definition.js";
 import { connectErrorOf } from "./error.js";
 
@@ -25,7 +25,7 @@ export function protocolOf(request: HttpRequest): string {
  */
 export function refuse(request: HttpRequest, error: A2AError, method?: string): HttpResponse {
   request.discard();
-  return { ...responseOf(request, error), refusals: [refusalOf("connect", error, method)] };
+  return { ...responseOf(request, error), rejections: [rejectionOf("connect", error, method)] };
 }
 
 function responseOf(request: HttpRequest, error: A2AError): HttpResponse {
