@@ -174,8 +174,8 @@ export const LONG_BYTES: number = 64 * 1024;
 
 const EMPTY = Buffer.alloc(0);
 
-/** Returns a Buffer over the same bytes, because it decodes text fastest. */
-function bufferOf(bytes: Uint8Array): Buffer {
+/** Returns the same bytes as a Buffer, without a copy. */
+export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 

@@ -1,5 +1,6 @@
 import { type DescMethod, type DescService, fromBinary, type Message } from "@bufbuild/protobuf";
 import { type A2AError, toA2AError } from "../../../core/error.js";
+import { bufferOf } from "../../../http/body.js";
 import { PREFIX_BYTES } from "../../../wire/binary-output.js";
 import { binaryWriter } from "../../../wire/binary-writer.js";
 import { requestReader } from "../message.js";
@@ -34,11 +35,6 @@ export type GrpcDefinition = Readonly<Record<string, GrpcMethod>>;
  */
 export function grpcServiceDefinition(service: DescService): GrpcDefinition {
   return Object.fromEntries(service.methods.map((method) => [method.name, methodDefinition(service, method)]));
-}
-
-/** Returns the same bytes as a Buffer, without a copy. The writer creates Buffers wherever grpc-js runs. */
-export function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Removes the prefix of a message, which grpc-js adds itself. */

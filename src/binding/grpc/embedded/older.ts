@@ -1,11 +1,12 @@
 import type { Message } from "@bufbuild/protobuf";
+import { bufferOf } from "../../../http/body.js";
 import { parseVersion, VERSION_PARAMETER } from "../../../wire/service-params.js";
 import { type OlderServiceOptions, olderTable } from "../../binding.js";
 import { failureOf } from "../../failure.js";
 import { statusOf } from "../error.js";
 import { createGrpcBinding, type GrpcBinding } from "./binding.js";
 import { type StreamCall, statusFor, type UnaryCall } from "./call.js";
-import { bufferOf, type GrpcMethod, type Incoming } from "./definition.js";
+import type { GrpcMethod, Incoming } from "./definition.js";
 
 interface OlderGrpcOptions extends OlderServiceOptions {
   /** See `GrpcBindingOptions`. */
