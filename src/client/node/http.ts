@@ -137,6 +137,7 @@ class Exchange extends Incoming implements Dispatcher.DispatchHandler, Sending {
   }
 }
 
-function first(value: string | string[] | undefined): string {
+/** Returns the first value of a header field. */
+export function first(value: string | string[] | undefined): string {
   return typeof value === "string" ? value : (value?.[0] ?? "");
 }

@@ -2,7 +2,7 @@ import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 import { A2AError } from "../../core/error.js";
 import { membersOf } from "../../core/members.js";
 import type { HttpClient } from "../platform.js";
-import { split } from "./http.js";
+import { first, split } from "./http.js";
 import { Incoming } from "./incoming.js";
 import type { Session, Sessions } from "./sessions.js";
 
@@ -207,8 +207,4 @@ function headersOf(fields: IncomingHttpHeaders): Headers {
     for (const each of Array.isArray(value) ? value : [value]) headers.append(name, each);
   }
   return headers;
-}
-
-function first(value: string | string[] | undefined): string {
-  return typeof value === "string" ? value : (value?.[0] ?? "");
 }
