@@ -3,6 +3,7 @@ import type { AppendResult, IdempotencyRecord, Lease, TaskRow } from "../task-st
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import type { PushConfigs } from "./push-configs.js";
+import { toLease } from "./rows.js";
 import { MAX_INLINE_BYTES, type Segment } from "./segment.js";
 import type { AppendWrite } from "./write.js";
 
@@ -70,7 +71,7 @@ export class Appender {
   append(write: AppendWrite): AppendResult | undefined {
     const { head } = write;
     const row = this.#stored.get(head.taskId);
-    const there = row === undefined ? null : leaseIn(row);
+    const there = row === undefined ? null : toLease(row[7], row[8], row[9]);
     const refused = refusal(write, row && toStored(row, there), this.#findSend(write));
     if (refused !== undefined) throw refused;
     this.#pushes.check(write, row !== undefined);
@@ -127,10 +128,6 @@ function toStored([tenant, owner, contextId, position, finishedAt]: StoredRow, l
 
 function isSameButForPosition(head: TaskRow, [, , , , , state, statusTime]: StoredRow): boolean {
   return head.state === state && head.statusTime === statusTime;
-}
-
-function leaseIn([, , , , , , , holder, turn, attempt]: StoredRow): Lease | null {
-  return holder === null ? null : { holder, turn: turn ?? 0, attempt: attempt ?? 0 };
 }
 
 function leaseValues(lease: Lease | null): [string, number, number] | [null, null, null] {

@@ -1,4 +1,4 @@
-import type { TaskHead } from "../task-store.js";
+import type { Lease, TaskHead } from "../task-store.js";
 
 /** Columns after those of the task's identity. */
 const STATE_COLUMNS = "context_id, state, status_time, position, generation, lease_holder, lease_turn, lease_attempt";
@@ -43,6 +43,7 @@ export function toListedHead(row: ListedRow, { tenant, owner }: { tenant: string
   return { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease };
 }
 
-function toLease(holder: string | null, turn: number | null, attempt: number | null): TaskHead["lease"] {
+/** Converts the columns of a lease. */
+export function toLease(holder: string | null, turn: number | null, attempt: number | null): Lease | null {
   return holder === null ? null : { holder, turn: turn ?? 0, attempt: attempt ?? 0 };
 }
