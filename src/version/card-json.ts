@@ -14,6 +14,10 @@ export function copied(from: CardJson, names: readonly string[]): Record<string,
 /** True if a member is present and not empty. */
 export const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
+/** Returns the text; the other one for an empty text or a value of another type. */
+export const textOr = (value: unknown, other: string): string =>
+  typeof value === "string" && value !== "" ? value : other;
+
 /** Maps the values of an object. Any other value is returned unchanged, for the reader to reject. */
 export function mapValues(json: unknown, make: (value: unknown, name: string) => unknown): unknown {
   if (!isJsonObject(json)) return json;

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../wire/json-struct.js";
 import { parseVersion } from "../../wire/service-params.js";
-import { type CardJson, copied, isSet, mapItems } from "../card-json.js";
+import { type CardJson, copied, isSet, mapItems, textOr } from "../card-json.js";
 import type { CardConversions } from "../version.js";
 
 const sharedMembers = ["name", "description", "version", "documentationUrl"];
@@ -91,8 +91,6 @@ function hintsOf(credentials: unknown): CardJson {
     return {};
   }
 }
-
-const textOr = (value: unknown, other: string): string => (typeof value === "string" && value !== "" ? value : other);
 
 /**
  * Converts the JSON of a card of 1.0 to 0.1, for JSON-RPC clients at `url`. Undefined if the agent is not served to

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../wire/json-struct.js";
 import type { CardJson as Json } from "../card-json.js";
-import { isSet } from "../card-json.js";
+import { isSet, textOr } from "../card-json.js";
 import { COMPAT } from "../v0.3/data-part.js";
 
 /** The ids of a task and its session that the caller knows. Servers' responses may have others. */
@@ -176,9 +176,6 @@ export function pushFromV01(result: Json, taskId: string): Json | undefined {
     ...(isSet(scheme) && { authentication: { scheme, ...(isSet(credentials) && { credentials }) } }),
   };
 }
-
-const textOr = (given: unknown, otherwise: string): string =>
-  typeof given === "string" && given !== "" ? given : otherwise;
 
 const listOf = (given: unknown): Json[] => (Array.isArray(given) ? given.filter(isJsonObject) : []);
 
