@@ -23,9 +23,9 @@ export function startAgent(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> 
 export function recoveryOf(agent: Agent, turn: Turn): "fail" | "restart" {
   const { recover } = agent;
   try {
-    const said: unknown = typeof recover === "function" ? recover(turn) : recover;
-    if (isPromiseLike(said)) said.then(undefined, () => {});
-    return said === "restart" ? "restart" : "fail";
+    const decision: unknown = typeof recover === "function" ? recover(turn) : recover;
+    if (isPromiseLike(decision)) decision.then(undefined, () => {});
+    return decision === "restart" ? "restart" : "fail";
   } catch {
     // Retrying would never end.
     return "fail";

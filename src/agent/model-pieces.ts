@@ -175,6 +175,6 @@ function errorOf(event: Fields): Error {
   const { error, response, message } = event;
   const inner = error ?? fields(response)?.error;
   if (inner instanceof Error) return inner;
-  const said = fields(inner)?.message ?? message ?? inner;
-  return new Error(typeof said === "string" ? said : "The model's stream ended with an error.", { cause: event });
+  const text = fields(inner)?.message ?? message ?? inner;
+  return new Error(typeof text === "string" ? text : "The model's stream ended with an error.", { cause: event });
 }

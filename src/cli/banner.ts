@@ -67,10 +67,10 @@ function refusals({ supportedInterfaces }: AgentCard): string {
 function credentials({ securityRequirements }: AgentCard): string {
   const ways = securityRequirements.map(({ schemes }) => Object.entries(schemes));
   if (ways.some((way) => way.length === 0)) return "";
-  const said = ways.map((way) =>
+  const described = ways.map((way) =>
     way.map(([name, { list }]) => (list.length === 0 ? name : `${name} (${list.join(" ")})`)).join(" and "),
   );
-  return said.length === 0 ? "" : `  Needs  credentials: ${said.join(", or ")}\n`;
+  return described.length === 0 ? "" : `  Needs  credentials: ${described.join(", or ")}\n`;
 }
 
 /** Headers with placeholders for the credentials that calls need. */

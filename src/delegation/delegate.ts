@@ -343,8 +343,8 @@ class DelegationRun {
   /** Returns the sub-task's question if it was asked before. */
   #questionAgain(state: Question["state"]): AgentEvent {
     const { status } = this.#task ?? {};
-    const said = status?.message;
-    const event: Question = { kind: "status", state, content: said && contentOf(said) };
+    const statusMessage = status?.message;
+    const event: Question = { kind: "status", state, content: statusMessage && contentOf(statusMessage) };
     return this.#parts.relay.pause(event, state, status && statusId(status));
   }
 }

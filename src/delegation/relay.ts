@@ -298,6 +298,6 @@ export function subTaskOf(
     parts.map(({ content }) => (content.case === "text" ? content.value : "")).join(""),
   );
   const made = texts.filter((text) => text !== "").join("\n");
-  const said = status?.message === undefined ? "" : textOf(status.message);
-  return { agent, task, message: undefined, state: status?.state ?? TaskState.UNSPECIFIED, text: made || said };
+  const statusText = status?.message === undefined ? "" : textOf(status.message);
+  return { agent, task, message: undefined, state: status?.state ?? TaskState.UNSPECIFIED, text: made || statusText };
 }

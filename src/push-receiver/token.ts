@@ -51,7 +51,7 @@ export class TokenVerifier {
 
   /** @throws PushRefusal for a JWT of an untrusted server, for another webhook, or of another body. */
   async verify(token: string, { body }: ReadRequest): Promise<SignedClaims> {
-    const { iss: issuer, aud } = (token.length > MAX_LENGTH ? undefined : saidIn(token)) ?? {};
+    const { iss: issuer, aud } = (token.length > MAX_LENGTH ? undefined : unverifiedClaims(token)) ?? {};
     if (typeof issuer !== "string") throw new PushRefusal("signature", "Parley-Signature is not a JWT.");
     const verify = this.#verifiers.get(issuer);
     if (verify === undefined) {
@@ -72,7 +72,7 @@ export class TokenVerifier {
 }
 
 /** Unverified claims of a JWT, used to choose the server's keys. */
-function saidIn(token: string): Readonly<Record<string, unknown>> | undefined {
+function unverifiedClaims(token: string): Readonly<Record<string, unknown>> | undefined {
   const [, payload = "", ...rest] = token.split(".");
   if (rest.length !== 1 || !/^[\w-]+$/.test(payload)) return undefined;
   try {
@@ -87,8 +87,8 @@ function saidIn(token: string): Readonly<Record<string, unknown>> | undefined {
  * Returns an error for the receiver's log only. Often the expected and the received value name the same server or
  * webhook.
  */
-function differing(option: string, expected: readonly string[], said: unknown): Error {
-  const shown = (JSON.stringify(said) ?? "nothing").slice(0, MAX_SHOWN);
+function differing(option: string, expected: readonly string[], claimed: unknown): Error {
+  const shown = (JSON.stringify(claimed) ?? "nothing").slice(0, MAX_SHOWN);
   return new Error(`${option} of this receiver: ${expected.join(", ")}; the notification says ${shown}`);
 }
 

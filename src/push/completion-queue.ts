@@ -53,8 +53,8 @@ export class CompletionQueue {
       for (let next = settlement; !this.#over.signal.aborted; ) {
         try {
           await this.#gathered();
-          const said = await this.#store.settleDelivery(next);
-          return said === "more" ? "more" : "over";
+          const answer = await this.#store.settleDelivery(next);
+          return answer === "more" ? "more" : "over";
         } catch (error) {
           this.#noteTrouble(error);
           if (this.#over.signal.aborted) break;

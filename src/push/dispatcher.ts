@@ -250,9 +250,9 @@ export class Dispatcher {
 
   async #end(delivery: Delivery, outcome: DeliveryOutcome): Promise<void> {
     const { key, claim, position } = delivery;
-    const said = await this.#settle({ key, claim, position }, outcome);
+    const settlement = await this.#settle({ key, claim, position }, outcome);
     // Another claim may have come before this answer.
-    if (said === "more" && this.#claimed.get(delivery.name) === delivery) {
+    if (settlement === "more" && this.#claimed.get(delivery.name) === delivery) {
       delivery.isOver = false;
       this.#admit(delivery);
     } else this.#forget(delivery);
@@ -264,11 +264,11 @@ export class Dispatcher {
   ): Promise<"more" | "over"> {
     const { holder } = this.#options.pushes;
     if (outcome.kind === "dead") this.#noteGivenUp(key, outcome.failure);
-    const said = await this.#completions.settle({ key, holder, claim, position, outcome });
+    const settlement = await this.#completions.settle({ key, holder, claim, position, outcome });
     // Polls found nothing before the outcome was stored, and may have scheduled the next one much later.
     if (outcome.kind !== "dead" && outcome.kind !== "done") this.#claimer.claimAt(outcome.at);
     this.#noteEnd();
-    return said;
+    return settlement;
   }
 
   #forget(delivery: Delivery): void {

@@ -54,8 +54,8 @@ export class TaskFold {
     this.task.contextId = begin.contextId;
     if (begin.metadata !== undefined) this.task.metadata = begin.metadata;
     if (begin.status !== undefined) this.task.status = begin.status;
-    const said = begin.status?.message;
-    if (said !== undefined) this.#statusSize = messageSize(said);
+    const statusMessage = begin.status?.message;
+    if (statusMessage !== undefined) this.#statusSize = messageSize(statusMessage);
     this.#otherSize = frameSize(begin);
     this.addInitial(begin);
   }

@@ -22,8 +22,8 @@ export class RelayCheckpoints {
   /** @param entry comes after all that were added before */
   add({ position, relay, event }: LogEntry): void {
     if (relay === undefined) return;
-    const said = event.case === "status" ? event.value.status?.message : undefined;
-    this.put({ position, relay, message: isWithText(relay) ? said : undefined });
+    const statusMessage = event.case === "status" ? event.value.status?.message : undefined;
+    this.put({ position, relay, message: isWithText(relay) ? statusMessage : undefined });
   }
 
   /** Adds a saved entry. */

@@ -164,8 +164,8 @@ export function taskSize(task: Task): number {
   let size = frameSize(task);
   for (const message of task.history) size += messageSize(message);
   for (const artifact of task.artifacts) size += artifactSize(artifact);
-  const said = task.status?.message;
-  return said === undefined ? size : size + messageSize(said);
+  const statusMessage = task.status?.message;
+  return statusMessage === undefined ? size : size + messageSize(statusMessage);
 }
 
 /** Returns the size of a task without its history, artifacts and status message. */
@@ -181,8 +181,8 @@ export function addedSize(event: LogEntry["event"]): number {
     case "message":
       return messageSize(event.value);
     case "status": {
-      const said = event.value.status?.message;
-      return said === undefined ? 0 : messageSize(said);
+      const statusMessage = event.value.status?.message;
+      return statusMessage === undefined ? 0 : messageSize(statusMessage);
     }
     case "artifact": {
       const piece = event.value.artifact;

@@ -131,7 +131,7 @@ class ChunkWriter {
   /** Number of its parts that existed before the message. */
   readonly #before = new Map<string, number>();
   /** The message whose parts were written last. */
-  #said: Message | undefined;
+  #statusMessage: Message | undefined;
   /** The progress message whose files were written last. */
   #progress: Message | undefined;
   readonly #isAnswer: boolean | undefined;
@@ -172,8 +172,11 @@ class ChunkWriter {
     for (const id of [...this.#open.keys()]) yield* this.#close(id);
     const state = this.#task?.status?.state;
     if (state === TaskState.FAILED || state === TaskState.REJECTED) {
-      const said = this.#task?.status?.message;
-      yield { type: "error", errorText: (said && messageText(said)) || `The task ended as ${TaskState[state]}.` };
+      const statusMessage = this.#task?.status?.message;
+      yield {
+        type: "error",
+        errorText: (statusMessage && messageText(statusMessage)) || `The task ended as ${TaskState[state]}.`,
+      };
     }
     if (state === TaskState.CANCELED) yield { type: "abort" };
     yield this.#task === undefined ? { type: "finish" } : { type: "finish", messageMetadata: metadataOf(this.#task) };
@@ -278,15 +281,17 @@ class ChunkWriter {
 
   *#status({ status }: Task): Generator<UIChunk> {
     const state = status?.state ?? TaskState.UNSPECIFIED;
-    const said = status?.message;
-    if (state === TaskState.FAILED || state === TaskState.REJECTED) return said && (yield* this.#rest(said));
-    if (isTerminal(state) || isInterrupted(state)) return said && (yield* this.#message(said));
-    const text = said === undefined ? "" : messageText(said);
-    const values = said?.parts.flatMap(jsonOf) ?? [];
+    const statusMessage = status?.message;
+    if (state === TaskState.FAILED || state === TaskState.REJECTED)
+      return statusMessage && (yield* this.#rest(statusMessage));
+    if (isTerminal(state) || isInterrupted(state)) return statusMessage && (yield* this.#message(statusMessage));
+    const text = statusMessage === undefined ? "" : messageText(statusMessage);
+    const values = statusMessage?.parts.flatMap(jsonOf) ?? [];
     yield { type: "data-status", id: "status", data: { state: stateName(state), text, values }, transient: true };
-    if (said === undefined || (this.#progress !== undefined && isSameMessage(this.#progress, said))) return;
-    this.#progress = said;
-    for (const part of said.parts) yield* fileOf(part);
+    if (statusMessage === undefined || (this.#progress !== undefined && isSameMessage(this.#progress, statusMessage)))
+      return;
+    this.#progress = statusMessage;
+    for (const part of statusMessage.parts) yield* fileOf(part);
   }
 
   /** Writes a whole message. */
@@ -299,7 +304,7 @@ class ChunkWriter {
   /** Writes the parts of a message other than text. */
   *#rest(message: Message): Generator<UIChunk> {
     if (this.#isSaid(message)) return;
-    this.#said = message;
+    this.#statusMessage = message;
     for (const part of message.parts) yield* fileOf(part);
     const values = message.parts.flatMap(jsonOf);
     if (values.length > 0) yield { type: "data-message", id: message.messageId, data: { values } };
@@ -307,7 +312,7 @@ class ChunkWriter {
 
   /** True if the message was already written: a snapshot repeats the message of an earlier status. */
   #isSaid(message: Message): boolean {
-    return this.#said !== undefined && isSameMessage(this.#said, message);
+    return this.#statusMessage !== undefined && isSameMessage(this.#statusMessage, message);
   }
   *#whole(text: string): Generator<UIChunk> {
     if (text === "") return;

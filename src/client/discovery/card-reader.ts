@@ -118,8 +118,8 @@ function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AEr
     const message = `${where} is not an agent card: it has ${what}.`;
     return new A2AError("INVALID_AGENT_RESPONSE", message);
   }
-  const said = typeof json.protocolVersion === "string" ? json.protocolVersion.slice(0, 32) : "";
-  return versionNotSupported(where, said === "" ? [] : [said]);
+  const declared = typeof json.protocolVersion === "string" ? json.protocolVersion.slice(0, 32) : "";
+  return versionNotSupported(where, declared === "" ? [] : [declared]);
 }
 
 /**

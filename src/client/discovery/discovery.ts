@@ -241,9 +241,9 @@ async function asked(url: string, own: Headers, finding: Finding): Promise<strin
   }
   if (status === 200) {
     const text = await answer.text(limits.maxCardBytes);
-    const { headers: said } = answer;
-    const etag = said.get("etag") ?? undefined;
-    keep(cache, key, answer, { text, etag, lastModified: said.get("last-modified") ?? undefined }, limits);
+    const { headers: answerHeaders } = answer;
+    const etag = answerHeaders.get("etag") ?? undefined;
+    keep(cache, key, answer, { text, etag, lastModified: answerHeaders.get("last-modified") ?? undefined }, limits);
     return text;
   }
   answer.cancel();

@@ -128,13 +128,13 @@ function ofOther(thrown: unknown): A2AError | undefined {
   const { code = membersOf(cause).code } = membersOf(thrown);
   const isConnection = typeof code === "string" && connection.test(code);
   if (!isConnection && !isOfFetch(name, text)) return undefined;
-  const said = isConnection ? socketFailure({ code, name }) : text.replace(/\.$/, "");
-  return new A2AError("UNAVAILABLE", `The server cannot be reached: ${said}.`, { cause: thrown });
+  const detail = isConnection ? socketFailure({ code, name }) : text.replace(/\.$/, "");
+  return new A2AError("UNAVAILABLE", `The server cannot be reached: ${detail}.`, { cause: thrown });
 }
 
 function unexpected(thrown: unknown): A2AError {
-  const said = thrown instanceof Error ? thrown.message : String(thrown);
-  return new A2AError("INTERNAL", said === "" ? "The call failed." : said, { cause: thrown });
+  const detail = thrown instanceof Error ? thrown.message : String(thrown);
+  return new A2AError("INTERNAL", detail === "" ? "The call failed." : detail, { cause: thrown });
 }
 
 /** Transient errors; any other is the agent's answer. */

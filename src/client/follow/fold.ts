@@ -241,8 +241,8 @@ function newText(before: Task | undefined, after: Task): string {
 }
 
 function messagesOf(task: Task | undefined): readonly Message[] {
-  const said = task?.status?.message;
-  return said === undefined ? (task?.history ?? []) : [...(task?.history ?? []), said];
+  const statusMessage = task?.status?.message;
+  return statusMessage === undefined ? (task?.history ?? []) : [...(task?.history ?? []), statusMessage];
 }
 
 /** Returns the text that an artifact has gained; all of it if the text was replaced. */

@@ -18,8 +18,8 @@ export function artifactText(artifact: Artifact): string {
 export function taskText(task: Task): string {
   const texts = task.artifacts.map(artifactText).filter((text) => text !== "");
   if (texts.length > 0) return texts.join("\n");
-  const said = task.status?.message;
-  return said === undefined || said.role === Role.USER ? "" : messageText(said);
+  const statusMessage = task.status?.message;
+  return statusMessage === undefined || statusMessage.role === Role.USER ? "" : messageText(statusMessage);
 }
 
 function joinedText(parts: readonly Part[], separator: string): string {

@@ -20,22 +20,22 @@ export function issuerFailure(error: unknown): A2AError {
   if (own !== undefined) return own;
   if (error instanceof ResponseBodyError) {
     const { status, error: code, error_description: description } = error;
-    const said = plain(code) ?? "an error";
+    const errorCode = plain(code) ?? "an error";
     const more = plain(description);
-    const why = more === undefined ? said : `${said} (${more})`;
+    const why = more === undefined ? errorCode : `${errorCode} (${more})`;
     if (isTemporary(status) || code === "temporarily_unavailable" || code === "server_error") {
-      return unavailable(`${said}, status ${status}`, retryAfter(error.response));
+      return unavailable(`${errorCode}, status ${status}`, retryAfter(error.response));
     }
-    return new A2AError("UNAUTHENTICATED", `The issuer of tokens refused: ${why}.`, issuerFact(said));
+    return new A2AError("UNAUTHENTICATED", `The issuer of tokens refused: ${why}.`, issuerFact(errorCode));
   }
   if (error instanceof AuthorizationResponseError) {
-    const said = plain(error.error) ?? "an error";
-    return new A2AError("UNAUTHENTICATED", `The sign-in was refused: ${said}.`, issuerFact(said));
+    const errorCode = plain(error.error) ?? "an error";
+    return new A2AError("UNAUTHENTICATED", `The sign-in was refused: ${errorCode}.`, issuerFact(errorCode));
   }
   if (error instanceof WWWAuthenticateChallengeError) {
-    const said = error.cause.map(({ parameters }) => plain(parameters.error)).find((it) => it !== undefined);
-    const message = `The issuer of tokens refused the client: ${said ?? `status ${error.status}`}.`;
-    return new A2AError("UNAUTHENTICATED", message, issuerFact(said ?? "invalid_client"));
+    const errorCode = error.cause.map(({ parameters }) => plain(parameters.error)).find((it) => it !== undefined);
+    const message = `The issuer of tokens refused the client: ${errorCode ?? `status ${error.status}`}.`;
+    return new A2AError("UNAUTHENTICATED", message, issuerFact(errorCode ?? "invalid_client"));
   }
   if (!(error instanceof ClientError)) return new A2AError("UNAUTHENTICATED", "Getting a token failed.");
   if (error.code === "OAUTH_TIMEOUT" || error.code === "OAUTH_ABORT") return unavailable("it takes too long");
@@ -58,7 +58,9 @@ function ownError(error: unknown): A2AError | undefined {
   return undefined;
 }
 
-const issuerFact = (said: string): { metadata: Record<string, string> } => ({ metadata: { issuerError: said } });
+const issuerFact = (errorCode: string): { metadata: Record<string, string> } => ({
+  metadata: { issuerError: errorCode },
+});
 
 const isTemporary = (status: number): boolean => status === 429 || status === 408 || status >= 500;
 

@@ -308,8 +308,18 @@ function isRepeatable({ card }: ConversationClient): boolean {
 
 function viewOf(turn: OpenTurn, kept?: string): ConversationTurn {
   const { message, text, state, task, taskId, phase, error } = turn;
-  const said = kept ?? text.text;
-  return { id: message.messageId, message, text: said, progress: text.progress, state, task, taskId, phase, error };
+  const shownText = kept ?? text.text;
+  return {
+    id: message.messageId,
+    message,
+    text: shownText,
+    progress: text.progress,
+    state,
+    task,
+    taskId,
+    phase,
+    error,
+  };
 }
 
 function stored({ message, text, state, taskId, phase }: ConversationTurn): StoredTurn {

@@ -14,7 +14,7 @@ export function textBefore(task: Task | undefined): TextBefore {
 /** Accumulates an agent's text in one turn. The cost of a chunk depends only on its own length. */
 export class TurnText {
   #artifacts = new Map<string, string>();
-  #said = "";
+  #messageText = "";
   #progress = "";
   readonly #before: TextBefore;
 
@@ -25,7 +25,7 @@ export class TurnText {
   /** The text of the artifacts, and the message that ended the turn. */
   get text(): string {
     let text = "";
-    for (const each of [...this.#artifacts.values(), this.#said]) {
+    for (const each of [...this.#artifacts.values(), this.#messageText]) {
       if (each !== "") text = text === "" ? each : `${text}\n${each}`;
     }
     return text;
@@ -37,7 +37,7 @@ export class TurnText {
   }
 
   take({ kind, event, text, task, message, artifact }: Update): void {
-    if (kind === "message") this.#said = text;
+    if (kind === "message") this.#messageText = text;
     if (message !== undefined && kind === "message") return;
     if (task === undefined) return;
     if (kind === "artifact" && artifact !== undefined) {
@@ -57,11 +57,11 @@ export class TurnText {
   }
 
   #status({ status }: Task): void {
-    const said = status?.message === undefined ? "" : messageText(status.message);
+    const statusText = status?.message === undefined ? "" : messageText(status.message);
     const state = status?.state ?? 0;
     const isOver = isTerminal(state) || isInterrupted(state);
-    this.#said = isOver ? said : "";
-    this.#progress = isOver ? "" : said;
+    this.#messageText = isOver ? statusText : "";
+    this.#progress = isOver ? "" : statusText;
   }
 
   #since(artifactId: string, text: string): string {

@@ -137,8 +137,8 @@ export class FramedMethod implements WireMethod {
         if (this.#older?.isLast(event) === true) return;
       }
     }
-    const said = this.#protocol.ended(end, answer) ?? answer.trailers ?? [];
-    for (const [name, value] of said) trailer.set(name, value);
+    const pairs = this.#protocol.ended(end, answer) ?? answer.trailers ?? [];
+    for (const [name, value] of pairs) trailer.set(name, value);
   }
 
   #read({ flags, data }: Envelope): Message {

@@ -47,9 +47,9 @@ function factIn({ type, value }: PackedDetail): Facts {
  * status.
  */
 export function errorInTrailers(trailers: Headers, headers: Headers): A2AError | undefined {
-  const said = trailers.get("grpc-status") ?? "0";
+  const grpcStatus = trailers.get("grpc-status") ?? "0";
   // A status that is not a number is UNKNOWN, also an empty one.
-  const code = /^\d+$/.test(said) ? Number(said) : StatusCode.UNKNOWN;
+  const code = /^\d+$/.test(grpcStatus) ? Number(grpcStatus) : StatusCode.UNKNOWN;
   if (code === 0) return undefined;
   const packed = trailers.get("grpc-status-details-bin");
   const status = packed === null ? undefined : statusIn(packed);

@@ -70,9 +70,9 @@ export async function askToAccept(
   };
   const view = makeTurn(turn, { task: task?.(), aborter, source });
   try {
-    const said: unknown = agent.accept(view, turn.caller);
+    const verdict: unknown = agent.accept(view, turn.caller);
     const timeout = { ms: timeoutMs, error: tooLate };
-    checkAccepted(isPromiseLike(said) ? await bounded(Promise.resolve(said), { timeout }) : said);
+    checkAccepted(isPromiseLike(verdict) ? await bounded(Promise.resolve(verdict), { timeout }) : verdict);
   } catch (error) {
     const text = (): string => failureText(error, logger, turn.message.taskId);
     throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });
@@ -88,10 +88,10 @@ export async function askToAccept(
  *
  * @throws TypeError
  */
-function checkAccepted(said: unknown): void {
-  if (said === undefined) return;
-  const isGenerator = typeof said === "object" && said !== null && "next" in said && "throw" in said;
-  if (said === false || said instanceof Error || isGenerator) {
+function checkAccepted(verdict: unknown): void {
+  if (verdict === undefined) return;
+  const isGenerator = typeof verdict === "object" && verdict !== null && "next" in verdict && "throw" in verdict;
+  if (verdict === false || verdict instanceof Error || isGenerator) {
     const what = isGenerator ? "is a generator, which is never run" : "returned instead of throwing";
     throw new TypeError(`accept() refuses a message by throwing an A2AError; it ${what}`);
   }

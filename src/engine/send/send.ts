@@ -108,7 +108,7 @@ export class Sender {
 
   /** @param previous a finished task, whose context and messages the new one continues */
   async #createNamed(command: SendCommand, message: Message, taskId: string, previous?: string): Promise<TaskHandle> {
-    const before = previous === undefined ? undefined : await this.#said(scopeOf(command), previous);
+    const before = previous === undefined ? undefined : await this.#contextOf(scopeOf(command), previous);
     this.#source.shutdown.checkOpen();
     const contextId = before?.contextId ?? message.contextId;
     const sent = await this.#sendNew(command, { ...message, contextId }, { taskId, earlier: before?.messages });
@@ -117,12 +117,15 @@ export class Sender {
   }
 
   /** Returns the context and the newest messages of a task and its predecessors. */
-  async #said(scope: Scope, taskId: string): Promise<{ readonly contextId: string; readonly messages: Message[] }> {
+  async #contextOf(
+    scope: Scope,
+    taskId: string,
+  ): Promise<{ readonly contextId: string; readonly messages: Message[] }> {
     const { tasks, limits } = this.#source;
     const { task } = await tasks.get(scope, taskId, { artifacts: false });
     const last = task.status?.message;
-    const said = last === undefined ? task.history : [...task.history, last];
-    const messages = newest(said, Math.min(EARLIER_BYTES, limits.maxTaskBytes / 4));
+    const all = last === undefined ? task.history : [...task.history, last];
+    const messages = newest(all, Math.min(EARLIER_BYTES, limits.maxTaskBytes / 4));
     return { contextId: task.contextId, messages };
   }
 

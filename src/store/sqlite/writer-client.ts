@@ -174,9 +174,9 @@ export class WriterClient {
     }
   }
 
-  #hear(said: FromWriter): void {
-    if ("count" in said) this.#settle(said);
-    else if ("probed" in said) this.#probed(said.probed);
+  #hear(message: FromWriter): void {
+    if ("count" in message) this.#settle(message);
+    else if ("probed" in message) this.#probed(message.probed);
     else this.#troubles.note("thread", undefined);
   }
 
@@ -244,7 +244,7 @@ export class WriterClient {
   #start(): void {
     const worker = this.#options.start();
     this.#worker = worker;
-    worker.on("message", (said: FromWriter) => this.#hear(said));
+    worker.on("message", (message: FromWriter) => this.#hear(message));
     worker.on("messageerror", (cause) => {
       this.#broken("sent what cannot be read", cause);
       void worker.terminate();

@@ -125,12 +125,12 @@ function securityToV01({ securitySchemes, securityRequirements }: CardJson): Car
     .map(({ schemes }) => (isJsonObject(schemes) ? Object.keys(schemes) : []));
   if (needed.length === 0 || needed.some((names) => names.length === 0)) return {};
   const declared = isJsonObject(securitySchemes) ? securitySchemes : {};
-  const said = [...new Set(needed.flat())].flatMap((name) => schemeToV01(declared[name]) ?? []);
-  if (said.length === 0) return undefined;
-  const hints = Object.assign({}, ...said.map(({ hints }) => hints));
+  const converted = [...new Set(needed.flat())].flatMap((name) => schemeToV01(declared[name]) ?? []);
+  if (converted.length === 0) return undefined;
+  const hints = Object.assign({}, ...converted.map(({ hints }) => hints));
   return {
     authentication: {
-      schemes: [...new Set(said.map(({ name }) => name))],
+      schemes: [...new Set(converted.map(({ name }) => name))],
       ...(Object.keys(hints).length > 0 && { credentials: JSON.stringify(hints) }),
     },
   };

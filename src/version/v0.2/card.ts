@@ -13,11 +13,11 @@ const RELEASE = "0.2.6";
  * returns undefined.
  */
 export function cardToV02(card: CardJson): CardJson | undefined {
-  const said = cardToV03(card, "0.2");
-  if (said === undefined || said.preferredTransport !== "JSONRPC") return undefined;
-  const { securitySchemes, skills, capabilities } = said;
+  const converted = cardToV03(card, "0.2");
+  if (converted === undefined || converted.preferredTransport !== "JSONRPC") return undefined;
+  const { securitySchemes, skills, capabilities } = converted;
   return {
-    ...said,
+    ...converted,
     protocolVersion: RELEASE,
     capabilities: { ...membersOf(capabilities), stateTransitionHistory: false },
     ...(securitySchemes !== undefined && { securitySchemes: mapValues(securitySchemes, schemeToV02) }),

@@ -74,8 +74,8 @@ function interfacesFromV03({ url, preferredTransport, additionalInterfaces }: Ca
 export function cardToV03(card: CardJson, version: string): CardJson | undefined {
   const interfaces = interfacesToV03(card.supportedInterfaces, version);
   const [main] = interfaces;
-  const said = securityToV03(card);
-  if (main === undefined || said === undefined) return undefined;
+  const converted = securityToV03(card);
+  if (main === undefined || converted === undefined) return undefined;
   const capabilities = isJsonObject(card.capabilities) ? card.capabilities : {};
   return {
     protocolVersion: `${version}.0`,
@@ -84,7 +84,7 @@ export function cardToV03(card: CardJson, version: string): CardJson | undefined
     preferredTransport: main.transport,
     additionalInterfaces: interfaces,
     capabilities: copied(capabilities, capabilityMembers),
-    ...said,
+    ...converted,
     ...(isSet(capabilities.extendedAgentCard) && { supportsAuthenticatedExtendedCard: capabilities.extendedAgentCard }),
   };
 }
@@ -104,8 +104,8 @@ function interfacesToV03(supported: unknown, version: string): { url: unknown; t
 function securityToV03(card: CardJson): CardJson | undefined {
   const schemes: Record<string, unknown> = {};
   for (const [name, scheme] of Object.entries(isJsonObject(card.securitySchemes) ? card.securitySchemes : {})) {
-    const said = schemeToV03(scheme);
-    if (said !== undefined) setOwn(schemes, name, said);
+    const converted = schemeToV03(scheme);
+    if (converted !== undefined) setOwn(schemes, name, converted);
   }
   const security = requirementsToV03(card.securityRequirements, schemes);
   const skills = (Array.isArray(card.skills) ? card.skills : []).map((skill) => skillToV03(skill, schemes));

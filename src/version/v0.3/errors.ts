@@ -58,10 +58,10 @@ const inWords = (text: string): string => text.replace(/\bROLE_USER\b/g, "user")
 /** Rewords the error of a request. Other errors are unchanged. */
 function reworded(error: A2AError): A2AError {
   const { reason, message, metadata, violations } = error;
-  const said = inWords(message);
-  if (reason !== "INVALID_PARAMS" || said === message) return error;
+  const inPlainWords = inWords(message);
+  if (reason !== "INVALID_PARAMS" || inPlainWords === message) return error;
   const renamed = violations.map(({ field, description }) => ({ field, description: inWords(description) }));
-  return new A2AError(reason, said, { metadata, violations: renamed });
+  return new A2AError(reason, inPlainWords, { metadata, violations: renamed });
 }
 
 /** Returns the writer of a failed call's response object. */

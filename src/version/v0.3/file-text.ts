@@ -59,8 +59,8 @@ function decoded(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   if (bytes.length === 0 || bytes.length % 4 !== 0) return undefined;
   const text = new TextDecoder("latin1").decode(bytes);
   if (!base64.test(text)) return undefined;
-  const said = fromBase64(text);
-  return base64Of(said) === text ? said : undefined;
+  const decodedBytes = fromBase64(text);
+  return base64Of(decodedBytes) === text ? decodedBytes : undefined;
 }
 
 /** Returns the answer with its files as text. It is a copy if it has files, because others read the same message. */

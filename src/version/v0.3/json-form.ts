@@ -141,8 +141,8 @@ export const settleRole: Settle = (message, _json, at) => {
 
 /** Reads the id of the message next to the message, as in a widely copied example. */
 export const settleMessageId: Settle = (message, { messageId }) => {
-  const { message: said } = message as { message?: { messageId: string } };
-  if (said?.messageId === "" && typeof messageId === "string") said.messageId = messageId;
+  const { message: sent } = message as { message?: { messageId: string } };
+  if (sent?.messageId === "" && typeof messageId === "string") sent.messageId = messageId;
 };
 
 /** Written for a missing status. */

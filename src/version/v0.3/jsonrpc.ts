@@ -57,8 +57,8 @@ const cardJson = jsonWriter(AgentCardSchema);
  * @throws A2AError if that version cannot express it
  */
 export function writeCardAs(card: AgentCard, form: (card: CardJson) => CardJson | undefined): string {
-  const said = form(JSON.parse(cardJson(card)));
-  if (said !== undefined) return JSON.stringify(said);
+  const converted = form(JSON.parse(cardJson(card)));
+  if (converted !== undefined) return JSON.stringify(converted);
   throw new A2AError("EXTENDED_AGENT_CARD_NOT_CONFIGURED", "The extended card has no form in this version of A2A.");
 }
 

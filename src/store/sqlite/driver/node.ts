@@ -53,10 +53,10 @@ export function driverLikeNode(name: DriverName, open: Driver["open"]): Driver {
  */
 function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
-  const filtered = (...said: Parameters<typeof emitWarning>): void => {
-    const [warning, type] = said as readonly unknown[];
+  const filtered = (...args: Parameters<typeof emitWarning>): void => {
+    const [warning, type] = args as readonly unknown[];
     if (type === "ExperimentalWarning" && /^SQLite\b/.test(String(warning))) return;
-    emitWarning.apply(process, said);
+    emitWarning.apply(process, args);
   };
   process.emitWarning = filtered as typeof emitWarning;
   try {
