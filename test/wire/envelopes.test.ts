@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { envelopeReader, isOneMessage } from "../../src/binding/grpc/envelope-reader.js";
-import { Refusal } from "../../src/binding/grpc/internal-service.js";
+import { StatusError } from "../../src/binding/grpc/internal-service.js";
 import { A2AError, StatusCode } from "../../src/core/error.js";
 import { type Envelope, Envelopes } from "../../src/wire/envelopes.js";
 
@@ -74,7 +74,7 @@ describe("Envelopes", () => {
           for (const piece of pieces)
             for (const { data } of read(reader, Buffer.from(piece))) expect(data.length <= MAX).toBe(true);
         } catch (error) {
-          expect(error instanceof Refusal || error instanceof A2AError).toBe(true);
+          expect(error instanceof StatusError || error instanceof A2AError).toBe(true);
         }
       }),
     );

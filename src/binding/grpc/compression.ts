@@ -2,7 +2,7 @@ import { gunzip, inflate, type ZlibOptions } from "node:zlib";
 import { StatusCode } from "../../core/error.js";
 import type { Envelope } from "../../wire/envelopes.js";
 import { tooLarge } from "./envelope-reader.js";
-import { Refusal } from "./internal-service.js";
+import { StatusError } from "./internal-service.js";
 
 type Decompress = (bytes: Uint8Array, options: ZlibOptions, done: (error: Error | null, bytes: Buffer) => void) => void;
 
@@ -24,7 +24,7 @@ export function isKnownEncoding(name: string): boolean {
 /**
  * Returns the bytes of a message, decompressed if necessary.
  *
- * @throws A2AError if the decompressed bytes exceed `maxBytes`; Refusal if they are damaged or the encoding is unknown
+ * @throws A2AError if the decompressed bytes exceed `maxBytes`; StatusError if they are damaged or the encoding is unknown
  */
 export async function bytesOf(
   { flags, data }: Envelope,
@@ -34,7 +34,7 @@ export async function bytesOf(
   if (flags === 0) return data;
   const decompress = encodings.get(encoding ?? "identity");
   if (decompress === undefined) {
-    throw new Refusal(
+    throw new StatusError(
       StatusCode.INVALID_ARGUMENT,
       "A message is marked as compressed, and grpc-encoding names no compression.",
     );
@@ -49,5 +49,5 @@ export async function bytesOf(
 
 function refusalOf({ code }: NodeJS.ErrnoException, maxBytes: number): Error {
   if (code === "ERR_BUFFER_TOO_LARGE") return tooLarge(maxBytes);
-  return new Refusal(StatusCode.INVALID_ARGUMENT, "The message cannot be decompressed.");
+  return new StatusError(StatusCode.INVALID_ARGUMENT, "The message cannot be decompressed.");
 }

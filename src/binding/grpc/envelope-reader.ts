@@ -1,7 +1,7 @@
 import { A2AError, StatusCode } from "../../core/error.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { COMPRESSED, Envelopes } from "../../wire/envelopes.js";
-import { Refusal } from "./internal-service.js";
+import { StatusError } from "./internal-service.js";
 
 /** Returns true if a chunk of a body is exactly one uncompressed message, as most requests are. */
 export function isOneMessage(piece: Buffer, maxBytes: number): boolean {
@@ -11,12 +11,12 @@ export function isOneMessage(piece: Buffer, maxBytes: number): boolean {
 
 /**
  * Returns the reader of the messages of a body. It throws A2AError as soon as a prefix announces more than `maxBytes`,
- * and Refusal for an unknown flag.
+ * and StatusError for an unknown flag.
  */
 export function envelopeReader(maxBytes: number): Envelopes {
   return new Envelopes((flags, size) => {
     if (flags > COMPRESSED)
-      throw new Refusal(StatusCode.INVALID_ARGUMENT, `The flag of a message is ${flags}; there are 0 and 1.`);
+      throw new StatusError(StatusCode.INVALID_ARGUMENT, `The flag of a message is ${flags}; there are 0 and 1.`);
     if (size > maxBytes) throw tooLarge(maxBytes);
   });
 }

@@ -9,7 +9,7 @@ import {
 } from "../../../gen/grpc/health/v1/health_pb.js";
 import { StatusCode } from "../../core/error.js";
 import { expectMessage } from "../../wire/expect-message.js";
-import { type InternalService, Refusal } from "./internal-service.js";
+import { type InternalService, StatusError } from "./internal-service.js";
 
 /** The standard health service (grpc.health.v1) of a server and its services. Their initial status is SERVING. */
 export class Health {
@@ -50,7 +50,7 @@ export class Health {
 
   #check(name: string): HealthCheckResponse {
     const known = this.#status.get(name);
-    if (known === undefined) throw new Refusal(StatusCode.NOT_FOUND, `Health status unknown for service ${name}`);
+    if (known === undefined) throw new StatusError(StatusCode.NOT_FOUND, `Health status unknown for service ${name}`);
     return create(HealthCheckResponseSchema, { status: known });
   }
 

@@ -10,7 +10,7 @@ import { bytesOf } from "./compression.js";
 import { envelopeReader, isOneMessage } from "./envelope-reader.js";
 import { type GrpcStatus, statusOf } from "./error.js";
 import type { Exchange } from "./exchange.js";
-import { Refusal } from "./internal-service.js";
+import { StatusError } from "./internal-service.js";
 
 /** The quota and timeout of arriving requests. */
 export interface Incoming {
@@ -123,7 +123,7 @@ class SingleRequest implements PendingUpload {
     }
   }
 
-  /** @throws Refusal */
+  /** @throws StatusError */
   #read(piece: Buffer): void {
     this.#reader ??= envelopeReader(this.#request.maxBytes);
     this.#reader.push(piece);
@@ -154,7 +154,7 @@ class SingleRequest implements PendingUpload {
     if (this.#message !== undefined) return this.#request.arrived(this.#exchange, this.#message);
     if (this.#envelope === undefined || this.#reader?.isInside === true) {
       const what = this.#reader === undefined ? "The request has no message." : "The request's message is incomplete.";
-      this.#refuse(new Refusal(StatusCode.INVALID_ARGUMENT, what), true);
+      this.#refuse(new StatusError(StatusCode.INVALID_ARGUMENT, what), true);
       return;
     }
     void this.#arrive(this.#envelope);
@@ -231,11 +231,11 @@ export class LateRequests {
 
 /** Converts a value thrown while a request was read to a status. */
 export function refusalStatus(thrown: unknown): GrpcStatus {
-  return thrown instanceof Refusal ? thrown : statusOf(toA2AError(thrown));
+  return thrown instanceof StatusError ? thrown : statusOf(toA2AError(thrown));
 }
 
-function secondMessage(): Refusal {
-  return new Refusal(StatusCode.UNIMPLEMENTED, "There is more than one message in the request.");
+function secondMessage(): StatusError {
+  return new StatusError(StatusCode.UNIMPLEMENTED, "There is more than one message in the request.");
 }
 
 function onData(this: OwnStream, piece: Buffer): void {

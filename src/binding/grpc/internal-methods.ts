@@ -10,7 +10,7 @@ import { bytesOf } from "./compression.js";
 import { envelopeReader } from "./envelope-reader.js";
 import type { Exchange } from "./exchange.js";
 import { type Incoming, type Request, readRequest, refusalStatus } from "./incoming.js";
-import { type InternalMethod, MAX_QUESTION_BYTES, Refusal } from "./internal-service.js";
+import { type InternalMethod, MAX_QUESTION_BYTES, StatusError } from "./internal-service.js";
 import type { InternalServices } from "./internal-services.js";
 import type { ServedMethod } from "./methods.js";
 
@@ -56,7 +56,7 @@ class Codec {
     try {
       return fromBinary(this.#desc.input, bytes);
     } catch {
-      throw new Refusal(StatusCode.INVALID_ARGUMENT, `The request's bytes are not a ${this.#desc.input.typeName}.`);
+      throw new StatusError(StatusCode.INVALID_ARGUMENT, `The request's bytes are not a ${this.#desc.input.typeName}.`);
     }
   }
 
@@ -66,7 +66,7 @@ class Codec {
 
   /** Ends a call with an error. */
   fail(exchange: Exchange, thrown: unknown): void {
-    if (!(thrown instanceof Refusal || thrown instanceof A2AError))
+    if (!(thrown instanceof StatusError || thrown instanceof A2AError))
       this.#logger.error({ err: thrown }, "a call of gRPC could not be answered");
     exchange.fail(refusalStatus(thrown));
   }
@@ -144,7 +144,7 @@ class Conversation extends Codec implements ServedMethod {
     });
     stream.on("end", () => {
       next(() => {
-        if (reader.isInside) throw new Refusal(StatusCode.INVALID_ARGUMENT, "The last message is not whole.");
+        if (reader.isInside) throw new StatusError(StatusCode.INVALID_ARGUMENT, "The last message is not whole.");
         exchange.end();
       });
     });

@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { ConnectError, type ConnectRouter, type HandlerContext, type MethodImpl } from "@connectrpc/connect";
-import { type InternalMethod, MAX_QUESTION_BYTES, Refusal } from "./internal-service.js";
+import { type InternalMethod, MAX_QUESTION_BYTES, StatusError } from "./internal-service.js";
 import type { InternalServices } from "./internal-services.js";
 
 /**
@@ -28,7 +28,7 @@ function handlerOf(method: InternalMethod, all: InternalServices): (...call: nev
         try {
           return method.answer(request);
         } catch (error) {
-          throw error instanceof Refusal ? new ConnectError(error.message, error.code) : error;
+          throw error instanceof StatusError ? new ConnectError(error.message, error.code) : error;
         }
       };
     case "server_streaming":

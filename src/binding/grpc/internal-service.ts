@@ -4,7 +4,7 @@ import type { DescService, Message } from "@bufbuild/protobuf";
 export type InternalMethod =
   | {
       readonly kind: "unary";
-      /** @throws Refusal */
+      /** @throws StatusError */
       answer(request: Message): Message;
     }
   | {
@@ -28,7 +28,7 @@ export interface InternalService {
 }
 
 /** An error answer; `code` is a gRPC code. */
-export class Refusal extends Error {
+export class StatusError extends Error {
   readonly code: number;
 
   constructor(code: number, message: string) {

@@ -15,7 +15,7 @@ import {
 } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import { StatusCode } from "../../core/error.js";
 import type { OlderServiceOptions } from "../binding.js";
-import { type InternalService, Refusal } from "./internal-service.js";
+import { type InternalService, StatusError } from "./internal-service.js";
 
 /**
  * Not used by any method, but a client that knows these files can show the details of an error (specification 10.6).
@@ -99,10 +99,10 @@ function answerTo(question: ServerReflectionRequest["messageRequest"], known: Kn
         return answerOf("allExtensionNumbersResponse", { baseTypeName: question.value, extensionNumber });
       }
       default:
-        throw new Refusal(StatusCode.UNIMPLEMENTED, "the question is none that this server knows");
+        throw new StatusError(StatusCode.UNIMPLEMENTED, "the question is none that this server knows");
     }
   } catch (refusal) {
-    if (!(refusal instanceof Refusal)) throw refusal;
+    if (!(refusal instanceof StatusError)) throw refusal;
     return answerOf("errorResponse", { errorCode: refusal.code, errorMessage: refusal.message });
   }
 }
@@ -191,6 +191,6 @@ function membersOf(type: Named): string[] {
 }
 
 function found<T>(thing: T | undefined, otherwise: string): T {
-  if (thing === undefined) throw new Refusal(StatusCode.NOT_FOUND, otherwise);
+  if (thing === undefined) throw new StatusError(StatusCode.NOT_FOUND, otherwise);
   return thing;
 }
