@@ -3,6 +3,7 @@ import { createRequire, isBuiltin } from "node:module";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 type Tests = NonNullable<ViteUserConfig["test"]>;
 
@@ -10,6 +11,26 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 
 /** Tests whose servers are processes of their own, or that look at times, which counting lines changes. */
 const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${folder}/**/*.test.ts`);
+
+/** Files that take long, and mostly wait. */
+const waiting =
+  /test\/(e2e|network|cli)\/|(store\/sqlite\/(contract|lock|upgrade)|push\/(sharing|giving-up)|engine\/(two-processes|recovery)|auth\/stream-expiry|v0\.1\/reopened)[^/]*$/;
+
+/** Begins a file that waits with every three that compute, so that the processors are never idle, and the long ones never last. */
+class Mixed extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    // A worker is used again while the next file belongs to the same project.
+    const first = sorted.filter(({ project }) => project.config.isolate);
+    const waits = sorted.filter((file) => !first.includes(file) && waiting.test(file.moduleId));
+    const computes = sorted.filter((file) => !first.includes(file) && !waits.includes(file));
+    return [
+      ...first,
+      ...computes.flatMap((file, at) => (at % 3 === 0 ? [...waits.splice(0, 1), file] : [file])),
+      ...waits,
+    ];
+  }
+}
 
 /** Tests on slow stores, which load the engine's tests once more. */
 const slow = "test/slow-engine/**/*.test.ts";
@@ -46,6 +67,7 @@ export default defineConfig(({ mode }): ViteUserConfig => {
 /** Tests of the sources. */
 function sources(mode: string): ViteUserConfig {
   const counts = mode === "coverage";
+  const isWhole = counts || mode === "all";
   return {
     resolve: {
       // The examples import the package by its name, as its users do. Tests run them on the sources.
@@ -62,7 +84,7 @@ function sources(mode: string): ViteUserConfig {
     test: {
       globalSetup: [at("test/support/bundles.ts")],
       setupFiles: [at("test/support/setup.ts")],
-      env: mode === "all" || counts ? { PARLEY_TESTS: "all" } : {},
+      env: isWhole ? { PARLEY_TESTS: "all" } : {},
       // connect-node's client destroys an idle session with this error when its server goes, at times after it has stopped
       // listening for errors. It concerns no call, and no server.
       onUnhandledError: (error) => !error.message.endsWith("received GOAWAY without any open streams"),
@@ -70,8 +92,9 @@ function sources(mode: string): ViteUserConfig {
       testTimeout: 30_000,
       retry,
       hookTimeout: 60_000,
-      // Tests wait half of their time. Vitest takes one worker less than there are processors.
-      maxWorkers: availableParallelism() + 2,
+      // Tests wait two thirds of their time. Vitest takes one worker less than there are processors.
+      maxWorkers: availableParallelism() + 4,
+      sequence: { sequencer: Mixed },
       expect: { poll: { timeout: 15_000 } },
       ...(counts ? { coverage } : {}),
       projects: [
@@ -83,13 +106,12 @@ function sources(mode: string): ViteUserConfig {
             // process, it has to put back.
             isolate: false,
             include: ["test/**/*.test.ts"],
-            exclude: ["**/node_modules/**", ...processes, ...alone, slow],
+            exclude: ["**/node_modules/**", ...(isWhole ? processes : []), ...alone, slow],
           },
         },
         { extends: true, test: { name: "alone", include: counts ? alone : [...alone, slow] } },
-        ...(counts
-          ? []
-          : [
+        ...(mode === "all"
+          ? [
               {
                 extends: true as const,
                 test: {
@@ -99,7 +121,8 @@ function sources(mode: string): ViteUserConfig {
                   exclude: ["**/node_modules/**", ...alone],
                 },
               },
-            ]),
+            ]
+          : []),
         // What is about SQLite runs on both drivers where there are two.
         ...(mode === "all" && hasBothDrivers()
           ? [

@@ -1,0 +1,4 @@
+import { contractOf } from "./contract.js";
+
+// A file of its own, so that both run at once.
+contractOf({ shared: true });
