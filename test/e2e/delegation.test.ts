@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { fixture } from "../cli/cli.js";
+import { scaled } from "../support/cover.js";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { OtherAgent, PIECES, SAID, WHOLE } from "./support/other-agent.js";
@@ -113,7 +114,7 @@ describe.each([
     home = new Home();
     home.agent = fixture("delegating");
     const clients = Array.from({ length: TASKS }, (_, at) => new Client(`client ${at}`));
-    const kills = await untilOver(clients, 25);
+    const kills = await untilOver(clients, scaled(12, 25));
     const server: ServerProcess = await home.start();
     const driver = bindings[0]?.connect(server) as Driver;
     for (const { id } of clients) {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Hit, Receiver } from "../push/receiver.js";
+import { scaled } from "../support/cover.js";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
@@ -98,7 +99,7 @@ function withoutMetadata({ metadata: _, ...event }: JsonObject): JsonObject {
 describe("servers that are killed in the middle of thousands of deliveries", { timeout: 400_000 }, () => {
   it("have every configuration get every event, in order, and repeats under their ids", async () => {
     settle();
-    const rounds = 6;
+    const rounds = scaled(3, 6);
     for (let round = 0; round < rounds; round++) {
       const server = await home.start();
       const driver = connect(server);
