@@ -3,7 +3,7 @@
 export * from "./authors.js";
 export type { NextHandler, NodeHandler } from "./http/node/handler.js";
 export type { TlsFiles } from "./http/node/tls.js";
-export type { DeadLetter, DeadLetterQuery, PushControl } from "./push/control.js";
+export type { DeadLetter, DeadLetterQuery, PushControl } from "./push/dead-letters.js";
 export type { PushStatus } from "./push/dispatcher-options.js";
 export { type A2A, type CloseOptions, createA2A } from "./server/create-a2a.js";
 export { createServer, type Server } from "./server/create-server.js";

@@ -5,9 +5,9 @@ import { EXTENSIONS_PARAMETER, IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from ".
 import { callsOver } from "./calls/calls.js";
 import { checkOptions } from "./calls/check-options.js";
 import { AskedQuestions, type ClientCore } from "./calls/core.js";
+import { Routes, type Rules } from "./calls/failover.js";
 import { guessingTransport } from "./calls/guessing-transport.js";
 import { CallParameters } from "./calls/parameters.js";
-import { Routes, type Rules } from "./calls/routes.js";
 import type { A2AClient } from "./client.js";
 import { authentication } from "./credentials/authentication.js";
 import { CredentialHosts } from "./credentials/credential-hosts.js";

@@ -8,7 +8,7 @@ import { TransientMap } from "../core/maps.js";
 import type { Scope, TaskNames } from "../core/task-names.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
-import { LeaseKeeper } from "./log/lease.js";
+import { LeaseKeeper } from "./log/lease-keeper.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
 import { countedTenant } from "./quota-scope.js";

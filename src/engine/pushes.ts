@@ -5,7 +5,7 @@ import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
 import type { TaskFold } from "../task/fold.js";
 import { foldLarge } from "./log/fold-stored.js";
-import type { LeaseKeeper, SignsOfLife } from "./log/lease.js";
+import type { LeaseKeeper, SignsOfLife } from "./log/lease-keeper.js";
 import type { TaskLog } from "./log/task-log.js";
 import type { TaskLogCache } from "./log/task-log-cache.js";
 

@@ -1,5 +1,5 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { sendingIn } from "../version/sending.js";
+import { sendingIn } from "../version/example-request.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 
 type Interface = AgentCard["supportedInterfaces"][number];

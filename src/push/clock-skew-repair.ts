@@ -3,7 +3,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { TaskStore } from "../store/task-store.js";
-import { hostRest } from "./host.js";
+import { hostRest } from "./host-limiter.js";
 import { UNREADABLE_MS } from "./outcome.js";
 
 /** Interval between checks, in milliseconds. A check without findings reads one row. */

@@ -8,7 +8,7 @@ import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-st
 import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
 import type { EventFilter } from "./event-filter.js";
-import type { Host } from "./host.js";
+import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
 import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
 import type { OpenedConfig } from "./secrets.js";

@@ -10,7 +10,7 @@ import { CompletionQueue } from "./completion-queue.js";
 import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter, createTaskFilter } from "./event-filter.js";
-import { type Admission, type Host, Hosts, ProbeBudget } from "./host.js";
+import { type Admission, type Host, Hosts, ProbeBudget } from "./host-limiter.js";
 import { LeaseGuard } from "./lease-guard.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
 import { MissingKeyError } from "./secrets.js";

@@ -6,8 +6,8 @@ import type { TaskStore } from "../store/task-store.js";
 import type { PushDialectOf } from "../version/load.js";
 import { ClockSkewRepair } from "./clock-skew-repair.js";
 import { Dispatcher } from "./dispatcher.js";
+import { memoized } from "./memoize.js";
 import type { PushOptions } from "./options.js";
-import { remembering } from "./remembering.js";
 import { ConfigVault } from "./secrets.js";
 import type { PushSigner } from "./signature/signer.js";
 import { TargetGuard } from "./target/guard.js";
@@ -38,7 +38,7 @@ export function createDispatcher({ options, ...parts }: DispatcherParts): Dispat
     events: options.events,
     poster: createPoster({ ...options, limits, logger }),
     // Can be cached: the rules do not change.
-    parse: remembering((url) => guard.parse(url)),
+    parse: memoized((url) => guard.parse(url)),
     open: (key, bytes) => vault.open(key, bytes),
   });
 }

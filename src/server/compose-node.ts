@@ -17,7 +17,7 @@ import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js"
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
-import type { PushControl } from "../push/control.js";
+import type { PushControl } from "../push/dead-letters.js";
 import type { RejectionLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
 import { compose } from "./compose.js";

@@ -8,7 +8,7 @@ import { RemoteCalls } from "../delegation/calls.js";
 import { createEngine, type Engine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
 import type { RequestOrigin } from "../http/forwarded.js";
-import type { PushControl } from "../push/control.js";
+import type { PushControl } from "../push/dead-letters.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, rejectionLog } from "../service/interceptors/access-log.js";
 import { chain, type Invoke } from "../service/invoke.js";

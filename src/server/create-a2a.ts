@@ -3,7 +3,7 @@ import type { GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import type { Call } from "../core/call.js";
 import type { FetchHandler } from "../http/fetch/handler.js";
 import type { NodeHandler } from "../http/node/handler.js";
-import type { PushControl } from "../push/control.js";
+import type { PushControl } from "../push/dead-letters.js";
 import type { Invoke } from "../service/invoke.js";
 import { type ConnectMount, composeNode } from "./compose-node.js";
 import type { Readiness } from "./health.js";

@@ -10,7 +10,7 @@ import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
 import type { TlsFiles } from "../http/node/tls.js";
-import type { PushControl } from "../push/control.js";
+import type { PushControl } from "../push/dead-letters.js";
 import type { Versions } from "../version/versions.js";
 import { composeNode, type NodeComponents } from "./compose-node.js";
 import type { CloseOptions } from "./create-a2a.js";

@@ -1,7 +1,7 @@
 import type { Engine } from "../engine/engine.js";
 import type { ClockSkewRepair } from "../push/clock-skew-repair.js";
 import { PushConfigurations, type WebhookCheck } from "../push/configurations.js";
-import { createPushControl, type PushControl } from "../push/control.js";
+import { createPushControl, type PushControl } from "../push/dead-letters.js";
 import type { Dispatcher } from "../push/dispatcher.js";
 import type { PushOptions } from "../push/options.js";
 import { ConfigVault } from "../push/secrets.js";

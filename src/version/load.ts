@@ -1,4 +1,4 @@
-import type { MethodHandler } from "./serve.js";
+import type { MethodHandler } from "./method-handler.js";
 import type { Dialects, PushDialect } from "./version.js";
 import type { LoadedVersions, Versions } from "./versions.js";
 

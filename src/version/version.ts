@@ -5,8 +5,8 @@ import type { TaskNames } from "../core/task-names.js";
 import { isSideEffectFree } from "../wire/field-rules.js";
 import type { CardJson } from "./card-json.js";
 import type { JsonRpcDialect } from "./jsonrpc.js";
+import type { MethodHandler } from "./method-handler.js";
 import type { RestDialect } from "./rest.js";
-import type { MethodHandler } from "./serve.js";
 
 /** The codecs and behavior of a version. Those of versions other than the service's own are loaded later. */
 export interface Dialects {

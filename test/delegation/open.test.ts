@@ -4,7 +4,7 @@ import { type AgentEvent, artifact, completed, inputRequired, working } from "..
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
-import { recovered } from "../../src/engine/log/lease.js";
+import { recovered } from "../../src/engine/log/lease-keeper.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { testAgent, textOf } from "../../src/testing/index.js";
 import { setConstants } from "../support/constants.js";

@@ -5,7 +5,7 @@ import type { Agent, Turn } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { silentLogger } from "../../src/core/log.js";
-import { LeaseKeeper, recovered } from "../../src/engine/log/lease.js";
+import { LeaseKeeper, recovered } from "../../src/engine/log/lease-keeper.js";
 import { NO_HOLDER, StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { openShared, openStore, openStores } from "./stores.js";

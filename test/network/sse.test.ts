@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { heartbeat } from "../../src/http/sse.js";
+import { heartbeat } from "../../src/http/event-stream.js";
 import { http1 } from "./raw-http.js";
 import { messageOf, type Served, serve } from "./serve.js";
 

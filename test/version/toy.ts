@@ -24,8 +24,8 @@ import {
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type JsonRpcMethod, jsonRpcOf } from "../../src/version/jsonrpc.js";
+import type { MethodHandler, MethodInvocation } from "../../src/version/method-handler.js";
 import { type Endpoint, endpointOf } from "../../src/version/rest.js";
-import type { MethodHandler, MethodInvocation } from "../../src/version/serve.js";
 import { type LoadedVersion, type ProtocolVersion, shapeOf } from "../../src/version/version.js";
 import { carry } from "../../src/wire/marks.js";
 import { parsePathTemplate } from "../../src/wire/path-template.js";

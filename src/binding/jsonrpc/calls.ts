@@ -1,10 +1,10 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
+import { type EventFormat, eventsResponse, singleEvent } from "../../http/event-stream.js";
 import { framed, PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
-import { type EventFormat, eventsResponse, singleEvent } from "../../http/sse.js";
 import { onOneLine } from "../../wire/json-text.js";
 import {
   parseRequest,

@@ -8,7 +8,7 @@ import type { Update } from "../../task/answer.js";
 import type { MessageInput, PartInput } from "../../task/message-input.js";
 import { isTerminal } from "../../task/state.js";
 import type { FollowOptions, StreamOptions } from "../calls/call-options.js";
-import { givenUp, orGivenUp } from "../calls/retry.js";
+import { givenUp, orGivenUp } from "../calls/retry-delay.js";
 import type { ConversationStorage } from "../follow/conversation.js";
 import { answerOf, waits } from "../follow/update.js";
 import { type A2AMetadata, agentMessageStream, type UIChunk } from "./chunks.js";

@@ -3,8 +3,8 @@ import { type CallOptions, type Client, makeAnyClient, type Transport } from "@c
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { checkRequest } from "./check.js";
 import { checkOptions, methodChecks } from "./check-options.js";
+import { requestMessages } from "./failover.js";
 import { Lifetime } from "./lifetime.js";
-import { requestMessages } from "./routes.js";
 
 type Streaming = DescMethodStreaming<typeof SendMessageRequestSchema, typeof StreamResponseSchema>;
 type Events = AsyncIterable<MessageShape<typeof StreamResponseSchema>>;

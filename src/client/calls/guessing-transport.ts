@@ -2,7 +2,7 @@ import type { Transport } from "@connectrpc/connect";
 import type { Reason } from "../../core/error.js";
 import { prepend } from "../../core/map-stream.js";
 import { clientError, isCut } from "../errors/errors.js";
-import { isSend, requestMessages } from "./routes.js";
+import { isSend, requestMessages } from "./failover.js";
 
 /**
  * Errors of servers that do not know a method: the request had no effect. Early servers rejected it as an invalid

@@ -4,7 +4,7 @@ import { mapStream } from "../../core/map-stream.js";
 import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";
 import { clientError } from "../errors/errors.js";
 import type { CallOptions } from "./call-options.js";
-import { givenUp, pause } from "./retry.js";
+import { givenUp, pause } from "./retry-delay.js";
 import type { StopSignal } from "./stop-signal.js";
 
 /** Lifetime of a call: until its caller aborts it, its deadline passes, or it ends. */

@@ -2,7 +2,7 @@ import type { Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/conne
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { begunStream, prepend } from "../../core/map-stream.js";
 import { skillKey } from "../calls/call-options.js";
-import { requestMessages } from "../calls/routes.js";
+import { requestMessages } from "../calls/failover.js";
 import type { Candidate } from "../discovery/interfaces.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpClient } from "../platform.js";

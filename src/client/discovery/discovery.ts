@@ -7,7 +7,7 @@ import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { Lifetime } from "../calls/lifetime.js";
-import { isPassing, orGivenUp, pause, waitMs } from "../calls/retry.js";
+import { isPassing, orGivenUp, pause, waitMs } from "../calls/retry-delay.js";
 import type { CardOrigin } from "../credentials/credential-hosts.js";
 import { deltaSeconds } from "../errors/error-facts.js";
 import type { ClientLimits } from "../limits.js";

@@ -6,7 +6,7 @@ import type { CallOptions, SendOnceOptions, StreamOptions } from "../calls/call-
 import { checkOptions, sendChecks, streamChecks } from "../calls/check-options.js";
 import type { ClientCore } from "../calls/core.js";
 import { lifetimeOf, since } from "../calls/lifetime.js";
-import { orGivenUp } from "../calls/retry.js";
+import { orGivenUp } from "../calls/retry-delay.js";
 import { send, stream } from "./send.js";
 
 /** State of a conversation as plain JSON, to restore it later. */

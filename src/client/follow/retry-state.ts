@@ -2,7 +2,7 @@ import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
 import type { Backoff } from "../calls/core.js";
 import { Lifetime } from "../calls/lifetime.js";
-import { isPassing } from "../calls/retry.js";
+import { isPassing } from "../calls/retry-delay.js";
 
 /** Maximum number of attempts without progress at a reachable server that fails. */
 const FAULTS = 5;

@@ -21,7 +21,7 @@ import {
 import { type OfSkill, ofSkill, type StreamOptions } from "../calls/call-options.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
 import { type Lifetime, lifetimeOf } from "../calls/lifetime.js";
-import { isPassing } from "../calls/retry.js";
+import { isPassing } from "../calls/retry-delay.js";
 import { keyOf, sendOnce } from "../calls/send-once.js";
 import { isCut, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
 import { ClientFold, generationIn } from "./fold.js";

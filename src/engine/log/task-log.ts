@@ -4,7 +4,7 @@ import { defer } from "../../core/event-loop.js";
 import { type Fence, type Lease, StoreError } from "../../store/task-store.js";
 import { type Draft, decodeEntry } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
-import { isFenced, LeaseLost } from "./lease.js";
+import { isFenced, LeaseLost } from "./lease-keeper.js";
 import { isConflict, unavailable } from "./outage.js";
 import {
   type AppendOptions,

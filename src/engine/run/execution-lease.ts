@@ -1,7 +1,7 @@
 import { holds } from "../../store/check.js";
 import type { Lease } from "../../store/task-store.js";
 import { isTerminal } from "../../task/state.js";
-import { notStarted, upForClaim } from "../log/lease.js";
+import { notStarted, upForClaim } from "../log/lease-keeper.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TurnQueue } from "./turn-queue.js";
 

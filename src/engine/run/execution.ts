@@ -16,16 +16,16 @@ import type { Logger } from "../../core/log.js";
 import type { Lease, TaskStore } from "../../store/task-store.js";
 import { viewTask } from "../../task/fold.js";
 import { endsBlockingSend, isInterrupted, isTerminal } from "../../task/state.js";
-import { LeaseLost } from "../log/lease.js";
+import { LeaseLost } from "../log/lease-keeper.js";
 import { logTrouble } from "../log/outage.js";
 import { MessageWaits } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
-import { closeIterator, failureText, isEvent, runToEnd } from "./agent-output.js";
+import { closeIterator, failureText, isEvent, runToEnd } from "./agent-iterator.js";
 import { ExecutionLease, type StartLeases } from "./execution-lease.js";
 import type { ExecutionSlot } from "./execution-slots.js";
+import type { PendingTurn } from "./first-event.js";
 import { leaveOthers, SubTasks } from "./relayed.js";
 import { isEnd, isQuestionOfOther, type TaskEvent, TaskOutput } from "./task-output.js";
-import type { PendingTurn } from "./taskless.js";
 import { TurnQueue } from "./turn-queue.js";
 
 /** An event with this many JSON values is accepted one event-loop turn after the agent yields it. */

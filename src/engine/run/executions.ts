@@ -9,7 +9,7 @@ import type { TransientMap } from "../../core/maps.js";
 import { NO_HOLDER, type TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
-import type { LeaseKeeper } from "../log/lease.js";
+import type { LeaseKeeper } from "../log/lease-keeper.js";
 import { unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
@@ -17,8 +17,8 @@ import type { QuotaScope } from "../quota-scope.js";
 import { type TaskView, taskViewOf } from "../read/task-handle.js";
 import { Execution, type ExecutionSource, type ExecutionStart } from "./execution.js";
 import { type ExecutionSlot, ExecutionSlots } from "./execution-slots.js";
+import type { PendingTurn } from "./first-event.js";
 import { leaveOthers } from "./relayed.js";
-import type { PendingTurn } from "./taskless.js";
 
 /** Dependencies of a process's executions. */
 export interface ExecutionsSource {

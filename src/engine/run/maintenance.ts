@@ -6,7 +6,7 @@ import type { Logger } from "../../core/log.js";
 import type { Lease, TaskHead, TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
-import type { LeaseKeeper } from "../log/lease.js";
+import type { LeaseKeeper } from "../log/lease-keeper.js";
 import { logTrouble } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";

@@ -12,7 +12,7 @@ import { decodeEntry, stateAfter } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
-import { type LeaseKeeper, LeaseLost, notStarted } from "../log/lease.js";
+import { type LeaseKeeper, LeaseLost, notStarted } from "../log/lease-keeper.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { Execution, ExecutionSource, ExecutionStart } from "./execution.js";
 import type { ExecutionSlots } from "./execution-slots.js";

@@ -11,7 +11,7 @@ import type { Draft } from "../../task/entry.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { ArtifactIds, statusDraft } from "../log/draft.js";
 import type { TaskLog } from "../log/task-log.js";
-import { isEvent, notAnEvent } from "./agent-output.js";
+import { isEvent, notAnEvent } from "./agent-iterator.js";
 import { storedCheckpoint } from "./relayed.js";
 
 /** Maximum bytes of events, as JSON, accepted from an agent per event-loop turn. */

@@ -14,7 +14,7 @@ import { messageDraft } from "../log/draft.js";
 import { isOutage, toCallerError, unavailable } from "../log/outage.js";
 import type { TaskHandle } from "../read/task-handle.js";
 import type { ExecutionSlot, OwnerSlots } from "../run/execution-slots.js";
-import { abandonAgent, askToAccept, directReply, firstEvent, isReply } from "../run/taskless.js";
+import { abandonAgent, askToAccept, directReply, firstEvent, isReply } from "../run/first-event.js";
 import { shuttingDown } from "../shutdown.js";
 import { Acceptance, isNotFound } from "./acceptance.js";
 import { IdempotentSends } from "./idempotent-sends.js";

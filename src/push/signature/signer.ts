@@ -25,8 +25,8 @@ import {
   webhookKeyBytes,
   webhookPrefix,
 } from "../../wire/webhook.js";
+import { memoized } from "../memoize.js";
 import type { PushSigningOptions } from "../options.js";
-import { remembering } from "../remembering.js";
 import { pushSigningFaults } from "./faults.js";
 
 /** One attempt to deliver one event. */
@@ -263,7 +263,7 @@ type WebhookSigner = (event: SignedEvent, seconds: number) => string;
 function hmacSigner(text: string, perToken: boolean): WebhookSigner {
   const secret = webhookKeyBytes("whsec_", text) ?? new Uint8Array();
   // Deriving costs six times as much as signing.
-  const secretOf = remembering((token) => derived(secret, token));
+  const secretOf = memoized((token) => derived(secret, token));
   return ({ id, token, body }, seconds) => {
     if (perToken && token === "") return "";
     const key = perToken ? secretOf(token) : secret;

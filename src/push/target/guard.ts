@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
 import { A2AError, invalid } from "../../core/error.js";
 import type { TargetOptions } from "../options.js";
-import { type Address, kindOf, PUBLIC, readAddress } from "./address.js";
+import { type Address, kindOf, PUBLIC, readAddress } from "./address-ranges.js";
 import { HostRules, isInnerName } from "./host-rules.js";
 import { LookupError, Lookups } from "./lookup.js";
 import { readTarget, type Target, type UrlRules } from "./target-url.js";

@@ -1,4 +1,4 @@
-import { type Address, isIn, type Network, readNetwork } from "./address.js";
+import { type Address, isIn, type Network, readNetwork } from "./address-ranges.js";
 
 /** One element of a list of hosts: a name, a suffix of names, or a network. */
 type HostRule =

@@ -1,6 +1,6 @@
 import { TransientMap } from "../../core/maps.js";
 import type { StoreError } from "../task-store.js";
-import { MessageBuilder } from "./message.js";
+import { MessageBuilder } from "./write-codec.js";
 
 /** A message of this many bytes or writes is sent at once instead of at the end of the event loop iteration. */
 const FLUSH_BYTES = 1024 * 1024;

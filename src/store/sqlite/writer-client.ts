@@ -3,11 +3,11 @@ import type { Logger } from "../../core/log.js";
 import { membersOf } from "../../core/members.js";
 import { isTerminal } from "../../task/state.js";
 import { type AppendRequest, type AppendResult, StoreError } from "../task-store.js";
-import { CLOSE, type MessageBuilder, PROBE } from "./message.js";
 import { BulkQueue, type Caller, WriteQueue } from "./queue.js";
 import { BULK_BYTES } from "./segment.js";
 import { restartFault, type StoreFaults } from "./store-faults.js";
 import type { Answer, FromWriter, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
+import { CLOSE, type MessageBuilder, PROBE } from "./write-codec.js";
 
 /** Interval between checks of the thread, in milliseconds. */
 const CHECK_MS = 250;

@@ -14,9 +14,9 @@ import { useDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type FileFault, FileGuard } from "./file-guard.js";
-import { Heartbeat } from "./heartbeat.js";
-import { CLOSE, type Message, PROBE, readMessage } from "./message.js";
 import type { Answer, Probed, Reply, Started, Write } from "./write.js";
+import { CLOSE, type Message, PROBE, readMessage } from "./write-codec.js";
+import { Heartbeat } from "./writer-heartbeat.js";
 
 /** Writes and bytes at which a commit takes no more messages, so that the first does not wait long for the last. */
 const MAX_WRITES = 1_024;

@@ -23,7 +23,7 @@ import { A2AError, invalid } from "../../core/error.js";
 import { expectMessage } from "../../wire/expect-message.js";
 import { carry } from "../../wire/marks.js";
 import { IDEMPOTENCY_KEY, RESUME_EXTENSION } from "../../wire/service-params.js";
-import { again, type MethodHandler, type MethodInvocation } from "../serve.js";
+import { again, type MethodHandler, type MethodInvocation } from "../method-handler.js";
 import { behave, resumes } from "../v0.3/behaviour.js";
 import { OlderEvents } from "./events.js";
 import { shownTask, withoutHistory } from "./view.js";

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
-import { type MethodHandler, type MethodInvocation, mapAnswer } from "../serve.js";
+import { type MethodHandler, type MethodInvocation, mapAnswer } from "../method-handler.js";
 import type { Dialects } from "../version.js";
 
 type Translate = NonNullable<Dialects["translate"]>;

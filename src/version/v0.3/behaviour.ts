@@ -17,7 +17,7 @@ import { A2AError, taskNotFound } from "../../core/error.js";
 import { expectMessage } from "../../wire/expect-message.js";
 import { resumeParameters } from "../../wire/service-params.js";
 import { EndedEvents } from "../ended-events.js";
-import { again, type MethodHandler, type MethodInvocation } from "../serve.js";
+import { again, type MethodHandler, type MethodInvocation } from "../method-handler.js";
 
 /**
  * Applies the behavior of A2A 0.3 and 0.2 to messages of 1.0, to which the codec of every binding has converted them.

@@ -11,7 +11,7 @@ import type {
 import { base64Of, fromBase64, utf8Of } from "../../core/bytes.js";
 import type { Call } from "../../core/call.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
-import { type MethodHandler, mapAnswer } from "../serve.js";
+import { type MethodHandler, mapAnswer } from "../method-handler.js";
 import { isInSchema } from "./asked-dialect.js";
 
 /**

@@ -11,7 +11,7 @@ import { type AnswerWriter, mark, marksOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { JsonRpcMethod } from "../jsonrpc.js";
-import type { MethodHandler, MethodInvocation } from "../serve.js";
+import type { MethodHandler, MethodInvocation } from "../method-handler.js";
 import { resumedIn, showsIds } from "../v0.1/behaviour.js";
 import { OlderEvents } from "../v0.1/events.js";
 import { jsonRpc as jsonRpcOfV01 } from "../v0.1/jsonrpc.js";

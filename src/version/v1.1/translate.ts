@@ -9,7 +9,7 @@ import { fieldValue, listIn } from "../../wire/field-rules.js";
 import { generationOf, weightOf } from "../../wire/marks.js";
 import { sharedCopy } from "../../wire/serialization-cache.js";
 import { resumeParameters } from "../../wire/service-params.js";
-import { type MethodHandler, mapAnswer } from "../serve.js";
+import { type MethodHandler, mapAnswer } from "../method-handler.js";
 import { service as contract, fieldThatSays, type Meaning } from "./contract.js";
 
 /** The conversion between a method of 1.1 and the service's. */

@@ -6,7 +6,7 @@ import type { BindingOptions, HttpBinding } from "../../../src/binding/binding.j
 import { createJsonRpcBinding } from "../../../src/binding/jsonrpc/binding.js";
 import { createRestBinding } from "../../../src/binding/rest/binding.js";
 import { A2AError, taskNotFound } from "../../../src/core/error.js";
-import { heartbeat } from "../../../src/http/sse.js";
+import { heartbeat } from "../../../src/http/event-stream.js";
 import { mark } from "../../../src/wire/marks.js";
 import { parseSse, type SseEvent } from "../../../src/wire/sse.js";
 import { setConstants } from "../../support/constants.js";

@@ -4,11 +4,11 @@ import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { defaultLimits } from "../../../src/core/limits.js";
 import { silentLogger } from "../../../src/core/log.js";
 import { Arrivals } from "../../../src/http/arrivals.js";
+import { eventsResponse } from "../../../src/http/event-stream.js";
 import { FetchExchange } from "../../../src/http/fetch/handler.js";
 import { PiecesBody } from "../../../src/http/pieces.js";
 import { callOf } from "../../../src/http/request.js";
 import { slowReader } from "../../../src/http/response.js";
-import { eventsResponse } from "../../../src/http/sse.js";
 import { setConstants } from "../../support/constants.js";
 
 const url = "https://agents.example/stream?a=1";

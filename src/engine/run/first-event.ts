@@ -11,7 +11,7 @@ import { bounded, isPromiseLike } from "../../core/async.js";
 import { described } from "../../core/describe.js";
 import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
-import { closeIterator, failureText, runToEnd } from "./agent-output.js";
+import { closeIterator, failureText, runToEnd } from "./agent-iterator.js";
 
 /** A turn without a task so far. */
 interface TasklessTurn {

@@ -16,7 +16,7 @@ import type { Candidate } from "../discovery/interfaces.js";
 import { clientError, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
 import type { ClientLimits } from "../limits.js";
 import { ownHeader } from "../transport/request-headers.js";
-import { givenUp, isPassing, pause, waitMs } from "./retry.js";
+import { givenUp, isPassing, pause, waitMs } from "./retry-delay.js";
 
 /** Maximum rest of a failing interface, as a multiple of its first rest. */
 const MAX_REST_FACTOR = 32;

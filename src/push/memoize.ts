@@ -2,7 +2,7 @@
 const MAX_KEPT = 256;
 
 /** Memoizes a pure function of a text: many configurations share a webhook or a token. */
-export function remembering<T extends object>(make: (text: string) => T): (text: string) => T {
+export function memoized<T extends object>(make: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return (text) => {
     const before = known.get(text);

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
-import { remembering } from "../../src/push/remembering.js";
+import { memoized } from "../../src/push/memoize.js";
 
-describe("remembering()", () => {
+describe("memoized()", () => {
   it("makes the result of each text once", () => {
     const make = vi.fn((text: string) => ({ text }));
-    const remember = remembering(make);
+    const remember = memoized(make);
     const first = remember("a");
     expect(remember("b")).toEqual({ text: "b" });
     expect(remember("a")).toBe(first);
@@ -13,7 +13,7 @@ describe("remembering()", () => {
 
   it("keeps 256 results at most", () => {
     const make = vi.fn((text: string) => ({ text }));
-    const remember = remembering(make);
+    const remember = memoized(make);
     for (let i = 0; i <= 256; i++) remember(`${i}`);
     remember("256");
     expect(make).toHaveBeenCalledTimes(257);
@@ -27,7 +27,7 @@ describe("remembering()", () => {
       .mockImplementationOnce(() => {
         throw new Error("not now");
       });
-    const remember = remembering(make);
+    const remember = memoized(make);
     expect(() => remember("a")).toThrow("not now");
     expect(remember("a")).toEqual({ text: "a" });
   });
