@@ -8,6 +8,8 @@ interface Opened {
   readonly grpcAddress: string | undefined;
   /** The location of tasks. */
   readonly store: string;
+  /** The address for clients elsewhere, if there is one. */
+  readonly publicUrl?: string | undefined;
   /** The card of the first agent, with its interfaces. */
   readonly card: AgentCard;
   /** The names of several agents. */
@@ -31,7 +33,7 @@ export function greeting(opened: Opened): string {
   HTTP   ${url}   JSON-RPC, HTTP+JSON, Connect, gRPC-Web, gRPC
   gRPC   ${grpc}
   Card   ${url}${WELL_KNOWN_PATH}
-${others(url, agents)}${refusals(card)}  Tasks  ${store}
+${others(url, agents)}${refusals(opened)}  Tasks  ${store}
 ${credentials(card)}
 Try it:
 
@@ -56,10 +58,10 @@ function others(url: string, agents: readonly string[]): string {
 
 /**
  * Clients that reject the card because of gRPC's `host:port` (docs/bindings/clients.md), with the flag that fixes it;
- * or nothing.
+ * or nothing. A server without a public URL is only being tried, and to its author the line would look like an error.
  */
-function refusals({ supportedInterfaces }: AgentCard): string {
-  if (supportedInterfaces.every(({ url }) => /^https?:/.test(url))) return "";
+function refusals({ card, publicUrl }: Opened): string {
+  if (publicUrl === undefined || card.supportedInterfaces.every(({ url }) => /^https?:/.test(url))) return "";
   return "         Google ADK and a2a-proof refuse this card, as it names gRPC by host:port: --card-grpc url, or omit\n";
 }
 

@@ -104,7 +104,10 @@ async function serve(path: string, given: Given): Promise<void> {
   });
   const tasks = options.store === undefined ? command.store : "the store of the module";
   const agents = Object.keys(options.agents ?? {});
-  process.stdout.write(greeting({ url, grpcAddress, card, agents, store: tasks, ...versionsToName(settings) }));
+  const { publicUrl } = settings;
+  process.stdout.write(
+    greeting({ url, grpcAddress, card, agents, publicUrl, store: tasks, ...versionsToName(settings) }),
+  );
 }
 
 function auditFileOf(path: string | undefined, logger: Logger): AuditFile | undefined {

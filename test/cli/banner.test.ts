@@ -1,6 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
-import { AgentCardSchema, type AgentInterface, AgentInterfaceSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  type AgentCard,
+  AgentCardSchema,
+  type AgentInterface,
+  AgentInterfaceSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { greeting } from "../../src/cli/banner.js";
 
 const opened = {
@@ -22,11 +27,16 @@ it("names the card of each of several agents, and not those of very many", () =>
   expect(many).toContain("and those of 2 more agents\n  Tasks");
 });
 
-it("says which clients refuse the card where it names gRPC by an address", () => {
+it("says which clients refuse the card where a public server names gRPC by an address", () => {
   const refusal = "refuse this card, as it names gRPC by host:port: --card-grpc url, or omit\n  Tasks";
-  const naming = (...urls: readonly string[]): string =>
-    greeting({ ...opened, card: { ...opened.card, supportedInterfaces: urls.map(interfaceAt) } });
+  const publicUrl = "https://agents.example";
+  const cardOf = (...urls: readonly string[]): AgentCard => ({
+    ...opened.card,
+    supportedInterfaces: urls.map(interfaceAt),
+  });
+  const naming = (...urls: readonly string[]): string => greeting({ ...opened, publicUrl, card: cardOf(...urls) });
   expect(naming("http://127.0.0.1:8080", "127.0.0.1:8081")).toContain(refusal);
+  expect(greeting({ ...opened, card: cardOf("127.0.0.1:8081") })).not.toContain("refuse");
   expect(naming("http://127.0.0.1:8080", "https://127.0.0.1:8080")).not.toContain("refuse");
   expect(greeting(opened)).not.toContain("refuse");
 });
