@@ -91,7 +91,7 @@ describe("what a page has its reader type", () => {
     }
   });
 
-  it.each(blocksTyping(/^npm start$/))("starts the example agent: %s", async (_, { commands: [command] }) => {
+  it.each(blocksTyping(/^npm ci && npm start$/))("starts the example agent: %s", async (_, { commands: [command] }) => {
     const run = npmStart(["--port", "0", "--grpc-port", "0", "--store", join(cwd, "start.db")]);
     try {
       const { url, grpcAddress, stdout } = await ready(run);

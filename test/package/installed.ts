@@ -30,10 +30,12 @@ export function install(): Installed {
   }[];
   const folder = join(work, "mine");
   mkdirSync(folder);
-  for (const command of commandsToInstall()) shell(command.replace("<path>", work), folder);
+  // The page's last command is for old versions of Node.js, see below.
+  const commands = commandsToInstall().filter((command) => !command.includes("@photostructure/sqlite"));
+  for (const command of commands) shell(command.replace("<path>", work), folder);
   const bytes = sizeOf(join(folder, "node_modules")).bytes;
   if (!hasSqlite()) {
-    // As the next command of the page would, whose package is none of ours.
+    // As that command would, whose package is none of ours.
     mkdirSync(join(folder, "node_modules", "@photostructure"));
     symlinkSync(ours("@photostructure/sqlite"), join(folder, "node_modules", "@photostructure", "sqlite"), "junction");
   }
