@@ -12,7 +12,9 @@ import { blocksOf, pageText, root } from "./pages.js";
 
 // Below the package, so that its programs import it by its name.
 const folder = join(root, ".cache", "docs", "client");
-const [five, answers, printed, resume, verified, credentials] = blocksOf("docs/client.md").map(({ text }) => text);
+const [five, answers, printed, save, resume, verified, credentials] = blocksOf("docs/client.md").map(
+  ({ text }) => text,
+);
 const [preferring, preferred] = blocksOf("docs/client-connections.md").map(({ text }) => text);
 
 const opened: Server[] = [];
@@ -62,6 +64,11 @@ describe("docs/client.md", { timeout: 60_000 }, () => {
 
   it("shows answers, streams, conversations and errors, and what they print", async () => {
     expect(await run("answers.js", answers, await serve())).toBe(printed);
+  });
+
+  it("shows how a file is saved", async () => {
+    expect(await run("save.js", save, await serve())).toBe("");
+    expect([...readFileSync(join(folder, "hello.bin"))]).toEqual([0, 1, 2]);
   });
 
   it("shows a program that goes on where it was killed", async () => {
