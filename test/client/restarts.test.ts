@@ -1,5 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { stream } from "../../src/client/follow/send.js";
+import type { ClientCore } from "../../src/client/calls/core.js";
+import { follow, send, stream } from "../../src/client/follow/send.js";
+import { artifactText } from "../../src/client/follow/update.js";
+import type { Update } from "../../src/task/answer.js";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
@@ -12,6 +15,15 @@ const PAUSE_MS = 10;
 /** Servers that are killed in the middle of each stream. */
 const KILLS = 3;
 
+const sent = (core: ClientCore): AsyncIterable<Update> => stream(core, `count ${TO} ${PAUSE_MS}`);
+
+/** The agent yields no status after its question, which the task has to stop showing all the same. */
+async function followed(core: ClientCore): Promise<AsyncIterable<Update>> {
+  const taskId = (await send(core, "ask Which?")).task?.id ?? "";
+  await send(core, `count ${TO} ${PAUSE_MS} only`, { returnImmediately: true }, { taskId });
+  return follow(core, taskId);
+}
+
 const expected = Array.from({ length: TO }, (_, index) => `${index + 1} `).join("");
 
 describe("a stream whose server is killed and started anew", () => {
@@ -20,37 +32,55 @@ describe("a stream whose server is killed and started anew", () => {
 
   afterAll(() => home.leave());
 
-  it.each(clientBindings)("goes on where it was, each event once, over %s", { timeout: 180_000 }, async (binding) => {
-    const isGrpc = binding === "GRPC";
-    let server = await home.start();
-    const portOf = (): number => (isGrpc ? server.grpcPort : Number(new URL(server.url).port));
-    const proxy = await CuttingProxy.open(portOf());
-    const core = coreOver(binding, isGrpc ? `127.0.0.1:${proxy.port}` : proxy.url);
-    let restart = Promise.resolve();
-    const again = async (): Promise<void> => {
-      await server.kill();
-      server = await home.start();
-      proxy.targetPort = portOf();
-    };
-    let [text, kills, last] = ["", 0, 0];
-    try {
-      for await (const update of stream(core, `count ${TO} ${PAUSE_MS}`)) {
-        if (update.kind !== "artifact") continue;
-        text += update.text;
-        const parts = update.artifact?.parts.length ?? 0;
-        expect(parts).toBe(last + 1);
-        last = parts;
-        if (kills === KILLS || parts < ((kills + 1) * TO) / (KILLS + 2)) continue;
-        kills++;
+  const rows = clientBindings.flatMap(
+    (binding) =>
+      [
+        [binding, "of a send", sent],
+        [binding, "that follows the answer to a question", followed],
+      ] as const,
+  );
+
+  it.each(rows)(
+    "goes on where it was, each event once, over %s, %s",
+    { timeout: 180_000 },
+    async (binding, _, begin) => {
+      const isGrpc = binding === "GRPC";
+      let server = await home.start();
+      const portOf = (): number => (isGrpc ? server.grpcPort : Number(new URL(server.url).port));
+      const proxy = await CuttingProxy.open(portOf());
+      const core = coreOver(binding, isGrpc ? `127.0.0.1:${proxy.port}` : proxy.url);
+      let restart = Promise.resolve();
+      const again = async (): Promise<void> => {
+        await server.kill();
+        server = await home.start();
+        proxy.targetPort = portOf();
+      };
+      let [text, kills, last] = ["", 0, 0];
+      try {
+        for await (const update of await begin(core)) {
+          // Whoever follows begins with what there is.
+          if (update.kind === "task") {
+            const [begun] = update.task?.artifacts ?? [];
+            text = begun === undefined ? "" : artifactText(begun);
+            last = begun?.parts.length ?? 0;
+          }
+          if (update.kind !== "artifact") continue;
+          text += update.text;
+          const parts = update.artifact?.parts.length ?? 0;
+          expect(parts).toBe(last + 1);
+          last = parts;
+          if (kills === KILLS || parts < ((kills + 1) * TO) / (KILLS + 2)) continue;
+          kills++;
+          await restart;
+          restart = again();
+        }
+        expect(kills).toBe(KILLS);
+        expect(text).toBe(expected);
+      } finally {
         await restart;
-        restart = again();
+        await Promise.all([core.close(), proxy.close()]);
+        await server.kill();
       }
-      expect(kills).toBe(KILLS);
-      expect(text).toBe(expected);
-    } finally {
-      await restart;
-      await Promise.all([core.close(), proxy.close()]);
-      await server.kill();
-    }
-  });
+    },
+  );
 });

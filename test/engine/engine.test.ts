@@ -225,7 +225,7 @@ describe("a task of several turns", () => {
     expect(await story(first)).toEqual(["INPUT_REQUIRED which one?"]);
     const { id: taskId, contextId } = first.now().task;
     const second = await bench.send("blue", { message: { taskId } });
-    expect(await story(second)).toEqual(["artifact blue of 2", "COMPLETED"]);
+    expect(await story(second)).toEqual(["WORKING", "artifact blue of 2", "COMPLETED"]);
     const { history } = second.now().task;
     expect(history.map((m) => [m.role, m.parts[0]?.content.value])).toEqual([
       [Role.USER, "start"],
@@ -233,6 +233,40 @@ describe("a task of several turns", () => {
       [Role.USER, "blue"],
     ]);
     expect(history.every((m) => m.taskId === taskId && m.contextId === contextId)).toBe(true);
+  });
+
+  it("shows no question any more that has been answered, while the agent yields artifacts alone", async () => {
+    const rest = gate();
+    const bench = new Bench({
+      async *execute(turn) {
+        if (turn.text === "start") return yield inputRequired("which one?");
+        yield artifact({ id: "a", text: "one" });
+        yield artifact({ id: "a", text: "two", append: true });
+        await rest.opened;
+        yield artifact({ id: "a", text: "three", append: true });
+      },
+    });
+    const first = await bench.send("start");
+    await story(first);
+    const held = await bench.send("blue", { message: { taskId: first.now().task.id } });
+    await expect.poll(() => held.now().task.artifacts[0]?.parts.length).toBe(2);
+    const { status } = held.now().task;
+    expect([status?.state, status?.message]).toEqual([TaskState.WORKING, undefined]);
+    rest.open();
+    expect(await settle(held)).toBe("COMPLETED");
+  });
+
+  it("shows the question of an agent that yields artifacts behind it in the same turn", async () => {
+    const bench = new Bench({
+      async *execute() {
+        yield inputRequired("which one?");
+        yield artifact({ id: "a", text: "a list of them" });
+      },
+    });
+    const held = await bench.send("start");
+    expect(await settle(held)).toBe("INPUT_REQUIRED");
+    await expect.poll(() => held.now().task.artifacts.length).toBe(1);
+    expect(held.now().task.status?.state).toBe(TaskState.INPUT_REQUIRED);
   });
 
   it("refuses a context that is not the task's (SRV-CTX-10)", async () => {

@@ -43,7 +43,7 @@ describe.each(places)("a large task that waits while it is followed, and message
     const first = follow(bench, taskId);
     const second = follow(bench, taskId);
     const again = await sender.send("more", { message: { taskId } });
-    const told = ["message", "append more", "INPUT_REQUIRED More?"].slice(1);
+    const told = ["message", "WORKING", "append more", "INPUT_REQUIRED More?"].slice(1);
     expect(await first).toEqual(told);
     expect(await second).toEqual(told);
     again.release();
@@ -58,7 +58,7 @@ describe.each(places)("a large task that waits while it is followed, and message
     const last = await bench.send("end", { message: { taskId } });
     expect(await settle(last)).toBe("COMPLETED");
     last.release();
-    expect(await third).toEqual(["append end", "COMPLETED 1"]);
+    expect(await third).toEqual(["WORKING", "append end", "COMPLETED 1"]);
     expect(await texts(bench)).toEqual([LARGE, "more", "end"]);
     expect(await texts(sender)).toEqual([LARGE, "more", "end"]);
     await close();
@@ -68,7 +68,7 @@ describe.each(places)("a large task that waits while it is followed, and message
     const { bench, sender, taskId, close } = await beginLarge(open);
     const followed = follow(bench, taskId);
     await answer(sender, taskId);
-    expect(await followed).toHaveLength(2);
+    expect(await followed).toHaveLength(3);
     const { task } = await bench.engine.get(scope, taskId);
     const lengths = task.artifacts[0]?.parts.map(({ content }) => String(content.value).length);
     expect(lengths).toEqual([LARGE.length, LARGER.length]);
@@ -80,7 +80,7 @@ describe.each(places)("a large task that waits while it is followed, and message
     const kept = await bench.engine.open(scope, taskId);
     kept.follow();
     await answer(sender, taskId);
-    await kept.whenPast(4, neverCanceled, 10_000);
+    await kept.whenPast(5, neverCanceled, 10_000);
     await vi.waitFor(() => expect(kept.now().task.artifacts.length).toBe(0));
     kept.release();
     await close();

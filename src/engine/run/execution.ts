@@ -247,7 +247,7 @@ export class Execution {
         const earlier = this.#prepare(event);
         if (earlier !== undefined) await earlier;
         if (this.#over) break;
-        this.#output.accept(event, this.#lease.fenced).catch(this.#note);
+        this.#output.accept(event, last, this.#lease.fenced).catch(this.#note);
         if (event.kind === "status") last = event.state;
         if (last !== undefined && (isTerminal(last) || isQuestionOfOther(event))) break;
         if (this.#output.isLong) await this.#output.letOthersRun();
@@ -260,7 +260,7 @@ export class Execution {
         // `return completed()` is equivalent to `yield completed()`.
         const event = this.#output.eventOf(result.value);
         await this.#prepare(event);
-        if (!this.#over) this.#output.accept(event, this.#lease.fenced).catch(this.#note);
+        if (!this.#over) this.#output.accept(event, last, this.#lease.fenced).catch(this.#note);
         if (event.kind === "status") last = event.state;
       }
       // An abandoned agent may still clean up; its output is not stored.

@@ -1,4 +1,4 @@
-import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { TaskState as State, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { type RelayCheckpoint, type RelayedTask, relayCheckpoint } from "../../agent/delegation.js";
@@ -56,9 +56,19 @@ export class TaskOutput {
     );
   }
 
-  /** Accepts an event into the log; resolves when it is stored. @throws A2AError TASK_TOO_LARGE */
-  accept(event: TaskEvent, fenced: { readonly fence: Lease }): Promise<LogEntry> {
+  /**
+   * Accepts an event into the log; resolves when it is stored. `last` is the state that the turn has yielded last.
+   *
+   * The first artifact of a turn ends the pause of an earlier one. Otherwise a reader of the task, or of its stream
+   * after a crash, would find a question that was answered.
+   * @throws A2AError TASK_TOO_LARGE
+   */
+  accept(event: TaskEvent, last: TaskState | undefined, fenced: { readonly fence: Lease }): Promise<LogEntry> {
     const now = this.#source.now();
+    if (event.kind === "artifact" && last === undefined && isInterrupted(this.#log.plannedState)) {
+      // If it cannot be stored, what follows cannot either.
+      this.#log.append(this.status(State.WORKING), fenced).catch(() => {});
+    }
     const plain =
       event.kind === "artifact"
         ? this.#ids.draft(event, this.#context, now)

@@ -184,6 +184,8 @@ const order: readonly Case[] = [
               history: [{ role: "ROLE_USER" }, { role: "ROLE_AGENT" }, { role: "ROLE_USER" }],
             },
           },
+          // The question is answered.
+          { statusUpdate: { status: { state: "TASK_STATE_WORKING", message: absent } } },
           piece("echo", "blue"),
           completed,
         ],

@@ -55,7 +55,13 @@ export const subscribeCases: readonly Case[] = [
       open("a", "SubscribeToTask", { id: "{taskId}" }),
       read("a", [{ task: { id: "{taskId}", status: { state: "TASK_STATE_INPUT_REQUIRED" } } }]),
       call("SendMessage", say("echo blue", { taskId: "{taskId}" }), { message: present }),
-      finish("a", { events: [{ artifactUpdate: { artifact: { parts: [{ text: "blue" }] } } }, over] }),
+      finish("a", {
+        events: [
+          { statusUpdate: { status: { state: "TASK_STATE_WORKING" } } },
+          { artifactUpdate: { artifact: { parts: [{ text: "blue" }] } } },
+          over,
+        ],
+      }),
     ],
   },
   {
