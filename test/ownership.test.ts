@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 
 /** Who changes a field that others can reach: everything else is private (`#`) or read-only. */
 const owners: Readonly<Record<string, string>> = {
-  "src/binding/grpc/exchange.ts Exchange.onOver": "whoever answers the call: the method, once its request is there",
+  "src/binding/grpc/exchange.ts GrpcExchange.onOver": "whoever answers the call: the method, once its request is there",
   "src/binding/grpc/incoming.ts SingleRequest.began": "itself",
   "src/binding/grpc/internal-routes.ts OpenStream.isOver": "itself",
   "src/client/follow/fold.ts ClientFold.generation":
@@ -28,7 +28,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/http/arrivals.ts Source.requests": "Arrivals, in the same file",
   "src/http/arrivals.ts Source.shared": "Arrivals, in the same file",
   "src/http/arrivals.ts Source.reserved": "Arrivals, in the same file",
-  "src/http/exchange.ts Exchange.target": "the dispatch, once",
+  "src/http/exchange.ts HttpExchange.target": "the dispatch, once",
   "src/http/event-stream.ts EventSink.isOver": "itself",
   "src/http/event-stream.ts EventSink.isComplete": "the writer of the stream, in the same file",
   "src/http/node/http2-sessions.ts Streams.onNone": "the session of HTTP/2 that they belong to",
@@ -60,7 +60,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/push/delivery.ts Delivery.endProbe": "the dispatcher, where the delivery tries a host",
   "src/push/host-limiter.ts Host.hasMore": "the dispatcher and its claimer, which know what is due",
   "src/outgoing/connections.ts Connection.isIdle": "HostConnections, in the same file",
-  "src/push/target/post.ts Exchange.isOver": "itself",
+  "src/push/target/post.ts WebhookPost.isOver": "itself",
   "src/service/caller-shares.ts CallerShare.calls": "the interceptors that count what a caller has open",
   "src/service/caller-shares.ts CallerShare.streams": "the interceptors that count what a caller has open",
   "src/service/caller-shares.ts Subscribers.count": "Subscriptions, in the same file",

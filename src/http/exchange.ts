@@ -6,7 +6,7 @@ import type { RequestTarget } from "./request.js";
 const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
 
 /** Common part of the exchanges of all runtimes: the request's target, and notification when its client disconnects. */
-export abstract class Exchange extends LazyAbortController {
+export abstract class HttpExchange extends LazyAbortController {
   target: RequestTarget = undispatched;
 }
 

@@ -34,7 +34,7 @@ export interface DispatchOptions {
     | undefined;
 }
 
-type Answer = HttpResponse | Promise<HttpResponse>;
+type ResponseOrPromise = HttpResponse | Promise<HttpResponse>;
 
 /** Finds the static route or binding that answers a request. */
 export function createDispatch(options: DispatchOptions): Dispatch {
@@ -65,14 +65,14 @@ function refuse(
   { bindings, routes, fallback }: DispatchOptions,
   request: HttpRequest,
   error: A2AError,
-): Answer | undefined {
+): ResponseOrPromise | undefined {
   const binding = bindings.find((each) => each.match(request.method, request.target.path) !== undefined);
   if (binding !== undefined) return binding.refuse(request, error);
   return routes.some((route) => route(request) !== undefined) ? fallback.refuse(request, error) : undefined;
 }
 
 /** Answers with the first route or binding that matches; undefined if none does. */
-function answer({ bindings, cors, routes }: DispatchOptions, request: HttpRequest): Answer | undefined {
+function answer({ bindings, cors, routes }: DispatchOptions, request: HttpRequest): ResponseOrPromise | undefined {
   const asked = cors?.preflight(request);
   for (const route of routes) {
     const content = route(request);

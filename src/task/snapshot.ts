@@ -17,7 +17,7 @@ export const SNAPSHOT_PIECE_BYTES: number = 256 * 1024;
 
 /** Encodes the fold as a snapshot in one chunk. */
 export function encodeSnapshot(fold: TaskFold): Uint8Array {
-  return pieceOf(placeOf(fold), fold.task);
+  return pieceOf(foldHeadOf(fold), fold.task);
 }
 
 /**
@@ -29,7 +29,7 @@ export function* snapshotPieces(
   maxBytes: number = SNAPSHOT_PIECE_BYTES,
 ): Generator<Uint8Array, void, undefined> {
   if (fold.size <= maxBytes) return yield encodeSnapshot(fold);
-  const place = placeOf(fold);
+  const place = foldHeadOf(fold);
   const { artifacts, history, ...rest } = viewTask(fold.task);
   let piece: Task = { ...rest, artifacts: [], history: [] };
   let size = taskSize(piece);
@@ -65,12 +65,12 @@ export function* snapshotPieces(
 
 const writeSnapshot = binaryWriter(SnapshotSchema);
 
-interface Place extends Pick<TaskFold, "position" | "generation" | "statusPosition" | "messages" | "version"> {
+interface FoldHead extends Pick<TaskFold, "position" | "generation" | "statusPosition" | "messages" | "version"> {
   relays: RelayedEntries | undefined;
 }
 
 /** Returns the fold's fields besides its task. */
-function placeOf(fold: TaskFold): Place {
+function foldHeadOf(fold: TaskFold): FoldHead {
   const { position, generation, statusPosition, messages, version } = fold;
   return { position, generation, statusPosition, version, messages: messages.slice(), relays: relaysOf(fold) };
 }
@@ -86,7 +86,7 @@ function relaysOf({ relays, knowsRelays }: TaskFold): RelayedEntries | undefined
   return known;
 }
 
-function pieceOf(place: Place, task: Task): Uint8Array {
+function pieceOf(place: FoldHead, task: Task): Uint8Array {
   const snapshot = create(SnapshotSchema);
   snapshot.position = place.position;
   snapshot.generation = place.generation;

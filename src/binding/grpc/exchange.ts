@@ -9,7 +9,7 @@ import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";
 /** Key of a stream's exchange, so that listeners find it without a closure. */
 const exchangeKey: unique symbol = Symbol("exchange");
 
-type OwnStream = ServerHttp2Stream & { [exchangeKey]?: Exchange | undefined };
+type OwnStream = ServerHttp2Stream & { [exchangeKey]?: GrpcExchange | undefined };
 
 /** Headers of every answer. */
 const HEAD: OutgoingHttpHeaders = {
@@ -41,7 +41,7 @@ export interface ExchangeStart {
  * One call on the gRPC port: its facts and its answer (specification 10, PROTOCOL-HTTP2). Cheap to create: everything
  * except its fields is created on demand.
  */
-export class Exchange extends LazyAbortController implements CallStart {
+export class GrpcExchange extends LazyAbortController implements CallStart {
   readonly binding = "grpc";
   readonly impliedVersion: string;
   readonly peer: Peer;
@@ -205,7 +205,7 @@ function onWantTrailers(this: OwnStream): void {
   if (!this.readableEnded) setImmediate(dropRest, this);
 }
 
-function onDeadline(exchange: Exchange): void {
+function onDeadline(exchange: GrpcExchange): void {
   exchange.late();
 }
 

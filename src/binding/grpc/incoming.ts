@@ -9,7 +9,7 @@ import type { Envelope, Envelopes } from "../../wire/envelopes.js";
 import { bytesOf } from "./compression.js";
 import { envelopeReader, isOneMessage } from "./envelope-reader.js";
 import { type GrpcStatus, statusOf } from "./error.js";
-import type { Exchange } from "./exchange.js";
+import type { GrpcExchange } from "./exchange.js";
 import { StatusError } from "./internal-service.js";
 
 /** The quota and timeout of arriving requests. */
@@ -26,7 +26,7 @@ export interface Request {
   /** Maximum size of the message, in bytes. */
   readonly maxBytes: number;
   /** Called with the message once it is complete and its stream has ended. It must not throw. */
-  readonly arrived: (exchange: Exchange, message: Uint8Array) => void;
+  readonly arrived: (exchange: GrpcExchange, message: Uint8Array) => void;
 }
 
 /** Key of a stream's request. */
@@ -42,7 +42,7 @@ const PIECE_BYTES = 128;
  * event loop in which they begin. Those are read at once, without a listener for each chunk. Only the others are
  * counted and timed.
  */
-export function readRequest(exchange: Exchange, request: Request, incoming: Incoming): void {
+export function readRequest(exchange: GrpcExchange, request: Request, incoming: Incoming): void {
   const single = new SingleRequest(exchange, request, incoming);
   const stream: OwnStream = exchange.stream;
   stream[requestKey] = single;
@@ -52,7 +52,7 @@ export function readRequest(exchange: Exchange, request: Request, incoming: Inco
 
 class SingleRequest implements PendingUpload {
   began = 0;
-  readonly #exchange: Exchange;
+  readonly #exchange: GrpcExchange;
   readonly #request: Request;
   readonly #incoming: Incoming;
   /** The message, if it arrived in one chunk. */
@@ -67,7 +67,7 @@ class SingleRequest implements PendingUpload {
   /** True if the request is complete and waits for its round of the event loop. */
   #isWhole = false;
 
-  constructor(exchange: Exchange, request: Request, incoming: Incoming) {
+  constructor(exchange: GrpcExchange, request: Request, incoming: Incoming) {
     this.#exchange = exchange;
     this.#request = request;
     this.#incoming = incoming;

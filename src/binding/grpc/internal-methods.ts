@@ -8,7 +8,7 @@ import type { Envelope } from "../../wire/envelopes.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { bytesOf } from "./compression.js";
 import { envelopeReader } from "./envelope-reader.js";
-import type { Exchange } from "./exchange.js";
+import type { GrpcExchange } from "./exchange.js";
 import { type Incoming, type Request, readRequest, refusalStatus } from "./incoming.js";
 import { type InternalMethod, MAX_QUESTION_BYTES, StatusError } from "./internal-service.js";
 import type { InternalServices } from "./internal-services.js";
@@ -65,7 +65,7 @@ class Codec {
   }
 
   /** Ends a call with an error. */
-  fail(exchange: Exchange, thrown: unknown): void {
+  fail(exchange: GrpcExchange, thrown: unknown): void {
     if (!(thrown instanceof StatusError || thrown instanceof A2AError))
       this.#logger.error({ err: thrown }, "a call of gRPC could not be answered");
     exchange.fail(refusalStatus(thrown));
@@ -84,11 +84,11 @@ class SingleQuestion extends Codec implements ServedMethod, Request {
     this.#all = context.all;
   }
 
-  begin(exchange: Exchange, incoming: Incoming): void {
+  begin(exchange: GrpcExchange, incoming: Incoming): void {
     readRequest(exchange, this, incoming);
   }
 
-  arrived(exchange: Exchange, bytes: Uint8Array): void {
+  arrived(exchange: GrpcExchange, bytes: Uint8Array): void {
     const method = this.#method;
     try {
       const question = this.read(bytes);
@@ -120,7 +120,7 @@ class Conversation extends Codec implements ServedMethod {
     this.#all = context.all;
   }
 
-  begin(exchange: Exchange): void {
+  begin(exchange: GrpcExchange): void {
     const { stream } = exchange;
     const reader = envelopeReader(MAX_QUESTION_BYTES);
     const writer = new NodeWriter(stream);
@@ -150,7 +150,7 @@ class Conversation extends Codec implements ServedMethod {
     });
   }
 
-  async #answer(exchange: Exchange, envelope: Envelope, writer: NodeWriter): Promise<void> {
+  async #answer(exchange: GrpcExchange, envelope: Envelope, writer: NodeWriter): Promise<void> {
     const bytes = await bytesOf(envelope, exchange.header("grpc-encoding"), MAX_QUESTION_BYTES);
     if (exchange.isOver) return;
     const answer = this.write(await this.#method.answer(this.read(bytes)));

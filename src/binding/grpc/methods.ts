@@ -13,7 +13,7 @@ import { messageOf, messagesOf } from "../answer.js";
 import { type OlderServiceOptions, olderTable, type ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import { statusOf } from "./error.js";
-import type { Exchange } from "./exchange.js";
+import type { GrpcExchange } from "./exchange.js";
 import { type Incoming, type Request, readRequest } from "./incoming.js";
 import { largeEnvelope, requestReader } from "./message.js";
 import { noteCalled } from "./refusals.js";
@@ -24,7 +24,7 @@ export interface ServedMethod {
   /** Version implied by the package of its service. */
   readonly version: string;
   /** Starts to answer a call. */
-  begin(exchange: Exchange, incoming: Incoming): void;
+  begin(exchange: GrpcExchange, incoming: Incoming): void;
 }
 
 /** A path shared by several versions. Their packages are the same, and `A2A-Version` selects the version. */
@@ -103,13 +103,13 @@ class OlderCallMethod implements ServedMethod, Request {
     this.#options = options;
   }
 
-  begin(exchange: Exchange, incoming: Incoming): void {
+  begin(exchange: GrpcExchange, incoming: Incoming): void {
     const loaded = this.#methods.now?.get(this.#path);
     if (loaded !== undefined) loaded.begin(exchange, incoming);
     else readRequest(exchange, this, incoming);
   }
 
-  arrived(exchange: Exchange, bytes: Uint8Array): void {
+  arrived(exchange: GrpcExchange, bytes: Uint8Array): void {
     this.#methods.get().then(
       (methods) => methods.get(this.#path)?.arrived(exchange, bytes),
       (thrown: unknown) => {
@@ -140,11 +140,11 @@ class CallMethod implements ServedMethod, Request {
     this.#write = envelopeWriter(method.output);
   }
 
-  begin(exchange: Exchange, incoming: Incoming): void {
+  begin(exchange: GrpcExchange, incoming: Incoming): void {
     readRequest(exchange, this, incoming);
   }
 
-  arrived(exchange: Exchange, bytes: Uint8Array): void {
+  arrived(exchange: GrpcExchange, bytes: Uint8Array): void {
     if (this.#options.refused !== undefined) noteCalled(exchange.stream);
     let request: Message;
     try {
@@ -156,7 +156,7 @@ class CallMethod implements ServedMethod, Request {
     void this.#answer(exchange, request);
   }
 
-  async #answer(exchange: Exchange, request: Message): Promise<void> {
+  async #answer(exchange: GrpcExchange, request: Message): Promise<void> {
     const call = new Call(exchange);
     try {
       const answer = await this.#options.invoke({ method: this.#method, request, call });
@@ -171,7 +171,7 @@ class CallMethod implements ServedMethod, Request {
   }
 
   /** Answers with a large message. @throws the errors of an ordinary answer, before anything is written */
-  async #large(exchange: Exchange, call: Call, answer: Message): Promise<void> {
+  async #large(exchange: GrpcExchange, call: Call, answer: Message): Promise<void> {
     try {
       const pieces = await largeEnvelope(this.#method.output, answer, this.#limits);
       if (exchange.isOver) return;
@@ -183,7 +183,7 @@ class CallMethod implements ServedMethod, Request {
     }
   }
 
-  #sinkOf(exchange: Exchange, call: Call): MessageSink {
+  #sinkOf(exchange: GrpcExchange, call: Call): MessageSink {
     return new MessageSink(exchange, call.responseHeaders, {
       desc: this.#method.output,
       write: this.#write,
@@ -192,7 +192,7 @@ class CallMethod implements ServedMethod, Request {
     });
   }
 
-  #fail(exchange: Exchange, call: Call, thrown: unknown): void {
+  #fail(exchange: GrpcExchange, call: Call, thrown: unknown): void {
     const { logger } = this.#options;
     try {
       const context = { client: exchange, logger, binding: exchange.binding, method: this.#method.name, call };
@@ -205,7 +205,7 @@ class CallMethod implements ServedMethod, Request {
   }
 
   /** Rejects a call whose request could not be read. */
-  #refuse(exchange: Exchange, error: A2AError): void {
+  #refuse(exchange: GrpcExchange, error: A2AError): void {
     const { binding } = exchange;
     this.#options.refused?.({ binding, method: this.#method.name, code: error.reason, ms: 0, from: exchange });
     exchange.fail(statusOf(error, this.#options.codes));

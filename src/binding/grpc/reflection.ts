@@ -42,7 +42,7 @@ export function laterService({
   return { typeName: service.typeName, load };
 }
 
-type Answer = ServerReflectionResponse["messageResponse"];
+type ReflectionAnswer = ServerReflectionResponse["messageResponse"];
 
 /**
  * Returns the services of server reflection, v1 and v1alpha, so that clients such as grpcurl need no proto file.
@@ -52,7 +52,7 @@ type Answer = ServerReflectionResponse["messageResponse"];
 export function reflectionServices(services: readonly (DescService | LaterService)[]): InternalService[] {
   const listed = [...services, ServerReflection, ServerReflectionAlpha];
   let known: KnownFiles | undefined;
-  const answer = async (request: Message): Promise<Answer> => {
+  const answer = async (request: Message): Promise<ReflectionAnswer> => {
     // Both versions have the same fields.
     const { messageRequest: question } = request as ServerReflectionRequest;
     if (question.case === "listServices") {
@@ -85,7 +85,7 @@ async function loadedService(service: DescService | LaterService): Promise<DescS
   return "load" in service ? service.load() : service;
 }
 
-function answerTo(question: ServerReflectionRequest["messageRequest"], known: KnownFiles): Answer {
+function answerTo(question: ServerReflectionRequest["messageRequest"], known: KnownFiles): ReflectionAnswer {
   try {
     switch (question.case) {
       case "fileByFilename":
@@ -108,12 +108,12 @@ function answerTo(question: ServerReflectionRequest["messageRequest"], known: Kn
 }
 
 /** Returns an answer. `create()` accepts plain objects as messages. */
-function answerOf(name: Exclude<Answer["case"], undefined>, value: object): Answer {
-  return { case: name, value } as Answer;
+function answerOf(name: Exclude<ReflectionAnswer["case"], undefined>, value: object): ReflectionAnswer {
+  return { case: name, value } as ReflectionAnswer;
 }
 
 /** Returns a file followed by all its imports, so that clients need not request each. */
-function filesAnswer(known: KnownFiles, file: DescFile): Answer {
+function filesAnswer(known: KnownFiles, file: DescFile): ReflectionAnswer {
   return answerOf("fileDescriptorResponse", { fileDescriptorProto: known.withImports(file) });
 }
 

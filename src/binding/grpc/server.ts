@@ -13,7 +13,7 @@ import { grpcTimeoutMs, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { deadlineFault } from "../deadline.js";
 import { ACCEPTED, isKnownEncoding } from "./compression.js";
 import { type GrpcStatus, statusOf } from "./error.js";
-import { dropRest, Exchange, type ExchangeStart } from "./exchange.js";
+import { dropRest, type ExchangeStart, GrpcExchange } from "./exchange.js";
 import { type Incoming, LateRequests } from "./incoming.js";
 import { internalMethods } from "./internal-methods.js";
 import { InternalServices } from "./internal-services.js";
@@ -145,7 +145,7 @@ class Calls {
       if (stream.destroyed || stream.closed || !isGrpc(stream, headers)) return;
       const found = this.#methods.get(headers[":path"] ?? "");
       const method = found instanceof SharedPath ? found.of(headers[VERSION_PARAMETER]) : found;
-      const exchange = new Exchange({ stream, headers, rawHeaders, peer, impliedVersion: method?.version ?? "" });
+      const exchange = new GrpcExchange({ stream, headers, rawHeaders, peer, impliedVersion: method?.version ?? "" });
       if (method === undefined) return exchange.fail(this.#unknown(headers, peer));
       if (headers[ENCODING] !== undefined && !isKnownEncoding(String(headers[ENCODING]))) {
         return exchange.fail(unknownEncoding());
@@ -176,7 +176,7 @@ function isGrpc(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolea
 }
 
 /** Starts the timeout that the client has set. Rejects the call if the timeout is zero or malformed. */
-function isInTime(exchange: Exchange, timeout: string): boolean {
+function isInTime(exchange: GrpcExchange, timeout: string): boolean {
   const timeoutMs = grpcTimeoutMs(timeout);
   const fault = deadlineFault(timeoutMs);
   if (fault === "endless") return true;

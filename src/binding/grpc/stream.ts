@@ -6,7 +6,7 @@ import { NodeWriter } from "../../http/node/writer.js";
 import { writePieces } from "../../http/pieces.js";
 import { weightOf } from "../../wire/marks.js";
 import { cachedEnvelope } from "../../wire/serialization-cache.js";
-import type { Exchange } from "./exchange.js";
+import type { GrpcExchange } from "./exchange.js";
 import { largeEnvelope } from "./message.js";
 
 /** Size at which collected messages are written and other connections are served, in bytes. */
@@ -72,14 +72,14 @@ export async function writeAll(messages: AsyncIterable<Message>, sink: StreamSin
 
 /** Joins messages that become ready in the same tick into one write, which costs more than a message. */
 export class MessageSink implements StreamSink {
-  readonly client: Exchange;
+  readonly client: GrpcExchange;
   readonly #headers: ReadonlyMap<string, string>;
   readonly #writing: Writing;
   readonly #writer: NodeWriter;
   #pending: Uint8Array[] = [];
   #size = 0;
 
-  constructor(exchange: Exchange, headers: ReadonlyMap<string, string>, writing: Writing) {
+  constructor(exchange: GrpcExchange, headers: ReadonlyMap<string, string>, writing: Writing) {
     this.client = exchange;
     this.#headers = headers;
     this.#writing = writing;

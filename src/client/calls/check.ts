@@ -10,14 +10,14 @@ const MAX_TOLD = 10;
 type Values = Readonly<Record<string, unknown>>;
 
 /** Location of a value in a request. Its path is only built for a violation. */
-interface Place {
-  readonly above: Place | undefined;
+interface ValuePath {
+  readonly above: ValuePath | undefined;
   /** Name of a member, or index of an item. */
   readonly name: string | number;
   readonly level: number;
 }
 
-const top: Place = { above: undefined, name: "", level: 0 };
+const top: ValuePath = { above: undefined, name: "", level: 0 };
 
 /**
  * Checks the types of a request's values before it is written. Untyped callers may pass any value, which bindings would
@@ -31,7 +31,7 @@ export function checkRequest(desc: DescMessage, request: unknown): void {
   if (faults.length > 0) throw invalid(faults.slice(0, MAX_TOLD));
 }
 
-function checkMessage(desc: DescMessage, message: unknown, place: Place, faults: Violation[]): void {
+function checkMessage(desc: DescMessage, message: unknown, place: ValuePath, faults: Violation[]): void {
   if (!isJsonObject(message)) {
     return fault(faults, place, place.above === undefined ? "the request must be an object" : "must be an object");
   }
@@ -51,7 +51,7 @@ function fieldOf({ localName, oneof }: DescField, message: Values): unknown {
   return isJsonObject(choice) && choice.case === localName ? choice.value : undefined;
 }
 
-function checkField(field: DescField, value: unknown, place: Place, faults: Violation[]): void {
+function checkField(field: DescField, value: unknown, place: ValuePath, faults: Violation[]): void {
   if (field.fieldKind === "list") {
     if (!Array.isArray(value)) return fault(faults, place, "must be a list");
     for (let i = 0; i < value.length && faults.length < MAX_TOLD; i++) {
@@ -65,7 +65,7 @@ function checkField(field: DescField, value: unknown, place: Place, faults: Viol
   } else checkValue(field, value, place, faults);
 }
 
-function checkValue(field: DescField, value: unknown, place: Place, faults: Violation[]): void {
+function checkValue(field: DescField, value: unknown, place: ValuePath, faults: Violation[]): void {
   if (field.message !== undefined) {
     if (!holdsJsonObject(field)) return checkMessage(field.message, value, place, faults);
     if (!isJsonObject(value)) return fault(faults, place, "must be an object");
@@ -97,7 +97,7 @@ function scalarFault(scalar: ScalarType, value: unknown): string | undefined {
 const whole = (value: unknown): string | undefined => (Number.isSafeInteger(value) ? undefined : "a whole number");
 
 /** Checks a value that must be valid JSON. */
-function checkJson(value: unknown, place: Place, faults: Violation[]): void {
+function checkJson(value: unknown, place: ValuePath, faults: Violation[]): void {
   if (faults.length >= MAX_TOLD || value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number")
     return Number.isFinite(value) ? undefined : fault(faults, place, "must be a finite number");
@@ -113,11 +113,11 @@ function checkJson(value: unknown, place: Place, faults: Violation[]): void {
   }
 }
 
-function fault(faults: Violation[], place: Place, description: string): void {
+function fault(faults: Violation[], place: ValuePath, description: string): void {
   faults.push({ field: pathOf(place), description });
 }
 
-function pathOf({ above, name }: Place): string {
+function pathOf({ above, name }: ValuePath): string {
   const path = above === undefined ? "" : pathOf(above);
   if (typeof name === "number") return `${path}[${name}]`;
   return path === "" ? name : `${path}.${name}`;

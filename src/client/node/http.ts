@@ -11,7 +11,7 @@ export function undiciClient(connections: ConnectionPools): HttpClient {
   const origins = new Set<string>();
   return (ask) =>
     new Promise((resolve, reject) => {
-      const exchange = new Exchange(ask, resolve, reject);
+      const exchange = new Http1Request(ask, resolve, reject);
       try {
         exchange.begin(connections, split(ask.url, origins));
       } catch (error) {
@@ -37,7 +37,7 @@ export function split(url: string, origins: Set<string>): [origin: string, path:
 type Fields = Record<string, string | string[] | undefined>;
 
 /** One request and its answer, with undici's callbacks. */
-class Exchange extends Incoming implements Dispatcher.DispatchHandler, Sending {
+class Http1Request extends Incoming implements Dispatcher.DispatchHandler, Sending {
   #path = "";
   #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;

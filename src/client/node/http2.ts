@@ -11,7 +11,7 @@ export function http2Client(sessions: Sessions): HttpClient {
   const origins = new Set<string>();
   return (ask) =>
     new Promise((resolve, reject) => {
-      const exchange = new Exchange(ask, resolve, reject);
+      const exchange = new Http2Request(ask, resolve, reject);
       try {
         const [origin, path] = split(ask.url, origins);
         exchange.begin(sessions, origin, path);
@@ -24,10 +24,10 @@ export function http2Client(sessions: Sessions): HttpClient {
 /** Property of a stream that holds its exchange, so that all streams share their listeners. */
 const exchangeKey: unique symbol = Symbol("exchange");
 
-type Stream = ClientHttp2Stream & { [exchangeKey]?: Exchange | undefined };
+type Stream = ClientHttp2Stream & { [exchangeKey]?: Http2Request | undefined };
 
 /** One request and its answer, on an HTTP/2 stream. */
-class Exchange extends Incoming {
+class Http2Request extends Incoming {
   #session: Session | undefined;
   #stream: Stream | undefined;
   #path = "/";

@@ -4,7 +4,7 @@ import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
 import { type Dispatch, reportRejections } from "../dispatch.js";
-import { Exchange } from "../exchange.js";
+import { HttpExchange } from "../exchange.js";
 import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HttpResponse, headOf, isSource } from "../response.js";
 import { StreamWriter } from "./writer.js";
@@ -42,7 +42,7 @@ export interface FetchOrigin {
 type ResponseBody = ConstructorParameters<typeof Response>[0];
 
 /** One request of the Fetch API and the one response to it. */
-export class FetchExchange extends Exchange implements HttpRequest {
+export class FetchExchange extends HttpExchange implements HttpRequest {
   readonly method: string;
   readonly url: string;
   readonly httpVersion = "";

@@ -6,7 +6,7 @@ import { type Deferred, defer } from "../../core/event-loop.js";
 import { type Logger, silentLogger } from "../../core/log.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
-import { allValues, Exchange, valuesIn } from "../exchange.js";
+import { allValues, HttpExchange, valuesIn } from "../exchange.js";
 import type { BodySize, HttpRequest } from "../request.js";
 import { type BodySource, type HeaderPairs, type HttpResponse, headOf, isSource } from "../response.js";
 import { mountOf, withParsedBody } from "./mount.js";
@@ -21,7 +21,7 @@ import { NodeWriter } from "./writer.js";
 const MAX_DISCARDED = 64 * 1024 * 1024;
 
 /** One HTTP request and the one answer to it, over HTTP/1.1 or HTTP/2. */
-export class NodeExchange extends Exchange implements HttpRequest {
+export class NodeExchange extends HttpExchange implements HttpRequest {
   readonly response: NodeServerResponse;
   readonly #logger: Logger;
   #request: NodeServerRequest;

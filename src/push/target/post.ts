@@ -84,13 +84,13 @@ export function createPoster(options: TargetOptions & { readonly limits: Limits;
     },
   });
   return {
-    post: (request) => new Promise((resolve) => new Exchange(request, logger, resolve).begin(connections)),
+    post: (request) => new Promise((resolve) => new WebhookPost(request, logger, resolve).begin(connections)),
     close: () => connections.close(),
   };
 }
 
 /** One request and its answer, as undici reports it. */
-class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
+class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
   readonly #request: PostRequest;
   readonly #logger: Logger;
   readonly #resolve: (outcome: PostOutcome) => void;
@@ -117,7 +117,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
       this.breakOff("it was called off");
       return;
     }
-    this.#timer = setTimeout(Exchange.#onTimeout, timeoutMs, this);
+    this.#timer = setTimeout(WebhookPost.#onTimeout, timeoutMs, this);
     signal?.addEventListener("abort", this, { once: true });
     if (watch !== undefined) watch.request = this;
     connections.send(target.origin, this);
@@ -177,7 +177,7 @@ class Exchange implements Dispatcher.DispatchHandler, Breakable, Sending {
     else this.#end({ kind: "refused", status, ...retryAfterMs(this.#retryAfter), gone: status === 410 });
   }
 
-  static #onTimeout(this: void, exchange: Exchange): void {
+  static #onTimeout(this: void, exchange: WebhookPost): void {
     const when = exchange.#status === 0 ? "there was no answer" : "the answer did not end";
     exchange.breakOff(`${when} within ${exchange.#request.timeoutMs} ms`);
   }

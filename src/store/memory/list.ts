@@ -42,7 +42,7 @@ export class OwnerHeads<T extends Listed> {
 }
 
 /** The position of a head in a list. */
-type Place = Pick<TaskHead, "statusTime" | "taskId">;
+type ListPosition = Pick<TaskHead, "statusTime" | "taskId">;
 
 /**
  * Heads by status time and id, ascending: new ones come last, where insertion is cheapest. A page is read backwards
@@ -72,7 +72,7 @@ export class OrderedHeads<T extends Listed> {
   }
 
   /** The items whose status is older than a time, oldest first, after a cursor. */
-  olderThan(time: number, limit: number, after?: Place): T[] {
+  olderThan(time: number, limit: number, after?: ListPosition): T[] {
     const end = this.#firstNotBefore({ statusTime: time, taskId: "" });
     let begin = 0;
     if (after !== undefined) {
@@ -116,7 +116,7 @@ export class OrderedHeads<T extends Listed> {
   }
 
   /** Index of the first item at or after a sort position. */
-  #firstNotBefore(place: Place): number {
+  #firstNotBefore(place: ListPosition): number {
     // Most requests are for the newest items: the search widens from the end.
     let high = this.#items.length;
     let low = high;
@@ -136,7 +136,7 @@ export class OrderedHeads<T extends Listed> {
   }
 }
 
-function comesBefore(a: Place, b: Place): boolean {
+function comesBefore(a: ListPosition, b: ListPosition): boolean {
   return a.statusTime < b.statusTime || (a.statusTime === b.statusTime && compareIds(a.taskId, b.taskId) < 0);
 }
 

@@ -94,7 +94,7 @@ interface CarriedError {
 }
 
 /** Outcome of one write: the method's result, or its error. */
-export type Answer = { readonly result: unknown } | { readonly error: CarriedError };
+export type WriteOutcome = { readonly result: unknown } | { readonly error: CarriedError };
 
 /** Outcomes of the writes of one commit, in the order in which they were sent. */
 export interface Reply {
@@ -102,7 +102,7 @@ export interface Reply {
   /** True for bulk writes, which are answered in a separate order. */
   readonly bulk?: true;
   /** Answers by index; a write without one succeeded and has no result. */
-  readonly answers?: ReadonlyMap<number, Answer>;
+  readonly answers?: ReadonlyMap<number, WriteOutcome>;
   /** True if the disk failed on one of them. */
   readonly failed?: boolean;
   /** The fault of the files that lost the writes. */

@@ -6,7 +6,7 @@ import { type AppendRequest, type AppendResult, StoreError } from "../task-store
 import { BulkQueue, type Caller, WriteQueue } from "./queue.js";
 import { BULK_BYTES } from "./segment.js";
 import { restartFault, type StoreFaults } from "./store-faults.js";
-import type { Answer, FromWriter, OtherWrite, Reply, WriteMethod, WriteRequest, WriteResult } from "./write.js";
+import type { FromWriter, OtherWrite, Reply, WriteMethod, WriteOutcome, WriteRequest, WriteResult } from "./write.js";
 import { CLOSE, type MessageBuilder, PROBE } from "./write-codec.js";
 
 /** Interval between checks of the thread, in milliseconds. */
@@ -307,7 +307,7 @@ function isBulk(entries: readonly Uint8Array[]): boolean {
   return bytes > BULK_BYTES;
 }
 
-function settle(caller: Caller, answer: Answer | undefined): void {
+function settle(caller: Caller, answer: WriteOutcome | undefined): void {
   if (answer === undefined) return caller.resolve(undefined);
   if ("result" in answer) return caller.resolve(answer.result);
   const { kind, message, remembered, tooManyOf } = answer.error;

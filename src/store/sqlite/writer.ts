@@ -14,7 +14,7 @@ import { useDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type FileFault, FileGuard } from "./file-guard.js";
-import type { Answer, Probed, Reply, Started, Write } from "./write.js";
+import type { Probed, Reply, Started, Write, WriteOutcome } from "./write.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./write-codec.js";
 import { Heartbeat } from "./writer-heartbeat.js";
 
@@ -192,7 +192,7 @@ function refusal(writes: readonly Write[], why: Pick<Reply, "lost" | "outgrown">
 }
 
 function toReply(outcomes: readonly Outcome[]): Reply {
-  const answers = new Map<number, Answer>();
+  const answers = new Map<number, WriteOutcome>();
   let failed = false;
   outcomes.forEach((outcome, index) => {
     if ("error" in outcome) {

@@ -36,7 +36,7 @@ const CONFIG_ID = "a2a-0.1";
 /** Number of a task's configurations that are read, the maximum of one page. */
 const MOST_CONFIGS = 100;
 
-type Answer = Awaited<ReturnType<MethodHandler>>;
+type MethodAnswer = Awaited<ReturnType<MethodHandler>>;
 
 /** Differences of 0.1 from 1.0 in behaviour; `json-form.ts` has already converted the messages. */
 export function translate(service: MethodHandler): MethodHandler {
@@ -46,7 +46,7 @@ export function translate(service: MethodHandler): MethodHandler {
   };
 }
 
-type Way = (asked: MethodInvocation, service: MethodHandler) => Promise<Answer>;
+type Way = (asked: MethodInvocation, service: MethodHandler) => Promise<MethodAnswer>;
 
 const passed: Way = (asked, service) => service(asked);
 
@@ -83,7 +83,7 @@ function taskResponse(task: Task): SendMessageResponse {
   return carry(task, response);
 }
 
-async function sendSubscribe(asked: MethodInvocation, service: MethodHandler): Promise<Answer> {
+async function sendSubscribe(asked: MethodInvocation, service: MethodHandler): Promise<MethodAnswer> {
   const request = namedSend(asked);
   const events = await behave(service)({ ...asked, request });
   return new OlderEvents(events as Events, {
@@ -92,7 +92,7 @@ async function sendSubscribe(asked: MethodInvocation, service: MethodHandler): P
   });
 }
 
-async function resubscribe(asked: MethodInvocation, service: MethodHandler): Promise<Answer> {
+async function resubscribe(asked: MethodInvocation, service: MethodHandler): Promise<MethodAnswer> {
   const { id: taskId } = expectMessage(SubscribeToTaskRequestSchema, asked.request);
   const resumed = await resumedIn(asked.call, taskId, service);
   const events = await behave(service)(asked);
@@ -155,7 +155,7 @@ function checkName(id: string): void {
 }
 
 /** One configuration per task: setting replaces it, and null removes it. */
-async function setConfig(asked: MethodInvocation, service: MethodHandler): Promise<Answer> {
+async function setConfig(asked: MethodInvocation, service: MethodHandler): Promise<MethodAnswer> {
   const { call } = asked;
   const config = expectMessage(TaskPushNotificationConfigSchema, asked.request);
   const { taskId, token } = config;
@@ -169,7 +169,7 @@ async function setConfig(asked: MethodInvocation, service: MethodHandler): Promi
 }
 
 /** Returns the configuration of 0.1, else the first of another version, else an empty one. */
-async function getConfig({ request, call }: MethodInvocation, service: MethodHandler): Promise<Answer> {
+async function getConfig({ request, call }: MethodInvocation, service: MethodHandler): Promise<MethodAnswer> {
   const { taskId } = expectMessage(GetTaskPushNotificationConfigRequestSchema, request);
   const all = create(ListTaskPushNotificationConfigsRequestSchema, { taskId, pageSize: MOST_CONFIGS });
   const method = methods.listTaskPushNotificationConfigs;

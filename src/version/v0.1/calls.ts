@@ -22,7 +22,7 @@ import type { CardJson as Json } from "../card-json.js";
 import type { OlderCalls, OlderMethod } from "../client-versions.js";
 import { ALL_HISTORY, JsonExchange, withHistoryOf } from "../json-exchange.js";
 import { v01Form } from "./json-form.js";
-import { eventFromV01, type Place, pushFromV01, taskFromV01 } from "./responses.js";
+import { eventFromV01, pushFromV01, type TaskIds, taskFromV01 } from "./responses.js";
 
 const writeSend = jsonWriter(SendMessageRequestSchema, v01Form);
 const writeGet = jsonWriter(GetTaskRequestSchema, v01Form);
@@ -119,7 +119,7 @@ function noConfig(id: string): never {
 }
 
 /** The client creates the ids of tasks and sessions. A request without a history length requests the whole history. */
-function sent(request: SendMessageRequest): { params: string; place: Place } {
+function sent(request: SendMessageRequest): { params: string; place: TaskIds } {
   const { message, configuration } = request;
   // Not in the form of a server's own ids, which callers of later versions could not use as a name.
   const place = { taskId: message?.taskId || `task-${newId()}`, contextId: message?.contextId || newId() };

@@ -4,13 +4,13 @@ import { isSet, textOr } from "../card-json.js";
 import { COMPAT } from "../v0.3/data-part.js";
 
 /** The ids of a task and its session that the caller knows. Servers' responses may have others. */
-export interface Place {
+export interface TaskIds {
   readonly taskId: string;
   readonly contextId: string;
 }
 
 /** Converts JSON of 0.1 to ProtoJSON of 1.0. `null` means absent. */
-export function taskFromV01(task: Json, place: Place): Json {
+export function taskFromV01(task: Json, place: TaskIds): Json {
   const contextId = textOr(task.sessionId, place.contextId);
   const at = { taskId: textOr(task.id, place.taskId), contextId };
   const names = new MessageNames(at);
@@ -29,7 +29,7 @@ export function taskFromV01(task: Json, place: Place): Json {
  *
  * @param isFirst true for the first event that answers a message; its status is that of the task
  */
-export function eventFromV01(event: Json, place: Place, isFirst: boolean): Json {
+export function eventFromV01(event: Json, place: TaskIds, isFirst: boolean): Json {
   if (isSet(event.artifact)) return { artifactUpdate: artifactEvent(event, place) };
   // Some servers send the task nevertheless.
   const isTask = [event.sessionId, event.artifacts, event.history].some(isSet);
@@ -37,7 +37,7 @@ export function eventFromV01(event: Json, place: Place, isFirst: boolean): Json 
   return { statusUpdate: { ...place, status: statusFromV01(event.status, place), ...metadataOf(event) } };
 }
 
-function artifactEvent(event: Json, place: Place): Json {
+function artifactEvent(event: Json, place: TaskIds): Json {
   const [artifact = {}] = [event.artifact].flat().filter(isJsonObject);
   return {
     ...place,
@@ -74,7 +74,7 @@ function artifactFromV01(artifact: Json, index: number): Json {
 
 const states = ["submitted", "working", "input-required", "completed", "canceled", "failed"];
 
-function statusFromV01(status: unknown, place: Place): Json {
+function statusFromV01(status: unknown, place: TaskIds): Json {
   const { state, message, timestamp } = isJsonObject(status) ? status : {};
   const known = typeof state === "string" && states.includes(state);
   const time = timeFromV01(timestamp);
@@ -106,10 +106,10 @@ function messageFromV01(message: Json, names: MessageNames): Json {
  * recognize it.
  */
 class MessageNames {
-  readonly place: Place;
+  readonly place: TaskIds;
   readonly #seen = new Map<string, number>();
 
-  constructor(place: Place) {
+  constructor(place: TaskIds) {
     this.place = place;
   }
 

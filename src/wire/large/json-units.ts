@@ -32,7 +32,7 @@ export function* jsonUnits(desc: DescMessage, message: Message, way: JsonWay): U
 /**
  * A position in an object being written: the message of the next members, and the separator before the first of them.
  */
-interface Place {
+interface ObjectPosition {
   readonly message: Message;
   readonly comma: string;
 }
@@ -40,7 +40,7 @@ interface Place {
 /** Yields the members of an object. Returns the separator before the next member. */
 function* memberUnits(
   members: readonly JsonMember[],
-  { message, comma: first }: Place,
+  { message, comma: first }: ObjectPosition,
   way: JsonWay,
 ): Generator<UnitOrList, string, undefined> {
   let comma = first;
