@@ -11,7 +11,8 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
 import type { Update } from "../../task/answer.js";
-import { TaskFold, viewTask } from "../../task/fold.js";
+import { EventFold } from "../../task/event-fold.js";
+import { viewTask } from "../../task/fold.js";
 import { isTerminal } from "../../task/state.js";
 import { RESUME_EXTENSION } from "../../wire/service-params.js";
 import { MAX_FOLDED_BYTES } from "../calls/call-options.js";
@@ -29,7 +30,7 @@ export class ClientFold {
   generation: number | undefined;
   /** True if events were missed: the task has to be read. */
   hasGap = false;
-  #fold: TaskFold | undefined;
+  #fold: EventFold | undefined;
   /**
    * True after an event ended the task. A later state is an error of the server (specification 3.1.2), absent from the
    * stored task.
@@ -95,7 +96,7 @@ export class ClientFold {
    */
   standAt({ id, contextId }: Task): void {
     if (this.#fold !== undefined) return;
-    this.#fold = new TaskFold();
+    this.#fold = new EventFold();
     this.#fold.task.id = id;
     this.#fold.task.contextId = contextId;
   }
@@ -118,7 +119,7 @@ export class ClientFold {
     this.hasGap = false;
     if (known !== undefined && isSameMessage(known, next)) return undefined;
     const text = isKnown ? "" : newText(known ?? (this.#known?.id === next.id ? this.#known : undefined), next);
-    this.#fold = new TaskFold(next);
+    this.#fold = new EventFold(next);
     this.#isOver = false;
     this.#checkSize();
     return this.#updateOf(known === undefined ? "task" : "snapshot", event, { text });
@@ -160,9 +161,9 @@ export class ClientFold {
   }
 
   /** Returns the fold. A stream should begin with the task; if it does not, the event supplies its id. */
-  #begun({ taskId, contextId }: TaskStatusUpdateEvent | TaskArtifactUpdateEvent): TaskFold {
+  #begun({ taskId, contextId }: TaskStatusUpdateEvent | TaskArtifactUpdateEvent): EventFold {
     if (this.#fold !== undefined) return this.#fold;
-    const fold = new TaskFold();
+    const fold = new EventFold();
     fold.task.id = taskId;
     fold.task.contextId = contextId;
     this.hasGap = true;
