@@ -151,6 +151,16 @@ describe("ClientFold", () => {
     expect(new ClientFold(undefined, task).takeAnswer(begin(over), true)?.text).toBe("old");
   });
 
+  it("says a question once that is in the status and, before its answer, in the history", () => {
+    const question = said("q", "How long?");
+    const task = taskOf({
+      history: [said("m0", "Cats.", Role.USER), question, said("m1", "Long.", Role.USER)],
+      status: { state: TaskState.INPUT_REQUIRED, message: question },
+      artifacts: [{ artifactId: "a", parts: said("", "# Cats").parts }],
+    });
+    expect(new ClientFold().takeTask(task)?.text).toBe("How long?# Cats");
+  });
+
   it("folds what comes without a task first", () => {
     const fold = new ClientFold();
     expect(fold.take(piece("one", true))).toMatchObject({

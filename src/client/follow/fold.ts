@@ -229,12 +229,13 @@ function mergedHistory(known: readonly Message[], received: Message[]): Message[
   return [...known, ...received.filter(({ messageId }) => !have.has(messageId))];
 }
 
-/** Returns the text that a task has gained: the agent's messages first, then artifacts. */
+/** Returns the text that a task has gained: the agent's messages first, each once, then artifacts. */
 function newText(before: Task | undefined, after: Task): string {
   const heard = new Set(messagesOf(before).map(({ messageId }) => messageId));
   let text = "";
   for (const message of messagesOf(after)) {
     if (message.role !== Role.USER && !heard.has(message.messageId)) text += messageText(message);
+    heard.add(message.messageId);
   }
   const old = new Map(before?.artifacts.map((artifact) => [artifact.artifactId, artifact]));
   for (const artifact of after.artifacts) text += addedText(old.get(artifact.artifactId), artifact);
