@@ -24,6 +24,9 @@ async function followed(core: ClientCore): Promise<AsyncIterable<Update>> {
   return follow(core, taskId);
 }
 
+/** Words of an agent that begins anew. */
+const WORDS = 60;
+
 const expected = Array.from({ length: TO }, (_, index) => `${index + 1} `).join("");
 
 describe("a stream whose server is killed and started anew", () => {
@@ -31,6 +34,40 @@ describe("a stream whose server is killed and started anew", () => {
   home.agent = `${root}/test/fixtures/agents/counting.mjs`;
 
   afterAll(() => home.leave());
+
+  it.each(["same", "other"])(
+    "has the whole text once of an agent that begins anew with the %s text",
+    { timeout: 60_000 },
+    async (what) => {
+      const words = Array.from({ length: WORDS }, (_, index) => index + 1);
+      const textOf = (letter: string): string => `# Cats${words.map((word) => ` ${letter}${word}`).join("")}`;
+      let server = await home.start();
+      const proxy = await CuttingProxy.open(Number(new URL(server.url).port));
+      const core = coreOver("JSONRPC", proxy.url);
+      const again = async (): Promise<void> => {
+        await server.kill();
+        server = await home.start();
+        proxy.targetPort = Number(new URL(server.url).port);
+      };
+      let restart: Promise<void> | undefined;
+      let [before, text] = ["", ""];
+      try {
+        for await (const update of stream(core, `tell ${what} ${WORDS} ${PAUSE_MS}`)) {
+          if (update.replaced) [before, text] = [text, ""];
+          text += update.text;
+          if (text.length > textOf("w").length / 2) restart ??= again();
+        }
+        expect(restart).toBeDefined();
+        expect(text).toBe(textOf(what === "same" ? "w" : "v"));
+        if (what === "same") expect(before).toBe("");
+        else expect(textOf("w").startsWith(before) && before !== "").toBe(true);
+      } finally {
+        await restart;
+        await Promise.all([core.close(), proxy.close()]);
+        await server.kill();
+      }
+    },
+  );
 
   const rows = clientBindings.flatMap(
     (binding) =>

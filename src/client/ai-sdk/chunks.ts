@@ -153,18 +153,16 @@ class ChunkWriter {
     if (kind === "artifact" && artifact !== undefined) {
       const piece = event?.payload.case === "artifactUpdate" ? event.payload.value : undefined;
       if (piece?.append !== true) this.#checkOthers(artifact);
-      if (this.#continues(update, artifact, piece?.append === true)) yield* this.#more(artifact, update.text);
-      else {
-        if (piece?.append !== true) this.#forget(artifact);
-        yield* this.#anew(artifact);
-      }
+      if (update.replaced) this.#forget(artifact);
+      if (this.#parts.has(artifact.artifactId)) yield* this.#more(artifact, update.text);
+      else yield* this.#anew(artifact);
       if (piece?.lastChunk === true) yield* this.#close(artifact.artifactId);
       return;
     }
     // After a message to an existing task, its question is sent once more, although it has now been answered.
     const isOld = kind === "task" && update.text === "" && this.#wasThere(task);
     if (isOld) for (const each of task.artifacts) this.#skip(each);
-    else if (kind !== "status") yield* this.#snapshot(task);
+    else if (kind !== "status" || update.replaced) yield* this.#snapshot(task, update.replaced);
     if (!isOld) yield* this.#status(task);
   }
 
@@ -194,12 +192,6 @@ class ChunkWriter {
     return this.#isAnswer === undefined ? taskText(task) !== "" : this.#isAnswer && !isTerminal(state);
   }
 
-  /** Tells whether an update's text continues the written text. Some servers send a whole artifact after its chunks. */
-  #continues({ text }: Update, artifact: Artifact, isPiece: boolean): boolean {
-    if (isPiece) return this.#open.has(artifact.artifactId);
-    return this.#parts.has(artifact.artifactId) && text !== artifactText(artifact);
-  }
-
   /** Forgets the written non-text parts if the artifact does not begin with them: all are then written again. */
   #checkOthers({ artifactId, parts }: Artifact): void {
     const known = this.#others.get(artifactId);
@@ -217,11 +209,12 @@ class ChunkWriter {
   }
 
   /** Writes the artifacts of a task that was read. */
-  *#snapshot(task: Task): Generator<UIChunk> {
+  *#snapshot(task: Task, replaced: boolean): Generator<UIChunk> {
     for (const artifact of task.artifacts) {
       const open = this.#open.get(artifact.artifactId);
       const whole = textAfter(artifact, this.#before.get(artifact.artifactId));
-      const isMore = open !== undefined && whole.startsWith(open.text);
+      // A restarted agent may be about to repeat what was written.
+      const isMore = open !== undefined && (whole.startsWith(open.text) || (!replaced && open.text.startsWith(whole)));
       this.#checkOthers(artifact);
       if (open !== undefined && !isMore) this.#forget(artifact);
       if (isMore) yield* this.#more(artifact, whole.slice(open.text.length));

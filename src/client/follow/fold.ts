@@ -1,6 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import {
-  type Artifact,
   type Message,
   Role,
   type StreamResponse,
@@ -9,6 +8,7 @@ import {
   TaskState,
   type TaskStatusUpdateEvent,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { defined } from "../../core/defined.js";
 import { A2AError } from "../../core/error.js";
 import type { Update } from "../../task/answer.js";
 import { EventFold } from "../../task/event-fold.js";
@@ -16,6 +16,7 @@ import { viewTask } from "../../task/fold.js";
 import { isTerminal } from "../../task/state.js";
 import { RESUME_EXTENSION } from "../../wire/service-params.js";
 import { MAX_FOLDED_BYTES } from "../calls/call-options.js";
+import { type Gained, GivenTexts } from "./given-texts.js";
 import { artifactText, isSameMessage, messageText } from "./update.js";
 
 /** Maximum characters of an id in an error. */
@@ -38,6 +39,7 @@ export class ClientFold {
   #isOver = false;
   readonly #maxBytes: number;
   readonly #known: Task | undefined;
+  readonly #texts: GivenTexts;
 
   /**
    * @param maxBytes maximum size of the task, in bytes as JSON
@@ -46,6 +48,7 @@ export class ClientFold {
   constructor(maxBytes: number = MAX_FOLDED_BYTES, known?: Task) {
     this.#maxBytes = maxBytes;
     this.#known = known;
+    this.#texts = new GivenTexts(maxBytes);
   }
 
   /** The current task, which changes with further events. Undefined before the first one. */
@@ -118,11 +121,12 @@ export class ClientFold {
     this.generation = generationIn(task.metadata);
     this.hasGap = false;
     if (known !== undefined && isSameMessage(known, next)) return undefined;
-    const text = isKnown ? "" : newText(known ?? (this.#known?.id === next.id ? this.#known : undefined), next);
+    const before = known ?? (this.#known?.id === next.id ? this.#known : undefined);
+    const gained = isKnown ? {} : this.#gained(before, next);
     this.#fold = new EventFold(next);
     this.#isOver = false;
     this.#checkSize();
-    return this.#updateOf(known === undefined ? "task" : "snapshot", event, { text });
+    return this.#updateOf(known === undefined ? "task" : "snapshot", event, gained);
   }
 
   #status(update: TaskStatusUpdateEvent, event: StreamResponse): Update | undefined {
@@ -134,7 +138,8 @@ export class ClientFold {
     this.#isOver = isTerminal(fold.state);
     this.#checkSize();
     const message = update.status?.message;
-    return this.#updateOf("status", event, { message, text: message === undefined ? "" : messageText(message) });
+    const text = message === undefined ? "" : messageText(message);
+    return this.#updateOf("status", event, { message, ...this.#texts.settled(fold.task, { text, replaced: false }) });
   }
 
   #artifact(update: TaskArtifactUpdateEvent, event: StreamResponse): Update | undefined {
@@ -143,10 +148,30 @@ export class ClientFold {
     const fold = this.#begun(update);
     const { artifactId } = update.artifact;
     // Some servers send an artifact in chunks, and then once more as a whole.
-    const text = update.append ? artifactText(update.artifact) : addedText(fold.artifact(artifactId), update.artifact);
+    const added = this.#texts.added(fold.artifact(artifactId), update.artifact, update);
     fold.applyArtifact(update);
     this.#checkSize();
-    return this.#updateOf("artifact", event, { artifact: fold.artifact(artifactId), text });
+    const artifact = defined(fold.artifact(artifactId));
+    const text = added ?? artifactText(artifact);
+    return this.#updateOf("artifact", event, { artifact, text, replaced: added === undefined });
+  }
+
+  /** Returns the text that a task has gained: the agent's messages first, each once, then artifacts. */
+  #gained(before: Task | undefined, after: Task): Gained {
+    const heard = new Set(messagesOf(before).map(({ messageId }) => messageId));
+    let text = "";
+    for (const message of messagesOf(after)) {
+      if (message.role !== Role.USER && !heard.has(message.messageId)) text += messageText(message);
+      heard.add(message.messageId);
+    }
+    const old = new Map(before?.artifacts.map((artifact) => [artifact.artifactId, artifact]));
+    let replaced = false;
+    for (const artifact of after.artifacts) {
+      const added = this.#texts.added(old.get(artifact.artifactId), artifact);
+      replaced ||= added === undefined;
+      text += added ?? artifactText(artifact);
+    }
+    return this.#texts.settled(after, { text, replaced });
   }
 
   /** True if the client does not have an event yet. */
@@ -190,8 +215,8 @@ export class ClientFold {
 }
 
 function updateOf(kind: Update["kind"], event: StreamResponse | undefined, more: Partial<Update>): Update {
-  const { task, message, artifact, text = "", generation } = more;
-  return { kind, task, message, artifact, text, event, generation };
+  const { task, message, artifact, text = "", replaced = false, generation } = more;
+  return { kind, task, message, artifact, text, replaced, event, generation };
 }
 
 /** Returns the generation in the metadata of a task or event (docs/extensions/resume.md). */
@@ -229,30 +254,7 @@ function mergedHistory(known: readonly Message[], received: Message[]): Message[
   return [...known, ...received.filter(({ messageId }) => !have.has(messageId))];
 }
 
-/** Returns the text that a task has gained: the agent's messages first, each once, then artifacts. */
-function newText(before: Task | undefined, after: Task): string {
-  const heard = new Set(messagesOf(before).map(({ messageId }) => messageId));
-  let text = "";
-  for (const message of messagesOf(after)) {
-    if (message.role !== Role.USER && !heard.has(message.messageId)) text += messageText(message);
-    heard.add(message.messageId);
-  }
-  const old = new Map(before?.artifacts.map((artifact) => [artifact.artifactId, artifact]));
-  for (const artifact of after.artifacts) text += addedText(old.get(artifact.artifactId), artifact);
-  return text;
-}
-
 function messagesOf(task: Task | undefined): readonly Message[] {
   const statusMessage = task?.status?.message;
   return statusMessage === undefined ? (task?.history ?? []) : [...(task?.history ?? []), statusMessage];
-}
-
-/** Returns the text that an artifact has gained; all of it if the text was replaced. */
-function addedText(before: Artifact | undefined, after: Artifact): string {
-  const text = artifactText(after);
-  if (before === undefined) return text;
-  const known = artifactText(before);
-  if (text.startsWith(known)) return text.slice(known.length);
-  // The task that was read is older than an event already received.
-  return known.startsWith(text) ? "" : text;
 }

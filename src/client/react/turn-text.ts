@@ -1,4 +1,4 @@
-import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Artifact, Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Update } from "../../task/answer.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { artifactText, messageText } from "../follow/update.js";
@@ -36,20 +36,24 @@ export class TurnText {
     return this.#progress;
   }
 
-  take({ kind, event, text, task, message, artifact }: Update): void {
+  take({ kind, text, replaced, task, message, artifact }: Update): void {
     if (kind === "message") this.#messageText = text;
     if (message !== undefined && kind === "message") return;
     if (task === undefined) return;
     if (kind === "artifact" && artifact !== undefined) {
-      const piece = event?.payload.case === "artifactUpdate" ? event.payload.value : undefined;
-      const known = this.#artifacts.get(artifact.artifactId);
-      if (piece?.append === true && known !== undefined) this.#artifacts.set(artifact.artifactId, known + text);
-      else this.#artifacts.set(artifact.artifactId, this.#since(artifact.artifactId, artifactText(artifact)));
+      const { artifactId } = artifact;
+      const known = this.#artifacts.get(artifactId);
+      const isMore = known !== undefined && !replaced;
+      this.#artifacts.set(artifactId, isMore ? known + text : this.#since(artifact));
       return;
     }
-    if (kind !== "status") {
+    if (kind !== "status" || replaced) {
       this.#artifacts = new Map(
-        task.artifacts.map((each) => [each.artifactId, this.#since(each.artifactId, artifactText(each))]),
+        task.artifacts.map((each) => {
+          const [known = "", whole] = [this.#artifacts.get(each.artifactId), this.#since(each)];
+          // A restarted agent may be about to repeat what is shown.
+          return [each.artifactId, !replaced && known.startsWith(whole) ? known : whole];
+        }),
       );
     }
     // After a message to an existing task, its question is sent once more, although it has now been answered.
@@ -64,7 +68,7 @@ export class TurnText {
     this.#progress = isOver ? "" : statusText;
   }
 
-  #since(artifactId: string, text: string): string {
-    return text.slice(this.#before[artifactId] ?? 0);
+  #since(artifact: Artifact): string {
+    return artifactText(artifact).slice(this.#before[artifact.artifactId] ?? 0);
   }
 }
