@@ -128,4 +128,22 @@ describe("a conversation whose question is answered after a reload", () => {
     }
     expect(texts).toEqual(["first\nMore?", "second"]);
   });
+
+  it("has all of a text that replaces the one of an earlier turn", async () => {
+    const agent: Agent = {
+      card: { name: "Writer", description: "Writes anew.", version: "1.0.0" },
+      async *execute({ text }) {
+        yield artifact({ id: "said", text });
+        yield text === "first draft" ? inputRequired("More?") : completed();
+      },
+    };
+    const store = new ConversationStore(await connect((await serve({ agent })).url), undefined, "chat");
+    const leave = store.attach();
+    for (const say of ["first draft", "final"]) {
+      store.send(say);
+      await expect.poll(() => store.view().isStreaming).toBe(false);
+    }
+    expect(store.view().turns.map(({ text }) => text)).toEqual(["first draft\nMore?", "final"]);
+    leave();
+  });
 });

@@ -16,10 +16,10 @@ export class TurnText {
   #artifacts = new Map<string, string>();
   #messageText = "";
   #progress = "";
-  readonly #before: TextBefore;
+  readonly #before: Record<string, number>;
 
   constructor(before: TextBefore) {
-    this.#before = before;
+    this.#before = { ...before };
   }
 
   /** The text of the artifacts, and the message that ended the turn. */
@@ -44,6 +44,8 @@ export class TurnText {
       const { artifactId } = artifact;
       const known = this.#artifacts.get(artifactId);
       const isMore = known !== undefined && !replaced;
+      // All of another text belongs to this turn.
+      if (replaced) delete this.#before[artifactId];
       this.#artifacts.set(artifactId, isMore ? known + text : this.#since(artifact));
       return;
     }
