@@ -5,6 +5,7 @@ import { artifactText } from "../../src/client/follow/update.js";
 import type { Update } from "../../src/task/answer.js";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
+import { cover } from "../support/cover.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 import { clientBindings, coreOver } from "./cores.js";
 
@@ -69,13 +70,11 @@ describe("a stream whose server is killed and started anew", () => {
     },
   );
 
-  const rows = clientBindings.flatMap(
-    (binding) =>
-      [
-        [binding, "of a send", sent],
-        [binding, "that follows the answer to a question", followed],
-      ] as const,
-  );
+  const everyRow = clientBindings.flatMap((binding) => [
+    [binding, "of a send", sent] as const,
+    [binding, "that follows the answer to a question", followed] as const,
+  ]);
+  const rows = cover(everyRow, ([binding, name]) => [binding, name]);
 
   it.each(rows)(
     "goes on where it was, each event once, over %s, %s",
