@@ -85,15 +85,6 @@ function partContent(input: PartInput): Part["content"] {
 
 const partContents = "a part is an object with text, data, raw (the bytes of a file) or url";
 
-/** Returns the text parts of a message, joined by line feeds. */
-export function textOf(message: Message): string {
-  let text: string | undefined;
-  for (const { content } of message.parts) {
-    if (content.case === "text") text = text === undefined ? content.value : `${text}\n${content.value}`;
-  }
-  return text ?? "";
-}
-
 /** Returns the data parts of a message. */
 export function dataOf(message: Message): JsonValue[] {
   return message.parts.flatMap((part) => (part.content.case === "data" ? [jsonOf(part.content.value)] : []));

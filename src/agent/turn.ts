@@ -2,11 +2,12 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
 import { membersOf } from "../core/members.js";
+import { messageText } from "../task/text.js";
 import { setOwn } from "../wire/json-value.js";
 import type { TurnAborter } from "./abort.js";
 import type { Turn } from "./agent.js";
 import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
-import { dataOf, textOf } from "./message.js";
+import { dataOf } from "./message.js";
 import type { TurnRequest } from "./turn-request.js";
 
 /** Dependencies of turns. */
@@ -85,7 +86,7 @@ class AgentTurn implements Turn {
     this[requestKey] = request;
     this[aroundKey] = around;
     this[copiesKey] = undefined;
-    this.text = textOf(message);
+    this.text = messageText(message);
     this.taskId = request.taskId;
     this.contextId = message.contextId;
     this.tenant = request.tenant;

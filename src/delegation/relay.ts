@@ -20,9 +20,9 @@ import {
   type SubTask,
 } from "../agent/delegation.js";
 import { type AgentEvent, artifact, type MessageContent, type PartInput, working } from "../agent/event.js";
-import { textOf } from "../agent/message.js";
 import { membersOf } from "../core/members.js";
 import { isInterrupted } from "../task/state.js";
+import { messageText } from "../task/text.js";
 import { jsonOf } from "../wire/json-value.js";
 import type { SubTaskMessage } from "./client.js";
 import { artifactPrefix, type Relayed, type RelayPlace } from "./relayed.js";
@@ -289,7 +289,7 @@ export function subTaskOf(
   { task, message }: { readonly task?: Task | undefined; readonly message?: Message | undefined },
 ): SubTask {
   if (task === undefined) {
-    const text = message === undefined ? "" : textOf(message);
+    const text = message === undefined ? "" : messageText(message);
     const state = message === undefined ? TaskState.UNSPECIFIED : TaskState.COMPLETED;
     return { agent, task: undefined, message, state, text };
   }
@@ -298,6 +298,6 @@ export function subTaskOf(
     parts.map(({ content }) => (content.case === "text" ? content.value : "")).join(""),
   );
   const made = texts.filter((text) => text !== "").join("\n");
-  const statusText = status?.message === undefined ? "" : textOf(status.message);
+  const statusText = status?.message === undefined ? "" : messageText(status.message);
   return { agent, task, message: undefined, state: status?.state ?? TaskState.UNSPECIFIED, text: made || statusText };
 }

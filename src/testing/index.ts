@@ -8,7 +8,6 @@ import {
   GetTaskRequestSchema,
   ListTasksRequestSchema,
   type Message,
-  type Part,
   Role,
   type SendMessageRequest,
   SendMessageRequestSchema,
@@ -30,6 +29,7 @@ import type { RemoteAgents } from "../delegation/options.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
+import { artifactText, messageText, taskText } from "../task/text.js";
 import { OtherAgents } from "./other-agents.js";
 import { SimulatedProcess, type TestCallOptions } from "./process.js";
 
@@ -231,17 +231,10 @@ function idOf(task: Task | string): string {
 }
 
 /**
- * Returns the text of a message, an artifact, or all artifacts of a task: its text parts, joined without a separator.
- * The artifacts of a task are separated by line feeds; those without text, such as files, are left out.
+ * Returns the text of a message (its text parts, joined by line feeds), of an artifact (its text parts as they were
+ * streamed) or of a task: its artifacts with text, separated by line feeds; without any, the message of its status.
  */
 export function textOf(of: Message | Artifact | Task): string {
-  if ("parts" in of) return textOfParts(of.parts);
-  return of.artifacts
-    .filter(({ parts }) => parts.some(({ content }) => content.case === "text"))
-    .map(({ parts }) => textOfParts(parts))
-    .join("\n");
-}
-
-function textOfParts(parts: readonly Part[]): string {
-  return parts.map(({ content }) => (content.case === "text" ? content.value : "")).join("");
+  if ("messageId" in of) return messageText(of);
+  return "parts" in of ? artifactText(of) : taskText(of);
 }

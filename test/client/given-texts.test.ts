@@ -10,9 +10,9 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { uiMessageStream } from "../../src/client/ai-sdk/index.js";
 import { ClientFold } from "../../src/client/follow/fold.js";
-import { artifactText } from "../../src/client/follow/update.js";
 import { TurnText } from "../../src/client/react/turn-text.js";
 import type { Update } from "../../src/task/answer.js";
+import { artifactText } from "../../src/task/text.js";
 import { scaled } from "../support/cover.js";
 
 const place = { taskId: "t", contextId: "c" };

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { ClientCore } from "../../src/client/calls/core.js";
 import { follow, send, stream } from "../../src/client/follow/send.js";
-import { artifactText } from "../../src/client/follow/update.js";
 import type { Update } from "../../src/task/answer.js";
+import { artifactText } from "../../src/task/text.js";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
 import { cover } from "../support/cover.js";

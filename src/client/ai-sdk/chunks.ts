@@ -13,8 +13,9 @@ import { defined } from "../../core/defined.js";
 import { toA2AError } from "../../core/error.js";
 import type { Update } from "../../task/answer.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
+import { artifactText, messageText, taskText } from "../../task/text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import { artifactText, isSameMessage, messageText, taskText } from "../follow/update.js";
+import { isSameMessage } from "../follow/update.js";
 
 const writeValue = jsonWriter(ValueSchema);
 

@@ -14,10 +14,11 @@ import type { Update } from "../../task/answer.js";
 import { EventFold } from "../../task/event-fold.js";
 import { viewTask } from "../../task/fold.js";
 import { isTerminal } from "../../task/state.js";
+import { artifactText, messageText } from "../../task/text.js";
 import { RESUME_EXTENSION } from "../../wire/service-params.js";
 import { MAX_FOLDED_BYTES } from "../calls/call-options.js";
 import { type Gained, GivenTexts } from "./given-texts.js";
-import { artifactText, isSameMessage, messageText } from "./update.js";
+import { isSameMessage } from "./update.js";
 
 /** Maximum characters of an id in an error. */
 const MAX_ID = 100;

@@ -1,7 +1,7 @@
 import type { Artifact, Task, TaskArtifactUpdateEvent } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Update } from "../../task/answer.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { artifactText } from "./update.js";
+import { artifactText } from "../../task/text.js";
 
 /** The text of an update. */
 export type Gained = Pick<Update, "text" | "replaced">;

@@ -9,6 +9,7 @@ import {
 import { A2AError, type Reason } from "../../core/error.js";
 import type { Answer, Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
+import { messageText, taskText } from "../../task/text.js";
 import type { FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "../calls/call-options.js";
 import { checkOptions, followChecks, sendChecks, streamChecks } from "../calls/check-options.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
@@ -17,7 +18,6 @@ import { type MessagePlace, messageOf, requestOf } from "../calls/message-input.
 import { sendOnce } from "../calls/send-once.js";
 import { clientError } from "../errors/errors.js";
 import { questionBefore, TaskFollower } from "./task-follower.js";
-import { messageText, taskText } from "./update.js";
 
 /**
  * Sends a message and waits for the answer (specification 3.1.1). If a server answers before the task ends, although

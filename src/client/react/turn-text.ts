@@ -1,7 +1,7 @@
 import type { Artifact, Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Update } from "../../task/answer.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { artifactText, messageText } from "../follow/update.js";
+import { artifactText, messageText } from "../../task/text.js";
 
 /** Length of each artifact's text before a turn, in characters, by artifact id. */
 export type TextBefore = Readonly<Record<string, number>>;

@@ -9,8 +9,8 @@ import {
   reply,
   working,
 } from "../../../src/agent/event.js";
-import { textOf } from "../../../src/agent/message.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
+import { messageText as textOf } from "../../../src/task/text.js";
 import { Spoken, saidIn03, say, sayNow, v1, v03 } from "./server.js";
 
 /** Does what the message says. */
