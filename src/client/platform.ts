@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
-import type { OlderMessages, OlderVersion } from "../version/client-versions.js";
+import type { OlderVersion } from "../version/client-versions.js";
+import type { OlderMessages } from "../version/older-calls.js";
 import type { CallParameters } from "./calls/parameters.js";
 import type { StopSignal } from "./calls/stop-signal.js";
 

@@ -11,7 +11,7 @@ import { expectMessage } from "../wire/expect-message.js";
 import { answerReader } from "../wire/json-reader.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import type { CardJson } from "./card-json.js";
-import type { OlderExchange } from "./client-versions.js";
+import type { OlderExchange } from "./older-calls.js";
 
 /** One call in JSON, whose answers are read in sequence. */
 export class JsonExchange implements OlderExchange {

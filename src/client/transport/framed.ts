@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import { A2AError } from "../../core/error.js";
-import type { OlderMessages } from "../../version/client-versions.js";
+import type { OlderMessages } from "../../version/older-calls.js";
 import { envelopeWriter } from "../../wire/binary-writer.js";
 import { COMPRESSED, type Envelope, Envelopes } from "../../wire/envelopes.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";

@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse, Transport, UnaryResponse } from "@connectrpc/connect";
 import type { A2AError, Reason } from "../../core/error.js";
-import type { OlderExchange } from "../../version/client-versions.js";
+import type { OlderExchange } from "../../version/older-calls.js";
 import { mark } from "../../wire/marks.js";
 import { parseSse } from "../../wire/sse.js";
 import { badAnswer, errorOfAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";

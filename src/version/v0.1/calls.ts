@@ -19,8 +19,8 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { quote } from "../../wire/json-text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import type { CardJson as Json } from "../card-json.js";
-import type { OlderCalls, OlderMethod } from "../client-versions.js";
 import { ALL_HISTORY, JsonExchange, withHistoryOf } from "../json-exchange.js";
+import type { OlderCalls, OlderMethod } from "../older-calls.js";
 import { v01Form } from "./json-form.js";
 import { eventFromV01, pushFromV01, type TaskIds, taskFromV01 } from "./responses.js";
 

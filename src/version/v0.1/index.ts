@@ -1,6 +1,7 @@
 import { lazyImport } from "../../core/lazy.js";
 import { EARLIER_CARD_PATH } from "../client-versions.js";
 import type { ProtocolVersion } from "../version.js";
+import { methods } from "./names.js";
 import { ClientTaskNames } from "./task-names.js";
 
 /** A2A 0.1: the tables that recognize its calls. `loaded.ts` has all other parts. */
@@ -8,15 +9,7 @@ export const v01: ProtocolVersion = {
   name: "0.1",
   interfaces: ["jsonRpc"],
   isUnnamed: true,
-  methods: {
-    "tasks/send": "SendMessage",
-    "tasks/sendSubscribe": "SendStreamingMessage",
-    "tasks/get": "GetTask",
-    "tasks/cancel": "CancelTask",
-    "tasks/resubscribe": "SubscribeToTask",
-    "tasks/pushNotification/set": "CreateTaskPushNotificationConfig",
-    "tasks/pushNotification/get": "GetTaskPushNotificationConfig",
-  },
+  methods,
   card: {
     path: EARLIER_CARD_PATH,
     isSigned: false,

@@ -6,8 +6,8 @@ import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { jsonPieces } from "../../wire/large/large.js";
 import type { JsonRpcDialect, JsonRpcMethod } from "../jsonrpc.js";
-import { v01 } from "./index.js";
 import { v01Form } from "./json-form.js";
+import { methods } from "./names.js";
 
 /** Codes that have another meaning in 0.1, or none, with their replacements. */
 const codes: Partial<Record<Reason, number>> = {
@@ -44,7 +44,7 @@ function olderMessage({ message }: A2AError): string {
 }
 
 function methodsOf(desc: DescMethod): JsonRpcMethod[] {
-  const name = Object.entries(v01.methods ?? {}).find(([, rpc]) => rpc === desc.name)?.[0];
+  const name = Object.entries(methods).find(([, rpc]) => rpc === desc.name)?.[0];
   if (name === undefined) return [];
   const readParams = jsonReader(desc.input, v01Form);
   return [

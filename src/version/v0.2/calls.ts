@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { olderCard } from "../card-from-older.js";
-import type { OlderCalls, OlderMethod } from "../client-versions.js";
 import { cardReader, givesCard, JsonExchange } from "../json-exchange.js";
+import type { OlderCalls, OlderMethod } from "../older-calls.js";
 import { rpcMethod } from "../v0.3/calls.js";
 import { texts } from "../v0.3/errors.js";
 

@@ -1,13 +1,8 @@
 import { lazyImport } from "../../core/lazy.js";
 import { EARLIER_CARD_PATH } from "../client-versions.js";
-import { example, methods as later } from "../v0.3/names.js";
+import { example } from "../v0.3/names.js";
 import type { ProtocolVersion } from "../version.js";
-
-/** The methods of 0.3 except for the extended card, which has its own path. Some came with a patch of 0.2. */
-const { "agent/getAuthenticatedExtendedCard": _, ...methods } = later;
-
-/** Path next to the JSON-RPC endpoint. */
-export const EXTENDED_CARD_PATH = "/agent/authenticatedExtendedCard";
+import { EXTENDED_CARD_PATH, methods } from "./names.js";
 
 /**
  * A2A 0.2, which is 0.3 with JSON-RPC only; its clients can read the responses of 0.3. If both are served, calls

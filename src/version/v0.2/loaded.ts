@@ -6,14 +6,14 @@ import { cardEndpoint, rest } from "../v0.3/rest.js";
 import { translate } from "../v0.3/shared-methods.js";
 import type { LoadedVersion } from "../version.js";
 import { cardToV02 } from "./card.js";
-import { EXTENDED_CARD_PATH, v02 } from "./index.js";
+import { EXTENDED_CARD_PATH, methods } from "./names.js";
 
 /** 0.2 lacks one code of 0.3: a missing extended card is an unsupported operation. */
 const fewer = { ...codes, EXTENDED_AGENT_CARD_NOT_CONFIGURED: -32004 };
 
 /** The dialects of 0.2. Over HTTP+JSON it has only the extended card. */
 export const loaded: LoadedVersion = {
-  jsonRpc: jsonRpcOf(v02.methods ?? {}, fewer),
+  jsonRpc: jsonRpcOf(methods, fewer),
   rest: {
     ...rest,
     endpoints: [cardEndpoint(EXTENDED_CARD_PATH, (card: AgentCard) => writeCardAs(card, cardToV02))],

@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { StreamResponse } from "../../../gen/a2a/v1/a2a_pb.js";
-import type { OlderCalls, OlderMessages } from "../client-versions.js";
 import { withHistoryOf } from "../json-exchange.js";
+import type { OlderCalls, OlderMessages } from "../older-calls.js";
 import { texts } from "./errors.js";
 import { fromNative, methodPairs, toNative } from "./messages.js";
 
