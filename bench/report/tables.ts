@@ -22,6 +22,9 @@ function markdown(head: Cells, rows: readonly Cells[], texts: number, isLastText
     .join("\n");
 }
 
+/** Breaks an item of a list into lines of at most 100 characters. */
+const wrapped = (item: string): string => item.replace(/(.{1,98})(?: |$)/g, "$1\n  ").trimEnd();
+
 /** When, where and of what the figures are. */
 export function provenance({ machine, scenarios }: Results): string {
   const all = Object.values(scenarios);
@@ -37,7 +40,9 @@ export function provenance({ machine, scenarios }: Results): string {
     `- ${dates}, commit ${commits}.`,
     `- ${machine.cpus} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.platform}, Node.js ${machine.node}; load before the run ${shown(machine.loadBefore)}; an fsync of 4 KB takes ${shown(machine.fsyncMicros)} µs.`,
     `- ${versions.join(", ")}.`,
-  ].join("\n");
+  ]
+    .map(wrapped)
+    .join("\n");
 }
 
 export function goals({ goals: all }: Results): string {

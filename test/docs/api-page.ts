@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { firstSentence, markdownTable } from "./markdown.js";
+import { firstSentence, markdownTable, wrapped } from "./markdown.js";
 import { root } from "./pages.js";
 
 const intro = `# API
@@ -56,8 +56,8 @@ export function apiPage(): string {
         const isShared = (place: string): boolean => all.some(({ name, file: from }) => `${from} ${name}` === place);
         const places = [...seen].filter(([, source]) => source === first).map(([place]) => place);
         const [shared, missing] = [places.filter(isShared), places.filter((place) => !isShared(place))];
-        if (missing.length > shared.length) return `Also from \`${first}\`: ${namesOf(shared)}.\n`;
-        return `Also all exports of \`${first}\` except ${namesOf(missing)}.\n`;
+        if (missing.length > shared.length) return wrapped(`Also from \`${first}\`: ${namesOf(shared)}.\n`);
+        return wrapped(`Also all exports of \`${first}\` except ${namesOf(missing)}.\n`);
       });
     for (const { name, file: from } of own) seen.set(`${from} ${name}`, entry);
     const rows = own.map((each) => [`\`${each.name}\``, each.kind, meaningOf(each)]);

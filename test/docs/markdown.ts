@@ -13,3 +13,6 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   const [first = [], ...others] = cells;
   return [first, widths.map((width) => "-".repeat(width)), ...others].map(line).join("\n");
 }
+
+/** Breaks a paragraph into lines of at most 100 characters. */
+export const wrapped = (text: string): string => `${text.replace(/(.{1,100})(?: |$)/gm, "$1\n").trimEnd()}\n`;
