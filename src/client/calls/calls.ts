@@ -1,10 +1,10 @@
 import type { DescMethodStreaming, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { type CallOptions, type Client, makeAnyClient, type Transport } from "@connectrpc/connect";
 import { A2AService, type SendMessageRequestSchema, type StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { CallScope } from "./call-scope.js";
 import { checkRequest } from "./check.js";
 import { checkOptions, methodChecks } from "./check-options.js";
 import { requestMessages } from "./failover.js";
-import { Lifetime } from "./lifetime.js";
 
 type Streaming = DescMethodStreaming<typeof SendMessageRequestSchema, typeof StreamResponseSchema>;
 type Events = AsyncIterable<MessageShape<typeof StreamResponseSchema>>;
@@ -45,14 +45,14 @@ async function* events(
   input: MessageInitShape<Streaming["input"]>,
   { signal, timeoutMs, headers, contextValues, onHeader, onTrailer }: CallOptions,
 ): AsyncGenerator<MessageShape<Streaming["output"]>, void, undefined> {
-  const life = new Lifetime(signal);
+  const scope = new CallScope(signal);
   try {
     const asked = requestMessages([input]);
-    const response = await transport.stream(method, life.signal, timeoutMs, headers, asked, contextValues);
+    const response = await transport.stream(method, scope.signal, timeoutMs, headers, asked, contextValues);
     onHeader?.(response.header);
     yield* response.message;
     onTrailer?.(response.trailer);
   } finally {
-    life.close();
+    scope.close();
   }
 }

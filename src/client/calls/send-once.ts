@@ -4,8 +4,8 @@ import { IDEMPOTENCY_KEY } from "../../wire/service-params.js";
 import { clientError, isArrivalUnknown, unknownArrival } from "../errors/errors.js";
 import { type GivenHeaders, ownHeader } from "../transport/request-headers.js";
 import { ofSkill, type SendOptions } from "./call-options.js";
+import type { CallScope } from "./call-scope.js";
 import type { ClientCore } from "./core.js";
-import type { Lifetime } from "./lifetime.js";
 
 /** Returns the idempotency key of a send: the caller's, or a new one if the agent declares support. */
 export function keyOf(core: ClientCore, { idempotencyKey }: SendOptions): string | undefined {
@@ -14,29 +14,29 @@ export function keyOf(core: ClientCore, { idempotencyKey }: SendOptions): string
 
 /**
  * Sends a message in a call with one answer.
- * @param life undefined for a call that its caller cannot end
+ * @param scope undefined for a call that its caller cannot end
  * @throws A2AError that says so if the message may have arrived
  */
 export async function sendOnce(
   core: ClientCore,
   request: SendMessageRequest,
   options: SendOptions,
-  life: Lifetime | undefined,
+  scope: CallScope | undefined,
   key: string | undefined = keyOf(core, options),
 ): Promise<SendMessageResponse> {
   const headers = key === undefined ? options.headers : withKey(options, key);
-  life?.check();
+  scope?.check();
   try {
     return await core.rpc.sendMessage(request, {
-      ...(life !== undefined && { signal: life.signal }),
+      ...(scope !== undefined && { signal: scope.signal }),
       ...(headers !== undefined && { headers }),
-      // A timeout of the caller, which `life` enforces, replaces `sendTimeoutMs` and is sent to the agent.
+      // A timeout of the caller, which `scope` enforces, replaces `sendTimeoutMs` and is sent to the agent.
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...ofSkill(options.skill),
     });
   } catch (error) {
-    if (life?.aborted !== true) throw error;
-    const over = life.failure();
+    if (scope?.aborted !== true) throw error;
+    const over = scope.failure();
     const hasLeft = over.reason === "DEADLINE_EXCEEDED" || isArrivalUnknown(clientError(error));
     throw hasLeft ? unknownArrival(over, { key, isRepeatable: core.idempotent }) : over;
   }

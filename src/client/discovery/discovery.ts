@@ -6,7 +6,7 @@ import { EARLIER_CARD_PATH } from "../../version/client-versions.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import { Lifetime } from "../calls/lifetime.js";
+import { CallScope } from "../calls/call-scope.js";
 import { isPassing, orGivenUp, pause, waitMs } from "../calls/retry-delay.js";
 import type { CardOrigin } from "../credentials/credential-hosts.js";
 import { deltaSeconds } from "../errors/error-facts.js";
@@ -82,15 +82,15 @@ const write = jsonWriter(AgentCardSchema);
 export async function findCard(source: CardSource, finding: Finding): Promise<FoundCard> {
   const { cardTimeoutMs } = finding.limits;
   const late = `The agent's card was not found within ${cardTimeoutMs} ms.`;
-  const life = new Lifetime(finding.signal, cardTimeoutMs, late);
-  const { signal } = life;
+  const scope = new CallScope(finding.signal, cardTimeoutMs, late);
+  const { signal } = scope;
   try {
-    life.check();
+    scope.check();
     return await orGivenUp(find(source, { ...finding, signal }), signal);
   } catch (error) {
-    throw life.aborted ? life.failure() : error;
+    throw scope.aborted ? scope.failure() : error;
   } finally {
-    life.end();
+    scope.end();
   }
 }
 

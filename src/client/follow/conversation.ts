@@ -3,9 +3,9 @@ import type { Answer, Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
 import { isInterrupted } from "../../task/state.js";
 import type { CallOptions, SendOnceOptions, StreamOptions } from "../calls/call-options.js";
+import { callScopeOf, since } from "../calls/call-scope.js";
 import { checkOptions, sendChecks, streamChecks } from "../calls/check-options.js";
 import type { ClientCore } from "../calls/core.js";
-import { lifetimeOf, since } from "../calls/lifetime.js";
 import { orGivenUp } from "../calls/retry-delay.js";
 import { send, stream } from "./send.js";
 
@@ -154,11 +154,11 @@ class FirstMessage {
 
 /** Waits for an event, within the limits of the call's options. */
 async function until(event: Promise<void>, options: CallOptions): Promise<void> {
-  const life = lifetimeOf(options);
+  const scope = callScopeOf(options);
   try {
-    await orGivenUp(event, life.signal);
+    await orGivenUp(event, scope.signal);
   } finally {
-    life.end();
+    scope.end();
   }
 }
 

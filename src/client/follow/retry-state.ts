@@ -1,7 +1,7 @@
 import { backoffMs } from "../../core/backoff.js";
 import { A2AError } from "../../core/error.js";
+import { CallScope } from "../calls/call-scope.js";
 import type { Backoff } from "../calls/core.js";
-import { Lifetime } from "../calls/lifetime.js";
 import { isPassing } from "../calls/retry-delay.js";
 
 /** Maximum number of attempts without progress at a reachable server that fails. */
@@ -10,14 +10,14 @@ const FAULTS = 5;
 /** Schedules reconnects of a call: random backoff up to a time that doubles, counted from the last progress. */
 export class RetryState {
   readonly #backoff: Backoff;
-  readonly #life: Lifetime;
+  readonly #scope: CallScope;
   #failures = 0;
   #firstAt = 0;
   #connectedAt: number | undefined;
 
-  constructor(backoff: Backoff, life: Lifetime) {
+  constructor(backoff: Backoff, scope: CallScope) {
     this.#backoff = backoff;
-    this.#life = life;
+    this.#scope = scope;
   }
 
   /** Resets the failures after progress. */
@@ -46,14 +46,14 @@ export class RetryState {
     const delay = Math.max(backoffMs(this.#failures, { firstMs, maxMs, jitter: 0.5 }), retryAfterMs);
     if (this.#failures > FAULTS && !isPassing(failure)) throw failure;
     if (now - this.#firstAt + delay > maxElapsedMs) throw failure;
-    await this.#life.pause(delay);
+    await this.#scope.pause(delay);
   }
 }
 
 /**
  * One of a call's connections. It ends with the call, when it stalls, or when the call does not need it any more.
  */
-export class StreamConnection extends Lifetime {
+export class StreamConnection extends CallScope {
   readonly #stallMs: number | undefined;
   #isStalled = false;
   readonly #stall = (): void => {
@@ -63,8 +63,8 @@ export class StreamConnection extends Lifetime {
   };
 
   /** @param stallMs time without an event, while one is awaited, after which it counts as lost; undefined for never */
-  constructor(life: Lifetime, stallMs: number | undefined) {
-    super(life.signal);
+  constructor(scope: CallScope, stallMs: number | undefined) {
+    super(scope.signal);
     this.#stallMs = stallMs;
   }
 

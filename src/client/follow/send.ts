@@ -11,9 +11,9 @@ import type { Answer, Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
 import { messageText, taskText } from "../../task/text.js";
 import type { FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "../calls/call-options.js";
+import { callScopeOf, since } from "../calls/call-scope.js";
 import { checkOptions, followChecks, sendChecks, streamChecks } from "../calls/check-options.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
-import { lifetimeOf, since } from "../calls/lifetime.js";
 import { type MessagePlace, messageOf, requestOf } from "../calls/message-input.js";
 import { sendOnce } from "../calls/send-once.js";
 import { clientError } from "../errors/errors.js";
@@ -34,16 +34,16 @@ export async function send(
   const request = requestOf(messageOf(input, place), options, options.returnImmediately === true);
   const startedAt = performance.now();
   // Set if the caller can end the call.
-  const life = options.signal === undefined && options.timeoutMs === undefined ? undefined : lifetimeOf(options);
+  const scope = options.signal === undefined && options.timeoutMs === undefined ? undefined : callScopeOf(options);
   try {
     const question = questionBefore(core, request);
-    const answer = await sendOnce(core, request, options, life);
+    const answer = await sendOnce(core, request, options, scope);
     const isOpen = isUnderWay(answer) || isQuestion(answer, question);
     if (options.returnImmediately === true || !isOpen) return answerOf(noted(core, answer));
     const { timeoutMs = core.sendTimeoutMs ?? 0 } = options;
     return answerOf(await ended(core, { request, answer }, since(startedAt, { ...options, timeoutMs })));
   } finally {
-    life?.end();
+    scope?.end();
   }
 }
 

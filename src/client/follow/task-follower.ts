@@ -19,8 +19,8 @@ import {
   resumeParameters,
 } from "../../wire/service-params.js";
 import { type OfSkill, ofSkill, type StreamOptions } from "../calls/call-options.js";
+import { type CallScope, callScopeOf } from "../calls/call-scope.js";
 import { type ClientCore, questionOf } from "../calls/core.js";
-import { type Lifetime, lifetimeOf } from "../calls/lifetime.js";
 import { isPassing } from "../calls/retry-delay.js";
 import { keyOf, sendOnce } from "../calls/send-once.js";
 import { isCut, neverArrived, saysNothing, unknownArrival } from "../errors/errors.js";
@@ -61,7 +61,7 @@ export class TaskFollower {
   readonly #core: ClientCore;
   readonly #options: StreamOptions;
   readonly #fold: ClientFold;
-  readonly #life: Lifetime;
+  readonly #scope: CallScope;
   readonly #retries: RetryState;
   readonly #request: SendMessageRequest | undefined;
   readonly #key: string | undefined;
@@ -96,8 +96,8 @@ export class TaskFollower {
     this.#ofSkill = ofSkill(options.skill);
     this.#fold = new ClientFold(options.maxTaskBytes, known);
     if (request === undefined && options.afterGeneration !== undefined) this.#fold.generation = options.afterGeneration;
-    this.#life = lifetimeOf(options);
-    this.#retries = new RetryState(core.backoff, this.#life);
+    this.#scope = callScopeOf(options);
+    this.#retries = new RetryState(core.backoff, this.#scope);
     this.#question = request && questionBefore(core, request);
     if (answer !== undefined) this.#answered(answer);
   }
@@ -111,7 +111,7 @@ export class TaskFollower {
         next = this.#isOver ? "over" : "poll";
       }
       while (next === "again") {
-        this.#life.check();
+        this.#scope.check();
         next = await this.#ended(yield* this.#connection());
         if (next === "read") next = yield* this.#readEnd();
       }
@@ -120,7 +120,7 @@ export class TaskFollower {
     } catch (error) {
       throw this.#withArrival(error);
     } finally {
-      this.#life.end();
+      this.#scope.end();
       if (this.#fold.task !== undefined) this.#core.asked.note(this.#fold.task);
     }
   }
@@ -130,7 +130,7 @@ export class TaskFollower {
    * properly.
    */
   async *#connection(): AsyncGenerator<Update, A2AError | undefined, undefined> {
-    const attempt = new StreamConnection(this.#life, this.#options.stallMs);
+    const attempt = new StreamConnection(this.#scope, this.#options.stallMs);
     let iterator: AsyncIterator<StreamResponse> | undefined;
     try {
       iterator = this.#open(attempt.signal)[Symbol.asyncIterator]();
@@ -143,7 +143,7 @@ export class TaskFollower {
         if (this.#hasPausedUnseen(update)) return undefined;
       }
     } catch (error) {
-      if (!attempt.isStalled || this.#life.aborted) return toA2AError(error);
+      if (!attempt.isStalled || this.#scope.aborted) return toA2AError(error);
       // A server that sent something before it stalled is reachable.
       if (!this.#isFresh) this.#retries.reset();
       return new A2AError("UNAVAILABLE", "Nothing came on the connection for too long.", { cause: error });
@@ -237,7 +237,7 @@ export class TaskFollower {
   /** Decides the next step after a connection ended. @throws A2AError if nothing is left to try */
   async #ended(failure: A2AError | undefined): Promise<Next> {
     if (this.#isAnswered || isTerminal(this.#fold.state)) return "over";
-    this.#life.check();
+    this.#scope.check();
     if (failure === undefined && !this.#isFresh && isInterrupted(this.#fold.state)) {
       return this.#hasQuestion ? "poll" : "over";
     }
@@ -312,7 +312,7 @@ export class TaskFollower {
       if (this.#isOver) return;
       // The task is taken to have asked the same question again.
       if (this.#hasQuestion && performance.now() - since > maxElapsedMs) return;
-      await this.#life.pause(backoffMs(unchanged, { firstMs, maxMs, jitter: 0 }));
+      await this.#scope.pause(backoffMs(unchanged, { firstMs, maxMs, jitter: 0 }));
     }
   }
 
@@ -329,7 +329,7 @@ export class TaskFollower {
         if (update !== undefined) yield update;
         return;
       }
-      await this.#life.pause(this.#core.backoff.firstMs);
+      await this.#scope.pause(this.#core.backoff.firstMs);
     }
   }
 
@@ -339,7 +339,7 @@ export class TaskFollower {
       try {
         return await this.#readOnce();
       } catch (error) {
-        this.#life.check();
+        this.#scope.check();
         const failure = toA2AError(error);
         if (!isCut(failure)) throw failure;
         await this.#retries.wait(failure);
@@ -348,14 +348,14 @@ export class TaskFollower {
   }
 
   #readOnce(): Promise<Task> {
-    const options = { signal: this.#life.signal, headers: this.#headers(), ...this.#ofSkill };
+    const options = { signal: this.#scope.signal, headers: this.#headers(), ...this.#ofSkill };
     return this.#core.rpc.getTask({ id: this.#taskId }, options);
   }
 
   /** Sends the message without a stream. */
   async #sent(request: SendMessageRequest): Promise<Update> {
     const options = { ...this.#options, headers: this.#headers() };
-    return this.#answered(await sendOnce(this.#core, request, options, this.#life, this.#key));
+    return this.#answered(await sendOnce(this.#core, request, options, this.#scope, this.#key));
   }
 
   #answered({ payload }: SendMessageResponse): Update {

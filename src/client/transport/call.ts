@@ -23,7 +23,7 @@ import {
 import { utf8Of } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
 import { exceedsBinary, excessOfJson } from "../../wire/count-values.js";
-import { Lifetime } from "../calls/lifetime.js";
+import { CallScope } from "../calls/call-scope.js";
 import type { CallParameters } from "../calls/parameters.js";
 import type { StopSignal } from "../calls/stop-signal.js";
 import { badAnswer } from "../errors/answer-errors.js";
@@ -83,15 +83,15 @@ export class CallTransport implements Transport {
     contextValues?: ContextValues,
   ): Promise<UnaryResponse<I, O>> {
     const spoken = this.#spoken(method);
-    const life = new Lifetime(signal, timeoutMs);
+    const scope = new CallScope(signal, timeoutMs);
     try {
-      const asked = this.#asked(method, spoken, { life, header, timeoutMs });
+      const asked = this.#asked(method, spoken, { scope, header, timeoutMs });
       const message = this.#message(method.input, input);
       const response =
         this.#intercepted === undefined
           ? await spoken.ask(asked, message)
           : await this.#intercepted({
-              ...requestOf(asked, spoken, life, contextValues),
+              ...requestOf(asked, spoken, scope, contextValues),
               stream: false,
               method,
               message,
@@ -99,9 +99,9 @@ export class CallTransport implements Transport {
       // An interceptor returns the kind of response that was requested.
       return response as UnaryResponse<I, O>;
     } catch (error) {
-      throw life.errorOf(error);
+      throw scope.errorOf(error);
     } finally {
-      life.end();
+      scope.end();
     }
   }
 
@@ -114,33 +114,33 @@ export class CallTransport implements Transport {
     contextValues?: ContextValues,
   ): Promise<StreamResponse<I, O>> {
     const spoken = this.#spoken(method);
-    const life = new Lifetime(signal, timeoutMs);
+    const scope = new CallScope(signal, timeoutMs);
     try {
-      const asked = this.#asked(method, spoken, { life, header, timeoutMs });
+      const asked = this.#asked(method, spoken, { scope, header, timeoutMs });
       const response =
         this.#intercepted === undefined
           ? await spoken.open(asked, this.#message(method.input, await onlyOne(input)))
           : await this.#intercepted({
-              ...requestOf(asked, spoken, life, contextValues),
+              ...requestOf(asked, spoken, scope, contextValues),
               stream: true,
               method,
               message: this.#messages(method.input, input),
             });
       return {
         ...(response as StreamResponse<I, O>),
-        message: life.during((response as StreamResponse<I, O>).message),
+        message: scope.during((response as StreamResponse<I, O>).message),
       };
     } catch (error) {
-      life.end();
-      throw life.errorOf(error);
+      scope.end();
+      throw scope.errorOf(error);
     }
   }
 
-  #asked(method: DescMethod, spoken: WireMethod, { life, header: given, timeoutMs }: Given): WireCall {
+  #asked(method: DescMethod, spoken: WireMethod, { scope, header: given, timeoutMs }: Given): WireCall {
     const header = headerMap(given);
     spoken.prepare(header, timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined);
     this.#parameters?.addTo(header);
-    return { service: method.parent, method, url: spoken.url, header, signal: life };
+    return { service: method.parent, method, url: spoken.url, header, signal: scope };
   }
 
   #message<I extends DescMessage>(desc: I, init: MessageInitShape<I>): MessageShape<I> {
@@ -170,7 +170,7 @@ export class CallTransport implements Transport {
 
 /** A caller's arguments of a call. */
 interface Given {
-  readonly life: Lifetime;
+  readonly scope: CallScope;
   readonly header: GivenHeaders;
   readonly timeoutMs: number | undefined;
 }
@@ -179,7 +179,7 @@ interface Given {
 function requestOf(
   { service, url, header }: WireCall,
   { verb }: WireMethod,
-  life: Lifetime,
+  scope: CallScope,
   values: ContextValues | undefined,
 ) {
   return {
@@ -188,7 +188,7 @@ function requestOf(
     url,
     header: new Headers([...header]),
     contextValues: values ?? createContextValues(),
-    signal: life.signal,
+    signal: scope.signal,
   };
 }
 

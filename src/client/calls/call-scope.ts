@@ -7,8 +7,8 @@ import type { CallOptions } from "./call-options.js";
 import { givenUp, pause } from "./retry-delay.js";
 import type { StopSignal } from "./stop-signal.js";
 
-/** Lifetime of a call: until its caller aborts it, its deadline passes, or it ends. */
-export class Lifetime implements StopSignal {
+/** The scope of a call: until its caller aborts it, its deadline passes, or it ends. */
+export class CallScope implements StopSignal {
   readonly #outer: AbortSignal | undefined;
   readonly #timeoutMs: number;
   readonly #late: string | undefined;
@@ -31,7 +31,7 @@ export class Lifetime implements StopSignal {
       if (outer.aborted) this.stop(outer.reason);
       outer.addEventListener("abort", this.#onAbort);
     }
-    if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) this.#timer = setTimeout(Lifetime.#onTimeout, timeoutMs, this);
+    if (timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS) this.#timer = setTimeout(CallScope.#onTimeout, timeoutMs, this);
   }
 
   get aborted(): boolean {
@@ -91,7 +91,7 @@ export class Lifetime implements StopSignal {
     return this.aborted ? this.failure() : clientError(error);
   }
 
-  /** Bounds a stream's messages by this lifetime, which ends with them. */
+  /** Bounds a stream's messages by this scope, which ends with them. */
   during<M>(messages: AsyncIterable<M>): AsyncIterable<M> {
     return mapStream(messages, {
       item: (message) => {
@@ -114,15 +114,15 @@ export class Lifetime implements StopSignal {
     for (const listener of this.#listeners) listener();
   }
 
-  static #onTimeout(this: void, life: Lifetime): void {
-    const message = life.#late ?? `There was no answer within ${life.#timeoutMs} ms.`;
-    life.stop(new A2AError("DEADLINE_EXCEEDED", message));
+  static #onTimeout(this: void, scope: CallScope): void {
+    const message = scope.#late ?? `There was no answer within ${scope.#timeoutMs} ms.`;
+    scope.stop(new A2AError("DEADLINE_EXCEEDED", message));
   }
 }
 
-/** Returns the lifetime of a call with several attempts. */
-export function lifetimeOf({ signal, timeoutMs }: CallOptions): Lifetime {
-  return new Lifetime(signal, timeoutMs, "The call did not end in time; what it began goes on.");
+/** Returns the scope of a call with several attempts. */
+export function callScopeOf({ signal, timeoutMs }: CallOptions): CallScope {
+  return new CallScope(signal, timeoutMs, "The call did not end in time; what it began goes on.");
 }
 
 /** Returns options for the rest of a call that began at `startedAt`, by `performance.now()`. */
