@@ -13,7 +13,7 @@ import type { AgentEvent } from "./event.js";
 export function startAgent(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> {
   try {
     const events: unknown = agent.execute(turn);
-    return isPromiseLike(events) ? new LateIterator(events) : iteratorOf(events);
+    return isPromiseLike(events) ? new DeferredIterator(events) : iteratorOf(events);
   } catch (error) {
     return { next: () => Promise.reject(error) };
   }
@@ -41,7 +41,7 @@ function iteratorOf(events: unknown): AsyncIterator<AgentEvent> {
 }
 
 /** The iterator of a promised iterable. */
-class LateIterator implements AsyncIterator<AgentEvent> {
+class DeferredIterator implements AsyncIterator<AgentEvent> {
   readonly #iterator: Promise<AsyncIterator<AgentEvent>>;
 
   constructor(events: PromiseLike<unknown>) {

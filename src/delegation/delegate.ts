@@ -90,7 +90,7 @@ type Question = Extract<AgentEvent, { kind: "status" }>;
 const CREATED = 1;
 
 /** Parts of a course, besides its job. */
-interface CourseParts {
+interface DelegationParts {
   readonly place: RelayPlace;
   readonly have: Relayed;
   readonly relay: Relay;
@@ -103,7 +103,7 @@ interface CourseParts {
 class DelegationRun {
   #isOver = false;
   readonly #job: DelegationJob;
-  readonly #parts: CourseParts;
+  readonly #parts: DelegationParts;
   #task: Task | undefined;
   #message: Message | undefined;
   /** True if events relayed earlier are missing from the folded task. */
@@ -115,7 +115,7 @@ class DelegationRun {
   /** Reports that the answer to the sub-task's question has arrived or failed. */
   readonly arrived: () => void;
 
-  constructor(job: DelegationJob, parts: CourseParts) {
+  constructor(job: DelegationJob, parts: DelegationParts) {
     this.#job = job;
     this.#parts = parts;
     this.#isKnown = parts.have.taskId !== "";
