@@ -24,8 +24,8 @@ const passed = lazy(() => new A2AError("DEADLINE_EXCEEDED", "The deadline of the
 /** Allowed skew between the client's deadline and ours, in milliseconds. */
 const TRANSIT_MS = 250;
 
-/** Returns the cause of an aborted call. `deadline` is in milliseconds since 1970, or Infinity. */
-export function departureOf(deadline: number): A2AError {
+/** Returns the reason that a call was aborted. `deadline` is in milliseconds since 1970, or Infinity. */
+export function cancellationReason(deadline: number): A2AError {
   // The client counts from when it sent the call, so its deadline passes before ours.
   return deadline <= Date.now() + TRANSIT_MS
     ? new A2AError("DEADLINE_EXCEEDED", "The deadline of the call has passed.")

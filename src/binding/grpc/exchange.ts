@@ -3,7 +3,7 @@ import type { CallStart, Peer } from "../../core/call.js";
 import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
 import { allValues } from "../../http/exchange.js";
-import { departureOf } from "../deadline.js";
+import { cancellationReason } from "../deadline.js";
 import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";
 
 /** Key of a stream's exchange, so that listeners find it without a closure. */
@@ -94,7 +94,7 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
 
   /** The cause of the cancellation. */
   override get reason(): A2AError {
-    return departureOf(this.#deadline);
+    return cancellationReason(this.#deadline);
   }
 
   /** True if the call can no longer be answered. */
@@ -173,7 +173,7 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
     this.cancel();
     // A status cannot follow an incomplete message.
     if (this.#isInside) this.stream.close(constants.NGHTTP2_CANCEL);
-    else this.fail(statusOf(departureOf(0)));
+    else this.fail(statusOf(cancellationReason(0)));
   }
 
   /** Handles the end of the stream. */

@@ -54,7 +54,7 @@ async function* watched(
     for (;;) {
       for (const answer of pending.splice(0)) yield answer;
       if (stream.isOver) return;
-      if (pending.length === 0) await stream.news();
+      if (pending.length === 0) await stream.changed();
     }
   } finally {
     stop();
@@ -105,14 +105,15 @@ class OpenStream {
     this.#wake();
   }
 
-  news(): Promise<void> {
+  /** Resolves at the next wake-up. */
+  changed(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
   }
 
   async end(): Promise<undefined> {
-    while (!this.isOver) await this.news();
+    while (!this.isOver) await this.changed();
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import type { Metadata, MetadataValue, ServerUnaryCall, ServerWritableStream, St
 import type { Call, CallStart, Peer } from "../../../core/call.js";
 import type { Cancellation } from "../../../core/cancellation.js";
 import type { A2AError } from "../../../core/error.js";
-import { departureOf } from "../../deadline.js";
+import { cancellationReason } from "../../deadline.js";
 import { DETAILS_TRAILER, type GrpcStatus, legalOf } from "../error.js";
 import type { Incoming } from "./definition.js";
 
@@ -70,7 +70,7 @@ export class GrpcCallStart implements CallStart, Cancellation {
 
   /** The cause of the cancellation. */
   get reason(): A2AError {
-    return departureOf(this.deadline);
+    return cancellationReason(this.deadline);
   }
 
   /** Marks the call as answered, because grpc-js reports the end of an answered call as a cancellation too. */
