@@ -43,7 +43,7 @@ export class Claimer {
   #mustClaim = false;
   #isCrowded = false;
   /** True if the response to a claim was lost. */
-  #unheard = false;
+  #isClaimUnanswered = false;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #isOver = false;
@@ -145,11 +145,11 @@ export class Claimer {
     const { holder, leaseMs } = pushes;
     const { epoch } = life;
     const capacity = hosts.capacities();
-    const again = this.#unheard;
-    this.#unheard = true;
+    const again = this.#isClaimUnanswered;
+    this.#isClaimUnanswered = true;
     const request = { holder, leaseMs, now: clock.now(), limit, capacity };
     const claimed = await store.claimDeliveries(again ? { ...request, again } : request);
-    this.#unheard = false;
+    this.#isClaimUnanswered = false;
     const left = new Map(capacity.of);
     for (const one of claimed) {
       const free = left.get(one.target);

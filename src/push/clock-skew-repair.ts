@@ -62,7 +62,12 @@ export class ClockSkewRepair {
       }
     } catch (error) {
       if (this.#isOver) return;
-      logTrouble(logger, error, {}, "the store failed at push notifications that are due too late; it is tried again");
+      logTrouble(
+        logger,
+        error,
+        {},
+        "the store could not reschedule push notifications that are due too late; retrying later",
+      );
       if (isOutage(error)) nextMs = TROUBLE_MS;
     }
     if (!this.#isOver) this.#timer = background(setTimeout(() => void this.#reschedule(), nextMs));

@@ -339,7 +339,7 @@ export class Dispatcher {
 
   readonly #noteTrouble = (error: unknown): void => {
     if (this.#shutdown.signal.aborted) return;
-    logTrouble(this.#options.logger, error, {}, "the store failed at push notifications; it is tried again");
+    logTrouble(this.#options.logger, error, {}, "the store could not process push notifications; retrying later");
   };
 }
 

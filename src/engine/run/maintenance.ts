@@ -23,7 +23,7 @@ const why = "The task waited for its client for too long, and was canceled.";
  * @param before called first, if the task still waits
  * @returns true if it was canceled
  */
-async function giveUpInterrupted(
+async function expireInterrupted(
   log: TaskLog,
   { found, now, before }: { readonly found: TaskHead; readonly now: number; readonly before: () => Promise<void> },
 ): Promise<boolean> {
@@ -112,7 +112,7 @@ export class Maintenance {
       await leases.claim();
     });
     this.#every(1_000, () => this.#refresh());
-    this.#every(periodOf(maxInterruptedMs), () => this.#giveUpInterrupted());
+    this.#every(periodOf(maxInterruptedMs), () => this.#expireInterrupted());
     if (retentionMs !== undefined) this.#every(periodOf(retentionMs), () => this.#remove());
   }
 
@@ -145,7 +145,7 @@ export class Maintenance {
       if (known) await log.refresh();
       await this.#recoverLog(log, lease);
     } catch (error) {
-      logTrouble(logger, error, { taskId }, "a task could not be recovered; it is tried again");
+      logTrouble(logger, error, { taskId }, "a task could not be recovered; retrying later");
     } finally {
       if (log !== undefined) logs.release(log);
     }
@@ -186,7 +186,7 @@ export class Maintenance {
 
   readonly #note = (error: unknown): void => {
     if (this.#over) return;
-    logTrouble(this.#options.logger, error, {}, "upkeep of the task store failed; it is tried again");
+    logTrouble(this.#options.logger, error, {}, "upkeep of the task store failed; retrying later");
   };
 
   async #heartbeat(): Promise<void> {
@@ -229,7 +229,7 @@ export class Maintenance {
       const waiting = log;
       // A crash after the cancel would leave the sub-tasks running.
       const before = (): Promise<void> => leaveOthers(executions.source, waiting);
-      if (await giveUpInterrupted(log, { found: head, now: now(), before })) {
+      if (await expireInterrupted(log, { found: head, now: now(), before })) {
         logger.info({ taskId }, "a task that waited for its client for too long is canceled");
       }
     } catch (error) {
@@ -249,7 +249,7 @@ export class Maintenance {
         await log.refresh();
       } catch (error) {
         // A task that cannot be read must not block the others.
-        logger.error({ err: error, taskId: log.taskId }, "news of a task could not be read; it is tried again");
+        logger.error({ err: error, taskId: log.taskId }, "a task's changes could not be read; retrying later");
         continue;
       }
       // Another process canceled or ended the task, so the agent need not continue here.
@@ -257,7 +257,7 @@ export class Maintenance {
     }
   }
 
-  async #giveUpInterrupted(): Promise<void> {
+  async #expireInterrupted(): Promise<void> {
     const { store, maxInterruptedMs, now, isSteady } = this.#options;
     if (!isSteady()) return;
     const before = now() - maxInterruptedMs;
