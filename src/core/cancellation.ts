@@ -75,7 +75,7 @@ export class LazyAbortController implements Cancellation {
  * Abort reason used after normal completion, when no listener is left. `abort()` without a reason creates an error with
  * its stack each time, which costs more than all listeners.
  */
-export const over: Error = /* @__PURE__ */ Object.assign(new Error("It is over."), { name: "AbortError" });
+export const completionReason: Error = /* @__PURE__ */ Object.assign(new Error("It is over."), { name: "AbortError" });
 
 /** Exists in Node.js only. Node.js 20 warns about more than ten listeners. */
 const setMaxListeners = globalThis.process?.getBuiltinModule?.("events")?.setMaxListeners;

@@ -11,7 +11,7 @@ import type {
   TurnCalls,
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
-import { over } from "../core/cancellation.js";
+import { completionReason } from "../core/cancellation.js";
 import { lazyImport } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
 import { Answers } from "./answers.js";
@@ -121,14 +121,14 @@ class CallsOfTurn implements TurnCalls {
       this.#pause.abort();
       this.#seen.clear();
     }
-    this.#end.abort(over);
+    this.#end.abort(completionReason);
     // A generator whose next event is never requested learns of the end only this way.
     for (const each of this.#open) each.return(undefined).catch(() => {});
     void this.#closeDelegations();
   }
 
   async #closeDelegations(): Promise<void> {
-    this.#endDelegations.abort(over);
+    this.#endDelegations.abort(completionReason);
     await Promise.all([...this.#delegations].map((each) => each.return(undefined).catch(() => {})));
   }
 

@@ -1,6 +1,6 @@
 import { AbortReason } from "../agent/abort.js";
 import { orAborted } from "../core/async.js";
-import { over, share } from "../core/cancellation.js";
+import { completionReason, share } from "../core/cancellation.js";
 
 /** Causes that make the other agent's task useless. After any other, another attempt continues it. */
 const ENDS = new Set<unknown>(["canceled", "disconnected", "ended"]);
@@ -91,7 +91,7 @@ export class SubTaskCancellation {
     this.#turn.removeEventListener("abort", this.#onAbort);
     this.#pause.removeEventListener("abort", this.#onPause);
     this.#over.removeEventListener("abort", this.#onOver);
-    if (this.#canceling === undefined) this.#controller.abort(over);
+    if (this.#canceling === undefined) this.#controller.abort(completionReason);
   }
 
   get #reason(): unknown {

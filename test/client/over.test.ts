@@ -3,7 +3,7 @@ import { completed, working } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
-import { over } from "../../src/core/cancellation.js";
+import { completionReason } from "../../src/core/cancellation.js";
 import { agentOf, Servers } from "../delegation/servers.js";
 
 const servers = new Servers();
@@ -40,13 +40,13 @@ describe.each(["GRPC", "JSONRPC"] as const)("the signal of a stream over %s", (b
     const { by, signals } = await connected(binding);
     for await (const _ of by.stream("speak"));
     expect(signals.length).toBe(1);
-    expect(signals[0]?.reason).toBe(over);
+    expect(signals[0]?.reason).toBe(completionReason);
   });
 
   it("fires when its loop is left, and says so to nobody", async () => {
     const { by, signals } = await connected(binding);
     for await (const _ of by.stream("speak")) break;
-    expect(signals[0]?.reason).toBe(over);
+    expect(signals[0]?.reason).toBe(completionReason);
   });
 
   it("fires for what its caller says, where that comes first", async () => {
@@ -57,6 +57,6 @@ describe.each(["GRPC", "JSONRPC"] as const)("the signal of a stream over %s", (b
     };
     await expect(read()).rejects.toMatchObject({ reason: "CANCELLED" });
     expect(signals[0]?.aborted).toBe(true);
-    expect(signals[0]?.reason).not.toBe(over);
+    expect(signals[0]?.reason).not.toBe(completionReason);
   });
 });

@@ -1,4 +1,4 @@
-import { over, share } from "../../core/cancellation.js";
+import { completionReason, share } from "../../core/cancellation.js";
 import { A2AError } from "../../core/error.js";
 import { mapStream } from "../../core/map-stream.js";
 import { MAX_TIMEOUT_MS } from "../../wire/service-params.js";
@@ -68,7 +68,7 @@ export class CallScope implements StopSignal {
   /** Ends it, and fires its signal, which closes a stream that is still open. */
   close(): void {
     this.end();
-    this.stop(over);
+    this.stop(completionReason);
   }
 
   /** @throws A2AError CANCELLED or DEADLINE_EXCEEDED if it was stopped */
