@@ -34,7 +34,7 @@ export function apiKeyScheme(options: ApiKeySchemeOptions): SecurityScheme {
     card: { apiKeySecurityScheme: { location, name, ...(description !== undefined && { description }) } },
     challenge: { scheme: "ApiKey", parameters: { in: location, name } },
     ...namesOf(keys),
-    faults: faultsOf(options),
+    faults: apiKeyFaults(options),
     open: () => {
       const known = knownSecrets(keys ?? [], ({ key }) => key);
       const find = check ?? known;
@@ -52,7 +52,7 @@ export function apiKeyScheme(options: ApiKeySchemeOptions): SecurityScheme {
 
 const invalidKey = new Refusal("The API key is not accepted.");
 
-function faultsOf({ in: location, name, keys, check }: ApiKeySchemeOptions): string[] {
+function apiKeyFaults({ in: location, name, keys, check }: ApiKeySchemeOptions): string[] {
   const faults: string[] = [];
   if (!["header", "query", "cookie"].includes(location)) faults.push("in is not one of header, query, cookie");
   // A header's name and a cookie's are tokens (RFC 9110, 5.1; RFC 6265, 4.1.1).

@@ -35,7 +35,7 @@ export function httpBasicScheme(options: HttpBasicSchemeOptions): SecurityScheme
     card: { httpAuthSecurityScheme: { scheme: "Basic", ...(description !== undefined && { description }) } },
     challenge: { scheme: "Basic", parameters: { ...(realm !== undefined && { realm }), charset: "UTF-8" } },
     ...namesOf(named(options)),
-    faults: faultsOf(options),
+    faults: basicFaults(options),
     open: () => {
       const known = knownSecrets(named(options), ({ name, password }) => password && `${name}:${password}`);
       const find = check ?? ((name: string, password: string) => known(`${name}:${password}`));
@@ -59,7 +59,7 @@ function named({ users }: HttpBasicSchemeOptions): (BasicUser & { readonly owner
 
 const invalidPassword = new Refusal("Name or password is not accepted.");
 
-function faultsOf({ users, check }: HttpBasicSchemeOptions): string[] {
+function basicFaults({ users, check }: HttpBasicSchemeOptions): string[] {
   const faults: string[] = [];
   if ((users === undefined) === (check === undefined)) faults.push("it needs either users or check");
   if (check !== undefined && typeof check !== "function") faults.push("check is not a function");

@@ -38,7 +38,7 @@ export function httpBearerScheme(options: HttpBearerSchemeOptions): SecuritySche
     },
     challenge: { scheme: "Bearer", ...(realm !== undefined && { parameters: { realm } }) },
     ...namesOf(tokens),
-    faults: faultsOf(options),
+    faults: bearerFaults(options),
     open: () => {
       const find = check ?? knownSecrets(tokens ?? [], ({ token }) => token);
       return {
@@ -55,7 +55,7 @@ export function httpBearerScheme(options: HttpBearerSchemeOptions): SecuritySche
 
 const invalidToken = new Refusal("The token is not accepted.");
 
-function faultsOf({ tokens, check }: HttpBearerSchemeOptions): string[] {
+function bearerFaults({ tokens, check }: HttpBearerSchemeOptions): string[] {
   const faults: string[] = [];
   if ((tokens === undefined) === (check === undefined)) faults.push("it needs either tokens or check");
   if (check !== undefined && typeof check !== "function") faults.push("check is not a function");
