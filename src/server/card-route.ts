@@ -36,7 +36,7 @@ export function createCardRoute(
   const paths = cardShapesOf(versions);
   const cardBelow = cardsBelow(settings);
   const fault = signer === undefined ? "cards cannot be shown" : "cards cannot be signed";
-  const shownTo = (request: HttpRequest, asked: AskedCard, shapes: ShapesAt): ReturnType<StaticRoute> => {
+  const shownTo = (request: HttpRequest, asked: CardRequest, shapes: ShapesAt): ReturnType<StaticRoute> => {
     const { mount = basePath } = request.target;
     const shape = shapes.for(request.header(VERSION_PARAMETER) ?? versionFromQuery(request.target.query));
     const origin = originOf(request, mount);
@@ -69,15 +69,15 @@ function why(given: DocumentAnswer, shape: string): HttpResponse {
   return { ...given, type: "text/plain; charset=utf-8", body: `This agent has no card of ${version}: ${reason}.\n` };
 }
 
-/** The agent of a requested card. */
-interface AskedCard {
+/** A request for a card: its agent and tenant. */
+interface CardRequest {
   readonly served: AgentRegistration;
   /** The tenant that its interfaces name, or imply by their URL. */
   readonly tenant: string;
 }
 
 /** A requested card, with the facts that its content depends on. */
-interface Shown extends AskedCard {
+interface Shown extends CardRequest {
   readonly address: PublicAddress;
   readonly origin: RequestOrigin;
   readonly signer: CardSigner | undefined;
@@ -142,7 +142,7 @@ export function cardAt(served: AgentRegistration, address: PublicAddress, origin
 }
 
 /** Finds the agent whose card is at a path, by the part of the path before the well-known one. */
-function cardsBelow(settings: Settings): (before: string) => AskedCard | undefined {
+function cardsBelow(settings: Settings): (before: string) => CardRequest | undefined {
   const { agents } = settings;
   const [first] = agents.all;
   const isPublic = publicTenants(settings);
