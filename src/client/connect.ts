@@ -4,7 +4,7 @@ import { A2AError } from "../core/error.js";
 import { EXTENSIONS_PARAMETER, IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/service-params.js";
 import { callsOver } from "./calls/calls.js";
 import { checkOptions } from "./calls/check-options.js";
-import { AskedQuestions, type ClientCore } from "./calls/core.js";
+import { type ClientCore, PendingQuestions } from "./calls/core.js";
 import { Routes, type Rules } from "./calls/failover.js";
 import { guessingTransport } from "./calls/guessing-transport.js";
 import { CallParameters } from "./calls/parameters.js";
@@ -133,7 +133,7 @@ function coreOf(rpc: ClientCore["rpc"], limits: ClientLimits, used: () => CardIn
       maxElapsedMs: limits.maxResumeMs,
       maxRetryAfterMs: limits.maxRetryAfterMs,
     },
-    asked: new AskedQuestions(),
+    asked: new PendingQuestions(),
     sendTimeoutMs: limits.sendTimeoutMs,
   };
 }
@@ -229,7 +229,7 @@ function choosingFor(
   const hasCredentials = options.credentials !== undefined || options.tls?.cert !== undefined;
   const asksForThem = Object.keys(card.securitySchemes).length > 0;
   return {
-    spoken: new Set([
+    available: new Set([
       ...(platform.grpc === undefined ? [] : ["GRPC" as const]),
       "CONNECT",
       "JSONRPC",

@@ -93,6 +93,6 @@ function olderVersion(given: string, binding: Binding): OlderVersion | undefined
   if (version === PROTOCOL_VERSION) return undefined;
   const older = olderVersions.find(({ name }) => name === version);
   if (older?.bindings.includes(binding) === true) return older;
-  const message = `A2A ${given.slice(0, 32)} over ${binding} is not spoken here.`;
+  const message = `A2A ${given.slice(0, 32)} over ${binding} is not supported here.`;
   throw new A2AError("VERSION_NOT_SUPPORTED", message, { metadata: { requestedVersion: given.slice(0, 32) } });
 }

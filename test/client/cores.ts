@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import { A2AService, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { AskedQuestions, type ClientCore } from "../../src/client/calls/core.js";
+import { type ClientCore, PendingQuestions } from "../../src/client/calls/core.js";
 import { clientError } from "../../src/client/errors/errors.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
 import { jsonRpcTransport } from "../../src/client/transport/jsonrpc.js";
@@ -35,7 +35,7 @@ export function coreOver(binding: ClientBinding, url: string, more: Partial<Clie
   return {
     rpc: withA2AErrors(transport),
     card: create(AgentCardSchema),
-    asked: new AskedQuestions(),
+    asked: new PendingQuestions(),
     canResume: true,
     idempotent: true,
     canStream: true,

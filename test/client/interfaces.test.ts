@@ -17,7 +17,7 @@ function choose(declared: readonly Declared[], choosing: Partial<Choosing> = {})
     })),
   });
   return candidatesOf(card, {
-    spoken: new Set(bindings),
+    available: new Set(bindings),
     only: undefined,
     prefer: [],
     cardUrl: "https://a.example/card.json",
@@ -76,7 +76,7 @@ describe("candidatesOf()", () => {
   });
 
   it("leaves out what the platform does not have", () => {
-    expect(choose(all, { spoken: new Set(["JSONRPC"]) })).toEqual(["JSONRPC https://a.example"]);
+    expect(choose(all, { available: new Set(["JSONRPC"]) })).toEqual(["JSONRPC https://a.example"]);
   });
 
   it("ignores bindings and URLs that it does not know", () => {

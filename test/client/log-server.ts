@@ -11,7 +11,7 @@ import {
   TaskSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import { AskedQuestions, type ClientCore } from "../../src/client/calls/core.js";
+import { type ClientCore, PendingQuestions } from "../../src/client/calls/core.js";
 import { A2AError } from "../../src/core/error.js";
 import { TaskFold, viewTask } from "../../src/task/fold.js";
 import { isInterrupted, isTerminal } from "../../src/task/state.js";
@@ -68,7 +68,7 @@ export class LogServer {
     this.core = {
       rpc: rpc as ClientCore["rpc"],
       card: create(AgentCardSchema),
-      asked: new AskedQuestions(),
+      asked: new PendingQuestions(),
       canResume: can.resume,
       idempotent: can.idempotent,
       canStream: can.streams !== false,

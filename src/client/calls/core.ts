@@ -34,7 +34,7 @@ export interface ClientCore {
   readonly canStream: boolean;
   readonly backoff: Backoff;
   /** Pending questions of this client's tasks. */
-  readonly asked: AskedQuestions;
+  readonly asked: PendingQuestions;
   /** Default timeout of a send that waits for its task, in milliseconds. Default: none. */
   readonly sendTimeoutMs?: number;
 }
@@ -46,7 +46,7 @@ const MAX_TASKS = 1_000;
  * Records the last question of each waiting task. Some servers answer a message to such a task before they start its
  * turn: they then return the question that the message answers, not an answer to it.
  */
-export class AskedQuestions {
+export class PendingQuestions {
   readonly #questions = new Map<string, string>();
 
   /** Records a task's current question. */

@@ -123,17 +123,17 @@ function notACard(json: Readonly<Record<string, unknown>>, where: string): A2AEr
 }
 
 /**
- * @param spoken the agent's versions as its card names them; empty for one before cards named theirs
+ * @param versions the agent's versions as its card names them; empty for one before cards named theirs
  * @param wanted the only version that the caller accepts; undefined for all
  */
-export function versionNotSupported(where: string, spoken: readonly string[], wanted?: string): A2AError {
-  const shown = spoken.length === 0 ? "a version of A2A before 1.0" : `A2A ${spoken.join(", ")}`;
+export function versionNotSupported(where: string, versions: readonly string[], wanted?: string): A2AError {
+  const shown = versions.length === 0 ? "a version of A2A before 1.0" : `A2A ${versions.join(", ")}`;
   const ours = [PROTOCOL_VERSION, ...olderVersions.map(({ name }) => name)].join(", ");
   const rest = wanted === undefined ? `; this client speaks ${ours}` : `, not ${wanted} (version)`;
   const message = `The agent of ${where.replace(/^The /, "the ")} speaks ${shown}${rest}.`;
   const metadata = {
     requestedVersion: wanted ?? PROTOCOL_VERSION,
-    ...(spoken.length > 0 ? { supportedVersions: spoken.join(", ") } : {}),
+    ...(versions.length > 0 ? { supportedVersions: versions.join(", ") } : {}),
   };
   return new A2AError("VERSION_NOT_SUPPORTED", message, { metadata });
 }

@@ -30,7 +30,7 @@ export interface Candidate {
 /** Parameters of the choice, besides the card. */
 export interface Choosing {
   /** Bindings of the platform. */
-  readonly spoken: ReadonlySet<Binding>;
+  readonly available: ReadonlySet<Binding>;
   /** Allowed bindings, in order of preference; undefined for all, in the order of the card. */
   readonly only: readonly Binding[] | undefined;
   /** Preferred bindings. */
@@ -93,12 +93,12 @@ function newest(all: readonly Candidate[]): readonly Candidate[] | undefined {
 }
 
 function candidatesIn(declared: AgentInterface, choosing: Choosing): Candidate[] {
-  const { spoken, only, prefer } = choosing;
+  const { available, only, prefer } = choosing;
   const version = declared.protocolVersion.trim() === "" ? PROTOCOL_VERSION : parsedVersion(declared.protocolVersion);
   const older = olderVersions.find(({ name }) => name === version);
   return bindingsNamed(declared.protocolBinding)
     .filter((binding) => older?.bindings.includes(binding) !== false)
-    .filter((binding) => spoken.has(binding) && only?.includes(binding) !== false)
+    .filter((binding) => available.has(binding) && only?.includes(binding) !== false)
     .filter((binding) => binding !== "GRPC-WEB" || (only ?? prefer).includes(binding) || isGrpcWeb(declared))
     .flatMap((binding) => {
       const url = binding === "GRPC" ? grpcUrl(declared.url, choosing) : httpUrl(declared.url, choosing.cardUrl);
@@ -191,7 +191,7 @@ function noneOf(declared: readonly AgentInterface[], all: readonly Candidate[], 
     [protocolBinding || "no binding", protocolVersion, "at", url || "no URL"].filter((it) => it !== "").join(" "),
   );
   const has = named.length === 0 ? "no interface" : named.slice(0, 8).join(", ").slice(0, 500);
-  const spoken = [...choosing.spoken].filter((it) => choosing.only?.includes(it) !== false).join(", ");
-  const message = `The agent has ${has}; this client can call ${spoken || "none of its bindings"}.`;
+  const available = [...choosing.available].filter((it) => choosing.only?.includes(it) !== false).join(", ");
+  const message = `The agent has ${has}; this client can call ${available || "none of its bindings"}.`;
   return new A2AError("UNSUPPORTED_OPERATION", message);
 }

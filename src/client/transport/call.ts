@@ -54,18 +54,18 @@ export interface WireMethod {
 }
 
 /** The methods of a binding; undefined for one without a form in it. May throw an A2AError that says so. */
-type SpokenMethods = (method: DescMethod) => WireMethod | undefined;
+type WireMethods = (method: DescMethod) => WireMethod | undefined;
 
 /**
  * A Connect transport: parameters, interceptors, deadlines, headers, cancellation. It throws A2AErrors. Interceptors are composed once rather than per call; without any, no request object is
  * created.
  */
 export class CallTransport implements Transport {
-  readonly #methods: SpokenMethods;
+  readonly #methods: WireMethods;
   readonly #parameters: CallParameters | undefined;
   readonly #intercepted: ReturnType<Interceptor> | undefined;
 
-  constructor({ parameters, interceptors }: TransportSettings, methods: SpokenMethods) {
+  constructor({ parameters, interceptors }: TransportSettings, methods: WireMethods) {
     this.#methods = methods;
     this.#parameters = parameters;
     if (interceptors.length === 0) return;
@@ -82,16 +82,16 @@ export class CallTransport implements Transport {
     input: MessageInitShape<I>,
     contextValues?: ContextValues,
   ): Promise<UnaryResponse<I, O>> {
-    const spoken = this.#spoken(method);
+    const wire = this.#wireMethod(method);
     const scope = new CallScope(signal, timeoutMs);
     try {
-      const asked = this.#asked(method, spoken, { scope, header, timeoutMs });
+      const asked = this.#asked(method, wire, { scope, header, timeoutMs });
       const message = this.#message(method.input, input);
       const response =
         this.#intercepted === undefined
-          ? await spoken.ask(asked, message)
+          ? await wire.ask(asked, message)
           : await this.#intercepted({
-              ...requestOf(asked, spoken, scope, contextValues),
+              ...requestOf(asked, wire, scope, contextValues),
               stream: false,
               method,
               message,
@@ -113,15 +113,15 @@ export class CallTransport implements Transport {
     input: AsyncIterable<MessageInitShape<I>>,
     contextValues?: ContextValues,
   ): Promise<StreamResponse<I, O>> {
-    const spoken = this.#spoken(method);
+    const wire = this.#wireMethod(method);
     const scope = new CallScope(signal, timeoutMs);
     try {
-      const asked = this.#asked(method, spoken, { scope, header, timeoutMs });
+      const asked = this.#asked(method, wire, { scope, header, timeoutMs });
       const response =
         this.#intercepted === undefined
-          ? await spoken.open(asked, this.#message(method.input, await onlyOne(input)))
+          ? await wire.open(asked, this.#message(method.input, await onlyOne(input)))
           : await this.#intercepted({
-              ...requestOf(asked, spoken, scope, contextValues),
+              ...requestOf(asked, wire, scope, contextValues),
               stream: true,
               method,
               message: this.#messages(method.input, input),
@@ -136,11 +136,11 @@ export class CallTransport implements Transport {
     }
   }
 
-  #asked(method: DescMethod, spoken: WireMethod, { scope, header: given, timeoutMs }: Given): WireCall {
+  #asked(method: DescMethod, wire: WireMethod, { scope, header: given, timeoutMs }: Given): WireCall {
     const header = headerMap(given);
-    spoken.prepare(header, timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined);
+    wire.prepare(header, timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : undefined);
     this.#parameters?.addTo(header);
-    return { service: method.parent, method, url: spoken.url, header, signal: scope };
+    return { service: method.parent, method, url: wire.url, header, signal: scope };
   }
 
   #message<I extends DescMessage>(desc: I, init: MessageInitShape<I>): MessageShape<I> {
@@ -156,14 +156,14 @@ export class CallTransport implements Transport {
   }
 
   async #send(request: UnaryRequest | StreamRequest): Promise<UnaryResponse | StreamResponse> {
-    const spoken = this.#spoken(request.method);
-    if (!request.stream) return spoken.ask(request, request.message);
-    return spoken.open(request, await onlyOne(request.message));
+    const wire = this.#wireMethod(request.method);
+    if (!request.stream) return wire.ask(request, request.message);
+    return wire.open(request, await onlyOne(request.message));
   }
 
-  #spoken(method: DescMethod): WireMethod {
-    const spoken = this.#methods(method);
-    if (spoken !== undefined) return spoken;
+  #wireMethod(method: DescMethod): WireMethod {
+    const wire = this.#methods(method);
+    if (wire !== undefined) return wire;
     throw new A2AError("METHOD_NOT_FOUND", `This binding has no form for ${method.toString()}.`);
   }
 }

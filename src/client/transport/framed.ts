@@ -30,15 +30,15 @@ export interface FramedProtocol {
 
 /** Creates the transport of such a protocol, in binary. */
 export function framedTransport(settings: MessageSettings, http: HttpClient, protocol: FramedProtocol): Transport {
-  const spoken = new Map<string, WireMethod>();
+  const methods = new Map<string, WireMethod>();
   return new CallTransport(settings, (desc) => {
     const path = pathOf(desc);
-    let method = spoken.get(path);
+    let method = methods.get(path);
     if (method === undefined && desc.methodKind !== "client_streaming" && desc.methodKind !== "bidi_streaming") {
       const older = settings.methods?.(desc);
       if (settings.methods !== undefined && older === undefined) return undefined;
       method = new FramedMethod(desc, settings, http, protocol, older);
-      spoken.set(path, method);
+      methods.set(path, method);
     }
     return method;
   });
@@ -68,7 +68,7 @@ export class FramedMethod implements WireMethod {
   readonly #answerType: string;
   readonly #older: OlderMessages | undefined;
 
-  /** @param older the method in the older version that is spoken */
+  /** @param older the method in the older version of the agent */
   constructor(
     desc: DescMethod,
     settings: MessageSettings,
@@ -76,10 +76,10 @@ export class FramedMethod implements WireMethod {
     protocol: FramedProtocol,
     older?: OlderMessages,
   ) {
-    const spoken = older?.method ?? desc;
-    this.url = methodUrl(settings.url, spoken);
-    this.#desc = spoken;
-    const write = envelopeWriter(spoken.input);
+    const called = older?.method ?? desc;
+    this.url = methodUrl(settings.url, called);
+    this.#desc = called;
+    const write = envelopeWriter(called.input);
     this.#write = older === undefined ? write : (message) => write(older.down(message));
     this.#older = older;
     this.#settings = settings;

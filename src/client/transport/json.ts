@@ -52,15 +52,15 @@ export function jsonTransport(
   ownType?: string,
 ): Transport {
   const types = new BodyTypes(ownType);
-  const spoken = new Map<string, WireMethod | undefined>();
+  const made = new Map<string, WireMethod | undefined>();
   return new CallTransport(settings, (desc) => {
-    const known = spoken.get(desc.name);
+    const known = made.get(desc.name);
     if (known !== undefined) return known;
     const method = methods(desc);
     if (method === undefined) return undefined;
-    const made = new SpokenJson({ desc, method, settings, http, types });
-    spoken.set(desc.name, made);
-    return made;
+    const wire = new JsonWireMethod({ desc, method, settings, http, types });
+    made.set(desc.name, wire);
+    return wire;
   });
 }
 
@@ -116,7 +116,7 @@ class BodyTypes {
 }
 
 /** Parts of a JSON method. */
-interface SpokenParts {
+interface JsonMethodParts {
   readonly desc: DescMethod;
   readonly method: JsonMethod;
   readonly settings: TransportSettings;
@@ -124,7 +124,7 @@ interface SpokenParts {
   readonly types: BodyTypes;
 }
 
-class SpokenJson implements WireMethod {
+class JsonWireMethod implements WireMethod {
   readonly verb: string;
   readonly url: string;
   readonly #accept: string;
@@ -134,7 +134,7 @@ class SpokenJson implements WireMethod {
   readonly #http: HttpClient;
   readonly #types: BodyTypes;
 
-  constructor({ desc, method, settings, http, types }: SpokenParts) {
+  constructor({ desc, method, settings, http, types }: JsonMethodParts) {
     this.verb = method.verb;
     this.url = settings.url;
     this.#accept = desc.methodKind === "unary" ? types.accepted : `text/event-stream, ${types.accepted}`;
@@ -198,10 +198,10 @@ class SpokenJson implements WireMethod {
     }
   }
 
-  #opened(asked: WireCall, spoken: JsonMethod, written: Written, answer: HttpAnswer): StreamResponse {
+  #opened(asked: WireCall, json: JsonMethod, written: Written, answer: HttpAnswer): StreamResponse {
     const { service } = asked;
     const method = asked.method as StreamResponse["method"];
-    const message = this.#events(spoken, written, answer);
+    const message = this.#events(json, written, answer);
     return { stream: true, service, method, header: answer.headers, trailer: new Headers(), message };
   }
 

@@ -33,7 +33,7 @@ export async function olderTransport(
     if (binding === "GRPC" && platform.grpc !== undefined)
       return platform.grpc({ ...settings, methods: known(calls.grpc) });
     const of = known(binding === "HTTP+JSON" ? calls.rest : calls.jsonRpc);
-    return jsonTransport(settings, platform.http, (method) => spoken(method, of(method), { calls, nextId }));
+    return jsonTransport(settings, platform.http, (method) => jsonMethodOf(method, of(method), { calls, nextId }));
   };
   let count = 0;
   const nextId = (): number => ++count;
@@ -62,7 +62,7 @@ interface Speaking {
   readonly nextId: () => number;
 }
 
-function spoken(desc: DescMethod, method: OlderMethod, speaking: Speaking): JsonMethod {
+function jsonMethodOf(desc: DescMethod, method: OlderMethod, speaking: Speaking): JsonMethod {
   const { name, verb, otherwise, absent } = method;
   const { calls, nextId } = speaking;
   const isRpc = name !== "";
@@ -90,7 +90,7 @@ function spoken(desc: DescMethod, method: OlderMethod, speaking: Speaking): Json
       if (result === undefined) throw noResult();
       return readBy(written, result);
     },
-    ...(otherwise === undefined ? {} : { otherwise: spoken(desc, otherwise, speaking) }),
+    ...(otherwise === undefined ? {} : { otherwise: jsonMethodOf(desc, otherwise, speaking) }),
   };
 }
 
