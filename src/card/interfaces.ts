@@ -5,12 +5,12 @@ import {
   type AgentInterface,
   AgentInterfaceSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { SpokenOver } from "../version/version.js";
+import type { BindingKey } from "../version/version.js";
 import { servedVersions, type Versions } from "../version/versions.js";
 import { CONNECT_BINDING } from "../wire/card-names.js";
 
 /** Bindings of the HTTP URL with their names on a card and in a version, the preferred one first. */
-const httpBindings: readonly (readonly [string, SpokenOver])[] = [
+const httpBindings: readonly (readonly [string, BindingKey])[] = [
   ["JSONRPC", "jsonRpc"],
   ["HTTP+JSON", "rest"],
   [CONNECT_BINDING, "connect"],
@@ -46,7 +46,7 @@ export function nativeInterfacesOf(endpoints: Endpoints, { native }: Versions = 
 
 interface Declared {
   readonly name: string;
-  readonly interfaces: readonly SpokenOver[];
+  readonly interfaces: readonly BindingKey[];
   readonly isUnnamed?: boolean;
   readonly hasCardBeside?: boolean;
 }

@@ -105,8 +105,8 @@ function auditOf({ audit, logger }: WithDefaults, _limits: Limits): AuditRecorde
 }
 
 function versionsOf({ versions, preview }: WithDefaults): Versions {
-  const spoken = versions === undefined ? servedVersions : servedVersions.only(versions);
-  return preview === undefined ? spoken : spoken.with(previews[preview]());
+  const supported = versions === undefined ? servedVersions : servedVersions.only(versions);
+  return preview === undefined ? supported : supported.with(previews[preview]());
 }
 
 type WithDefaults = Omit<UncheckedOptions, keyof typeof defaultOptions> & typeof defaultOptions;

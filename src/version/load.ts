@@ -2,9 +2,13 @@ import type { MethodHandler } from "./method-handler.js";
 import type { Dialects, PushDialect } from "./version.js";
 import type { LoadedVersions, Versions } from "./versions.js";
 
-/** Returns the service for calls of a version. @param spoken the names of all enabled versions */
-export function translated({ translate }: Dialects, service: MethodHandler, spoken: readonly string[]): MethodHandler {
-  return translate?.(service, spoken) ?? service;
+/** Returns the service for calls of a version. @param supported the names of all enabled versions */
+export function translated(
+  { translate }: Dialects,
+  service: MethodHandler,
+  supported: readonly string[],
+): MethodHandler {
+  return translate?.(service, supported) ?? service;
 }
 
 /** A table that a binding creates from the versions other than the native one, once they are loaded. */

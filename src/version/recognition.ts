@@ -54,9 +54,9 @@ export function methodNotFound(name: string, asked: string | undefined, versions
   const found = (why: string, metadata: Readonly<Record<string, string>>): A2AError =>
     new A2AError("METHOD_NOT_FOUND", `Method not found${why}`, { metadata: { supportedVersions: text, ...metadata } });
   const named = asked === undefined ? undefined : versions.named(asked);
-  const spoken = versionWithMethod(name, others)?.name ?? (isNative(name, versions) ? native.name : undefined);
-  if (spoken !== undefined && named !== undefined) {
-    const why = `: "${name}" is a method of A2A ${spoken}, and the call names version ${named} (header A2A-Version).`;
+  const ownVersion = versionWithMethod(name, others)?.name ?? (isNative(name, versions) ? native.name : undefined);
+  if (ownVersion !== undefined && named !== undefined) {
+    const why = `: "${name}" is a method of A2A ${ownVersion}, and the call names version ${named} (header A2A-Version).`;
     return found(why, { requestedVersion: named });
   }
   const older = versionWithMethod(name, off);

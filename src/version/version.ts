@@ -21,9 +21,9 @@ export interface Dialects {
    * of a stream and their cached JSON. `carry` copies the marks to a new one. Undefined if calls equal those of the
    * service.
    *
-   * @param spoken names of the versions that the server supports
+   * @param supported names of the versions that the server supports
    */
-  readonly translate?: (service: MethodHandler, spoken: readonly string[]) => MethodHandler;
+  readonly translate?: (service: MethodHandler, supported: readonly string[]) => MethodHandler;
 }
 
 /** A method of a service that is not loaded yet: the properties that bindings need before the first call. */
@@ -74,7 +74,7 @@ export interface LoadedVersion extends Dialects {
 }
 
 /** Bindings that a version can support. */
-export type SpokenOver = "jsonRpc" | "rest" | "grpc" | "connect";
+export type BindingKey = "jsonRpc" | "rest" | "grpc" | "connect";
 
 /**
  * A version other than the service's own, as known before its first call: small tables that recognize its calls, and a
@@ -84,7 +84,7 @@ export interface ProtocolVersion {
   /** `Major.Minor`, as in cards and `A2A-Version` (specification 3.6). */
   readonly name: string;
   /** The bindings of its interfaces in a card. */
-  readonly interfaces: readonly SpokenOver[];
+  readonly interfaces: readonly BindingKey[];
   /**
    * True for a version older than `A2A-Version`: its calls name no version, and an empty value also means it
    * (specification 3.6.2).

@@ -119,14 +119,14 @@ export class Versions {
   versionOf(asked: string | undefined, made: string | undefined): string {
     if (made !== undefined && (asked === undefined || asked === made)) return made;
     const value = asked ?? "";
-    const spoken = made ?? this.native.name;
+    const used = made ?? this.native.name;
     const isUnnamed = value.trim() === "";
     const named = this.named(value);
     // Clients of versions older than the header send it empty, or not at all.
-    if (isUnnamed && this.other(spoken)?.isUnnamed === true) return spoken;
-    if (isUnnamed) throw this.#unnamed(spoken);
+    if (isUnnamed && this.other(used)?.isUnnamed === true) return used;
+    if (isUnnamed) throw this.#unnamed(used);
     if (named === undefined) throw this.unsupported(value);
-    if (named !== spoken && this.names.includes(spoken)) throw this.contradicted(value, spoken);
+    if (named !== used && this.names.includes(used)) throw this.contradicted(value, used);
     return named;
   }
 
@@ -137,15 +137,15 @@ export class Versions {
   }
 
   /** Returns the error for a call that names another version than the one it is made in. */
-  contradicted(asked: string, spoken: string): A2AError {
+  contradicted(asked: string, used: string): A2AError {
     const shown = shownOf(asked);
-    return this.#refused(shown, `The call names A2A version ${shown}, but uses a method or path of ${spoken}.`);
+    return this.#refused(shown, `The call names A2A version ${shown}, but uses a method or path of ${used}.`);
   }
 
   /** Returns the error for a call without a version, if the version is required. */
-  #unnamed(spoken: string): A2AError {
+  #unnamed(used: string): A2AError {
     const why = `The call names no version, which means ${EMPTY_VERSION} (specification 3.6.2)`;
-    return this.#refused(EMPTY_VERSION, `${why}: send A2A-Version: ${spoken} with it.`);
+    return this.#refused(EMPTY_VERSION, `${why}: send A2A-Version: ${used} with it.`);
   }
 
   #refused(requestedVersion: string, message: string): A2AError {

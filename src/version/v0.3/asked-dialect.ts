@@ -17,8 +17,8 @@ export function isInSchema(message: Message): boolean {
 
 /** Responds in the dialect of the request: HTTP+JSON of 0.3 has two, and clients of one may not read the other. */
 export function inAskedDialect(translate: Translate): Translate {
-  return (service, spoken) => {
-    const serve = translate(service, spoken);
+  return (service, supported) => {
+    const serve = translate(service, supported);
     return (asked) => (isInSchema(asked.request) ? answered(serve, asked) : serve(asked));
   };
 }

@@ -31,15 +31,15 @@ export function jsonRpcOf(methods: Readonly<Record<string, string>>, table: Erro
 function methodOf(name: string, rpc: string): JsonRpcMethod {
   const desc = A2AService.methods.find((method) => method.name === rpc) as DescMethod;
   const isStream = desc.methodKind === "server_streaming";
-  const spoken = { name, desc, isStream, isRead: isSideEffectFree(desc) };
+  const shape = { name, desc, isStream, isRead: isSideEffectFree(desc) };
   if (desc === A2AService.method.getExtendedAgentCard) {
     const write = (card: Message): string => writeCard(expectMessage(AgentCardSchema, card));
     const read = (): Message => create(GetExtendedAgentCardRequestSchema);
-    return { ...spoken, read, write, pieces: (card) => [write(card)] };
+    return { ...shape, read, write, pieces: (card) => [write(card)] };
   }
   const readParams = jsonReader(desc.input, schemaForm);
   return inVersionOfTask({
-    ...spoken,
+    ...shape,
     // An error before the first event is sent within the stream only if the client resubscribes to an earlier task.
     errsAsEvent: desc === A2AService.method.subscribeToTask,
     read: (params) => readParams(params ?? {}),

@@ -12,7 +12,7 @@ import { translate } from "./shared-methods.js";
 export const loaded: LoadedVersion = {
   jsonRpc: jsonRpcOf(methods),
   rest,
-  translate: inAskedDialect((service, spoken) => filesAsText(translate(service, spoken))),
+  translate: inAskedDialect((service, supported) => filesAsText(translate(service, supported))),
   service,
   push,
 };

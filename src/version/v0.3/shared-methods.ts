@@ -35,9 +35,9 @@ export function inVersionOfTask(own: JsonRpcMethod): JsonRpcMethod {
 }
 
 /** Handlers for calls of 0.3 over JSON-RPC and HTTP+JSON, and of 0.2. */
-export function translate(service: MethodHandler, spoken: readonly string[]): MethodHandler {
+export function translate(service: MethodHandler, supported: readonly string[]): MethodHandler {
   const serve = behave(service);
-  return spoken.includes("0.1") ? answeredByTask(serve, service) : serve;
+  return supported.includes("0.1") ? answeredByTask(serve, service) : serve;
 }
 
 /**
