@@ -69,13 +69,13 @@ function checkAgent({ agent, name, leave }: DelegationJob, { last, sent }: Relay
   leave(checkpoint);
   const other = JSON.stringify(checkpoint.agent);
   throw new TypeError(
-    `The delegation "${name}" of this task went to ${other} before, and goes to ${JSON.stringify(agent)} now. ` +
-      "Give delegations a name of their own (options.name) where their order or their agents may change.",
+    `The delegation "${name}" of this task was sent to ${other} before, but now names ${JSON.stringify(agent)}. ` +
+      "Name delegations (options.name) if their order or agents may change.",
   );
 }
 
-const LACKS_CALLER = "Another agent is to be asked on your behalf: send a message with your credentials to go on.";
-const REFUSED_CALLER = "Another agent did not accept your credentials: send a message with new ones to go on.";
+const LACKS_CALLER = "Another agent must be called on your behalf: send a message with your credentials to continue.";
+const REFUSED_CALLER = "Another agent did not accept your credentials: send a message with new ones to continue.";
 
 /** Ends the turn with a question. */
 async function* pause(job: DelegationJob, event: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {

@@ -133,7 +133,7 @@ class Judge {
     const { configId, generation } = place;
     const { expects } = this.#options;
     if (expects !== undefined && !(await expects({ ...body, configId, server, token }))) {
-      throw new PushRefusal("task", "Nobody expects notifications of this task here.");
+      throw new PushRefusal("task", "This receiver does not expect notifications for this task.");
     }
     const { signatures, seconds } = vouched;
     const sentAt = seconds === undefined ? undefined : new Date(seconds * 1_000);

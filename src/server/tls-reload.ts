@@ -79,7 +79,7 @@ export class TlsKeeper {
     }
     if (faults.length === 0) return;
     this.#refused(faults.join("; "));
-    throw new ConfigurationError("The TLS files cannot be used; the ones before stay in use", faults);
+    throw new ConfigurationError("The new TLS files cannot be used; the previous ones stay in use", faults);
   }
 
   end(): void {
@@ -111,7 +111,9 @@ export class TlsKeeper {
   #use(files: TlsFiles): void {
     const faults = [...tlsFaults(files)];
     if ((files.ca === undefined) !== (this.#files.ca === undefined)) {
-      faults.push("tls: ca comes or goes with a restart alone: clients are asked for certificates or not");
+      faults.push(
+        "tls: adding or removing ca needs a restart, because it changes whether clients are asked for certificates",
+      );
     }
     if (faults.length > 0) throw new Error(faults.join("; "));
     for (const port of this.#options.ports) port(files);
@@ -124,7 +126,7 @@ export class TlsKeeper {
 
   #refused(fault: string): void {
     const { logger, audit } = this.#options;
-    logger.error({ fault }, "new TLS files cannot be used: the ones before stay in use");
+    logger.error({ fault }, "new TLS files cannot be used; the previous ones stay in use");
     audit?.record({ event: "tls.reload-failed" });
   }
 

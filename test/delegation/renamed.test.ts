@@ -35,7 +35,7 @@ describe("a delegation that goes to another agent when its turn runs again", () 
       const task = await test.send("this", { task: asked });
       expect(task.status?.state).toBe(TaskState.FAILED);
       expect(errors).toEqual([expect.any(TypeError)]);
-      expect(String(errors[0])).toMatch(new RegExp(`"${name ?? 0}".*"one" before.*"two" now.*options.name`));
+      expect(String(errors[0])).toMatch(new RegExp(`"${name ?? 0}".*"one" before.*now names "two".*options.name`));
       expect(heard).toEqual(["one go"]);
     },
   );

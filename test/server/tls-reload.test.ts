@@ -119,7 +119,7 @@ describe("TLS files that are named", () => {
       lines.splice(0);
       write({ key, cert });
       await expect.poll(refused).toEqual([expect.stringContaining(fault)]);
-      expect(refused()[0]).toContain("the ones before stay in use");
+      expect(refused()[0]).toContain("the previous ones stay in use");
       expect(await shown()).toEqual(["first.example", "first.example"]);
     }
     rmSync(paths.keyFile);
@@ -233,7 +233,7 @@ describe("Server.reloadTls()", () => {
   it("refuses what cannot be used, and keeps what is there", async () => {
     await serve({ tls: first });
     expect(() => server.reloadTls({ key: second.key, cert: first.cert })).toThrow("does not belong to the certificate");
-    expect(() => server.reloadTls({ ...second, ca: alice.cert })).toThrow("with a restart alone");
+    expect(() => server.reloadTls({ ...second, ca: alice.cert })).toThrow("adding or removing ca needs a restart");
     expect(await shown()).toEqual(["first.example", "first.example"]);
     expect(records.filter(({ event }) => event === "tls.reload-failed")).toHaveLength(2);
   });

@@ -99,7 +99,7 @@ function answerTo(question: ServerReflectionRequest["messageRequest"], known: Kn
         return answerOf("allExtensionNumbersResponse", { baseTypeName: question.value, extensionNumber });
       }
       default:
-        throw new StatusError(StatusCode.UNIMPLEMENTED, "the question is none that this server knows");
+        throw new StatusError(StatusCode.UNIMPLEMENTED, "this server does not support the reflection request");
     }
   } catch (refusal) {
     if (!(refusal instanceof StatusError)) throw refusal;

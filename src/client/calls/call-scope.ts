@@ -122,7 +122,7 @@ export class CallScope implements StopSignal {
 
 /** Returns the scope of a call with several attempts. */
 export function callScopeOf({ signal, timeoutMs }: CallOptions): CallScope {
-  return new CallScope(signal, timeoutMs, "The call did not end in time; what it began goes on.");
+  return new CallScope(signal, timeoutMs, "The call did not end in time; the work that it started continues.");
 }
 
 /** Returns options for the rest of a call that began at `startedAt`, by `performance.now()`. */

@@ -139,7 +139,7 @@ async function accepted(
   vouchedFor(where, outcome);
   // The signature covers the text, and a verifier of 1.0 cards cannot interpret an older card.
   if (outcome.uncovered?.length === 0) return { card, isGuessed };
-  const parts = outcome.uncovered?.slice(0, 8).join(", ") ?? "which parts of it, nobody says";
+  const parts = outcome.uncovered?.slice(0, 8).join(", ") ?? "the uncovered parts are unknown";
   const message = `${where} is the card of an older version of A2A whose signature does not cover all of it: ${parts}.`;
   throw new A2AError("INVALID_AGENT_RESPONSE", message);
 }

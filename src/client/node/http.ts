@@ -133,7 +133,7 @@ class Http1Request extends Incoming implements Dispatcher.DispatchHandler, Sendi
   }
 
   protected abort(): void {
-    this.#controller?.abort(new Error("nobody wants it any more"));
+    this.#controller?.abort(new Error("the response is no longer needed"));
   }
 }
 

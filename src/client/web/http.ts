@@ -126,6 +126,6 @@ class FetchAnswer implements HttpAnswer {
 
   cancel(): void {
     this.#release();
-    this.#controller.abort(new A2AError("CANCELLED", "Nobody wants the answer any more."));
+    this.#controller.abort(new A2AError("CANCELLED", "The response is no longer needed."));
   }
 }

@@ -20,7 +20,7 @@ export interface CursorSource {
 
 /** Returns the error of an interrupted stream. It names the task, so that the client can subscribe again. */
 function drained({ messageContext }: TaskLog): A2AError {
-  return new A2AError("UNAVAILABLE", "The server is shutting down; subscribe to the task again to go on.", {
+  return new A2AError("UNAVAILABLE", "The server is shutting down; subscribe to the task again to continue.", {
     // A client that still waits for the answer to its first message does not know the task id.
     metadata: { taskId: messageContext.taskId },
     retryAfterMs: 1_000,

@@ -123,10 +123,10 @@ export class TargetGuard {
    */
   judge(text: string, name: string | undefined): void {
     const address = readAddress(text);
-    if (address === undefined) throw new ForbiddenTarget("the host has an address that is none");
+    if (address === undefined) throw new ForbiddenTarget("the host has an invalid address");
     const { name: kind, embedded, isMetadata } = kindOf(address);
     if ([address, ...embedded].some((each) => this.#deny.hasAddress(each))) {
-      throw new ForbiddenTarget("the host has an address that is denied");
+      throw new ForbiddenTarget("the host has a denied address");
     }
     if (this.#allow.namesAddress(address)) return;
     if (!isMetadata) {
