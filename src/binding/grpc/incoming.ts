@@ -13,7 +13,7 @@ import type { GrpcExchange } from "./exchange.js";
 import { StatusError } from "./internal-service.js";
 
 /** The quota and timeout of arriving requests. */
-export interface Incoming {
+export interface GrpcRequestRules {
   readonly arrivals: Arrivals;
   /** The incomplete requests. */
   readonly late: LateRequests;
@@ -42,19 +42,19 @@ const PIECE_BYTES = 128;
  * event loop in which they begin. Those are read at once, without a listener for each chunk. Only the others are
  * counted and timed.
  */
-export function readRequest(exchange: GrpcExchange, request: Request, incoming: Incoming): void {
-  const single = new SingleRequest(exchange, request, incoming);
+export function readRequest(exchange: GrpcExchange, request: Request, rules: GrpcRequestRules): void {
+  const single = new SingleRequest(exchange, request, rules);
   const stream: OwnStream = exchange.stream;
   stream[requestKey] = single;
   stream.on("end", onEnd);
-  incoming.arrivals.begin(single);
+  rules.arrivals.begin(single);
 }
 
 class SingleRequest implements PendingUpload {
   began = 0;
   readonly #exchange: GrpcExchange;
   readonly #request: Request;
-  readonly #incoming: Incoming;
+  readonly #rules: GrpcRequestRules;
   /** The message, if it arrived in one chunk. */
   #message: Buffer | undefined;
   /** Reader of a message in any other form. */
@@ -67,10 +67,10 @@ class SingleRequest implements PendingUpload {
   /** True if the request is complete and waits for its round of the event loop. */
   #isWhole = false;
 
-  constructor(exchange: GrpcExchange, request: Request, incoming: Incoming) {
+  constructor(exchange: GrpcExchange, request: Request, rules: GrpcRequestRules) {
     this.#exchange = exchange;
     this.#request = request;
-    this.#incoming = incoming;
+    this.#rules = rules;
   }
 
   get hasArrived(): boolean {
@@ -85,13 +85,13 @@ class SingleRequest implements PendingUpload {
     if (piece === null) return this.#watch();
     this.take(piece);
     // Node reports the end of the stream right after the bytes before it, if the end has arrived.
-    this.#incoming.arrivals.begin(this);
+    this.#rules.arrivals.begin(this);
   }
 
   /** Counts and times a request that is still incomplete. */
   #watch(): void {
     const { stream } = this.#exchange;
-    const { late } = this.#incoming;
+    const { late } = this.#rules;
     this.began = performance.now();
     this.#exchange.onOver = () => this.over();
     late.add(this);
@@ -105,7 +105,7 @@ class SingleRequest implements PendingUpload {
 
   /** @throws A2AError with reason TOO_MANY_REQUESTS */
   #open(): void {
-    this.#budget = this.#incoming.arrivals.open(this.#exchange.peer.address);
+    this.#budget = this.#rules.arrivals.open(this.#exchange.peer.address);
     this.#budget.take(this.#size);
   }
 
@@ -173,7 +173,7 @@ class SingleRequest implements PendingUpload {
     const status = refusalStatus(error);
     if (status.code === StatusCode.RESOURCE_EXHAUSTED) {
       const named = error instanceof A2AError ? error.metadata.limit : undefined;
-      this.#incoming.limited?.(this.#exchange.peer, named ?? "maxRequestBytes");
+      this.#rules.limited?.(this.#exchange.peer, named ?? "maxRequestBytes");
     }
     this.#refuse(status, hasArrived);
   }
@@ -193,7 +193,7 @@ class SingleRequest implements PendingUpload {
   over(): void {
     this.#isOver = true;
     this.#budget?.close();
-    if (this.began > 0) this.#incoming.late.delete(this);
+    if (this.began > 0) this.#rules.late.delete(this);
   }
 }
 

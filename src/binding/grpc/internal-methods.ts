@@ -9,7 +9,7 @@ import type { ServiceBindingOptions } from "../binding.js";
 import { bytesOf } from "./compression.js";
 import { envelopeReader } from "./envelope-reader.js";
 import type { GrpcExchange } from "./exchange.js";
-import { type Incoming, type Request, readRequest, refusalStatus } from "./incoming.js";
+import { type GrpcRequestRules, type Request, readRequest, refusalStatus } from "./incoming.js";
 import { type InternalMethod, MAX_QUESTION_BYTES, StatusError } from "./internal-service.js";
 import type { InternalServices } from "./internal-services.js";
 import type { ServedMethod } from "./methods.js";
@@ -84,8 +84,8 @@ class SingleQuestion extends Codec implements ServedMethod, Request {
     this.#all = context.all;
   }
 
-  begin(exchange: GrpcExchange, incoming: Incoming): void {
-    readRequest(exchange, this, incoming);
+  begin(exchange: GrpcExchange, rules: GrpcRequestRules): void {
+    readRequest(exchange, this, rules);
   }
 
   arrived(exchange: GrpcExchange, bytes: Uint8Array): void {

@@ -14,7 +14,7 @@ import { type OlderServiceOptions, olderTable, type ServiceBindingOptions } from
 import { failureOf } from "../failure.js";
 import { statusOf } from "./error.js";
 import type { GrpcExchange } from "./exchange.js";
-import { type Incoming, type Request, readRequest } from "./incoming.js";
+import { type GrpcRequestRules, type Request, readRequest } from "./incoming.js";
 import { largeEnvelope, requestReader } from "./message.js";
 import { noteCalled } from "./refusals.js";
 import { MessageSink, writeAll } from "./stream.js";
@@ -24,7 +24,7 @@ export interface ServedMethod {
   /** Version implied by the package of its service. */
   readonly version: string;
   /** Starts to answer a call. */
-  begin(exchange: GrpcExchange, incoming: Incoming): void;
+  begin(exchange: GrpcExchange, rules: GrpcRequestRules): void;
 }
 
 /** A path shared by several versions. Their packages are the same, and `A2A-Version` selects the version. */
@@ -103,10 +103,10 @@ class OlderCallMethod implements ServedMethod, Request {
     this.#options = options;
   }
 
-  begin(exchange: GrpcExchange, incoming: Incoming): void {
+  begin(exchange: GrpcExchange, rules: GrpcRequestRules): void {
     const loaded = this.#methods.now?.get(this.#path);
-    if (loaded !== undefined) loaded.begin(exchange, incoming);
-    else readRequest(exchange, this, incoming);
+    if (loaded !== undefined) loaded.begin(exchange, rules);
+    else readRequest(exchange, this, rules);
   }
 
   arrived(exchange: GrpcExchange, bytes: Uint8Array): void {
@@ -140,8 +140,8 @@ class CallMethod implements ServedMethod, Request {
     this.#write = envelopeWriter(method.output);
   }
 
-  begin(exchange: GrpcExchange, incoming: Incoming): void {
-    readRequest(exchange, this, incoming);
+  begin(exchange: GrpcExchange, rules: GrpcRequestRules): void {
+    readRequest(exchange, this, rules);
   }
 
   arrived(exchange: GrpcExchange, bytes: Uint8Array): void {

@@ -14,7 +14,7 @@ import { deadlineFault } from "../deadline.js";
 import { ACCEPTED, isKnownEncoding } from "./compression.js";
 import { type GrpcStatus, statusOf } from "./error.js";
 import { dropRest, type ExchangeStart, GrpcExchange } from "./exchange.js";
-import { type Incoming, LateRequests } from "./incoming.js";
+import { type GrpcRequestRules, LateRequests } from "./incoming.js";
 import { internalMethods } from "./internal-methods.js";
 import { InternalServices } from "./internal-services.js";
 import { type GrpcServices, methodsByPath, type ServedMethod, SharedPath } from "./methods.js";
@@ -120,7 +120,7 @@ const MEDIA_TYPE = /^application\/grpc(?:\+proto)?(?:$|[; ])/i;
 /** Checks the headers of calls and passes the calls to their methods (PROTOCOL-HTTP2, "Request-Headers"). */
 class Calls {
   readonly #methods: ReadonlyMap<string, ServedMethod | SharedPath>;
-  readonly #incoming: Incoming;
+  readonly #rules: GrpcRequestRules;
   readonly #logger: Logger;
   readonly #refused: RejectionLog | undefined;
   readonly #unserved: GrpcServerOptions["unserved"];
@@ -130,7 +130,7 @@ class Calls {
     infrastructure: InternalServices,
   ) {
     this.#methods = new Map([...internalMethods(infrastructure, { logger }), ...methodsByPath(services)]);
-    this.#incoming = { arrivals, late: new LateRequests(limits.requestTimeoutMs), limited };
+    this.#rules = { arrivals, late: new LateRequests(limits.requestTimeoutMs), limited };
     this.#logger = logger;
     this.#refused = refused;
     this.#unserved = unserved;
@@ -151,7 +151,7 @@ class Calls {
         return exchange.fail(unknownEncoding());
       }
       if (headers[TIMEOUT] !== undefined && !isInTime(exchange, String(headers[TIMEOUT]))) return;
-      method.begin(exchange, this.#incoming);
+      method.begin(exchange, this.#rules);
     } catch (error) {
       this.#logger.error({ err: error }, "a call of gRPC could not be begun");
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);

@@ -13,7 +13,7 @@ import { statusOf } from "../error.js";
 import { wholeEnvelope } from "../message.js";
 import { writeAll } from "../stream.js";
 import { GrpcCallStart, type StreamCall, sendHeaders, statusFor, type UnaryCall } from "./call.js";
-import { type GrpcDefinition, grpcServiceDefinition, type Incoming, withoutPrefix } from "./definition.js";
+import { type DecodedRequest, type GrpcDefinition, grpcServiceDefinition, withoutPrefix } from "./definition.js";
 import { GrpcJsSink } from "./stream.js";
 
 interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrivals" | "version"> {
@@ -23,8 +23,8 @@ interface GrpcBindingOptions extends Omit<ServiceBindingOptions, "arrivals" | "v
   readonly encrypted?: boolean | undefined;
 }
 
-type UnaryHandler = handleUnaryCall<Incoming, Buffer>;
-type StreamHandler = handleServerStreamingCall<Incoming, Buffer>;
+type UnaryHandler = handleUnaryCall<DecodedRequest, Buffer>;
+type StreamHandler = handleServerStreamingCall<DecodedRequest, Buffer>;
 
 /** The two arguments of grpc-js's `server.addService()`. */
 export interface GrpcBinding {

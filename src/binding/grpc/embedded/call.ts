@@ -4,13 +4,13 @@ import type { Cancellation } from "../../../core/cancellation.js";
 import type { A2AError } from "../../../core/error.js";
 import { cancellationReason } from "../../deadline.js";
 import { DETAILS_TRAILER, type GrpcStatus, legalOf } from "../error.js";
-import type { Incoming } from "./definition.js";
+import type { DecodedRequest } from "./definition.js";
 
 /** A grpc-js call of a unary method. The answer is passed as bytes; see `encode()`. */
-export type UnaryCall = ServerUnaryCall<Incoming, Buffer>;
+export type UnaryCall = ServerUnaryCall<DecodedRequest, Buffer>;
 
 /** A grpc-js call of a server-streaming method. */
-export type StreamCall = ServerWritableStream<Incoming, Buffer>;
+export type StreamCall = ServerWritableStream<DecodedRequest, Buffer>;
 
 /** The facts that gRPC provides about a call. Cheap to create: the signal is created on first use. */
 export class GrpcCallStart implements CallStart, Cancellation {

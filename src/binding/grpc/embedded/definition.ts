@@ -9,7 +9,7 @@ import { requestReader } from "../message.js";
  * The request passed to a handler of the definition, or the error for malformed bytes. The error is passed instead of
  * thrown, because grpc-js answers a throwing decoder with INTERNAL, but unreadable bytes are the client's mistake.
  */
-export type Incoming = Message | A2AError;
+export type DecodedRequest = Message | A2AError;
 
 /** The `MethodDefinition` of grpc-js. */
 export interface GrpcMethod {
@@ -54,14 +54,14 @@ function methodDefinition(service: DescService, method: DescMethod): GrpcMethod 
     responseStream: kind === "server_streaming" || kind === "bidi_streaming",
     requestSerialize: (message) => bufferOf(writeInput(message)),
     // The implementation encodes answers itself, so that an encoding failure is logged like every other failure.
-    // The types of grpc-js allow only a message or a thrown error; see Incoming.
+    // The types of grpc-js allow only a message or a thrown error; see DecodedRequest.
     requestDeserialize: (bytes) => decoded(readInput, bytes) as Message,
     responseSerialize: (message) => (Buffer.isBuffer(message) ? message : bufferOf(writeOutput(message))),
     responseDeserialize: (bytes) => fromBinary(method.output, bytes),
   };
 }
 
-function decoded(read: (bytes: Uint8Array) => Message, bytes: Uint8Array): Incoming {
+function decoded(read: (bytes: Uint8Array) => Message, bytes: Uint8Array): DecodedRequest {
   try {
     return read(bytes);
   } catch (error) {

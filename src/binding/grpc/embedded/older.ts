@@ -6,7 +6,7 @@ import { failureOf } from "../../failure.js";
 import { statusOf } from "../error.js";
 import { createGrpcBinding, type GrpcBinding } from "./binding.js";
 import { type StreamCall, statusFor, type UnaryCall } from "./call.js";
-import type { GrpcMethod, Incoming } from "./definition.js";
+import type { DecodedRequest, GrpcMethod } from "./definition.js";
 
 interface OlderGrpcOptions extends OlderServiceOptions {
   /** See `GrpcBindingOptions`. */
@@ -33,7 +33,7 @@ export function createOlderGrpcBinding({ encrypted, ...options }: OlderGrpcOptio
       grpc: Raw,
       callback: unknown,
     ): void => {
-      const read = methods[name]?.requestDeserialize as (bytes: Buffer) => Incoming;
+      const read = methods[name]?.requestDeserialize as (bytes: Buffer) => DecodedRequest;
       grpc.request = read(grpc.request as unknown as Buffer);
       handlers[name]?.(grpc, callback);
     };
