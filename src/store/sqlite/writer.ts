@@ -25,7 +25,7 @@ const MAX_BYTES = 1024 * 1024;
 /** Interval between checks of the files, in milliseconds. */
 const CHECK_MS = 500;
 
-type Incoming = Message | typeof CLOSE | typeof PROBE;
+type WriterMessage = Message | typeof CLOSE | typeof PROBE;
 
 /**
  * The writer thread. While it waits for the disk, messages queue at its port; the next commit takes all of them, except
@@ -62,11 +62,11 @@ class Writer {
     });
     // Checks the file while no writes arrive. Only this thread knows its own last write.
     this.#timer = setInterval(() => this.#recheckFile(), CHECK_MS);
-    port.on("message", (first: Incoming) => this.#round(first));
+    port.on("message", (first: WriterMessage) => this.#round(first));
     port.postMessage({ started: true } satisfies Started);
   }
 
-  #round(first: Incoming | undefined): void {
+  #round(first: WriterMessage | undefined): void {
     const writes = this.#gather(first);
     this.#pulse.note(writes);
     if (writes.length > 0) {
@@ -89,7 +89,7 @@ class Writer {
   }
 
   /** Collects the small writes from the messages received. */
-  #gather(first: Incoming | undefined): Write[] {
+  #gather(first: WriterMessage | undefined): Write[] {
     const writes: Write[] = [];
     let size = 0;
     for (let next = first; next !== undefined; next = receive(this.#port)) {
@@ -178,8 +178,8 @@ class Writer {
   }
 }
 
-function receive(port: MessagePort): Incoming | undefined {
-  return (receiveMessageOnPort(port) as { message: Incoming } | undefined)?.message;
+function receive(port: MessagePort): WriterMessage | undefined {
+  return (receiveMessageOnPort(port) as { message: WriterMessage } | undefined)?.message;
 }
 
 /**
