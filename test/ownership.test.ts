@@ -11,9 +11,9 @@ const owners: Readonly<Record<string, string>> = {
   "src/client/follow/fold.ts ClientFold.generation":
     "itself; notifications, which have it beside the event (client/follow/notified.ts)",
   "src/client/follow/fold.ts ClientFold.hasGap": "itself",
-  "src/client/node/incoming.ts Incoming.contentType": "itself",
-  "src/client/node/incoming.ts Incoming.isOver": "itself",
-  "src/client/node/incoming.ts Incoming.status": "itself",
+  "src/client/node/incoming.ts IncomingAnswer.contentType": "itself",
+  "src/client/node/incoming.ts IncomingAnswer.isOver": "itself",
+  "src/client/node/incoming.ts IncomingAnswer.status": "itself",
   "src/core/call.ts Call.traceParent": "the trace interceptor",
   "src/core/call.ts Call.admitToTask": "the authentication interceptor",
   "src/core/call.ts Call.caller": "the authentication interceptor",

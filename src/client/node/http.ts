@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { Connection, ConnectionPools, Sending } from "../../outgoing/connections.js";
 import type { HttpClient } from "../platform.js";
-import { Incoming, wrong } from "./incoming.js";
+import { IncomingAnswer, wrong } from "./incoming.js";
 
 /** Maximum number of 1xx responses before the final one. */
 const MAX_INTERIM = 16;
@@ -37,7 +37,7 @@ export function split(url: string, origins: Set<string>): [origin: string, path:
 type Fields = Record<string, string | string[] | undefined>;
 
 /** One request and its answer, with undici's callbacks. */
-class Http1Request extends Incoming implements Dispatcher.DispatchHandler, Sending {
+class Http1Request extends IncomingAnswer implements Dispatcher.DispatchHandler, Sending {
   #path = "";
   #connection: Connection | undefined;
   #controller: Dispatcher.DispatchController | undefined;

@@ -3,7 +3,7 @@ import { A2AError } from "../../core/error.js";
 import { membersOf } from "../../core/members.js";
 import type { HttpClient } from "../platform.js";
 import { first, split } from "./http.js";
-import { Incoming } from "./incoming.js";
+import { IncomingAnswer } from "./incoming.js";
 import type { Session, Sessions } from "./sessions.js";
 
 /** Creates an HTTP/2 client, whose answers have trailers. */
@@ -27,7 +27,7 @@ const exchangeKey: unique symbol = Symbol("exchange");
 type Stream = ClientHttp2Stream & { [exchangeKey]?: Http2Request | undefined };
 
 /** One request and its answer, on an HTTP/2 stream. */
-class Http2Request extends Incoming {
+class Http2Request extends IncomingAnswer {
   #session: Session | undefined;
   #stream: Stream | undefined;
   #path = "/";

@@ -27,7 +27,7 @@ interface Taker {
 }
 
 /** An incoming answer over any transport, read at the pace of its reader. */
-export abstract class Incoming implements HttpAnswer, AsyncIterator<Uint8Array> {
+export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8Array> {
   status = 0;
   contentType = "";
   protected readonly ask: HttpAsk;
