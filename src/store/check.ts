@@ -37,7 +37,7 @@ export function checkRequest(request: AppendRequest): void {
  * Returns the reason to reject an append, or undefined. All stores share one order of checks: the idempotency key, so
  * that a retry always learns its outcome; the end of the task; the lease; the expected position.
  */
-export function refusal(
+export function appendRejection(
   request: Pick<AppendRequest, "head" | "expected" | "fence" | "lease">,
   stored: StoredTask | undefined,
   remembered: IdempotencyRecord | undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { headOf, numbered } from "../../contract/setup.js";
-import { checkRequest, refusal, type StoredTask } from "../../src/store/check.js";
+import { appendRejection, checkRequest, type StoredTask } from "../../src/store/check.js";
 
 const place = { tenant: "tenant", owner: "owner", contextId: "context" };
 const stored = (named: Partial<StoredTask>): StoredTask => ({
@@ -39,50 +39,52 @@ describe("checkRequest()", () => {
   });
 });
 
-describe("refusal()", () => {
+describe("appendRejection()", () => {
   const request = { head: headOf({ taskId: "a", position: 4 }), expected: 3 };
 
   it("lets pass what goes on where the log ends, and what begins one", () => {
-    expect(refusal(request, stored({}), undefined)).toBeUndefined();
-    expect(refusal({ ...request, expected: 0 }, undefined, undefined)).toBeUndefined();
+    expect(appendRejection(request, stored({}), undefined)).toBeUndefined();
+    expect(appendRejection({ ...request, expected: 0 }, undefined, undefined)).toBeUndefined();
   });
 
   it("calls a wrong position a conflict, whichever side is ahead", () => {
     for (const position of [0, 2, 4]) {
-      expect(refusal(request, stored({ position }), undefined)).toMatchObject({ kind: "conflict" });
+      expect(appendRejection(request, stored({ position }), undefined)).toMatchObject({ kind: "conflict" });
     }
-    expect(refusal(request, undefined, undefined)).toMatchObject({ kind: "conflict" });
-    expect(refusal({ ...request, expected: 0 }, stored({}), undefined)).toMatchObject({ kind: "conflict" });
+    expect(appendRejection(request, undefined, undefined)).toMatchObject({ kind: "conflict" });
+    expect(appendRejection({ ...request, expected: 0 }, stored({}), undefined)).toMatchObject({ kind: "conflict" });
   });
 
   it("says finished whatever the position", () => {
     for (const position of [2, 3, 4]) {
-      expect(refusal(request, stored({ position, finished: true }), undefined)).toMatchObject({ kind: "finished" });
+      expect(appendRejection(request, stored({ position, finished: true }), undefined)).toMatchObject({
+        kind: "finished",
+      });
     }
   });
 
   it("lets pass nothing that relies on another lease than the stored one, wherever it goes on", () => {
     const fence = { holder: "me", attempt: 2 };
     const fenced = (lease: StoredTask["lease"], position = 3) =>
-      refusal({ ...request, fence }, stored({ lease, position }), undefined)?.kind;
+      appendRejection({ ...request, fence }, stored({ lease, position }), undefined)?.kind;
     expect(fenced(fence)).toBeUndefined();
     expect(fenced(fence, 4)).toBe("conflict");
     for (const lease of [null, { holder: "you", attempt: 2 }, { holder: "me", attempt: 1 }]) {
       expect(fenced(lease)).toBe("fenced");
       expect(fenced(lease, 4)).toBe("fenced");
-      expect(refusal(request, stored({ lease }), undefined)).toBeUndefined();
+      expect(appendRejection(request, stored({ lease }), undefined)).toBeUndefined();
     }
   });
 
   it("says duplicate before anything else, and what the key stands for", () => {
     for (const task of [undefined, stored({}), stored({ position: 9 }), stored({ finished: true })]) {
-      expect(refusal(request, task, remembered)).toMatchObject({ kind: "duplicate", remembered });
+      expect(appendRejection(request, task, remembered)).toMatchObject({ kind: "duplicate", remembered });
     }
   });
 
   it("keeps a task where it belongs", () => {
     for (const moved of [{ tenant: "x" }, { owner: "x" }, { contextId: "x" }]) {
-      expect(refusal(request, stored(moved), undefined)).toMatchObject({ kind: "failed" });
+      expect(appendRejection(request, stored(moved), undefined)).toMatchObject({ kind: "failed" });
     }
   });
 });

@@ -1,7 +1,7 @@
 // Keeps tasks in memory, for tests and for runtimes without files.
 
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { checkRequest, holds, isOf, refusal, tooManyPushConfigs } from "../check.js";
+import { appendRejection, checkRequest, holds, isOf, type StoredTask, tooManyPushConfigs } from "../check.js";
 import { alwaysHealthy } from "../health.js";
 import {
   type AppendRequest,
@@ -93,10 +93,10 @@ class MemoryStore implements TaskStore {
     const { head, entries, send, pushConfig } = request;
     const task = this.#tasks.get(head.taskId);
     const remembered = send && this.#sends.get(sendKey(send));
-    const refused = refusal(request, task && toStored(task.head), remembered);
-    if (refused !== undefined) throw refused;
+    const rejection = appendRejection(request, task && toStored(task.head), remembered);
+    if (rejection !== undefined) throw rejection;
     if (pushConfig !== undefined) {
-      const tooManyOf = this.#pushes.refusal(task, head, pushConfig);
+      const tooManyOf = this.#pushes.tooManyOf(task, head, pushConfig);
       if (tooManyOf !== undefined) throw tooManyPushConfigs(head.taskId, tooManyOf);
     }
     const there = task?.head.lease ?? null;
@@ -195,7 +195,7 @@ class MemoryStore implements TaskStore {
   async putPushConfig(request: PutPushConfig): Promise<PutPushOutcome> {
     const task = this.#task(request.taskId);
     if (task === undefined) return "no-task";
-    const tooManyOf = this.#pushes.refusal(task, task.head, request);
+    const tooManyOf = this.#pushes.tooManyOf(task, task.head, request);
     if (tooManyOf !== undefined) return `too-many-of-${tooManyOf}`;
     this.#pushes.put(task, request, { position: task.head.position, now: request.now });
     return "put";
@@ -362,7 +362,7 @@ function answerOf(lease: Lease | null, pushed: boolean): AppendResult | undefine
   return pushed ? { lease, pushed } : { lease };
 }
 
-function toStored({ tenant, owner, contextId, position, state, lease }: TaskHead): Parameters<typeof refusal>[1] {
+function toStored({ tenant, owner, contextId, position, state, lease }: TaskHead): StoredTask {
   return { tenant, owner, contextId, position, finished: isTerminal(state), lease };
 }
 

@@ -65,7 +65,7 @@ export class Pushes {
   #claims = 0;
 
   /** Returns which limit a new configuration would exceed, or undefined. */
-  refusal(task: Pushed | undefined, of: Owner, config: NewPushConfig): "task" | "owner" | undefined {
+  tooManyOf(task: Pushed | undefined, of: Owner, config: NewPushConfig): "task" | "owner" | undefined {
     if (task?.configs?.has(config.configId)) return undefined;
     if ((task?.configs?.size ?? 0) >= config.maxPerTask) return "task";
     if (task !== undefined && isTerminal(task.head.state)) return undefined;

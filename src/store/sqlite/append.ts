@@ -1,4 +1,4 @@
-import { refusal, type StoredTask } from "../check.js";
+import { appendRejection, type StoredTask } from "../check.js";
 import type { AppendResult, IdempotencyRecord, Lease, TaskRow } from "../task-store.js";
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
@@ -67,13 +67,13 @@ export class Appender {
     );
   }
 
-  /** @throws StoreError when the append is refused; anything else comes from SQLite. */
+  /** @throws StoreError if the append is rejected; anything else comes from SQLite. */
   append(write: AppendWrite): AppendResult | undefined {
     const { head } = write;
     const row = this.#stored.get(head.taskId);
     const there = row === undefined ? null : toLease(row[7], row[8], row[9]);
-    const refused = refusal(write, row && toStored(row, there), this.#findSend(write));
-    if (refused !== undefined) throw refused;
+    const rejection = appendRejection(write, row && toStored(row, there), this.#findSend(write));
+    if (rejection !== undefined) throw rejection;
     this.#pushes.check(write, row !== undefined);
     this.#saveHead(write, row, there);
     let last = write.expected;

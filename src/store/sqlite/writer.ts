@@ -142,12 +142,12 @@ class Writer {
 
   #commit(writes: readonly Write[]): Reply {
     const early = this.#prepare();
-    if (early !== undefined) return refusal(writes, { lost: early });
+    if (early !== undefined) return rejectedReply(writes, { lost: early });
     const outcomes = this.#committer.commit(writes);
     const { foreign } = this.#committer;
-    if (foreign !== undefined) return refusal(writes, { outgrown: this.#outgrown(foreign) });
+    if (foreign !== undefined) return rejectedReply(writes, { outgrown: this.#outgrown(foreign) });
     const lost = this.#checkFile();
-    return lost === undefined ? toReply(outcomes) : refusal(writes, { lost });
+    return lost === undefined ? toReply(outcomes) : rejectedReply(writes, { lost });
   }
 
   /** Checks the log before a commit: SQLite would pad a truncated log with zeros. */
@@ -186,7 +186,7 @@ function receive(port: MessagePort): WriterMessage | undefined {
  * Rejects writes that went into a file without a name, which no later process can open, or that another program's
  * schema prevented. The check after each commit takes about 10 microseconds; a sync takes hundreds.
  */
-function refusal(writes: readonly Write[], why: Pick<Reply, "lost" | "outgrown">): Reply {
+function rejectedReply(writes: readonly Write[], why: Pick<Reply, "lost" | "outgrown">): Reply {
   const error = new StoreError("unavailable", why.lost?.reason ?? why.outgrown ?? "");
   return { ...toReply(writes.map(() => ({ error }))), failed: false, ...why };
 }
