@@ -248,7 +248,7 @@ async function asked(url: string, own: Headers, finding: Finding): Promise<strin
   }
   answer.cancel();
   if ([301, 302, 303, 307, 308].includes(status)) return { location: answer.headers.get("location") };
-  throw refusal(url, answer);
+  throw cardRequestError(url, answer);
 }
 
 function keep(
@@ -265,7 +265,7 @@ function keep(
   else cache?.keep(key, { ...card, freshUntil: performance.now() + freshMs }, limits.maxCards);
 }
 
-function refusal(url: string, { status, headers }: HttpAnswer): A2AError {
+function cardRequestError(url: string, { status, headers }: HttpAnswer): A2AError {
   const message = `There is no agent card at ${url}: the server answered ${status === 0 ? "with a redirect that cannot be followed here" : status}.`;
   const options = { headers: Object.fromEntries(headers) };
   if (status === 404 || status === 410 || status === 405) return new NoCardError("INVALID_AGENT_RESPONSE", message);

@@ -26,14 +26,14 @@ export function issuerFetch(http: HttpClient, { limits, withoutIdToken = false }
     const late = (): A2AError => unavailable("it takes too long");
     const answer = await orAborted(answerOf(http, ask, limits.maxIssuerBytes), signal, late);
     const { status, headers: answered, text } = answer;
-    if (status >= 400) return refusal(status, answered, text, new SentSecrets(ask.headers, whole));
+    if (status >= 400) return maskedResponse(status, answered, text, new SentSecrets(ask.headers, whole));
     const isEmpty = status === 204 || status === 205;
     return new Response(isEmpty ? null : withoutIdToken ? dropIdToken(text) : text, { status, headers: answered });
   };
 }
 
 /** Returns an error response without the secrets of the request. */
-function refusal(status: number, headers: Headers, text: string, secrets: SentSecrets): Response {
+function maskedResponse(status: number, headers: Headers, text: string, secrets: SentSecrets): Response {
   const challenge = headers.get("www-authenticate");
   if (challenge !== null) headers.set("www-authenticate", secrets.masked(challenge));
   return new Response(secrets.maskedJson(text), { status, headers });
