@@ -44,7 +44,7 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
     // The author may have stopped reading, so the error is dropped.
     if (job.pause.signal.aborted || job.end.aborted) return subTaskOf(agent, {});
     const failure = toA2AError(error);
-    if (failure.metadata.arrival !== "unknown") course.refused();
+    if (failure.metadata.arrival !== "unknown") course.noteRejection();
     if (failure.reason !== "UNAUTHENTICATED" || !remote.passesCaller || isOwnRefusal(error)) {
       job.logger.warn({ err: error, agent, taskId: turn.request.message.taskId }, "a delegation failed");
       throw new DelegationError(agent, failure);
@@ -128,7 +128,7 @@ class DelegationRun {
   }
 
   /** Notes that the other agent rejected the message sent in this run. */
-  refused(): void {
+  noteRejection(): void {
     if (this.#hasSent) this.#parts.have.sent = undefined;
   }
 

@@ -78,7 +78,7 @@ export class TlsKeeper {
       faults.push(faultOf(error));
     }
     if (faults.length === 0) return;
-    this.#refused(faults.join("; "));
+    this.#reportFault(faults.join("; "));
     throw new ConfigurationError("The new TLS files cannot be used; the previous ones stay in use", faults);
   }
 
@@ -102,7 +102,7 @@ export class TlsKeeper {
       if (text !== this.#fault.text) this.#fault = { text, isReported: false };
       else if (!this.#fault.isReported) {
         this.#fault = { text, isReported: true };
-        this.#refused(text);
+        this.#reportFault(text);
       }
     }
   }
@@ -124,7 +124,7 @@ export class TlsKeeper {
     this.#warn();
   }
 
-  #refused(fault: string): void {
+  #reportFault(fault: string): void {
     const { logger, audit } = this.#options;
     logger.error({ fault }, "new TLS files cannot be used; the previous ones stay in use");
     audit?.record({ event: "tls.reload-failed" });

@@ -133,22 +133,22 @@ export class Versions {
   /** Returns the error for a version that is not enabled. It names the enabled ones. */
   unsupported(asked: string): A2AError {
     const shown = shownOf(asked);
-    return this.#refused(shown, `A2A version ${shown} is not supported; supported: ${this.text}.`);
+    return this.#notSupported(shown, `A2A version ${shown} is not supported; supported: ${this.text}.`);
   }
 
   /** Returns the error for a call that names another version than the one it is made in. */
   contradicted(asked: string, used: string): A2AError {
     const shown = shownOf(asked);
-    return this.#refused(shown, `The call names A2A version ${shown}, but uses a method or path of ${used}.`);
+    return this.#notSupported(shown, `The call names A2A version ${shown}, but uses a method or path of ${used}.`);
   }
 
   /** Returns the error for a call without a version, if the version is required. */
   #unnamed(used: string): A2AError {
     const why = `The call names no version, which means ${EMPTY_VERSION} (specification 3.6.2)`;
-    return this.#refused(EMPTY_VERSION, `${why}: send A2A-Version: ${used} with it.`);
+    return this.#notSupported(EMPTY_VERSION, `${why}: send A2A-Version: ${used} with it.`);
   }
 
-  #refused(requestedVersion: string, message: string): A2AError {
+  #notSupported(requestedVersion: string, message: string): A2AError {
     const metadata = { requestedVersion, supportedVersions: this.text };
     return new A2AError("VERSION_NOT_SUPPORTED", message, { metadata });
   }

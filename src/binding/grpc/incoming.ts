@@ -99,7 +99,7 @@ class SingleRequest implements PendingUpload {
       this.#open();
       stream.on("data", onData);
     } catch (error) {
-      this.#refused(error);
+      this.#fail(error);
     }
   }
 
@@ -119,7 +119,7 @@ class SingleRequest implements PendingUpload {
         this.#message = piece.subarray(PREFIX_BYTES);
       } else this.#read(piece);
     } catch (error) {
-      this.#refused(error);
+      this.#fail(error);
     }
   }
 
@@ -142,7 +142,7 @@ class SingleRequest implements PendingUpload {
     try {
       if (this.#budget === undefined) this.#open();
     } catch (error) {
-      return this.#refused(error);
+      return this.#fail(error);
     }
     runInOwnTurn(() => this.#pass());
   }
@@ -165,11 +165,11 @@ class SingleRequest implements PendingUpload {
       const encoding = this.#exchange.header("grpc-encoding");
       this.#request.arrived(this.#exchange, await bytesOf(envelope, encoding, this.#request.maxBytes));
     } catch (error) {
-      this.#refused(error, true);
+      this.#fail(error, true);
     }
   }
 
-  #refused(error: unknown, hasArrived = false): void {
+  #fail(error: unknown, hasArrived = false): void {
     const status = refusalStatus(error);
     if (status.code === StatusCode.RESOURCE_EXHAUSTED) {
       const named = error instanceof A2AError ? error.metadata.limit : undefined;

@@ -120,12 +120,12 @@ export class Batch implements BodySource {
       this.#waiting.push({ place: member.place, response });
       return undefined;
     }
-    if (this.#hasBegun) for (const rejection of response.rejections ?? []) this.#refused(rejection);
+    if (this.#hasBegun) for (const rejection of response.rejections ?? []) this.#noteRejection(rejection);
     const before = this.#hasBegun ? "," : this.#begin(response);
     return this.#write([before], isLarge ? body.pieces : [body]);
   }
 
-  #refused(rejection: Rejection): void {
+  #noteRejection(rejection: Rejection): void {
     if (this.#hear === undefined) this.#rejections.push(rejection);
     else this.#hear(rejection);
   }
