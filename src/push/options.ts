@@ -52,8 +52,8 @@ export interface PushSigningOptions {
   readonly keys?: readonly CardKey[];
   /**
    * Publishes these keys. Default true; false if another program serves `/.well-known/jwks.json`. Without an RS256 key,
-   * a server with its own port generates one per process for the bearer tokens of A2A 0.1, and publishes it there; true
-   * generates one for a mounted server too.
+   * a server with its own port generates one per process for the bearer tokens of the oldest protocol version, and
+   * publishes it there; true generates one for a mounted server too.
    */
   readonly jwks?: boolean;
   /**

@@ -111,14 +111,7 @@ export function createConnectBinding(
     more?.(router);
     const matches = matchesOf(router, { served: [own], later, compressions });
     for (const sameNamed of older.filter(hasSameName)) {
-      const before = router.handlers.length;
-      const laterOfOlder = registerOlder(router, sameNamed, { compressions, register: registerAll });
-      const handlers = router.handlers.splice(before);
-      addSameNamed(
-        matches,
-        sameNamed.version,
-        matchesOf({ handlers }, { served: [], later: laterOfOlder, compressions }),
-      );
+      addSameNamed(matches, router, sameNamed, { compressions, register: registerAll });
     }
     return matches;
   });
@@ -174,12 +167,16 @@ async function handledAfter(
 /** Adds the handlers of another version under the same paths. */
 function addSameNamed(
   matches: Map<string, ConnectMatch>,
-  version: string,
-  olderMatches: ReadonlyMap<string, ConnectMatch>,
+  router: ConnectRouter,
+  options: OlderServiceOptions,
+  { compressions, register }: { readonly compressions: readonly Compression[]; readonly register: Register },
 ): void {
-  for (const [path, older] of olderMatches) {
+  const before = router.handlers.length;
+  const later = registerOlder(router, options, { compressions, register });
+  const handlers = router.handlers.splice(before);
+  for (const [path, older] of matchesOf({ handlers }, { served: [], later, compressions })) {
     const match = defined(matches.get(path));
-    matches.set(path, { ...match, others: new Map([...(match.others ?? []), [version, older]]) });
+    matches.set(path, { ...match, others: new Map([...(match.others ?? []), [options.version, older]]) });
   }
 }
 

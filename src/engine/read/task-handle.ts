@@ -17,8 +17,8 @@ export interface TaskView extends LogPosition {
 }
 
 /**
- * A task of more bytes as JSON cannot be returned, because it would exceed the maximum string length. Older versions
- * accepted such tasks.
+ * A task of more bytes as JSON cannot be returned, because it would exceed the maximum string length. A store may
+ * have such tasks from before their size was limited.
  */
 const MAX_SHOWN_BYTES = constants.MAX_STRING_LENGTH - 16 * 1024 * 1024;
 

@@ -138,7 +138,7 @@ export async function createPushSigner(options: PushSignerOptions): Promise<Push
   }
 }
 
-/** Finds or generates the key of bearer tokens: receivers of A2A 0.1 know RSA alone. */
+/** Finds or generates the key of bearer tokens. It is RSA, because their receivers know no other algorithm. */
 function bearerKeyOf(given: readonly ReadyKey[], makesKey: boolean): () => Promise<ReadyKey | undefined> {
   const rsa = given.find(({ alg }) => alg === "RS256");
   let made: Promise<ReadyKey | undefined> | undefined;

@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Node, SourceFile } from "typescript/unstable/ast";
+import { isFunctionLikeDeclaration } from "typescript/unstable/ast/is";
+import { API } from "typescript/unstable/sync";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const files = ["src", "contract"].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => join(folder, name)),
+);
+const textOf = (file: string): string => readFileSync(join(root, file), "utf8");
+
+const MAX_FILE_LINES = 400;
+const MAX_FUNCTION_LINES = 60;
+
+/** Places with a `Promise.race` of their own, and why no function of `core/async.ts` does instead. */
+const races: Readonly<Record<string, string>> = {
+  "src/core/async.ts": "it is the toolbox",
+  "src/engine/read/tasks.ts": "whichever comes first of two changes of the log",
+  "src/engine/run/execution.ts": "the agent's end or the task's, whichever comes first, both within the grace",
+  "src/engine/send/idempotent-sends.ts": "the outcome of a send or the departure of its client",
+  "src/binding/grpc/internal-routes.ts": "the next request or the end of the stream, which are read in a loop",
+  "src/binding/connect/universal.ts": "the end of writing or of the connection, which is no error",
+  "src/testing/process.ts": "the answer or the death of the process, which only tests have",
+};
+
+/** Numbers of protocol versions, or what looks like one, outside `version/`. */
+const numbers: Readonly<Record<string, string>> = {
+  "src/wire/service-params.ts": "the specification gives an empty header a version (3.6.2)",
+  "src/push/host-limiter.ts": "a share",
+  "src/binding/grpc/server.ts": "a factor",
+  "src/binding/connect/universal.ts": "the version of HTTP",
+};
+
+describe("the code of src/ and contract/", () => {
+  let api: API;
+  const parsed: SourceFile[] = [];
+
+  beforeAll(() => {
+    api = new API({ cwd: root });
+    const project = api.updateSnapshot({ openProjects: [join(root, "tsconfig.json")] }).getProjects()[0];
+    for (const file of files) parsed.push(project!.program.getSourceFile(join(root, file))!);
+  }, 30_000);
+  afterAll(() => api.close());
+
+  it(`has at most ${MAX_FILE_LINES} lines in a file`, () => {
+    const long = files.filter((file) => textOf(file).split("\n").length - 1 > MAX_FILE_LINES);
+    expect(long).toEqual([]);
+  });
+
+  it(`has at most ${MAX_FUNCTION_LINES} lines in a function`, () => {
+    const sizes = parsed.flatMap((file) =>
+      functionsIn(file).map((line) => ({ file: relative(root, file.fileName), ...line })),
+    );
+    expect(sizes.length).toBeGreaterThan(4_000);
+    expect(sizes.filter(({ lines }) => lines > MAX_FUNCTION_LINES)).toEqual([]);
+  });
+
+  it("races promises by core/async.ts, except in places with a reason", () => {
+    const racing = files.filter((file) => textOf(file).includes("Promise.race("));
+    expect(racing.sort()).toEqual(Object.keys(races).sort());
+  });
+
+  it("names the number of a protocol version in version/ and at its edges only", () => {
+    const neutral = /^src\/(?:core\/call\.ts|(?:engine|wire|push|binding|page|cli)\/)/;
+    const number = /(?<![\w.]|HTTP\/)v?(?:0\.[123]|1\.1)(?!\.?\w)/;
+    const naming = files.filter((file) => neutral.test(file) && number.test(textOf(file)));
+    expect(naming.sort()).toEqual(Object.keys(numbers).sort());
+  });
+});
+
+/** Where the functions of a file begin, and their number of lines with the signature. */
+function functionsIn(file: SourceFile): { readonly line: number; readonly lines: number }[] {
+  const ends = [...file.text.matchAll(/\n/g)].map(({ index }) => index);
+  const lineAt = (position: number): number => ends.filter((end) => end < position).length + 1;
+  const found: { readonly line: number; readonly lines: number }[] = [];
+  const visit = (node: Node): void => {
+    if (isFunctionLikeDeclaration(node) && node.body !== undefined) {
+      const line = lineAt(node.getStart(file));
+      found.push({ line, lines: lineAt(node.end) - line + 1 });
+    }
+    node.forEachChild(visit);
+  };
+  visit(file);
+  return found;
+}
