@@ -14,8 +14,8 @@ import {
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   type DelegatedContent,
-  type RelayedTask as Marked,
   type RelayCheckpoint,
+  type RelayedTask,
   relayCheckpoint,
   type SubTask,
 } from "../agent/delegation.js";
@@ -31,7 +31,7 @@ import { artifactPrefix, type Relayed, type RelayPlace } from "./relayed.js";
 const PARTS_AT_ONCE = 500;
 
 /** An event of our task that comes from another one. */
-export type RelayedAgentEvent = AgentEvent & Marked & { readonly [relayCheckpoint]: RelayCheckpoint };
+export type RelayedAgentEvent = AgentEvent & RelayedTask & { readonly [relayCheckpoint]: RelayCheckpoint };
 
 /** Target of an artifact's chunk. */
 interface PiecePlace {

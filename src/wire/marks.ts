@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 
 const marksKey: unique symbol = Symbol("marks");
 
-interface Marked {
+interface WithMarks {
   [marksKey]?: Marks;
 }
 
@@ -49,29 +49,29 @@ export const LARGE_BYTES: number = 128 * 1024;
  * belong to the copy alone.
  */
 export function mark<M extends Message>(message: M, marks: Marks): M {
-  const marked: Message & Marked = message;
+  const marked: Message & WithMarks = message;
   const before = marked[marksKey];
   marked[marksKey] = before === undefined ? marks : { ...before, ...marks };
   return message;
 }
 
 /** Copies all marks of a message to one derived from it. */
-export function carry<M extends Message>(original: Message & Marked, made: M): M {
+export function carry<M extends Message>(original: Message & WithMarks, made: M): M {
   const marks = original[marksKey];
   return marks === undefined ? made : mark(made, marks);
 }
 
 /** Returns the marks of a message, or undefined. */
-export function marksOf(message: object & Marked): Marks | undefined {
+export function marksOf(message: object & WithMarks): Marks | undefined {
   return message[marksKey];
 }
 
 /** Returns the generation in the metadata of a task or event, or undefined. */
-export function generationOf(message: Message & Marked): number | undefined {
+export function generationOf(message: Message & WithMarks): number | undefined {
   return message[marksKey]?.generation;
 }
 
 /** Returns the weight of a large message, or undefined. */
-export function weightOf(message: Message & Marked): Weight | undefined {
+export function weightOf(message: Message & WithMarks): Weight | undefined {
   return message[marksKey]?.weight;
 }

@@ -6,10 +6,10 @@ import type { RejectionLog } from "../../service/interceptors/access-log.js";
 /** Key that marks a stream as a call of a registered method. */
 const calledKey: unique symbol = Symbol("called");
 
-type Marked = object & { [calledKey]?: true };
+type MarkedStream = object & { [calledKey]?: true };
 
 /** Marks a stream as a call of a registered method, which has its own line in the access log. */
-export function noteCalled(stream: Marked): void {
+export function noteCalled(stream: MarkedStream): void {
   stream[calledKey] = true;
 }
 
@@ -28,7 +28,7 @@ export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHead
   if (path.startsWith("/grpc.")) return;
   const began = performance.now();
   stream.once("close", () => {
-    const own: ServerHttp2Stream & Marked = stream;
+    const own: ServerHttp2Stream & MarkedStream = stream;
     if (own[calledKey]) return;
     const ms = Math.round(performance.now() - began);
     const header = (name: string): string | undefined => headers[name]?.toString();
