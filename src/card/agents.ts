@@ -219,13 +219,13 @@ function withSecurity(card: AgentCardInput, security: AgentSecurity | undefined)
   const { skills: required, ...declared } = securityCard(security);
   const skills = (card.skills ?? []).map((skill) => {
     const securityRequirements = skill.id === undefined ? undefined : required[skill.id];
-    return securityRequirements === undefined ? skill : { ...plain(skill), securityRequirements };
+    return securityRequirements === undefined ? skill : { ...objectFields(skill), securityRequirements };
   });
-  return { ...plain(card), ...declared, skills } as AgentCardInput;
+  return { ...objectFields(card), ...declared, skills } as AgentCardInput;
 }
 
 /** Returns the set fields of a message as a plain object; other inputs unchanged. */
-function plain<T extends object>(input: T): Omit<T, "$typeName" | "$unknown"> {
+function objectFields<T extends object>(input: T): Omit<T, "$typeName" | "$unknown"> {
   if (!isMessage(input)) return input;
   const { $typeName: _name, $unknown: _unknown, ...fields } = input;
   return fields as unknown as Omit<T, "$typeName" | "$unknown">;

@@ -40,14 +40,14 @@ const MAX_TEXT = 10_000;
 
 function logAsText(logger: Logger, level: Level, facts: object, message: string): void {
   try {
-    logger[level](plain(facts), `${message} (some facts could be logged as texts only)`);
+    logger[level](factsAsText(facts), `${message} (some facts could be logged as texts only)`);
   } catch {
     // A failing logger must not end the work that logs.
   }
 }
 
 /** Returns the facts with each object converted to text. Other facts, such as the request id, stay as they are. */
-function plain(facts: object): object {
+function factsAsText(facts: object): object {
   const isObject = (value: unknown): boolean => typeof value === "object" || typeof value === "function";
   return Object.fromEntries(
     Object.entries(facts).map(([name, value]) => [name, isObject(value) ? objectText(value) : value]),

@@ -95,14 +95,14 @@ export class Handling {
     const { logger } = this.#parts;
     if (!(error instanceof PushRefusal)) {
       logger.error({ err: error }, "a notification could not be handled");
-      return plain(500, "The notification could not be handled.");
+      return textAnswer(500, "The notification could not be handled.");
     }
     logger.info({ code: error.code, err: error }, "a notification was refused");
-    return plain(error.status, error.message, headersOf(error));
+    return textAnswer(error.status, error.message, headersOf(error));
   }
 }
 
-function plain(status: number, text: string, headers: Readonly<Record<string, string>> = {}): PushAnswer {
+function textAnswer(status: number, text: string, headers: Readonly<Record<string, string>> = {}): PushAnswer {
   return { status, text: `${text}\n`, headers: { "content-type": "text/plain; charset=utf-8", ...headers } };
 }
 

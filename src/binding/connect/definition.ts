@@ -60,7 +60,7 @@ export function jsonRegistration(method: DescMethod, limits: Limits): Registrati
     method: { ...withIdempotency(method), input: ValueSchema, output: ValueSchema } as DescMethod,
     check: jsonCheck(limits),
     // The method is registered with Value, so the message is a Value.
-    read: (message) => readJson(plain(message as Value)),
+    read: (message) => readJson(jsonValue(message as Value)),
     write: (message) => fromJson(ValueSchema, JSON.parse(writeJson(message)) as JsonValue, jsonOptions),
     pieces: (answer) => measuredJson(method.output, answer),
     placeholder: fromJson(ValueSchema, null),
@@ -70,10 +70,10 @@ export function jsonRegistration(method: DescMethod, limits: Limits): Registrati
 /**
  * Returns the JSON of a Value. The library refuses to return a number that is too large; our codec reports its path.
  */
-function plain({ kind }: Value): unknown {
-  if (kind.case === "listValue") return kind.value.values.map(plain);
+function jsonValue({ kind }: Value): unknown {
+  if (kind.case === "listValue") return kind.value.values.map(jsonValue);
   if (kind.case !== "structValue") return kind.case === "nullValue" ? null : kind.value;
-  return Object.fromEntries(Object.entries(kind.value.fields).map(([name, value]) => [name, plain(value)]));
+  return Object.fromEntries(Object.entries(kind.value.fields).map(([name, value]) => [name, jsonValue(value)]));
 }
 
 /** Marks a read-only method, so that Connect also serves it by GET. */

@@ -20,8 +20,8 @@ export function issuerFailure(error: unknown): A2AError {
   if (own !== undefined) return own;
   if (error instanceof ResponseBodyError) {
     const { status, error: code, error_description: description } = error;
-    const errorCode = plain(code) ?? "an error";
-    const more = plain(description);
+    const errorCode = asciiText(code) ?? "an error";
+    const more = asciiText(description);
     const why = more === undefined ? errorCode : `${errorCode} (${more})`;
     if (isTemporary(status) || code === "temporarily_unavailable" || code === "server_error") {
       return unavailable(`${errorCode}, status ${status}`, retryAfter(error.response));
@@ -29,11 +29,11 @@ export function issuerFailure(error: unknown): A2AError {
     return new A2AError("UNAUTHENTICATED", `The issuer of tokens refused: ${why}.`, issuerFact(errorCode));
   }
   if (error instanceof AuthorizationResponseError) {
-    const errorCode = plain(error.error) ?? "an error";
+    const errorCode = asciiText(error.error) ?? "an error";
     return new A2AError("UNAUTHENTICATED", `The sign-in was refused: ${errorCode}.`, issuerFact(errorCode));
   }
   if (error instanceof WWWAuthenticateChallengeError) {
-    const errorCode = error.cause.map(({ parameters }) => plain(parameters.error)).find((it) => it !== undefined);
+    const errorCode = error.cause.map(({ parameters }) => asciiText(parameters.error)).find((it) => it !== undefined);
     const message = `The issuer of tokens refused the client: ${errorCode ?? `status ${error.status}`}.`;
     return new A2AError("UNAUTHENTICATED", message, issuerFact(errorCode ?? "invalid_client"));
   }
@@ -69,7 +69,7 @@ function retryAfter(response: Response): { retryAfterMs?: number } {
   return /^\d{1,6}$/.test(seconds) ? { retryAfterMs: Number(seconds) * 1_000 } : {};
 }
 
-function plain(text: unknown): string | undefined {
+function asciiText(text: unknown): string | undefined {
   return typeof text === "string" && text !== "" ? text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?") : undefined;
 }
 

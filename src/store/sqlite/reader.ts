@@ -149,7 +149,7 @@ export class Reader {
   readSnapshot(taskId: string, position: number, piece: number): Uint8Array | undefined {
     return this.#query("readSnapshot", () => {
       const bytes = this.#piece.get(taskId, position, piece);
-      return bytes && plain(bytes);
+      return bytes && asUint8Array(bytes);
     });
   }
 
@@ -211,7 +211,7 @@ export class Reader {
     return this.#query("scanPushConfigs", () =>
       this.#allConfigs
         .all(taskId, configId, request.limit)
-        .map((row) => ({ taskId: row[0], configId: row[1], bytes: plain(row[2]) })),
+        .map((row) => ({ taskId: row[0], configId: row[1], bytes: asUint8Array(row[2]) })),
     );
   }
 
@@ -275,7 +275,7 @@ export class Reader {
     // Pieces are deleted before their snapshot row: without the first piece the snapshot does not exist.
     if (bytes === undefined) return undefined;
     this.#bytes += bytes.length;
-    return pieces === 1 ? { position, bytes: plain(bytes) } : { position, bytes: plain(bytes), pieces };
+    return pieces === 1 ? { position, bytes: asUint8Array(bytes) } : { position, bytes: asUint8Array(bytes), pieces };
   }
 
   #entries(taskId: string, after: number, limit: number, maxBytes: number): Uint8Array[] {
@@ -327,10 +327,10 @@ export class Reader {
 }
 
 function toConfig([, bytes, position]: ConfigRow): StoredPushConfig {
-  return { bytes: plain(bytes), position };
+  return { bytes: asUint8Array(bytes), position };
 }
 
 /** SQLite's driver returns Buffers, which compare and slice differently; callers get plain arrays. */
-function plain(bytes: Uint8Array): Uint8Array {
+function asUint8Array(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
