@@ -40,7 +40,7 @@ const MAX_TEXT = 10_000;
 
 function logAsText(logger: Logger, level: Level, facts: object, message: string): void {
   try {
-    logger[level](factsAsText(facts), `${message} (some facts could be logged as texts only)`);
+    logger[level](factsAsText(facts), `${message} (some facts could only be logged as text)`);
   } catch {
     // A failing logger must not end the work that logs.
   }

@@ -22,7 +22,7 @@ describe("guardedLogger()", () => {
     expect(line).toMatchObject({
       reference: "r",
       count: 2,
-      msg: "an agent failed (some facts could be logged as texts only)",
+      msg: "an agent failed (some facts could only be logged as text)",
     });
     expect(line.err).toMatch(/^Error: why\n/);
   });
