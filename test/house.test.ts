@@ -20,12 +20,7 @@ const MAX_FUNCTION_LINES = 60;
 /** Places with a `Promise.race` of their own, and why no function of `core/async.ts` does instead. */
 const races: Readonly<Record<string, string>> = {
   "src/core/async.ts": "it is the toolbox",
-  "src/engine/read/tasks.ts": "whichever comes first of two changes of the log",
   "src/engine/run/execution.ts": "the agent's end or the task's, whichever comes first, both within the grace",
-  "src/engine/send/idempotent-sends.ts": "the outcome of a send or the departure of its client",
-  "src/binding/grpc/internal-routes.ts": "the next request or the end of the stream, which are read in a loop",
-  "src/binding/connect/universal.ts": "the end of writing or of the connection, which is no error",
-  "src/testing/process.ts": "the answer or the death of the process, which only tests have",
 };
 
 /** Numbers of protocol versions, or what looks like one, outside `version/`. */

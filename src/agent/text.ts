@@ -1,3 +1,4 @@
+import { pause } from "../core/async.js";
 import { described } from "../core/describe.js";
 import { membersOf } from "../core/members.js";
 import { type AgentEvent, artifact, type Content, working } from "./event.js";
@@ -177,7 +178,7 @@ class Pieces {
       const arrived = this.#arrived;
       if (arrived === undefined) continue;
       this.#arrived = undefined;
-      if (++this.#results % RESULTS_PER_ROUND === 0) await new Promise((resolve) => setTimeout(resolve));
+      if (++this.#results % RESULTS_PER_ROUND === 0) await pause(0, undefined);
       const next = this.#nextOf(arrived);
       if (next !== undefined) return next;
     }

@@ -39,8 +39,8 @@ export function bounded<T>(work: Promise<T>, bounds: WaitBounds): Promise<T> {
 /** Registers the functions that end a wait. Returns a function that removes them, which is called when it ends. */
 type BeginWait<T> = (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void;
 
-/** Waits within bounds for a later call of one of the functions that `begin` registers. */
-export function boundedCall<T>(begin: BeginWait<T>, { cancellation, timeout }: WaitBounds): Promise<T> {
+/** Waits for the first call of one of the functions that `begin` registers, within bounds if there are any. */
+export function boundedCall<T>(begin: BeginWait<T>, { cancellation, timeout }: WaitBounds = {}): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     let end = nothing;

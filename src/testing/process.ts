@@ -5,6 +5,7 @@ import type {
   JsonObject,
   MessageShape,
 } from "@bufbuild/protobuf";
+import { orAborted } from "../core/async.js";
 import { Call } from "../core/call.js";
 import { anonymous, type CallerInput } from "../core/caller.js";
 import { A2AError } from "../core/error.js";
@@ -36,8 +37,7 @@ export class SimulatedProcess {
   readonly #store: KillableStore;
   readonly #parts: NodeComponents;
   readonly #callers = new WeakMap<Call, CallerInput>();
-  readonly #died: Promise<never>;
-  #rejectCalls: () => void = () => {};
+  readonly #died = new AbortController();
 
   constructor(options: Omit<A2AOptions, "store">, store: TaskStore, now: (() => number) | undefined) {
     this.#store = killableStore(store);
@@ -46,10 +46,6 @@ export class SimulatedProcess {
     const engine = now === undefined ? settings.engine : { ...settings.engine, now };
     const service = { ...settings.service, ignoresSecurity: true };
     this.#parts = composeNode({ ...settings, engine, service });
-    this.#died = new Promise((_, reject) => {
-      this.#rejectCalls = () => reject(new A2AError("UNAVAILABLE", "The process died."));
-    });
-    this.#died.catch(() => {});
   }
 
   /** Makes a call with one answer. */
@@ -72,7 +68,7 @@ export class SimulatedProcess {
     const events = answer[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await Promise.race([events.next(), this.#died]);
+        const next = await orAborted(events.next(), this.#died.signal);
         if (next.done) return;
         yield next.value as MessageShape<M["output"]>;
       }
@@ -89,7 +85,7 @@ export class SimulatedProcess {
 
   /** Ends like a killed process. */
   async kill(): Promise<void> {
-    this.#rejectCalls();
+    this.#died.abort(new A2AError("UNAVAILABLE", "The process died."));
     await this.#store.kill();
     this.#parts.lifecycle.abandon();
   }
@@ -109,7 +105,7 @@ export class SimulatedProcess {
     });
     this.#callers.set(call, caller);
     const message = { ...request, tenant } as never;
-    return Promise.race([this.#parts.invoke({ method, request: message, call }), this.#died]);
+    return orAborted(this.#parts.invoke({ method, request: message, call }), this.#died.signal);
   }
 }
 

@@ -1,5 +1,6 @@
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { boundedCall } from "../../core/async.js";
 import { A2AError, StatusCode, type StatusName } from "../../core/error.js";
 import { defer } from "../../core/event-loop.js";
 import { lazy } from "../../core/lazy.js";
@@ -173,22 +174,19 @@ class IterableBody implements BodySource {
   }
 
   async writeTo(writer: BodyWriter): Promise<boolean> {
-    let forget = (): void => {};
-    // The source of the next chunk may never end after the client has left.
-    const gone = new Promise<void>((resolve) => {
-      forget = this.#answering.request.onCancel(resolve);
-    });
-    const pumping = this.#pump(writer);
+    const { request } = this.#answering;
     try {
-      await Promise.race([pumping, gone]);
-      return !writer.isOver && !this.#answering.request.canceled;
+      // The source of the next chunk may never end after the client has left.
+      await boundedCall<void>((resolve, reject) => {
+        this.#pump(writer).then(resolve, reject);
+        return request.onCancel(resolve);
+      });
+      return !writer.isOver && !request.canceled;
     } catch (error) {
       this.#answering.failed(error);
       writer.breakOff("failed");
       return false;
     } finally {
-      forget();
-      pumping.catch(() => {});
       this.cancel();
     }
   }

@@ -1,5 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { ConnectError, type ConnectRouter, type HandlerContext, type MethodImpl } from "@connectrpc/connect";
+import { boundedCall } from "../../core/async.js";
 import { type InternalMethod, MAX_QUESTION_BYTES, StatusError } from "./internal-service.js";
 import type { InternalServices } from "./internal-services.js";
 
@@ -71,7 +72,7 @@ async function* answered(
   const iterator = requests[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await Promise.race([iterator.next(), stream.end()]);
+      const next = await stream.orOver(iterator.next());
       if (next === undefined || next.done === true) return;
       yield await answer(next.value);
     }
@@ -112,8 +113,13 @@ class OpenStream {
     });
   }
 
-  async end(): Promise<undefined> {
-    while (!this.isOver) await this.changed();
-    return undefined;
+  /** Waits for work of a stream that is woken only at its end. Undefined if the stream ends first. */
+  orOver<T>(work: Promise<T>): Promise<T | undefined> {
+    return boundedCall<T | undefined>((resolve, reject) => {
+      work.then(resolve, reject);
+      this.#wake = () => resolve(undefined);
+      if (this.isOver) this.#wake();
+      return () => {};
+    });
   }
 }

@@ -2,6 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { fromBase64 } from "../../core/bytes.js";
 import { toA2AError } from "../../core/error.js";
+import { mapStream } from "../../core/map-stream.js";
 import { evictOldest } from "../../core/maps.js";
 import { membersOf } from "../../core/members.js";
 import type { Update } from "../../task/answer.js";
@@ -72,17 +73,17 @@ export interface ChatTransportOptions {
  */
 export function chatTransport(client: ChatClient, { storage }: ChatTransportOptions = {}): AgentChatTransport {
   const chats = new Chats(storage);
-  const noted = async function* (chatId: string, updates: AsyncIterable<Update>): AsyncGenerator<Update> {
-    try {
-      for await (const update of updates) {
+  const noted = (chatId: string, updates: AsyncIterable<Update>): AsyncIterable<Update> =>
+    mapStream(updates, {
+      item: (update) => {
         chats.note(chatId, update.task);
-        yield update;
-      }
-    } catch (error) {
-      if (toA2AError(error).reason === "TASK_NOT_FOUND") chats.forget(chatId);
-      throw error;
-    }
-  };
+        return update;
+      },
+      failed: (error) => {
+        if (toA2AError(error).reason === "TASK_NOT_FOUND") chats.forget(chatId);
+        return error;
+      },
+    });
   const cancel = (id: string): Promise<unknown> => client.cancelTask({ id });
   return {
     resumeStreamIsReplay: true,

@@ -1,5 +1,6 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
+import { mapStream } from "../../core/map-stream.js";
 import { EXTENSIONS_PARAMETER, parseExtensions, VERSION_PARAMETER } from "../../wire/service-params.js";
 import type { RequestHeaders } from "../transport/request-headers.js";
 
@@ -57,14 +58,7 @@ export function parametersLast(parameters: CallParameters): Interceptor {
     parameters.addTo(request.header);
     const { input } = request.method;
     if (!request.stream) return next({ ...request, message: parameters.withTenant(input, request.message) });
-    return next({ ...request, message: withTenants(parameters, input, request.message) });
+    const message = mapStream(request.message, { item: (each) => parameters.withTenant(input, each) });
+    return next({ ...request, message });
   };
-}
-
-async function* withTenants<M extends Message>(
-  parameters: CallParameters,
-  desc: DescMessage,
-  messages: AsyncIterable<M>,
-): AsyncIterable<M> {
-  for await (const message of messages) yield parameters.withTenant(desc, message);
 }

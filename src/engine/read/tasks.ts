@@ -1,5 +1,6 @@
 import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
+import { boundedCall } from "../../core/async.js";
 import { taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import type { Scope, TaskNames } from "../../core/task-names.js";
@@ -85,7 +86,7 @@ export class Tasks {
       log = await this.logs.acquire(await this.storedId(scope, taskId), scope);
       if (log === undefined) throw taskNotFound(taskId);
       // The caller may have read entries in the store of which this process has not been notified yet.
-      if (log.fold.position === 0) await Promise.race([log.stored(), nextChange(log)]);
+      if (log.fold.position === 0) await storedOrChanged(log);
       else if (this.#source.store.shared || log.uncertain) await log.refresh();
       // A log without a stored entry belongs to a task that no client knows of yet.
       if (log.fold.position > 0) return log;
@@ -157,6 +158,11 @@ export class Tasks {
   };
 }
 
-function nextChange(log: TaskLog): Promise<void> {
-  return new Promise((resolve) => log.onChange(resolve));
+function storedOrChanged(log: TaskLog): Promise<void> {
+  return boundedCall((resolve, reject) => {
+    const changed = (): void => resolve();
+    log.stored().then(resolve, reject);
+    log.onChange(changed);
+    return () => log.offChange(changed);
+  });
 }

@@ -1,4 +1,4 @@
-import { within } from "../../core/async.js";
+import { orAborted, within } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { SendCommand, SendResult } from "./send-command.js";
 
@@ -31,7 +31,7 @@ export class IdempotentSends {
   async once(key: string, command: SendCommand, send: () => Promise<SendResult>): Promise<SendResult> {
     for (let known = this.#underway.get(key); known !== undefined; known = this.#underway.get(key)) {
       if (known.command.idempotency?.fingerprint !== command.idempotency?.fingerprint) throw keyReused();
-      const sent = await Promise.race([known.outcome.catch(() => undefined), this.#leftBehind(known)]);
+      const sent = await this.#outcomeOf(known);
       if (sent === "left behind" && this.#underway.get(key) === known) break;
       if (sent === "left behind") continue;
       // An agent that was stopped because its client disconnected may have answered anything.
@@ -47,13 +47,17 @@ export class IdempotentSends {
     }
   }
 
-  /** Resolves when the client has been disconnected for so long that its agent should have stopped. */
-  async #leftBehind({ command: { client }, outcome }: Underway): Promise<"left behind"> {
-    const over = outcome.catch(() => {});
-    const { signal } = client;
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-    await within(this.#graceMs, over);
-    return "left behind";
+  /**
+   * Waits for the result, undefined for a failed send, or until the client has been disconnected for so long that its
+   * agent should have stopped.
+   */
+  async #outcomeOf({ command: { client }, outcome }: Underway): Promise<SendResult | "left behind" | undefined> {
+    const over = outcome.catch(() => undefined);
+    const isThere = await orAborted(over, client.signal).then(
+      () => true,
+      () => false,
+    );
+    return isThere || (await within(this.#graceMs, over)) ? over : "left behind";
   }
 }
 
