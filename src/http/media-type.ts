@@ -1,6 +1,6 @@
 import type { CallStart } from "../core/call.js";
 import { A2AError, type Reason } from "../core/error.js";
-import { A2A_JSON_TYPE, essenceOf, isJsonType, JSON_TYPE } from "../wire/media-type.js";
+import { A2A_JSON_TYPE, essenceOf, isJsonType, JSON_TYPE, parameterOf } from "../wire/media-type.js";
 
 /**
  * Refuses a body whose media type is not JSON in UTF-8 (specification 14.1.1). Every binding accepts both JSON types, with
@@ -36,7 +36,7 @@ function unsupported(reason: Reason, expected: string): A2AError {
  */
 export function answerType(accept: string | undefined, own: string = A2A_JSON_TYPE): string {
   if (accept === undefined || accept === "*/*" || own === JSON_TYPE) return own;
-  const ranges = accept.toLowerCase().split(",").map(rangeOf);
+  const ranges = accept.split(",").map(rangeOf);
   return qualityOf(JSON_TYPE, ranges) > qualityOf(own, ranges) ? JSON_TYPE : own;
 }
 
@@ -59,9 +59,8 @@ interface Range {
 }
 
 function rangeOf(text: string): Range {
-  const [type = "", ...parameters] = text.split(";").map((part) => part.trim());
-  const quality = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
-  return { type, quality: quality === undefined ? 1 : Number(quality) || 0 };
+  const quality = parameterOf(text, "q");
+  return { type: essenceOf(text), quality: quality === undefined ? 1 : Number(quality) || 0 };
 }
 
 /** Returns the quality of the most specific matching range. */

@@ -25,11 +25,59 @@ export function essenceOf(text: string): string {
 export function isJsonType(text: string): boolean {
   if (text === JSON_TYPE || text === A2A_JSON_TYPE) return true;
   const essence = essenceOf(text);
-  return (essence === JSON_TYPE || essence === A2A_JSON_TYPE) && /^utf-?8$/i.test(charsetOf(text));
+  return (
+    (essence === JSON_TYPE || essence === A2A_JSON_TYPE) && /^utf-?8$/i.test(parameterOf(text, "charset") ?? "utf-8")
+  );
 }
 
-function charsetOf(text: string): string {
-  for (const [, name = "", quoted, plain = ""] of text.matchAll(parameterPattern))
-    if (name.toLowerCase() === "charset") return quoted ?? plain;
-  return "utf-8";
+/** Returns the value of a parameter, or undefined. @param name in lower case */
+export function parameterOf(text: string, name: string): string | undefined {
+  if (!text.includes(";")) return undefined;
+  // Not `matchAll`, which copies the expression for each text.
+  parameterPattern.lastIndex = 0;
+  for (let match = parameterPattern.exec(text); match !== null; match = parameterPattern.exec(text)) {
+    const [, found = "", quoted, plain = ""] = match;
+    if (found.toLowerCase() === name) return quoted ?? plain;
+  }
+  return undefined;
+}
+
+// The types of gRPC and Connect are read for each call, so one expression each decides without a copy of the text.
+
+/** A header's value; none is the type of no protocol. */
+type TypeHeader = string | null | undefined;
+
+/** True for gRPC or gRPC-Web, with messages in any format. */
+export function isGrpcType(type: TypeHeader): boolean {
+  return /^application\/grpc(?:$|[-+;])/i.test(type ?? "");
+}
+
+/** True for gRPC-Web, in binary or in text. */
+export function isGrpcWebType(type: TypeHeader): boolean {
+  return /^application\/grpc-web/i.test(type ?? "");
+}
+
+/** True for gRPC, but not gRPC-Web, with protobuf messages. */
+export function isGrpcProtoType(type: TypeHeader): boolean {
+  return /^application\/grpc(?:\+proto)?(?:$|[; ])/i.test(type ?? "");
+}
+
+/** True for a stream of the Connect protocol. */
+export function isConnectStreamType(type: TypeHeader): boolean {
+  return /^application\/connect\+/i.test(type ?? "");
+}
+
+/** True for a unary call of the Connect protocol, in JSON with UTF-8 or in protobuf. */
+export function isConnectUnaryType(type: TypeHeader): boolean {
+  return /^application\/(?:json(?:; ?charset=utf-?8)?|proto)$/i.test(type ?? "");
+}
+
+/** True if each message has a prefix with its length: gRPC, gRPC-Web and streams of Connect. */
+export function isEnvelopedType(type: TypeHeader): boolean {
+  return /^application\/(?:grpc|connect\+)/i.test(type ?? "");
+}
+
+/** True if messages are JSON in any of these protocols. */
+export function hasJsonMessages(type: TypeHeader): boolean {
+  return /^application\/[a-z+-]*json/i.test(type ?? "");
 }

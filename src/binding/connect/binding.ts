@@ -21,6 +21,7 @@ import type { Logger } from "../../core/log.js";
 import { type HttpRequest, serviceParameter } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import { weightOf } from "../../wire/marks.js";
+import { hasJsonMessages } from "../../wire/media-type.js";
 import { MAX_TIMEOUT_MS, parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { checkGrpcAnswer, messageOf, messagesOf } from "../answer.js";
 import {
@@ -261,7 +262,7 @@ function register(
 /** Returns true if the messages of a request are JSON, in any of the protocols. */
 function isJson(request: UniversalServerRequest): boolean {
   if (request.method === "GET") return new URL(request.url).searchParams.get("encoding") === "json";
-  return /^application\/[a-z+-]*json/i.test(request.header.get("content-type") ?? "");
+  return hasJsonMessages(request.header.get("content-type"));
 }
 
 function implementation(

@@ -9,6 +9,7 @@ import { jsonBodyOf, requestValues, tooLarge, tooManyValues } from "../../http/b
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { COMPRESSED, Envelopes } from "../../wire/envelopes.js";
+import { isEnvelopedType } from "../../wire/media-type.js";
 import { forConnect } from "./error.js";
 
 /**
@@ -86,11 +87,10 @@ function unreadable(thrown: unknown, max: number): never {
 export function checkedRequest(request: UniversalServerRequest, rules: Rules): UniversalServerRequest {
   if (request.method === "GET") return checkedGet(request, rules.check);
   if (!isStream(request.body)) return request;
-  const type = request.header.get("content-type") ?? "";
   if (Number(request.header.get("content-length")) > rules.max + PREFIX_BYTES) {
     return { ...request, body: failing(tooLarge(rules.max)) };
   }
-  const enveloped = /^application\/(?:grpc|connect\+)/i.test(type);
+  const enveloped = isEnvelopedType(request.header.get("content-type"));
   const plain = enveloped || /^(?:identity)?$/i.test(request.header.get("content-encoding") ?? "");
   const check = plain ? rules.check : () => {};
   return { ...request, body: checkedBody(request.body, { ...rules, check }, enveloped) };

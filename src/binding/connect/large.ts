@@ -2,6 +2,7 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { MeasuredPieces } from "../../wire/large/large.js";
+import { isEnvelopedType } from "../../wire/media-type.js";
 
 /** A large message that an implementation has set aside. An empty one passes through Connect in its place. */
 interface StreamedBody extends MeasuredPieces {
@@ -28,7 +29,7 @@ export function withLarge(
 ): UniversalServerResponse {
   const { body } = response;
   if (body === undefined) return response;
-  const enveloped = /^application\/(?:grpc|connect\+)/i.test(request.header.get("content-type") ?? "");
+  const enveloped = isEnvelopedType(request.header.get("content-type"));
   if (!enveloped && !aside.has(values)) return response;
   if (!enveloped) response.header?.delete("content-length");
   return { ...response, body: new LargeBody(body, values, enveloped, request.signal) };

@@ -4,18 +4,19 @@ import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { A2AError } from "../../core/error.js";
 import type { HttpRequest } from "../../http/request.js";
 import { type HttpResponse, rejectionOf } from "../../http/response.js";
+import { isConnectStreamType, isGrpcType, isGrpcWebType } from "../../wire/media-type.js";
 import { jsonOptions } from "./definition.js";
 import { connectErrorOf } from "./error.js";
 
 /** Returns true if the media type of a request is that of gRPC or gRPC-Web, for any path. */
 export function isGrpc(request: HttpRequest): boolean {
-  return /^application\/grpc(?:$|[-+;])/i.test(request.header("content-type") ?? "");
+  return isGrpcType(request.header("content-type"));
 }
 
 /** Returns the protocol that a request's media type declares, by its name in calls. */
 export function protocolOf(request: HttpRequest): string {
   if (!isGrpc(request)) return "connect";
-  return /^application\/grpc-web/i.test(request.header("content-type") ?? "") ? "grpc-web" : "grpc";
+  return isGrpcWebType(request.header("content-type")) ? "grpc-web" : "grpc";
 }
 
 /**
@@ -31,7 +32,7 @@ export function refuse(request: HttpRequest, error: A2AError, method?: string): 
 function responseOf(request: HttpRequest, error: A2AError): HttpResponse {
   const type = request.header("content-type") ?? "";
   if (isGrpc(request)) return { status: 200, type, headers: setTrailerStatus(new Headers(), connectErrorOf(error)) };
-  if (/^application\/connect\+/i.test(type)) {
+  if (isConnectStreamType(type)) {
     const last = endStreamToJson(new Headers(), connectErrorOf(error), jsonOptions);
     const body = encodeEnvelope(endStreamFlag, Buffer.from(JSON.stringify(last)));
     return { status: 200, type, headers: error.headers, body };

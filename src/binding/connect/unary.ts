@@ -19,7 +19,7 @@ import { jsonReader } from "../../wire/json-reader.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { binaryPieces, jsonPieces, type Pieces } from "../../wire/large/large.js";
 import { weightOf } from "../../wire/marks.js";
-import { JSON_TYPE } from "../../wire/media-type.js";
+import { isConnectUnaryType, JSON_TYPE } from "../../wire/media-type.js";
 import { messageOf } from "../answer.js";
 import type { ServiceBindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
@@ -27,9 +27,6 @@ import { isLegalValue } from "./call.js";
 import { jsonOptions } from "./definition.js";
 import { connectErrorOf } from "./error.js";
 import { notTheMessage, plainJson } from "./incoming.js";
-
-/** Media types of unary calls in the Connect protocol. */
-const mediaType = /^application\/(?:json(?:; ?charset=utf-?8)?|proto)$/i;
 
 const PROTO_TYPE = "application/proto";
 
@@ -70,7 +67,7 @@ export class OrdinaryUnary {
 
   /** Returns true for an ordinary request. */
   takes(request: HttpRequest): boolean {
-    if (request.method !== "POST" || !mediaType.test(request.header("content-type") ?? "")) return false;
+    if (request.method !== "POST" || !isConnectUnaryType(request.header("content-type"))) return false;
     const encoding = request.header("content-encoding");
     if (encoding !== undefined && encoding !== "identity") return false;
     return request.header("connect-timeout-ms") === undefined && this.#isHost(request.header(":authority"));

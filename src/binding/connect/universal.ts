@@ -9,6 +9,7 @@ import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { BodySource, BodyWriter, HttpResponse, Rejection } from "../../http/response.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
+import { isGrpcWebType } from "../../wire/media-type.js";
 import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/service-params.js";
 import type { BindingOptions } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
@@ -87,7 +88,7 @@ function reasonOf(
 
 /** Returns true for gRPC, but not gRPC-Web. */
 function needsTrailers(request: HttpRequest): boolean {
-  return isGrpc(request) && !/^application\/grpc-web/i.test(request.header("content-type") ?? "");
+  return isGrpc(request) && !isGrpcWebType(request.header("content-type"));
 }
 
 const noTrailers = lazy(

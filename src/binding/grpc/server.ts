@@ -9,6 +9,7 @@ import { peerOf } from "../../http/node/peer.js";
 import type { TlsFiles } from "../../http/node/tls.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { RejectionLog } from "../../service/interceptors/access-log.js";
+import { isGrpcProtoType } from "../../wire/media-type.js";
 import { grpcTimeoutMs, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { deadlineFault } from "../deadline.js";
 import { ACCEPTED, isKnownEncoding } from "./compression.js";
@@ -114,9 +115,6 @@ async function end(port: Port, graceMs: number, logger: Logger): Promise<void> {
 const TIMEOUT = "grpc-timeout";
 const ENCODING = "grpc-encoding";
 
-/** Media type of gRPC with protobuf messages, without its parameters. */
-const MEDIA_TYPE = /^application\/grpc(?:\+proto)?(?:$|[; ])/i;
-
 /** Checks the headers of calls and passes the calls to their methods (PROTOCOL-HTTP2, "Request-Headers"). */
 class Calls {
   readonly #methods: ReadonlyMap<string, ServedMethod | SharedPath>;
@@ -169,7 +167,7 @@ class Calls {
 /** Returns true if a stream is a gRPC call. Otherwise it answers with an HTTP error. */
 function isGrpc(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
   const isPost = headers[":method"] === "POST";
-  if (isPost && MEDIA_TYPE.test(headers["content-type"] ?? "")) return true;
+  if (isPost && isGrpcProtoType(headers["content-type"])) return true;
   stream.respond(isPost ? { ":status": 415 } : { ":status": 405, allow: "POST" }, { endStream: true });
   setImmediate(dropRest, stream);
   return false;
