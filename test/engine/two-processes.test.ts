@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -5,12 +6,13 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
+import type { TaskHandle } from "../../src/engine/read/task-handle.js";
 import { waitingTurns } from "../../src/engine/send/acceptance.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { scaled } from "../support/cover.js";
 import { isSlow, openShared } from "./stores.js";
-import { Bench, gate, quick, scope, settle } from "./support.js";
+import { Bench, gate, quick, scope, settle, tell } from "./support.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -21,9 +23,20 @@ async function twoProcesses(
   stores: readonly TaskStore[] = openShared(),
 ) {
   const [one, two] = stores.map((store: TaskStore) => new Bench(agent, { leaseMs: 600, ...options }, store));
-  if (one === undefined || two === undefined) throw new Error("two are needed");
+  if (one === undefined || two === undefined) missing();
   await Promise.all([one.engine.start(), two.engine.start()]);
   return { one, two, end: () => Promise.all([one.engine.drain(0), two.engine.drain(0)]) };
+}
+
+/** What happens to a task from now on. */
+async function storyFrom(handle: TaskHandle): Promise<string[]> {
+  const told: string[] = [];
+  for await (const event of handle.events(handle.now(), neverCanceled)) told.push(tell(event));
+  return told;
+}
+
+function missing(): never {
+  throw new Error("two are needed");
 }
 
 /** What clients have said to a task, in the order of the log. */
@@ -75,6 +88,31 @@ describe("a message that one process accepts for a task of the other", () => {
     go.open();
     expect(await settle(held)).toBe("COMPLETED");
     await end();
+  });
+
+  it("keeps the streams of the other open until its turn ends, though its lease is read late", async () => {
+    const [one = missing(), two = missing()] = openShared();
+    const head = two.head.bind(two);
+    vi.spyOn(two, "head").mockImplementation((request) => sleep(50).then(() => head(request)));
+    const go = gate();
+    const agent: Omit<Agent, "card"> = {
+      async *execute(turn) {
+        if (turn.text === "first") return yield inputRequired("Which?");
+        await go.opened;
+        yield artifact({ name: "answer", text: turn.text });
+      },
+    };
+    const processes = await twoProcesses(agent, {}, [one, two]);
+    const held = await processes.one.send("first");
+    expect(await settle(held)).toBe("INPUT_REQUIRED");
+    const followed = storyFrom(await processes.two.engine.open(scope, held.taskId));
+    const answered = await processes.one.send("second", { message: { taskId: held.taskId } });
+    // Each process reads the entries of others once a second.
+    await Promise.race([sleep(1_500), followed]);
+    go.open();
+    expect(await settle(answered)).toBe("COMPLETED");
+    expect(await followed).toEqual(["WORKING", "artifact second", "COMPLETED"]);
+    await processes.end();
   });
 
   it("is answered by its own turn, not by the pause of the one before", async () => {

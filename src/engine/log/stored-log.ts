@@ -74,9 +74,11 @@ export abstract class StoredLog {
 
   /** True if the task waits for its client or is finished, and no process executes it. */
   get atRest(): boolean {
-    return (
-      endsBlockingSend(this.fold.state) && !this.turns.busy && (this.head.lease === null || isTerminal(this.fold.state))
-    );
+    const { state, statusPosition, messages } = this.fold;
+    if (!endsBlockingSend(state) || this.turns.busy) return false;
+    // The lease of a message that another process accepted is known a moment later than the message.
+    const isAnswered = (messages.at(-1) ?? 0) > statusPosition;
+    return isTerminal(state) || (this.head.lease === null && !isAnswered);
   }
 
   /** True while this log is in use. The cache evicts an unused log. */
