@@ -56,7 +56,7 @@ function callerGuard(origin: string): Interceptor {
   return (next) => (request) => {
     if (!request.header.has("authorization")) return next(request);
     if (new URL(request.url).origin !== origin) {
-      const message = `The caller's token goes to ${origin} alone, and the agent's card names ${new URL(request.url).origin}.`;
+      const message = `The caller's token is only sent to ${origin}, but the agent's card names ${new URL(request.url).origin}.`;
       throw new A2AError("UNSUPPORTED_OPERATION", message);
     }
     try {

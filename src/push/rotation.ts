@@ -54,7 +54,7 @@ export async function encryptStored(parts: RotationParts): Promise<Rotation | un
     return done;
   } catch (error) {
     // Shutdown, or a fault that the store's health reports: the next start continues.
-    if (!parts.isOver()) logger.warn({ err: error }, "push notification configurations could not be encrypted anew");
+    if (!parts.isOver()) logger.warn({ err: error }, "push notification configurations could not be re-encrypted");
     return undefined;
   }
 }

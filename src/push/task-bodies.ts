@@ -70,7 +70,7 @@ export class TaskBodies {
     const { taskId, tenant, owner } = this.#claimed;
     const found = pushes.taskAt({ taskId, tenant, owner, position });
     const past = found instanceof Promise ? await found : found;
-    if (past === undefined) return "the task is not there any more";
+    if (past === undefined) return "the task no longer exists";
     if (!past.isLive) folds.keep(this.#name, past.fold);
     return this.#shown(dialect, past.fold);
   }

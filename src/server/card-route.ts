@@ -64,7 +64,7 @@ export function createCardRoute(
 
 /** Adds the reason to a 404. Clients that ask for a card of this version usually know that the server speaks it. */
 function why(given: DocumentAnswer, shape: string): HttpResponse {
-  const reason = "what it requires cannot be said in that version";
+  const reason = "its requirements cannot be expressed in that version";
   const version = parseVersion(shape) === undefined ? "an earlier version of A2A" : `A2A ${shape}`;
   return { ...given, type: "text/plain; charset=utf-8", body: `This agent has no card of ${version}: ${reason}.\n` };
 }

@@ -24,7 +24,7 @@ export function warningsOf(settings: Settings, listens: boolean): string[] {
     );
   }
   if (isPublic && push !== undefined && push.signing === undefined) {
-    warnings.push("push notifications are not signed: receivers can trust their token alone (push.signing)");
+    warnings.push("push notifications are not signed: receivers can only check their token (push.signing)");
   }
   const wantsCertificates = agents.all.some(({ card }) =>
     Object.values(card.securitySchemes).some(({ scheme }) => scheme.case === "mtlsSecurityScheme"),

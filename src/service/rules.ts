@@ -155,7 +155,7 @@ function rule<D extends DescMessage>(
 function pushConfigId(value: string, report: Report): void {
   const { maxIdLength } = requestBounds;
   if (value.length > maxIdLength) report("id", `is longer than ${maxIdLength} characters`);
-  else if (!/^[!-~]+$/.test(value)) report("id", "may have printable characters of ASCII alone, and no spaces");
+  else if (!/^[!-~]+$/.test(value)) report("id", "may only contain printable ASCII characters, without spaces");
   else if (/^\.\.?$/.test(value)) report("id", "must not be . or ..");
 }
 
@@ -166,7 +166,7 @@ function pushConfigId(value: string, report: Report): void {
 function headerValue(field: string, value: string, maxLength: number, report: Report): void {
   if (value.length > maxLength) report(field, `is longer than ${maxLength} characters`);
   else if (value !== "" && !/^[!-~](?:[ -~]*[!-~])?$/.test(value)) {
-    report(field, "may have printable characters of ASCII alone, without spaces around them");
+    report(field, "may only contain printable ASCII characters, without spaces around them");
   }
 }
 

@@ -50,7 +50,7 @@ export function appendRejection(
     return new StoreError("finished", `Task ${head.taskId} is finished and takes no more entries.`);
   }
   if (fence !== undefined && !holds(fence, stored === undefined ? request.lease : stored.lease)) {
-    return new StoreError("fenced", `The lease of task ${head.taskId} is not that of ${fence.holder} any more.`);
+    return new StoreError("fenced", `${fence.holder} no longer holds the lease of task ${head.taskId}.`);
   }
   const position = stored?.position ?? 0;
   if (position !== expected) {
@@ -65,7 +65,9 @@ export function appendRejection(
 /** The error of an append whose push configuration exceeds a limit. */
 export function tooManyPushConfigs(taskId: string, tooManyOf: "task" | "owner"): StoreError {
   const whose = tooManyOf === "task" ? `Task ${taskId}` : `The owner of task ${taskId}`;
-  return new StoreError("too-many-push-configs", `${whose} has as many push configurations as it may.`, { tooManyOf });
+  return new StoreError("too-many-push-configs", `${whose} already has the maximum number of push configurations.`, {
+    tooManyOf,
+  });
 }
 
 function sameOwner(head: AppendRequest["head"], stored: StoredTask): boolean {

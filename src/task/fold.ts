@@ -90,7 +90,7 @@ export class TaskFold extends EventFold {
       case "artifact":
         return this.applyArtifact(entry.event.value, size);
       default:
-        throw new TypeError(`Entry ${entry.position} says nothing that this version understands.`);
+        throw new TypeError(`Entry ${entry.position} contains nothing that this version understands.`);
     }
   }
 }

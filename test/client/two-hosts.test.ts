@@ -57,7 +57,7 @@ async function acrossHosts(options: ClientOptions) {
 const refusal = {
   reason: "UNAUTHENTICATED",
   message:
-    "The agent's card of localhost has an interface on 127.0.0.2, and credentials are not sent to hosts that a card alone " +
+    "The agent's card of localhost has an interface on 127.0.0.2, and credentials are not sent to hosts that only a card " +
     'names: allow the host (credentialHosts: ["127.0.0.2"]), or verify the card\'s signature (card.verify).',
   metadata: { untrustedHost: "127.0.0.2" },
 };

@@ -126,7 +126,7 @@ async function importKey<T>(
   const jwk = (text === undefined ? key : isPem(text) ? await jwkOfPem(text) : parseJson(text)) as JWK | undefined;
   const chosen = alg ?? (jwk && algorithmFor(jwk));
   if (jwk === undefined || chosen === undefined) {
-    return `${place}.key is of no kind that signs: P-256 (ES256), RSA (RS256) or Ed25519 (EdDSA)`;
+    return `${place}.key cannot sign: use P-256 (ES256), RSA (RS256) or Ed25519 (EdDSA)`;
   }
   if (!takes(chosen, jwk)) return `${place}.key is not a key for ${chosen}`;
   const publicParts = publicPartsOf(jwk);

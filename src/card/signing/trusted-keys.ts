@@ -22,7 +22,7 @@ export async function readPublicKey(key: PublicCardKey): Promise<JWK> {
   const fault = publicPemFault(key);
   if (fault !== undefined) throw new CardKeyError(`The key ${fault}.`);
   const jwk = await jwkOfPem(key);
-  if (jwk === undefined) throw new CardKeyError("The key is of no kind that signs cards.");
+  if (jwk === undefined) throw new CardKeyError("The key has a type that cannot sign cards.");
   return jwk;
 }
 

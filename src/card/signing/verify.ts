@@ -219,7 +219,7 @@ async function verifyOne(given: unknown, forms: readonly Form[], sources: Source
     fitsWithoutEmpty ||= form !== undefined;
   }
   return fitsWithoutEmpty
-    ? refuse("without-empty", "it fits the card without its empty values alone")
+    ? refuse("without-empty", "it only matches the card without its empty values")
     : refuse("mismatch", "it does not fit the card: the card was changed, or another key made it");
 }
 

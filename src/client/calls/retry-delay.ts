@@ -38,7 +38,7 @@ export function givenUp(signal: { readonly reason: unknown } | undefined): A2AEr
   if (cause instanceof A2AError) return cause;
   const isLate = membersOf(cause).name === "TimeoutError";
   if (isLate) return new A2AError("DEADLINE_EXCEEDED", "The call took too long.", { cause });
-  return new A2AError("CANCELLED", "The call was given up by its caller.", { cause });
+  return new A2AError("CANCELLED", "The call was cancelled by its caller.", { cause });
 }
 
 /** Waits for work. @throws the error of an aborted call as soon as its signal fires; the work continues then */

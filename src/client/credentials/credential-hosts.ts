@@ -47,7 +47,7 @@ export class CredentialHosts {
   refusal(url: string): A2AError {
     const host = hostOf(url) ?? "another host";
     const message =
-      `${this.#from} has an interface on ${host}, and credentials are not sent to hosts that a card alone names: ` +
+      `${this.#from} has an interface on ${host}, and credentials are not sent to hosts that only a card names: ` +
       `allow the host (credentialHosts: ["${host}"]), or verify the card's signature (card.verify).`;
     return new A2AError("UNAUTHENTICATED", message, { metadata: { untrustedHost: host } });
   }

@@ -79,6 +79,6 @@ export function abandoned(reason: unknown): A2AError {
     return toA2AError(reason);
   const isLate = reason instanceof Error && reason.name === "TimeoutError";
   return isLate
-    ? new A2AError("DEADLINE_EXCEEDED", "The call's time was up before it had a token.")
-    : new A2AError("CANCELLED", "The call was given up before it had a token.");
+    ? new A2AError("DEADLINE_EXCEEDED", "The deadline of the call passed before it had a token.")
+    : new A2AError("CANCELLED", "The call was cancelled before it had a token.");
 }

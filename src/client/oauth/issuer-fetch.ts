@@ -50,7 +50,7 @@ async function answerOf(http: HttpClient, ask: HttpAsk, max: number) {
       throw unavailable("its answer is too large");
     throw unavailable("it cannot be reached", { cause });
   }
-  throw unavailable("it sends the client elsewhere");
+  throw unavailable("its answer is a redirect, which is not followed");
 }
 
 /** Removes headers of the encoding, since the text is already decoded. */

@@ -13,7 +13,7 @@ export function tooManyPushConfigs(of: "task" | "owner"): A2AError {
     of === "task"
       ? (["The task has", "maxPushConfigsPerTask"] as const)
       : (["The caller has", "maxPushConfigsPerOwner"] as const);
-  return limitReached(limit, `${who} as many push notification configurations as it may have.`);
+  return limitReached(limit, `${who} the maximum number of push notification configurations.`);
 }
 
 /** True if an error only repeats the store's health status. The requested operation may have been performed. */

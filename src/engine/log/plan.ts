@@ -281,7 +281,7 @@ export class Plan {
     }
     this.#check(conditions, turn);
     if (isTerminal(this.#state) || (next !== undefined && event.case === "status" && !mayFollow(this.#state, next))) {
-      throw new A2AError("UNSUPPORTED_OPERATION", "The task is over and accepts nothing any more.", {
+      throw new A2AError("UNSUPPORTED_OPERATION", "The task is over and accepts nothing more.", {
         metadata: { taskId: this.#fold.task.id },
       });
     }

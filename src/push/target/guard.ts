@@ -15,7 +15,7 @@ export class ForbiddenTarget extends Error {
 }
 
 /** One text for unresolvable and internal names: a difference would tell clients which internal names exist. */
-const NOT_REACHABLE = "has a host that does not resolve, or not to public addresses alone";
+const NOT_REACHABLE = "has a host that does not resolve, or resolves to an address that is not public";
 
 /** Decides on permitted targets, by the URL and by every address that a socket would use. */
 export class TargetGuard {

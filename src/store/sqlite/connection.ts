@@ -70,7 +70,7 @@ export interface WriterData {
 /** The error text for a file that another program migrated while it was open here. */
 export function outgrown(path: string, version: number, known: number): string {
   return (
-    `The file ${path} cannot be written any more: its schema became version ${version}, and this program knows ` +
+    `The file ${path} can no longer be written: its schema became version ${version}, and this program knows ` +
     `${known}: a newer one has opened it. End this one and start the newer one.`
   );
 }

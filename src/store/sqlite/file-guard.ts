@@ -147,7 +147,7 @@ function faultIn({ name, dev, ino }: OpenFile, now: Stats | undefined): FileFaul
 }
 
 function hidden({ name }: OpenFile, error: unknown): FileFault {
-  return fleeting(`The file ${name} cannot be looked at any more: ${error instanceof Error ? error.message : error}.`);
+  return fleeting(`The file ${name} can no longer be checked: ${error instanceof Error ? error.message : error}.`);
 }
 
 function lasting(file: OpenFile | undefined, what: string, logIsForeign: boolean): FileFault {

@@ -89,7 +89,7 @@ function partDown({ content, metadata, filename, mediaType }: native.Part, made:
       return;
     }
     default:
-      throw new A2AError("INVALID_AGENT_RESPONSE", "A part without content cannot be said in A2A 0.3.");
+      throw new A2AError("INVALID_AGENT_RESPONSE", "A part without content cannot be expressed in A2A 0.3.");
   }
 }
 

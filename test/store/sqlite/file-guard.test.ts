@@ -23,7 +23,7 @@ it("reports a log that cannot be read, and does not throw", async () => {
   const files = openFiles(path);
   const broken = { ...files, index: closed(), log: closed(), file: closed() };
   const guard = new FileGuard(broken);
-  const fault = { lasting: false, reason: expect.stringMatching(/cannot be looked at any more: EBADF/) };
+  const fault = { lasting: false, reason: expect.stringMatching(/can no longer be checked: EBADF/) };
   expect(guard.checkNow()).toMatchObject(fault);
   expect(await guard.check()).toMatchObject(fault);
   expect(guard.logState).toBe("used");

@@ -91,7 +91,9 @@ describe("messages of A2A 0.3 and 1.0", () => {
       data: { data: { value: [] } },
       metadata: { data_part_compat: true },
     });
-    expect(() => down(N.PartSchema, E.PartSchema, {})).toThrow("A part without content cannot be said in A2A 0.3.");
+    expect(() => down(N.PartSchema, E.PartSchema, {})).toThrow(
+      "A part without content cannot be expressed in A2A 0.3.",
+    );
   });
 
   it.each([
