@@ -5,6 +5,7 @@ import { type AgentSecurity, securityCard, securityFaults } from "../auth/securi
 import { isPromiseLike } from "../core/async.js";
 import type { Caller } from "../core/caller.js";
 import { nearest } from "../core/describe.js";
+import { shown } from "../core/options.js";
 import { servedVersions } from "../version/versions.js";
 import type { Route } from "../wire/routes.js";
 import { buildCard, checkCard, type ServerCapabilities } from "./build.js";
@@ -162,7 +163,7 @@ function agentFaults(agent: Agent): string[] {
   }
   const { responds = "task", recover = "fail" } = agent;
   if (!["task", "message", "either"].includes(responds)) {
-    faults.push(`responds is ${JSON.stringify(responds)}, not "task", "message" or "either"`);
+    faults.push(`responds is ${shown(responds)}, not "task", "message" or "either"`);
   }
   const { extendedCard, accept } = agent;
   if (accept !== undefined && typeof accept !== "function") faults.push("accept is not a function");
@@ -170,7 +171,7 @@ function agentFaults(agent: Agent): string[] {
     faults.push("extendedCard is neither a card nor a function");
   }
   if (typeof recover !== "function" && !["fail", "restart"].includes(recover)) {
-    faults.push(`recover is ${JSON.stringify(recover)}, not "fail", "restart" or a function`);
+    faults.push(`recover is ${shown(recover)}, not "fail", "restart" or a function`);
   }
   return faults;
 }
@@ -248,8 +249,9 @@ function firstLiteral({ template: { segments, customVerb } }: Route): string | u
 }
 
 /** Returns the reason to reject a tenant, as a sentence that begins with it, or undefined. */
-function tenantFault(tenant: string): string | undefined {
+function tenantFault(tenant: unknown): string | undefined {
+  if (typeof tenant !== "string") return `a tenant is ${shown(tenant)}, not a text`;
   if (tenant.trim() === "") return "a tenant is empty";
-  if (tenant.includes("/")) return `the tenant "${tenant}" contains a slash`;
-  return reservedTenants.has(tenant) ? `the tenant "${tenant}" is reserved: paths begin with it` : undefined;
+  if (tenant.includes("/")) return `the tenant ${shown(tenant)} contains a slash`;
+  return reservedTenants.has(tenant) ? `the tenant ${shown(tenant)} is reserved: paths begin with it` : undefined;
 }

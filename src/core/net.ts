@@ -10,6 +10,32 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   }
 }
 
+/** Maximum number of characters of a text in an error. */
+const MAX_SHOWN = 100;
+
+/**
+ * Shortens a text for errors and logs. Of a URL, also one without a scheme or with mistakes, credentials, query and
+ * fragment are replaced: `https://…@host/path?…`.
+ */
+export function withoutSecrets(text: string): string {
+  const open = withoutCredentials(text);
+  const at = open.search(/[?#]/) + 1;
+  const plain = at > 0 && at < open.length ? `${open.slice(0, at)}…` : open;
+  return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}…` : plain;
+}
+
+function withoutCredentials(text: string): string {
+  const url = parseUrl(text);
+  if (url === undefined || url.host === "") {
+    const at = text.lastIndexOf("@");
+    return at < 0 ? text : `${/^[a-z][a-z\d+.-]*:\/\//i.exec(text)?.[0] ?? ""}…${text.slice(at)}`;
+  }
+  if (url.username === "" && url.password === "") return text;
+  url.username = "";
+  url.password = "";
+  return url.href.replace("//", "//…@");
+}
+
 /**
  * Returns the network that counts as one client: an IPv4 address, including one mapped to IPv6, or an IPv6 network of
  * 64 bits, the smallest that a site is assigned (RFC 6177).

@@ -1,5 +1,6 @@
 import { unknownNames } from "./describe.js";
 import { isRecord, membersOf } from "./members.js";
+import { withoutSecrets } from "./net.js";
 
 /**
  * Returns the faults of an option's value, as sentences that begin with the option's name. Options from plain JavaScript
@@ -40,9 +41,9 @@ export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-/** Formats a value for an error text. Texts are quoted, because "8080" is not 8080. */
+/** Formats a value for an error text, without the secrets of URLs. Texts are quoted, because "8080" is not 8080. */
 export function shown(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "string") return JSON.stringify(withoutSecrets(value));
   return isRecord(value) ? typeName(value) : String(value);
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from "../core/log.js";
-import { parseUrl } from "../core/net.js";
+import { parseUrl, withoutSecrets } from "../core/net.js";
 import * as check from "../core/options.js";
 import { issuerUrlFaults } from "../jwt/issuer.js";
 import type { JsonWebKeySet } from "../jwt/verifier.js";
@@ -149,10 +149,11 @@ function serverFaults(place: string, given: unknown): readonly string[] {
   const faults = server(place, options);
   if (faults.length > 0) return faults;
   const { url, jwks } = options as PushServer;
+  const name = `the jwks of ${withoutSecrets(url)}`;
   if (typeof jwks === "object" && !(jwks instanceof URL)) {
-    return Array.isArray(jwks?.keys) ? [] : [`the jwks of ${url} has no list of keys`];
+    return Array.isArray(jwks?.keys) ? [] : [`${name} has no list of keys`];
   }
-  return issuerUrlFaults(`the jwks of ${url}`, String(jwks ?? defaultJwks(url)));
+  return issuerUrlFaults(name, String(jwks ?? defaultJwks(url)));
 }
 
 /** Normalizes a URL as servers do for their own. */

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
 import { described } from "../core/describe.js";
 import { membersOf, messageIn } from "../core/members.js";
-import { parseUrl } from "../core/net.js";
+import { parseUrl, withoutSecrets } from "../core/net.js";
 import * as check from "../core/options.js";
 import type { RemoteAgentOptions } from "../delegation/options.js";
 import { isHost } from "../http/forwarded.js";
@@ -277,7 +277,8 @@ export function trustProxy(name: string, given: unknown): string[] {
     if (networks.length > 0) proxyAddr.compile(networks);
     return [];
   } catch (error) {
-    return [`${name}: ${messageIn(error)}`];
+    // It ends with the refused text, such as `invalid IP address: nowhere`.
+    return [`${name}: ${messageIn(error).replace(/(?<=: ).*$/s, withoutSecrets)}`];
   }
 }
 

@@ -3,7 +3,7 @@ import { jkuFault } from "../../src/card/signing/key-sets.js";
 import { checkEncrypted } from "../../src/client/credentials/secret.js";
 import { grpcUrl } from "../../src/client/node/platform.js";
 import { checkUrl } from "../../src/client/oauth/issuer-place.js";
-import { isLoopback, isLoopbackHost } from "../../src/core/net.js";
+import { isLoopback, isLoopbackHost, withoutSecrets } from "../../src/core/net.js";
 import { issuerUrlFaults } from "../../src/jwt/issuer.js";
 import { resolveOptions } from "../../src/server/resolve-options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -74,5 +74,24 @@ describe("isLoopback()", () => {
     expect(isLoopback("localhost")).toBe(false);
     expect(isLoopback("http://localhost:65536/")).toBe(false);
     expect(isLoopback("http://[fe80::1%25eth0]/")).toBe(false);
+  });
+});
+
+describe("withoutSecrets()", () => {
+  it.each([
+    ["https://user:PW@host.example:8/p?token=PW#PW", "https://…@host.example:8/p?…"],
+    ["https://PW@host.example", "https://…@host.example/"],
+    ["https:/user:PW@host.example/", "https://…@host.example/"],
+    [" https://user:PW@host.example/", "https://…@host.example/"],
+    ["https://user:P/PW@host.example/?PW", "https://…@host.example/?…"],
+    ["https://user:P?#@PW@host.example/#PW", "https://…@host.example/#…"],
+    ["postgres://user:PW@db.example/name", "postgres://…@db.example/name"],
+    ["user:PW@host.example", "…@host.example"],
+    ["host.example:8/p?PW", "host.example:8/p?…"],
+    ["https://host.example/@name/?", "https://host.example/@name/?"],
+    ["8080", "8080"],
+    ["x".repeat(101), `${"x".repeat(100)}…`],
+  ])("shows %s as %s", (text, plain) => {
+    expect(withoutSecrets(text)).toBe(plain);
   });
 });

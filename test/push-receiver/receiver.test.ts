@@ -202,6 +202,9 @@ describe("a receiver", () => {
     expect(make({ servers: ["agents.example"], audience })).toThrow(
       'servers[0].url is "agents.example", not an absolute URL',
     );
+    expect(make({ servers: ["https://user:pw@agents.example/?key=pw"], audience })).toThrow(
+      "the jwks of https://…@agents.example/?… has credentials in it",
+    );
     expect(make({ ...trust.jwt, audience: `${audience}?a=1` })).toThrow(
       "audience is a text, not an absolute URL without query",
     );

@@ -156,6 +156,32 @@ describe("settle()", () => {
     expect(faultsOf(options)).toContain(fault);
   });
 
+  const secret = "ftp://user:SECRET@host.example/p?token=SECRET#SECRET";
+
+  it.each<[object, string]>([
+    [{ store: secret }, 'write sqliteStore("ftp://…@host.example/p?…")'],
+    [{ publicUrl: secret }, 'publicUrl is "ftp://…@host.example/p?…", not'],
+    [{ grpcPublicUrl: "user:SECRET@host.example:1" }, 'grpcPublicUrl is "…@host.example:1", not'],
+    [{ cors: [secret] }, 'cors[0] is "ftp://…@host.example/p?…", not'],
+    [{ trustProxy: secret }, "trustProxy: invalid IP address: ftp://…@host.example/"],
+    [{ trustProxy: [secret] }, "trustProxy: invalid IP address: ftp://…@host.example/"],
+    [{ allowedHosts: ["user:SECRET@host.example"] }, 'allowedHosts[0] is "…@host.example", not'],
+    [{ host: "user:SECRET@host.example" }, 'host is "…@host.example", not'],
+    [{ basePath: secret }, 'basePath is "ftp://…@host.example/p?…", not'],
+    [{ push: { allow: [secret] } }, 'push.allow[0] is "ftp://…@host.example/p?…", not'],
+    [{ tenants: [secret] }, 'the tenant "ftp://…@host.example/p?…" contains a slash'],
+    [{ tenants: [7] }, "a tenant is 7, not a text"],
+    [{ remoteAgents: secret }, 'remoteAgents is "ftp://…@host.example/p?…", not'],
+    [{ remoteAgents: { a: secret } }, 'remoteAgents.a.url is "ftp://…@host.example/p?…", not'],
+    [{ remoteAgents: { a: { url: secret } } }, 'remoteAgents.a.url is "ftp://…@host.example/p?…", not'],
+    [{ versions: [secret] }, 'versions[0] is "ftp://…@host.example/p?…", not'],
+    [{ host: `${"x".repeat(1_000)} ` }, `host is "${"x".repeat(100)}…", not`],
+  ])("names no secret and shortens long texts (%#)", (options, fault) => {
+    const faults = faultsOf(options);
+    expect(faults).toContain(fault);
+    expect(faults).not.toContain("SECRET");
+  });
+
   it("names everything that is wrong at once, the card included", () => {
     const card = { ...agent.card, name: "" };
     expect(faultsOf({ agent: { ...agent, card }, port: -1, cors: ["x"] })).toBe(
