@@ -260,17 +260,22 @@ describe.each(cases)(
 
 describe("HTTP/1.1", () => {
   it("puts events into one piece that are ready in one tick", async () => {
+    let haveFirst = (): void => {};
+    const first = new Promise<void>((resolve) => (haveFirst = resolve));
     const served = await serve(createRestBinding, {
       invoke: () =>
         (async function* () {
           for (const name of ["a", "b", "c"]) yield update(name);
-          await new Promise((resolve) => setTimeout(resolve, 10));
+          await first;
           yield update("d");
         })(),
     });
     const { body } = await open(served, { path: "/tasks/t:subscribe" });
     const pieces: string[] = [];
-    for await (const chunk of body) pieces.push(chunk.toString());
+    for await (const chunk of body) {
+      pieces.push(chunk.toString());
+      haveFirst();
+    }
     expect(pieces.map((piece) => piece.split("\n\n").length - 1)).toEqual([3, 1]);
   });
 
