@@ -52,6 +52,8 @@ export interface OlderCalls {
   readonly jsonRpc?: (method: DescMethod) => OlderMethod | undefined;
   readonly rest?: (method: DescMethod) => OlderMethod | undefined;
   readonly grpc?: (method: DescMethod) => OlderMessages | undefined;
+  /** True if streams do not begin with the task, and a message to a task also names its session. */
+  readonly hasTasklessStreams?: boolean;
   /** Codes of JSON-RPC with another meaning than in the service's version. */
   readonly reasons?: ReadonlyMap<unknown, Reason>;
   /** Errors over HTTP+JSON without a code in the body, by HTTP status. */

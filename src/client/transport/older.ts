@@ -11,6 +11,7 @@ import { errorOf } from "../errors/error-facts.js";
 import { clientError } from "../errors/errors.js";
 import type { Platform, TransportSettings } from "../platform.js";
 import { withErrors } from "./connect-errors.js";
+import { withTaskFirst } from "./follow-up.js";
 import { type JsonMethod, jsonTransport, type Written } from "./json.js";
 import { noResult, rpcMiddle, rpcResult } from "./jsonrpc.js";
 
@@ -37,6 +38,7 @@ export async function olderTransport(
   };
   let count = 0;
   const nextId = (): number => ++count;
+  if (calls.hasTasklessStreams === true) return withTaskFirst(made());
   return calls.texts === undefined ? made() : withTexts(made(), calls.texts);
 }
 

@@ -118,11 +118,15 @@ function noConfig(id: string): never {
   throw new A2AError("TASK_NOT_FOUND", "The task has no such push notification config.", { metadata: { id } });
 }
 
-/** The client creates the ids of tasks and sessions. A request without a history length requests the whole history. */
+/**
+ * The client creates the ids of tasks and sessions, but a task that it names may have a session. A request without a
+ * history length requests the whole history.
+ */
 function sent(request: SendMessageRequest): { params: string; place: TaskIds } {
   const { message, configuration } = request;
   // Not in the form of a server's own ids, which callers of later versions could not use as a name.
-  const place = { taskId: message?.taskId || `task-${newId()}`, contextId: message?.contextId || newId() };
+  const { taskId = "", contextId = "" } = message ?? {};
+  const place = { taskId: taskId || `task-${newId()}`, contextId: contextId || (taskId ? "" : newId()) };
   const { historyLength = ALL_HISTORY, taskPushNotificationConfig, acceptedOutputModes = [] } = configuration ?? {};
   // 0.1 has two roles.
   const role = message?.role === Role.AGENT ? Role.AGENT : Role.USER;
@@ -166,4 +170,4 @@ const reasons: ReadonlyMap<unknown, Reason> = new Map<unknown, Reason>([
 ]);
 
 /** The calls of A2A 0.1. */
-export const calls: OlderCalls = { jsonRpc: methodOf, reasons };
+export const calls: OlderCalls = { jsonRpc: methodOf, hasTasklessStreams: true, reasons };

@@ -1,7 +1,15 @@
 import { createClient } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { A2AService, Role, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { type A2AClient, type A2AError, type Binding, createTransport } from "../../../src/client/index.js";
+import type { Agent } from "../../../src/agent/agent.js";
+import { artifact, completed, inputRequired, working } from "../../../src/agent/event.js";
+import {
+  type A2AClient,
+  type A2AError,
+  type Binding,
+  createTransport,
+  type Update,
+} from "../../../src/client/index.js";
 import type { ServerOptions } from "../../../src/server/options.js";
 import { atEnd, connect, echo, proxyTo, serve } from "../world.js";
 
@@ -13,6 +21,18 @@ const ways: readonly (readonly [version: string, binding: Binding])[] = [
   ["0.2", "JSONRPC"],
   ["0.1", "JSONRPC"],
 ];
+
+/** Each of three turns adds an artifact in two chunks, and two of them ask. */
+const asking: Agent = {
+  card: { name: "Asking", description: "Asks twice.", version: "1.0.0" },
+  async *execute({ text, task }) {
+    const id = `n${text}`;
+    yield working();
+    yield artifact({ id, text: `${text}a` });
+    yield artifact({ id, text: `${text}b`, append: true });
+    yield (task?.artifacts.length ?? 0) < 2 ? inputRequired("Which?") : completed();
+  },
+};
 
 /** A card that has one interface of the version alone. */
 function cardOf(version: string, binding: Binding, url: string, pushNotifications = false): object {
@@ -76,6 +96,46 @@ describe.each(ways)("A2A %s over %s", (version, binding) => {
     const talk = client.conversation();
     expect((await talk.send("ask")).state).toBe(TaskState.INPUT_REQUIRED);
     expect((await talk.send("this")).taskId).toBeDefined();
+  });
+
+  it("continues a task by its id alone", async () => {
+    const client = await connect(cardOf(version, binding, await urlOf({ agent: asking })));
+    const { taskId = "", contextId } = await client.send("1");
+    const answer = await client.send({ parts: [{ text: "2" }], taskId });
+    expect([answer.state, answer.taskId, answer.contextId]).toEqual([TaskState.INPUT_REQUIRED, taskId, contextId]);
+    let last: Update | undefined;
+    for await (const update of client.stream({ parts: [{ text: "3" }], taskId })) last = update;
+    expect([last?.task?.status?.state, last?.task?.id, last?.task?.contextId]).toEqual([
+      TaskState.COMPLETED,
+      taskId,
+      contextId,
+    ]);
+  });
+
+  it("streams in later turns only what they add", async () => {
+    const client = await connect(cardOf(version, binding, await urlOf({ agent: asking })));
+    const talk = client.conversation();
+    for (const [turn, end] of [TaskState.INPUT_REQUIRED, TaskState.INPUT_REQUIRED, TaskState.COMPLETED].entries()) {
+      const kinds: string[] = [];
+      let [text, last]: [string, Update | undefined] = ["", undefined];
+      for await (const update of talk.stream(`${turn}`)) {
+        kinds.push(update.kind);
+        if (update.kind === "artifact") text += update.text;
+        else if (update.kind === "task") expect(update.text).toBe("");
+        last = update;
+      }
+      expect(kinds.filter((kind, i) => kind !== "status" || i === kinds.length - 1)).toEqual([
+        "task",
+        "artifact",
+        "artifact",
+        "status",
+      ]);
+      expect([text, last?.task?.status?.state, last?.task?.artifacts.length]).toEqual([
+        `${turn}a${turn}b`,
+        end,
+        turn + 1,
+      ]);
+    }
   });
 
   it("answers at once where it is asked to, and is followed to its end", async () => {

@@ -61,6 +61,28 @@ describe("an agent that speaks A2A 0.1 alone", () => {
     expect(server.got.map(({ params }) => params.sessionId)).toEqual([contextId, contextId, contextId]);
   });
 
+  it("is sent the session of a task that a message names alone", async () => {
+    const server = await serve();
+    const client = await connect(server.url);
+    const { taskId = "", contextId } = await client.send("ask");
+    const updates: string[] = [];
+    for await (const { kind, text } of client.stream({ parts: [{ text: "This." }], taskId }))
+      updates.push(`${kind} ${text}`);
+    expect(updates).toEqual(["task ", "artifact This.", "status "]);
+    const sent = server.got.filter(({ method }) => method !== "tasks/get");
+    expect(sent.map(({ params }) => [params.id, params.sessionId])).toEqual([
+      [taskId, contextId],
+      [taskId, contextId],
+    ]);
+    // The client may name a new task.
+    const named = await client.send({ parts: [{ text: "echo x" }], taskId: "mine" });
+    expect([named.taskId, named.state, named.contextId]).toEqual([
+      "mine",
+      TaskState.COMPLETED,
+      server.got.at(-1)?.params.sessionId,
+    ]);
+  });
+
   it("streams, and the first event is the task", async () => {
     const server = await serve();
     const client = await connect(server.url);
