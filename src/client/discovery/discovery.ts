@@ -1,7 +1,8 @@
 import { isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, invalid } from "../../core/error.js";
-import { parseUrl } from "../../core/net.js";
+import { parseUrl, withoutSecrets } from "../../core/net.js";
+import { shown } from "../../core/options.js";
 import { EARLIER_CARD_PATH } from "../../version/client-versions.js";
 import { WELL_KNOWN_PATH } from "../../wire/card-names.js";
 import { isJsonObject } from "../../wire/json-struct.js";
@@ -104,7 +105,7 @@ async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
   if (given !== undefined) return { ...origin, ...(await accepted(given, "The card", finding)) };
   const url = urlOf(source as string | URL);
   const { text, url: from } = await received(url, finding);
-  return { ...(await accepted(text, from, finding)), asked: url.href, url: from, isVerified };
+  return { ...(await accepted(text, withoutSecrets(from), finding)), asked: url.href, url: from, isVerified };
 }
 
 /** Verifies a card that was not received as separate text, with the caller's `verify`. */
@@ -123,8 +124,7 @@ function cardJson(source: CardSource): string | undefined {
 function urlOf(source: string | URL): URL {
   const url = parseUrl(String(source));
   if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
-  const shown = String(source).slice(0, 200);
-  throw invalid([{ field: "", description: `${JSON.stringify(shown)} is not an absolute http or https URL` }]);
+  throw invalid([{ field: "", description: `${shown(String(source))} is not an absolute http or https URL` }]);
 }
 
 async function accepted(
@@ -210,7 +210,7 @@ async function followed(first: string, finding: Finding): Promise<Received> {
   }
   throw new A2AError(
     "INVALID_AGENT_RESPONSE",
-    `The card at ${first} is redirected more than ${limits.maxCardRedirects} times.`,
+    `The card at ${withoutSecrets(first)} is redirected more than ${limits.maxCardRedirects} times.`,
   );
 }
 
@@ -219,7 +219,7 @@ function redirected(url: string, location: string | null): string {
   const isDowngrade = url.startsWith("https:") && next?.protocol === "http:";
   if (next !== undefined && /^https?:$/.test(next.protocol) && !isDowngrade) return next.href;
   const where = isDowngrade ? `from https to ${next?.protocol ?? ""}` : "to no URL of http or https";
-  throw new A2AError("INVALID_AGENT_RESPONSE", `The card at ${url} is redirected ${where}.`);
+  throw new A2AError("INVALID_AGENT_RESPONSE", `The card at ${withoutSecrets(url)} is redirected ${where}.`);
 }
 
 /** Returns the text at a URL, from the cache if it is fresh, or the location of a redirect. */
@@ -266,7 +266,7 @@ function keep(
 }
 
 function cardRequestError(url: string, { status, headers }: HttpAnswer): A2AError {
-  const message = `There is no agent card at ${url}: the server answered ${status === 0 ? "with a redirect that cannot be followed here" : status}.`;
+  const message = `There is no agent card at ${withoutSecrets(url)}: the server answered ${status === 0 ? "with a redirect that cannot be followed here" : status}.`;
   const options = { headers: Object.fromEntries(headers) };
   if (status === 404 || status === 410 || status === 405) return new NoCardError("INVALID_AGENT_RESPONSE", message);
   if (status === 401) return new A2AError("UNAUTHENTICATED", message, options);

@@ -1,6 +1,6 @@
 import type { AgentCard, AgentInterface } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
-import { isLoopback, parseUrl } from "../../core/net.js";
+import { isLoopback, parseUrl, withoutSecrets } from "../../core/net.js";
 import { type OlderVersion, olderVersions } from "../../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
 import { CONNECT_BINDING } from "../../wire/card-names.js";
@@ -178,13 +178,13 @@ function encryptedFirst(all: readonly Candidate[], { cardUrl, allowHttp }: Choos
   const isEncrypted = cardUrl?.startsWith("https:") === true || safe.some(({ url }) => url.startsWith("https:"));
   if (!isEncrypted) return all;
   if (safe.length > 0) return safe;
-  const urls = all.map(({ url }) => url).join(", ");
+  const urls = all.map(({ url }) => withoutSecrets(url)).join(", ");
   const message = `The agent's card is encrypted, and its interfaces are not: ${urls}. (allowHttp)`;
   throw new A2AError("UNSUPPORTED_OPERATION", message);
 }
 
 function noneOf(declared: readonly AgentInterface[], all: readonly Candidate[], choosing: Choosing): A2AError {
-  const where = choosing.cardUrl ?? "the card";
+  const where = withoutSecrets(choosing.cardUrl ?? "the card");
   const versions = [...new Set(all.map(({ version }) => version))];
   if (versions.length > 0) return versionNotSupported(where, versions, choosing.version);
   const named = declared.map(({ protocolBinding, url, protocolVersion }) =>

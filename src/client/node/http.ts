@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { withoutSecrets } from "../../core/net.js";
 import type { Connection, ConnectionPools, Sending } from "../../outgoing/connections.js";
 import type { HttpClient } from "../platform.js";
 import { IncomingAnswer, wrong } from "./incoming.js";
@@ -29,7 +30,7 @@ export function split(url: string, origins: Set<string>): [origin: string, path:
   const begin = slash < 0 ? url : url.slice(0, slash);
   if (origins.has(begin)) return [begin, slash < 0 ? "/" : url.slice(slash)];
   const { origin, pathname, search } = new URL(url);
-  if (!/^https?:/.test(origin)) throw new TypeError(`${url.slice(0, 100)} is not an HTTP URL`);
+  if (!/^https?:/.test(origin)) throw new TypeError(`${withoutSecrets(url)} is not an HTTP URL`);
   if (origin === begin && origins.size < MAX_ORIGINS) origins.add(begin);
   return [origin, pathname + search];
 }

@@ -1,5 +1,6 @@
 import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
+import { parseUrl } from "../../core/net.js";
 import { unavailable } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk } from "../platform.js";
 
@@ -152,7 +153,7 @@ export abstract class IncomingAnswer implements HttpAnswer, AsyncIterator<Uint8A
   #errorOf(failure: unknown): unknown {
     const { signal, url } = this.ask;
     if (signal?.aborted) return signal.reason;
-    return failure instanceof A2AError ? failure : unavailable(failure, hostOf(url));
+    return failure instanceof A2AError ? failure : unavailable(failure, parseUrl(url)?.host ?? "the server");
   }
 
   #resume(): void {
@@ -226,8 +227,4 @@ export function wrong(what: string): A2AError {
 
 function unanswered(): Error {
   return Object.assign(new Error("no answer"), { code: "ECONNRESET" });
-}
-
-function hostOf(url: string): string {
-  return /^https?:\/\/([^/?#]*)/.exec(url)?.[1] ?? "the server";
 }

@@ -1,7 +1,7 @@
 import { type Configuration, refreshTokenGrant, type TokenEndpointResponse } from "openid-client";
 import { orAborted } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
-import { parseUrl } from "../../core/net.js";
+import { parseUrl, withoutSecrets } from "../../core/net.js";
 import { given } from "../../core/options.js";
 import type { CredentialContext } from "../credentials/credential.js";
 import { checkEncrypted } from "../credentials/secret.js";
@@ -64,7 +64,7 @@ function placeNameOf(url: string): string {
   const whole = webUrl(url);
   const parsed = parseUrl(whole);
   if (parsed === undefined)
-    throw new A2AError("INVALID_PARAMS", `${url.slice(0, 200)} is not the URL of an interface.`);
+    throw new A2AError("INVALID_PARAMS", `${withoutSecrets(url)} is not the URL of an interface.`);
   const { port, protocol } = parsed;
   return `${hostOf(whole)}:${port || (protocol === "http:" ? "80" : "443")}`;
 }

@@ -1,6 +1,6 @@
 import { Gathered } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
-import { parseUrl } from "../../core/net.js";
+import { parseUrl, withoutSecrets } from "../../core/net.js";
 import type { StopSignal } from "../calls/stop-signal.js";
 import { clientError } from "../errors/errors.js";
 import type { HttpAnswer, HttpAsk, HttpClient } from "../platform.js";
@@ -60,6 +60,9 @@ function withoutCache(): { readonly cache?: "no-store" } {
  */
 function unreachable(thrown: unknown, url: string): A2AError {
   const error = clientError(thrown);
+  // The error of a URL with credentials, which fetch does not take, quotes it.
+  if (error.message.includes(url))
+    return new A2AError(error.reason, error.message.replaceAll(url, withoutSecrets(url)));
   const page = (globalThis as { readonly location?: { readonly origin?: unknown } }).location?.origin;
   if (error.reason !== "UNAVAILABLE" || typeof page !== "string") return error;
   const server = parseUrl(url)?.origin ?? page;
