@@ -1,9 +1,8 @@
-import { create, equals } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import {
   A2AService,
   type Artifact,
-  ArtifactSchema,
   type SendMessageRequest,
   SendMessageRequestSchema,
   type StreamResponse,
@@ -17,6 +16,7 @@ import { isTerminal } from "../../task/state.js";
 import { IDEMPOTENCY_KEY } from "../../wire/service-params.js";
 import { isSend, requestMessages } from "../calls/failover.js";
 import { clientError } from "../errors/errors.js";
+import { isSameMessage } from "../follow/update.js";
 import type { GivenHeaders } from "./request-headers.js";
 
 const { getTask } = A2AService.method;
@@ -125,7 +125,7 @@ function repeats({ payload }: StreamResponse, known: Map<string, Artifact>): boo
   const { append, artifact } = payload.value;
   const before = known.get(artifact.artifactId);
   known.delete(artifact.artifactId);
-  return before !== undefined && !append && equals(ArtifactSchema, before, artifact);
+  return before !== undefined && !append && isSameMessage(before, artifact);
 }
 
 /** Converts a task that is nothing but a status to its event: the first status of an answer is read as a task. */
