@@ -59,7 +59,7 @@ const binding = check.oneOf(bindings);
 export const connectChecks: check.OptionChecks<ClientOptions> = {
   fetch: any,
   tls: any,
-  plaintextGrpc: any,
+  plaintextGrpc: check.aBoolean(),
   credentials: credentialFaults,
   credentialHosts: check.listOf(check.aText("a host without scheme, port and path", isHost), true),
   prefer: (name, value) => (Array.isArray(value) ? check.listOf(binding, true) : binding)(name, value),
@@ -72,7 +72,7 @@ export const connectChecks: check.OptionChecks<ClientOptions> = {
   ),
   interceptors: check.listOf(check.aFunction(), true),
   card: any,
-  allowHttp: any,
+  allowHttp: check.aBoolean(),
   limits: any,
   signal: any,
 };

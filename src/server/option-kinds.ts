@@ -240,7 +240,7 @@ const remoteAgent: check.OptionChecks<RemoteAgentOptions> = {
   url: check.aText("a URL of http or https", (url) => /^https?:$/.test(parseUrl(url)?.protocol ?? "")),
   credentials: check.anything(),
   credentialHosts: check.anything(),
-  passCaller: check.anything(),
+  passCaller: check.aBoolean(),
   tls: check.anything(),
   fetch: check.anything(),
 };

@@ -121,6 +121,10 @@ describe("settle()", () => {
     [{ strictVersion: Object.create(null) }, "strictVersion is a value of type object, not true or false"],
     [{ remoteAgents: { a: "ftp://b" } }, 'remoteAgents.a.url is "ftp://b", not a URL of http or https'],
     [{ remoteAgents: { a: { uri: "" } } }, "remoteAgents.a.url is missing; remoteAgents.a.uri is not known: did you"],
+    [
+      { remoteAgents: { a: { url: "https://a.example", passCaller: "false" } } },
+      'remoteAgents.a.passCaller is "false", not true or false',
+    ],
     [{ tenants: "abc" }, "tenants is not a list"],
     [{ agent: undefined, agents: [agent] }, "agents is a list"],
     [{ agent: { ...agent, extendedCard: "x" } }, "extendedCard is neither a card nor a function"],

@@ -1,6 +1,6 @@
 import { base64Of, utf8Of } from "../../core/bytes.js";
 import type { Credential } from "./credential.js";
-import { checkEncrypted, type SentOptions } from "./secret.js";
+import { checkEncrypted, checkSwitch, type SentOptions } from "./secret.js";
 
 /**
  * Credential: name and password for HTTP `Basic` (RFC 7617, in UTF-8; specification 4.5.3).
@@ -12,6 +12,7 @@ export function basic(name: string, password: string, options: SentOptions = {})
   if (typeof password !== "string") throw new TypeError("The password is not a text");
   const text = `${name}:${password}`;
   if (/\p{Cc}/u.test(text)) throw new TypeError("The name or the password has control characters");
+  checkSwitch(options);
   const value = `Basic ${base64Of(utf8Of(text))}`;
   return {
     fits: ({ scheme }) => scheme.case === "httpAuthSecurityScheme" && scheme.value.scheme.toLowerCase() === "basic",

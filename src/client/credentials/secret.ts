@@ -1,5 +1,6 @@
 import { A2AError } from "../../core/error.js";
 import { isLoopback, parseUrl } from "../../core/net.js";
+import { aBoolean, optionFaults } from "../../core/options.js";
 import type { Credential, CredentialContext, CredentialTarget } from "./credential.js";
 
 /** A secret, or a function that returns the current one. It is called for each call, so cache slow results. */
@@ -35,6 +36,12 @@ export function checkEncrypted(url: string, { allowHttp = false }: SentOptions =
   );
 }
 
+/** @throws TypeError for options whose switch is not a boolean: `"false"` would allow plain text */
+export function checkSwitch({ allowHttp }: SentOptions): void {
+  const [fault] = optionFaults({ allowHttp }, { allowHttp: aBoolean() });
+  if (fault !== undefined) throw new TypeError(fault);
+}
+
 /** Kind of a secret, and the way it is sent. */
 interface SecretKind extends Pick<Credential, "fits"> {
   /** Name in errors, such as `The token`. */
@@ -47,6 +54,7 @@ interface SecretKind extends Pick<Credential, "fits"> {
 export function secretCredential(given: Secret, kind: SecretKind, options: SentOptions): Credential {
   const { name, form, fits, put } = kind;
   checkSecret(name, given, form);
+  checkSwitch(options);
   const secret = new ShownSecret(given);
   return {
     fits,

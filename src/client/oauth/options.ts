@@ -98,8 +98,8 @@ export const oauthChecks: check.OptionChecks<OAuthOptions> = {
   audience: any,
   tokens: any,
   fetch: any,
-  allowHttp: any,
-  allowLocalIssuer: any,
+  allowHttp: check.aBoolean(),
+  allowLocalIssuer: check.aBoolean(),
   limits: check.anObjectOf(
     check.checksOf(defaultOAuthLimits, () =>
       check.expects("a number from 0", (value) => typeof value === "number" && value >= 0),

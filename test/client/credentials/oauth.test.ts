@@ -624,6 +624,8 @@ describe("options", () => {
     [{ limits: { issuerTimeout: 1 } }],
     [{ issuerHosts: "a.example" }],
     [{ issuerHost: ["a.example"] }],
+    [{ allowHttp: "false" }],
+    [{ allowLocalIssuer: "false" }],
   ])("that cannot work are refused: %j", (bad) => {
     expect(() => clientCredentials({ clientId: "c", clientSecret: "s", ...bad } as never)).toThrow(TypeError);
   });

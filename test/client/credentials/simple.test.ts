@@ -104,6 +104,15 @@ async function shownTo(credential: Credential, scheme: object, url = "https://ag
 const httpScheme = (scheme: string) => ({ case: "httpAuthSecurityScheme", value: { scheme } });
 const keyScheme = (location: string, name: string) => ({ case: "apiKeySecurityScheme", value: { location, name } });
 
+describe("allowHttp", () => {
+  it.each(["false", "no", 1, null])("rejects %o, which is not a boolean", (allowHttp) => {
+    const options = { allowHttp } as never;
+    const fault = /^(?:Invalid options: )?allowHttp is .*, not true or false$/;
+    for (const make of [bearer, apiKey]) expect(() => make("token", options)).toThrow(fault);
+    expect(() => basic("name", "password", options)).toThrow(fault);
+  });
+});
+
 describe("credentials", () => {
   const secret = "s3cret-s3cret";
   const all: [string, (options?: object) => Credential, object][] = [
