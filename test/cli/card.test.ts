@@ -230,7 +230,7 @@ describe("parley serve with --card-key", () => {
       const server = run([...serveFlags, "--card-key", bad], cwd);
       expect(await server.exited).toBe(2);
       const last = server.stderr().trim().split("\n").at(-1);
-      expect(last).toMatch(/^parley: Invalid (keys|options): cardSigning\.keys\[0\]\.key is/);
+      expect(last).toMatch(/^parley: Invalid (keys|options): cardSigning\.keys\[0\]\.key (is|cannot sign)/);
       expect(server.stderr() + server.stdout()).not.toContain("SECRET");
     }
   });

@@ -138,30 +138,35 @@ describe.each(stores)("whatever an agent and a client do, over the %s store", (_
   it("only what the state table allows is stored", async () => {
     const store = openStore();
     const ends = new Map<string, number>();
-    await fc.assert(
-      fc.asyncProperty(
-        script,
-        fc.array(step, { maxLength: 6 }),
-        fc.constantFrom("task" as const, "either" as const),
-        async (turns, steps, responds) => {
-          const bench = new Bench(agentOf(turns, responds), { limits: { ...quick, cancelGraceMs: 5 } }, store);
-          const taskId = await follow(bench, steps);
-          await bench.engine.drain(5);
-          if (taskId === undefined) return;
-          const entries = await logOf(store, taskId);
-          expect(faultsOf(entries)).toEqual([]);
-          const stored = await foldStored(store, taskId);
-          if (stored === undefined) throw new Error("the task is not there");
-          expect(equals(TaskSchema, stored.fold.task, reference(entries))).toBe(true);
-          const state = stored.fold.state;
-          expect([stored.head.state, stored.head.position]).toEqual([state, entries.length]);
-          // No task is left behind as if it were still executed.
-          if (over.has(state)) expect(stored.head.lease).toBeNull();
-          ends.set(TaskState[state] ?? "", (ends.get(TaskState[state] ?? "") ?? 0) + 1);
-        },
-      ),
-      { numRuns: isSlow ? scaled(30, 60) : scaled(100, 250) },
-    );
+    const isMissing = (): boolean => ["CANCELED", "COMPLETED", "FAILED"].some((end) => !ends.has(end));
+    const run = (): Promise<void> =>
+      fc.assert(
+        fc.asyncProperty(
+          script,
+          fc.array(step, { maxLength: 6 }),
+          fc.constantFrom("task" as const, "either" as const),
+          async (turns, steps, responds) => {
+            const bench = new Bench(agentOf(turns, responds), { limits: { ...quick, cancelGraceMs: 5 } }, store);
+            const taskId = await follow(bench, steps);
+            await bench.engine.drain(5);
+            if (taskId === undefined) return;
+            const entries = await logOf(store, taskId);
+            expect(faultsOf(entries)).toEqual([]);
+            const stored = await foldStored(store, taskId);
+            if (stored === undefined) throw new Error("the task is not there");
+            expect(equals(TaskSchema, stored.fold.task, reference(entries))).toBe(true);
+            const state = stored.fold.state;
+            expect([stored.head.state, stored.head.position]).toEqual([state, entries.length]);
+            // No task is left behind as if it were still executed.
+            if (over.has(state)) expect(stored.head.lease).toBeNull();
+            ends.set(TaskState[state] ?? "", (ends.get(TaskState[state] ?? "") ?? 0) + 1);
+          },
+        ),
+        { numRuns: isSlow ? scaled(30, 60) : scaled(100, 250) },
+      );
+    await run();
+    // A small sample may lack an end.
+    for (let more = 0; more < 5 && isMissing(); more++) await run();
     expect([...ends.keys()].sort()).toEqual(expect.arrayContaining(["CANCELED", "COMPLETED", "FAILED"]));
   });
 });
