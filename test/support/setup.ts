@@ -1,5 +1,7 @@
 import { afterAll } from "vitest";
+import { forgetCards } from "./cards.js";
 import { restoreConstants } from "./constants.js";
 
-// Runs for each file of tests, which share the modules of the sources.
+// Run for each file of tests, which share the modules of the sources.
 afterAll(restoreConstants);
+afterAll(forgetCards);
