@@ -4,7 +4,7 @@ import type { Agent, AgentCardInput, ExtendedCard } from "../agent/agent.js";
 import { type AgentSecurity, securityCard, securityFaults } from "../auth/security.js";
 import { isPromiseLike } from "../core/async.js";
 import type { Caller } from "../core/caller.js";
-import { nearest } from "../core/describe.js";
+import { firstFaults, nearest } from "../core/describe.js";
 import { shown } from "../core/options.js";
 import { servedVersions } from "../version/versions.js";
 import type { Route } from "../wire/routes.js";
@@ -63,6 +63,9 @@ type ServerWired = Omit<ServerCapabilities, "extendedAgentCard">;
  * @throws ConfigurationError that names every fault of every agent, card and tenant.
  */
 export function registerAgents(input: AgentsGiven, wired: ServerWired): AgentDirectory {
+  if (typeof input.agents === "string") {
+    throw new ConfigurationError("Invalid agents", ["agents is a text: give an object of agents by tenant"]);
+  }
   const faults = shapeFaults(input);
   const several = Object.entries(input.agents ?? {});
   const given: [string, Agent][] = input.agent === undefined ? several : [["", input.agent]];
@@ -88,11 +91,7 @@ function shapeFaults({ agent, agents, tenants }: AgentsGiven): string[] {
     faults.push("tenants is not a list");
     return faults;
   }
-  for (const name of [...names, ...(tenants ?? [])]) {
-    const fault = tenantFault(name);
-    if (fault !== undefined) faults.push(fault);
-  }
-  return faults;
+  return [...faults, ...firstFaults([...names, ...(tenants ?? [])], tenantFaults)];
 }
 
 function serve(
@@ -248,10 +247,10 @@ function firstLiteral({ template: { segments, customVerb } }: Route): string | u
   return segments.length === 1 && customVerb !== "" ? `${first.literal}:${customVerb}` : first.literal;
 }
 
-/** Returns the reason to reject a tenant, as a sentence that begins with it, or undefined. */
-function tenantFault(tenant: unknown): string | undefined {
-  if (typeof tenant !== "string") return `a tenant is ${shown(tenant)}, not a text`;
-  if (tenant.trim() === "") return "a tenant is empty";
-  if (tenant.includes("/")) return `the tenant ${shown(tenant)} contains a slash`;
-  return reservedTenants.has(tenant) ? `the tenant ${shown(tenant)} is reserved: paths begin with it` : undefined;
+/** Returns the reason to reject a tenant, as a sentence that begins with it; none for one that is allowed. */
+function tenantFaults(tenant: unknown): string[] {
+  if (typeof tenant !== "string") return [`a tenant is ${shown(tenant)}, not a text`];
+  if (tenant.trim() === "") return ["a tenant is empty"];
+  if (tenant.includes("/")) return [`the tenant ${shown(tenant)} contains a slash`];
+  return reservedTenants.has(tenant) ? [`the tenant ${shown(tenant)} is reserved: paths begin with it`] : [];
 }

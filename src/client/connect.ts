@@ -1,6 +1,7 @@
 import type { Client, Interceptor, Transport } from "@connectrpc/connect";
 import type { A2AService, AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../core/error.js";
+import { anObject } from "../core/options.js";
 import { EXTENSIONS_PARAMETER, IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "../wire/service-params.js";
 import { callsOver } from "./calls/calls.js";
 import { checkOptions } from "./calls/check-options.js";
@@ -31,10 +32,13 @@ import { connectErrors } from "./transport/connect-errors.js";
  */
 export type Connect = (agent: CardSource, options?: ClientOptions) => Promise<A2AClient>;
 
+const optionsChecks = { options: anObject() };
+
 /** Creates `connect` for a platform. Cards that any caller would fetch the same way are cached for all of its calls. */
 export function connectWith(platformOf: (options: PlatformOptions) => Platform): Connect {
   const shared = new CardCache();
   return async (agent, options = {}) => {
+    checkOptions({ options }, optionsChecks);
     checkOptions(options, connectChecks);
     const limits = clientLimits(options.limits);
     const platform = platformOf(options);

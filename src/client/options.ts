@@ -57,7 +57,7 @@ const binding = check.oneOf(bindings);
 
 /** The checks of `connect`'s options. Limits are checked where they are completed. */
 export const connectChecks: check.OptionChecks<ClientOptions> = {
-  fetch: any,
+  fetch: check.aFunction(),
   tls: any,
   plaintextGrpc: check.aBoolean(),
   credentials: credentialFaults,
@@ -71,9 +71,9 @@ export const connectChecks: check.OptionChecks<ClientOptions> = {
     true,
   ),
   interceptors: check.listOf(check.aFunction(), true),
-  card: any,
+  card: check.anObject(),
   allowHttp: check.aBoolean(),
-  limits: any,
+  limits: check.anObject(),
   signal: any,
 };
 

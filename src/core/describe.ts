@@ -44,12 +44,26 @@ function short(name: string): string {
 /** Maximum edit distance between a name and the known name suggested for it. */
 const MAX_OFF = 3;
 
-/** Describes each unknown name and suggests the nearest known one, if one is near. */
-export function unknownNames(what: string, names: Iterable<string>, known: readonly string[]): string[] {
-  return [...names].filter((name) => !known.includes(name)).map((name) => unknownName(what, name, known));
+/** Maximum number of faults that an error names. */
+const MAX_FAULTS = 10;
+
+/** Returns the faults of the first wrong items, and `…` if there may be more. The others are not checked. */
+export function firstFaults<T>(items: Iterable<T>, faultsOf: (item: T) => readonly string[]): string[] {
+  const faults: string[] = [];
+  for (const item of items) {
+    faults.push(...faultsOf(item));
+    if (faults.length > MAX_FAULTS) return [...faults.slice(0, MAX_FAULTS), "…"];
+  }
+  return faults;
 }
 
-function unknownName(what: string, name: string, known: readonly string[]): string {
+/** Describes the first unknown names, as `unknownName` does. */
+export function unknownNames(what: string, names: Iterable<string>, known: readonly string[]): string[] {
+  return firstFaults(names, (name) => (known.includes(name) ? [] : [unknownName(what, name, known)]));
+}
+
+/** Describes an unknown name and suggests the nearest known one, if one is near. */
+export function unknownName(what: string, name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   return `${what}${name} is not known${near === undefined ? "" : `: did you mean ${near}?`}`;
 }

@@ -10,30 +10,16 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   }
 }
 
-/** Maximum number of characters of a text in an error. */
-const MAX_SHOWN = 100;
-
 /**
- * Shortens a text for errors and logs. Of a URL, also one without a scheme or with mistakes, credentials, query and
+ * Shortens a text to 100 characters for errors and logs. Of a URL, also one without a scheme or with mistakes, credentials, query and
  * fragment are replaced: `https://…@host/path?…`.
  */
 export function withoutSecrets(text: string): string {
-  const open = withoutCredentials(text);
-  const at = open.search(/[?#]/) + 1;
-  const plain = at > 0 && at < open.length ? `${open.slice(0, at)}…` : open;
-  return plain.length > MAX_SHOWN ? `${plain.slice(0, MAX_SHOWN)}…` : plain;
-}
-
-function withoutCredentials(text: string): string {
   const url = parseUrl(text);
-  if (url === undefined || url.host === "") {
-    const at = text.lastIndexOf("@");
-    return at < 0 ? text : `${/^[a-z][a-z\d+.-]*:\/\//i.exec(text)?.[0] ?? ""}…${text.slice(at)}`;
-  }
-  if (url.username === "" && url.password === "") return text;
-  url.username = "";
-  url.password = "";
-  return url.href.replace("//", "//…@");
+  const isOpen = url?.host && url.username + url.password === "";
+  return (isOpen ? text : text.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, "$1…@"))
+    .replace(/([?#]).+/s, "$1…")
+    .replace(/^(.{100}).+/s, "$1…");
 }
 
 /**

@@ -1,4 +1,4 @@
-import { unknownNames } from "./describe.js";
+import { firstFaults, unknownName } from "./describe.js";
 import { isRecord, membersOf } from "./members.js";
 import { withoutSecrets } from "./net.js";
 
@@ -14,8 +14,8 @@ export type OptionChecks<T extends object = Readonly<Record<string, unknown>>> =
 };
 
 /**
- * Returns the faults of options: missing ones, unknown names, and values that fail their checks. Undefined is the same
- * as omitted.
+ * Returns the first faults of options: missing ones, unknown names, and values that fail their checks. Undefined is the
+ * same as omitted.
  *
  * @param place what precedes the names, such as `limits.`
  */
@@ -26,13 +26,20 @@ export function optionFaults(
   required: readonly string[] = [],
 ): string[] {
   const given = membersOf(options);
-  const faults = required.filter((name) => given[name] === undefined).map((name) => `${place}${name} is missing`);
-  for (const [name, value] of Object.entries(given)) {
-    const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
-    if (check === undefined) faults.push(...unknownNames(place || "the option ", [name], Object.keys(checks)));
-    else if (value !== undefined) faults.push(...check(place + name, value));
+  let at = place.slice(0, -1) || "the options";
+  try {
+    return firstFaults(new Set([...required, ...Object.keys(given)]), (name) => {
+      at = place + name;
+      const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
+      if (check === undefined) return [unknownName(place || "the option ", name, Object.keys(checks))];
+      const value = given[name];
+      if (value !== undefined) return check(at, value);
+      return required.includes(name) ? [`${at} is missing`] : [];
+    });
+  } catch {
+    // A getter or a proxy may throw anything.
+    return [`${at} cannot be read`];
   }
-  return faults;
 }
 
 /** Returns the options that are not undefined, for the defaults below them. */
@@ -128,8 +135,14 @@ export function listOf(check: OptionCheck, mayBeEmpty = false, what = "a list"):
   return (name, value) => {
     if (!Array.isArray(value)) return [`${name} is ${typeName(value)}, not ${what}`];
     if (value.length === 0 && !mayBeEmpty) return [`${name} is empty`];
-    return value.flatMap((each, i) => check(`${name}[${i}]`, each));
+    return firstFaults(value.entries(), ([i, each]) => check(`${name}[${i}]`, each));
   };
+}
+
+/** An object, of any members. */
+export function anObject(): OptionCheck {
+  // The names are read because those of a proxy may throw.
+  return expects("an object", (value) => typeof value === "object" && value !== null && !!Object.keys(value), typeName);
 }
 
 /** An object of options with checks of their own. */

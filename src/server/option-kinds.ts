@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import proxyAddr from "proxy-addr";
-import { described } from "../core/describe.js";
+import { described, firstFaults } from "../core/describe.js";
 import { membersOf, messageIn } from "../core/members.js";
 import { parseUrl, withoutSecrets } from "../core/net.js";
 import * as check from "../core/options.js";
@@ -242,16 +242,15 @@ const remoteAgent: check.OptionChecks<RemoteAgentOptions> = {
   credentialHosts: check.anything(),
   passCaller: check.aBoolean(),
   tls: check.anything(),
-  fetch: check.anything(),
+  fetch: check.aFunction(),
 };
 
 export function remoteAgents(name: string, given: unknown): string[] {
   if (typeof given !== "object" || given === null)
     return [`${name} is ${check.shown(given)}, not an object of agents by name`];
-  return Object.entries(given).flatMap(([agent, value]: [string, unknown]) => {
-    const place = `${name}.${agent}.`;
+  return firstFaults(Object.entries(given), ([agent, value]: [string, unknown]) => {
     const options = typeof value === "object" && value !== null ? value : { url: value };
-    return check.optionFaults(options, remoteAgent, place, ["url"]);
+    return check.optionFaults(options, remoteAgent, `${name}.${agent}.`, ["url"]);
   });
 }
 

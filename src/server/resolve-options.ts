@@ -28,7 +28,7 @@ export function resolveOptions(options: UncheckedOptions, listens = true): Setti
   if (typeof options !== "object" || options === null) {
     throw new ConfigurationError("Invalid options", ["they are missing: an agent and a store are needed"]);
   }
-  const all = { ...defaultOptions, ...given(options) };
+  const all = { ...defaultOptions, ...read(options) };
   const faults = [...nameFaults(options, listens), ...valueFaults(all), ...signingFaults(all, listens)];
   const { agents, faults: agentFaults } = agentsOf(all);
   if (agents === undefined || faults.length > 0) {
@@ -40,6 +40,14 @@ export function resolveOptions(options: UncheckedOptions, listens = true): Setti
   if (options.logger === undefined)
     for (const risk of risksOf(settings, listens)) globalThis.process?.emitWarning?.(risk, "ParleyWarning");
   return settings;
+}
+
+function read(options: UncheckedOptions): ReturnType<typeof given<UncheckedOptions>> {
+  try {
+    return given(options);
+  } catch (cause) {
+    throw new ConfigurationError("Invalid options", ["they cannot be read"], cause);
+  }
 }
 
 /**
@@ -129,7 +137,7 @@ function valueFaults(options: WithDefaults): readonly string[] {
   // Only the store is required.
   const faults = options.store === undefined ? [...optionTable.store.kind.faults("store", undefined)] : [];
   for (const [name, value] of Object.entries(options)) {
-    if (isKnown(name)) faults.push(...optionTable[name].kind.faults(name, value));
+    if (isKnown(name)) faults.push(...faultsOfValue(name, value));
   }
   if (options.port !== 0 && options.port === options.grpcPort) faults.push("port and grpcPort are the same");
   const { cardGrpc, publicUrl = "" } = options;
@@ -138,6 +146,15 @@ function valueFaults(options: WithDefaults): readonly string[] {
     faults.push(`cardGrpc is "url", but the publicUrl has the path ${path}, below which gRPC cannot be served`);
   }
   return faults;
+}
+
+function faultsOfValue(name: keyof typeof optionTable, value: unknown): readonly string[] {
+  try {
+    return optionTable[name].kind.faults(name, value);
+  } catch {
+    // A getter or a proxy may throw anything.
+    return [`${name} cannot be read`];
+  }
 }
 
 /**

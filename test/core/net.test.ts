@@ -80,9 +80,9 @@ describe("isLoopback()", () => {
 describe("withoutSecrets()", () => {
   it.each([
     ["https://user:PW@host.example:8/p?token=PW#PW", "https://…@host.example:8/p?…"],
-    ["https://PW@host.example", "https://…@host.example/"],
-    ["https:/user:PW@host.example/", "https://…@host.example/"],
-    [" https://user:PW@host.example/", "https://…@host.example/"],
+    ["https://PW@host.example", "https://…@host.example"],
+    ["https:/user:PW@host.example/", "…@host.example/"],
+    [" https://user:PW@host.example/", "…@host.example/"],
     ["https://user:P/PW@host.example/?PW", "https://…@host.example/?…"],
     ["https://user:P?#@PW@host.example/#PW", "https://…@host.example/#…"],
     ["postgres://user:PW@db.example/name", "postgres://…@db.example/name"],

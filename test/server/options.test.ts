@@ -160,6 +160,62 @@ describe("settle()", () => {
     expect(faultsOf(options)).toContain(fault);
   });
 
+  const unreadable = new Proxy({}, { ownKeys: () => expect.fail(), get: () => expect.fail() });
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const many = Array(200_000).fill("a b");
+  const tenOf = (name: string) => new RegExp(`^Invalid \\w+: (?:[^;]*${name}[^;]*; ){10}…$`);
+
+  it.each<[object, string | RegExp]>([
+    [{ limits: unreadable }, "limits cannot be read"],
+    [{ limits: revoked }, "limits cannot be read"],
+    [
+      {
+        limits: {
+          get maxEvents() {
+            throw new Error();
+          },
+        },
+      },
+      "limits.maxEvents",
+    ],
+    [{ store: revoked }, "store cannot be read"],
+    [{ logger: unreadable }, "logger cannot be read"],
+    [{ cors: revoked }, "cors cannot be read"],
+    [
+      {
+        remoteAgents: {
+          a: {
+            get url() {
+              throw new Error();
+            },
+          },
+        },
+      },
+      "remoteAgents.a.url cannot be read",
+    ],
+    [
+      {
+        get port() {
+          throw new Error();
+        },
+      },
+      "they cannot be read",
+    ],
+    [{ agents: "x" }, "agents is a text"],
+    [{ remoteAgents: { a: { url: "https://a.example", fetch: 5 } } }, "remoteAgents.a.fetch is 5, not a function"],
+    [{ cors: many }, tenOf("cors")],
+    [{ interceptors: many }, tenOf("interceptors")],
+    [{ remoteAgents: many }, tenOf("remoteAgents")],
+    [{ tenants: many.map(() => "a/b") }, tenOf("tenant")],
+    [{ limits: Object.fromEntries(many.map((_, i) => [`x${i}`, 1])) }, tenOf("limits")],
+    [Object.fromEntries(many.slice(0, 9_999).map((_, i) => [`x${i}`, 1])), tenOf("the option")],
+  ])("names the first faults of options of any size, also of those that cannot be read (%#)", (options, fault) => {
+    expect(() =>
+      resolveOptions(Object.defineProperties({ ...plain }, Object.getOwnPropertyDescriptors(options))),
+    ).toThrow(fault);
+  });
+
   const secret = "ftp://user:SECRET@host.example/p?token=SECRET#SECRET";
 
   it.each<[object, string]>([
@@ -167,8 +223,8 @@ describe("settle()", () => {
     [{ publicUrl: secret }, 'publicUrl is "ftp://…@host.example/p?…", not'],
     [{ grpcPublicUrl: "user:SECRET@host.example:1" }, 'grpcPublicUrl is "…@host.example:1", not'],
     [{ cors: [secret] }, 'cors[0] is "ftp://…@host.example/p?…", not'],
-    [{ trustProxy: secret }, "trustProxy: invalid IP address: ftp://…@host.example/"],
-    [{ trustProxy: [secret] }, "trustProxy: invalid IP address: ftp://…@host.example/"],
+    [{ trustProxy: secret }, "trustProxy: invalid IP address: ftp://…@host.example"],
+    [{ trustProxy: [secret] }, "trustProxy: invalid IP address: ftp://…@host.example"],
     [{ allowedHosts: ["user:SECRET@host.example"] }, 'allowedHosts[0] is "…@host.example", not'],
     [{ host: "user:SECRET@host.example" }, 'host is "…@host.example", not'],
     [{ basePath: secret }, 'basePath is "ftp://…@host.example/p?…", not'],

@@ -1,5 +1,4 @@
 import { A2AError, type Violation } from "../../core/error.js";
-import { membersOf } from "../../core/members.js";
 import { anything, aWholeNumber, expects, type OptionChecks, optionFaults } from "../../core/options.js";
 import type { FollowOptions, SendOnceOptions, StreamOptions } from "./call-options.js";
 
@@ -47,7 +46,12 @@ export const methodChecks: OptionChecks = {
 export function checkOptions(options: object = {}, checks: OptionChecks, place = ""): void {
   const violations: Violation[] = [];
   for (const name in options) {
-    for (const description of optionFaults({ [name]: membersOf(options)[name] }, checks, place)) {
+    const option = {
+      get [name]() {
+        return options[name as keyof typeof options];
+      },
+    };
+    for (const description of optionFaults(option, checks, place)) {
       violations.push({ field: place + name, description });
     }
   }

@@ -97,7 +97,7 @@ export const oauthChecks: check.OptionChecks<OAuthOptions> = {
   resource: any,
   audience: any,
   tokens: any,
-  fetch: any,
+  fetch: check.aFunction(),
   allowHttp: check.aBoolean(),
   allowLocalIssuer: check.aBoolean(),
   limits: check.anObjectOf(
