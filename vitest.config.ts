@@ -40,7 +40,6 @@ const alone = [
   "agent/text",
   "engine/size",
   "network/sizes",
-  "network/young",
   "push/signature/derived",
   "push/target/own-address",
   "store/sqlite/idle",

@@ -5,7 +5,7 @@ import type { Update } from "../../src/task/answer.js";
 import { artifactText } from "../../src/task/text.js";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
-import { cover } from "../support/cover.js";
+import { cover, scaled } from "../support/cover.js";
 import { CuttingProxy } from "../support/cutting-proxy.js";
 import { clientBindings, coreOver } from "./cores.js";
 
@@ -14,7 +14,7 @@ const TO = 120;
 const PAUSE_MS = 10;
 
 /** Servers that are killed in the middle of each stream. */
-const KILLS = 3;
+const KILLS = scaled(2, 3);
 
 const sent = (core: ClientCore): AsyncIterable<Update> => stream(core, `count ${TO} ${PAUSE_MS}`);
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { scaled } from "../support/cover.js";
 import { connect, grpc, type Judge, jsonRpc, rest } from "./answers.js";
 import { type Child, start } from "./child.js";
 import { http1, http2Client, type RawRequest, type Send } from "./raw-http.js";
@@ -8,7 +9,7 @@ import { bytesOf, envelope } from "./requests.js";
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 /** Requests at once. Together they are several times the heap, as bytes or as values. */
-const REQUESTS = 40;
+const REQUESTS = scaled(24, 40);
 
 const path = `/${A2AService.typeName}/SendMessage`;
 const json = { "content-type": "application/json" };
