@@ -25,14 +25,14 @@ export function optionFaults(
   place = "",
   required: readonly string[] = [],
 ): string[] {
-  const given = membersOf(options);
+  const members = membersOf(options);
   let at = place.slice(0, -1) || "the options";
   try {
-    return firstFaults(new Set([...required, ...Object.keys(given)]), (name) => {
+    return firstFaults(new Set([...required, ...Object.keys(members)]), (name) => {
       at = place + name;
       const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
       if (check === undefined) return [unknownName(place || "the option ", name, Object.keys(checks))];
-      const value = given[name];
+      const value = members[name];
       if (value !== undefined) return check(at, value);
       return required.includes(name) ? [`${at} is missing`] : [];
     });

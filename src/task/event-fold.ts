@@ -97,7 +97,17 @@ export class EventFold {
 
   /** Applies an artifact, or a chunk of one. */
   applyArtifact(event: TaskArtifactUpdateEvent, size: number = addedSize({ case: "artifact", value: event })): void {
-    this.#artifact(event, size);
+    const piece = event.artifact;
+    if (piece === undefined) return;
+    const place = this.#places.get(piece.artifactId) ?? this.task.artifacts.length;
+    const known = this.task.artifacts[place];
+    if (event.append && known !== undefined) {
+      this.#setArtifactSize(place, (this.#artifactSizes[place] ?? 0) + size);
+      return extend(known, piece);
+    }
+    this.#places.set(piece.artifactId, place);
+    this.#setArtifactSize(place, event.append ? artifactSize(piece) : size);
+    this.task.artifacts[place] = copyArtifact(piece);
   }
 
   /** Applies the task as it was created. */
@@ -129,20 +139,6 @@ export class EventFold {
     const message = this.task.status?.message;
     if (message !== undefined && !this.#archived) this.task.history.push(message);
     this.#archived = true;
-  }
-
-  #artifact(event: TaskArtifactUpdateEvent, size: number): void {
-    const piece = event.artifact;
-    if (piece === undefined) return;
-    const place = this.#places.get(piece.artifactId) ?? this.task.artifacts.length;
-    const known = this.task.artifacts[place];
-    if (event.append && known !== undefined) {
-      this.#setArtifactSize(place, (this.#artifactSizes[place] ?? 0) + size);
-      return extend(known, piece);
-    }
-    this.#places.set(piece.artifactId, place);
-    this.#setArtifactSize(place, event.append ? artifactSize(piece) : size);
-    this.task.artifacts[place] = copyArtifact(piece);
   }
 
   #setArtifactSize(place: number, size: number): void {
