@@ -11,8 +11,8 @@ export function parseUrl(text: string, base?: string): URL | undefined {
 }
 
 /**
- * Shortens a text to 100 characters for errors and logs. Of a URL, also one without a scheme or with mistakes, credentials, query and
- * fragment are replaced: `https://…@host/path?…`.
+ * Shortens a text to 100 characters for errors and logs. In a URL, also one without a scheme or with mistakes,
+ * credentials, query and fragment are replaced: `https://…@host/path?…`.
  */
 export function withoutSecrets(text: string): string {
   const url = parseUrl(text);

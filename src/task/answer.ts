@@ -29,17 +29,17 @@ export interface Update {
   /** Set with `artifact`: the whole artifact so far. */
   readonly artifact: Artifact | undefined;
   /**
-   * Text that this update adds to artifacts or says in a message; may be empty. That of the first `task` is the task's
-   * text so far: the agent's messages, each once, then its artifacts; after a message to an existing task that has not
-   * ended only what is new to the conversation, and empty without a conversation. If an agent replaces an artifact, as
-   * after a restart, it is only what goes beyond the text already given for that artifact, as long as the new text
-   * agrees with it.
+   * Text that this update adds to artifacts or says in a message; may be empty. The first `task` has the task's text so
+   * far: the agent's messages, each once, then its artifacts. After a message to an existing task that has not ended, it
+   * has only the text that is new to the conversation, and none without a conversation. If an agent replaces an
+   * artifact, as after a restart, `text` has only the part beyond the text already given for that artifact, as long as
+   * the new text agrees with it.
    */
   readonly text: string;
   /**
-   * True if text already given for an artifact is void, because the agent replaced it with another text, or with one
-   * that has ended as a beginning of it. `text` then contains the whole new text so far, of `artifact`, or with other
-   * kinds of each replaced artifact of `task`; later updates continue it.
+   * True if text already given for an artifact is void, because the agent replaced it with a different or a shorter
+   * text. `text` then contains the whole new text so far: that of `artifact`, or for other kinds that of each replaced
+   * artifact of `task`. Later updates continue it.
    */
   readonly replaced: boolean;
   /** The received event. Undefined with a `snapshot` that was read. */

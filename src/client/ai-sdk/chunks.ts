@@ -132,7 +132,7 @@ class ChunkWriter {
   /** Number of its parts that existed before the message. */
   readonly #before = new Map<string, number>();
   /** The message whose parts were written last. */
-  #statusMessage: Message | undefined;
+  #written: Message | undefined;
   /** The progress message whose files were written last. */
   #progress: Message | undefined;
   readonly #isAnswer: boolean | undefined;
@@ -214,7 +214,7 @@ class ChunkWriter {
     for (const artifact of task.artifacts) {
       const open = this.#open.get(artifact.artifactId);
       const whole = textAfter(artifact, this.#before.get(artifact.artifactId));
-      // A restarted agent may be about to repeat what was written.
+      // A restarted agent may repeat the written text.
       const isMore = open !== undefined && (whole.startsWith(open.text) || (!replaced && open.text.startsWith(whole)));
       this.#checkOthers(artifact);
       if (open !== undefined && !isMore) this.#forget(artifact);
@@ -290,23 +290,23 @@ class ChunkWriter {
 
   /** Writes a whole message. */
   *#message(message: Message): Generator<UIChunk> {
-    if (this.#isSaid(message)) return;
+    if (this.#isWritten(message)) return;
     yield* this.#whole(messageText(message));
     yield* this.#rest(message);
   }
 
   /** Writes the parts of a message other than text. */
   *#rest(message: Message): Generator<UIChunk> {
-    if (this.#isSaid(message)) return;
-    this.#statusMessage = message;
+    if (this.#isWritten(message)) return;
+    this.#written = message;
     for (const part of message.parts) yield* fileOf(part);
     const values = message.parts.flatMap(jsonOf);
     if (values.length > 0) yield { type: "data-message", id: message.messageId, data: { values } };
   }
 
   /** True if the message was already written: a snapshot repeats the message of an earlier status. */
-  #isSaid(message: Message): boolean {
-    return this.#statusMessage !== undefined && isSameMessage(this.#statusMessage, message);
+  #isWritten(message: Message): boolean {
+    return this.#written !== undefined && isSameMessage(this.#written, message);
   }
   *#whole(text: string): Generator<UIChunk> {
     if (text === "") return;

@@ -46,6 +46,7 @@ export const methodChecks: OptionChecks = {
 export function checkOptions(options: object = {}, checks: OptionChecks, place = ""): void {
   const violations: Violation[] = [];
   for (const name in options) {
+    // Each option is checked alone, because a violation names its field, and read by the check, because that may throw.
     const option = {
       get [name]() {
         return options[name as keyof typeof options];

@@ -53,7 +53,7 @@ export class TurnText {
       this.#artifacts = new Map(
         task.artifacts.map((each) => {
           const [known = "", whole] = [this.#artifacts.get(each.artifactId), this.#since(each)];
-          // A restarted agent may be about to repeat what is shown.
+          // A restarted agent may repeat the shown text.
           return [each.artifactId, !replaced && known.startsWith(whole) ? known : whole];
         }),
       );

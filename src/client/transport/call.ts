@@ -57,8 +57,8 @@ export interface WireMethod {
 type WireMethods = (method: DescMethod) => WireMethod | undefined;
 
 /**
- * A Connect transport: parameters, interceptors, deadlines, headers, cancellation. It throws A2AErrors. Interceptors are composed once rather than per call; without any, no request object is
- * created.
+ * A Connect transport: parameters, interceptors, deadlines, headers, cancellation. It throws A2AErrors. Interceptors
+ * are composed once rather than per call; without any, no request object is created.
  */
 export class CallTransport implements Transport {
   readonly #methods: WireMethods;

@@ -24,7 +24,7 @@ const { getTask } = A2AService.method;
 /** Errors of servers that cannot read tasks. The message is then sent without what the task would tell. */
 const unreadable: ReadonlySet<Reason> = new Set<Reason>(["METHOD_NOT_FOUND", "UNSUPPORTED_OPERATION"]);
 
-/** What a client knows before it sends a message: the message's session, or "", and the task that it continues. */
+/** The session of a message, or "", and the task that the message continues. */
 interface Known {
   readonly contextId: string;
   readonly task?: Task;

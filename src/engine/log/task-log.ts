@@ -40,8 +40,8 @@ interface TaskLogOptions extends StoredLogOptions {
 }
 
 /**
- * The only writer of a task in this process, and the source for its readers. `StoredLog` has what is stored, this class
- * what is not stored yet.
+ * The only writer of a task in this process, and the source for its readers. `StoredLog` has the stored entries, this
+ * class those that are not stored yet.
  *
  * Persist, then publish: an entry is folded and shown to readers only after the store has committed it. A task has at
  * most one append in flight. Entries that arrive meanwhile share the next append, so a fast agent shares commits with
