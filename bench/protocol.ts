@@ -3,6 +3,9 @@
 /** Eight characters in a request that are replaced by a number in each call, so that no two calls are the same. */
 export const NUMBER = "########";
 
+/** Id of the task of a filled file with that number. It has the form of the server's own ids: others are looked up as names. */
+export const FILLED_TASK: string = `00000000-0000-7000-8000-0000${NUMBER}`;
+
 /** One call as it goes over the wire. Bytes travel as base64, because they travel as JSON. */
 export type WireCall = {
   readonly port: number;

@@ -4,7 +4,7 @@ import type { Bench } from "./scenario.js";
 /** What the tasks of a file are: finished ones, such as a crash cut off, or finished ones of an owner that has a name. */
 export type Filling = "finished" | "cut off" | "of somebody else";
 
-/** A new file with so many tasks, `task-00000000` and on. */
+/** A new file with so many tasks, `FILLED_TASK` from number 0 on. */
 export async function filledFile(bench: Bench, count: number, kind: Filling = "finished"): Promise<string> {
   const path = bench.database();
   const { child } = await Child.start("servers/fill.js", [path, String(count), kind]);

@@ -1,7 +1,7 @@
 import { connectSend, grpcSend, restGet, restSend, rpcSend } from "../calls.js";
 import type { TestServer } from "../harness/child.js";
 import type { WireCall } from "../protocol.js";
-import { NUMBER } from "../protocol.js";
+import { FILLED_TASK } from "../protocol.js";
 import { REPLY_TEXT, RESULT_TEXT } from "../servers/answers.js";
 
 /** What can be looked into: a server and a call to it. `FILE` stands for a new SQLite file. */
@@ -50,7 +50,7 @@ export const LANES: Readonly<Record<string, ProfileLane>> = {
     title: "GetTask over REST, SQLite",
     program: "parley",
     args: ["task", "FILLED"],
-    call: (server) => restGet(server, `/tasks/task-${NUMBER}`, { expect: RESULT_TEXT, numbersBelow: FILLED }),
+    call: (server) => restGet(server, `/tasks/${FILLED_TASK}`, { expect: RESULT_TEXT, numbersBelow: FILLED }),
   },
   "list-tasks": {
     title: "ListTasks of 50 over REST, SQLite",

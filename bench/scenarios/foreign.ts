@@ -3,7 +3,7 @@ import { rpcGet } from "../calls.js";
 import { filledServer } from "../harness/filled.js";
 import { Rates } from "../harness/rates.js";
 import type { Scenario } from "../harness/scenario.js";
-import { NUMBER } from "../protocol.js";
+import { FILLED_TASK } from "../protocol.js";
 
 const COUNT = 10_000;
 const NONE = "GetTask of one that does not exist";
@@ -15,8 +15,8 @@ export const foreign: Scenario = {
     const server = await filledServer(bench, COUNT, "of somebody else");
     const expected = { expect: "TASK_NOT_FOUND", numbersBelow: COUNT };
     const rates = await Rates.measure(bench, [
-      { name: NONE, server, call: rpcGet(server, `none-${NUMBER}`, expected) },
-      { name: THEIRS, server, call: rpcGet(server, `task-${NUMBER}`, expected) },
+      { name: NONE, server, call: rpcGet(server, FILLED_TASK.replace("-8000-", "-8001-"), expected) },
+      { name: THEIRS, server, call: rpcGet(server, FILLED_TASK, expected) },
     ]);
     const column = "of none";
     return {

@@ -5,7 +5,7 @@ import type { TestServer } from "../harness/child.js";
 import { filledServer } from "../harness/filled.js";
 import { type Lane, Rates, type RowOptions } from "../harness/rates.js";
 import type { Row, Scenario } from "../harness/scenario.js";
-import { NUMBER } from "../protocol.js";
+import { FILLED_TASK } from "../protocol.js";
 import { RESULT_TEXT } from "../servers/answers.js";
 
 interface Filled {
@@ -16,7 +16,7 @@ interface Filled {
 /** What is called, as a series over the number of tasks that are stored. */
 const CALLS: Readonly<Record<string, (filled: Filled) => Pick<Lane, "call" | "check">>> = {
   GetTask: ({ server, count }) => ({
-    call: restGet(server, `/tasks/task-${NUMBER}`, { expect: RESULT_TEXT, numbersBelow: count }),
+    call: restGet(server, `/tasks/${FILLED_TASK}`, { expect: RESULT_TEXT, numbersBelow: count }),
   }),
   "ListTasks, 50": ({ server, count }) => ({
     call: restGet(server, "/tasks?pageSize=50", { expect: `"totalSize":${count}` }),

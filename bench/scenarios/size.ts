@@ -6,7 +6,7 @@ import type { TestServer } from "../harness/child.js";
 import { filledServer } from "../harness/filled.js";
 import { median } from "../harness/rates.js";
 import { type Bench, MB, type Row, type Scenario } from "../harness/scenario.js";
-import { NUMBER, type Stopped } from "../protocol.js";
+import { FILLED_TASK, type Stopped } from "../protocol.js";
 import { RESULT_TEXT } from "../servers/answers.js";
 
 const TASKS = 1_000;
@@ -58,7 +58,7 @@ async function beside(bench: Bench, server: TestServer, ms: number, work?: Promi
   const end = performance.now() + ms;
   await server.beginStops();
   do {
-    const get = restGet(server, `/tasks/task-${NUMBER}`, { expect: RESULT_TEXT, numbersBelow: TASKS });
+    const get = restGet(server, `/tasks/${FILLED_TASK}`, { expect: RESULT_TEXT, numbersBelow: TASKS });
     const send = restSend(server, "task", RESULT_TEXT);
     const jobs = [get, send].map((call) => bench.load.run({ kind: "paced", call, ...SMALL, ms: SLICE_MS }));
     const [got, sent] = await Promise.all(jobs);

@@ -7,6 +7,7 @@ import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { encodeEntry, timestampOf } from "../../src/task/entry.js";
+import { FILLED_TASK, NUMBER } from "../protocol.js";
 import { RESULT_TEXT, WORKING_TEXT } from "./answers.js";
 import { answerQuestions } from "./child.js";
 
@@ -41,7 +42,7 @@ function entriesOf(taskId: string, contextId: string, time: number): LogEntry[] 
 }
 
 async function append(index: number): Promise<void> {
-  const taskId = `task-${String(index).padStart(8, "0")}`;
+  const taskId = FILLED_TASK.replace(NUMBER, String(index).padStart(NUMBER.length, "0"));
   const contextId = `context-${index >> 2}`;
   const statusTime = begin + index * 10;
   const all = entriesOf(taskId, contextId, statusTime).map(encodeEntry);
