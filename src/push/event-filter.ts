@@ -1,5 +1,6 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { countsAsGeneration } from "../task/entry.js";
 import type { PushEventKind } from "./options.js";
 
 const stateNames = {
@@ -28,7 +29,7 @@ export function createTaskFilter(events: readonly PushEventKind[] | undefined): 
  * accepted message is not an event (specification 3.1.2).
  */
 export function createEventFilter(events: readonly PushEventKind[] | undefined): EventFilter {
-  if (events === undefined) return ({ event }) => event.case !== "message" && event.case !== undefined;
+  if (events === undefined) return ({ event }) => event.case !== undefined && countsAsGeneration(event);
   const named = new Set(events);
   const states = new Set<TaskState>(
     Object.entries(stateNames).flatMap(([name, state]) => (named.has(name as PushEventKind) ? state : [])),

@@ -7,7 +7,13 @@ import {
   type TaskState,
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type LogEntry, LogEntrySchema, type Relay, type TurnContext } from "../../gen/parley/log/v1/log_pb.js";
+import {
+  type ConversationChanges,
+  type LogEntry,
+  LogEntrySchema,
+  type Relay,
+  type TurnContext,
+} from "../../gen/parley/log/v1/log_pb.js";
 import { STORED_LEVELS } from "../core/nesting.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { LARGE_BYTES, mark } from "../wire/marks.js";
@@ -24,6 +30,8 @@ export interface Draft {
   readonly answers?: number;
   /** Set for an event from another agent's task. */
   readonly relay?: Relay;
+  /** Set for an entry of a turn that has changed its conversation's state. */
+  readonly changes?: ConversationChanges;
   /** Set for the creation: the requested protocol version; undefined for the service's own. */
   readonly version?: string | undefined;
   /** Bytes that it adds to the JSON of its task (`addedSize`). */
@@ -34,10 +42,11 @@ export interface Draft {
 const KEPT_SIZE = 4_096;
 
 /**
- * True if the entry counts in the generation: every event that clients can see, that is, all but an accepted message.
+ * True if the entry counts in the generation: every event that clients can see, that is, all but an accepted message, a
+ * step and a note.
  */
-export function countsAsGeneration(event: LogEntry["event"]): boolean {
-  return event.case !== "message";
+export function countsAsGeneration({ case: kind }: LogEntry["event"]): boolean {
+  return kind !== "message" && kind !== "step" && kind !== "note";
 }
 
 /** Returns the state that an entry sets, or undefined if it leaves the state unchanged. */
@@ -57,6 +66,7 @@ export function placeDraft(draft: Draft, position: number, generation: number): 
   if (draft.turn !== undefined) entry.turn = draft.turn;
   if (draft.answers !== undefined) entry.answers = draft.answers;
   if (draft.relay !== undefined) entry.relay = draft.relay;
+  if (draft.changes !== undefined) entry.changes = draft.changes;
   if (draft.version !== undefined) entry.version = draft.version;
   if (draft.size >= KEPT_SIZE) entry.size = draft.size;
   return entry;

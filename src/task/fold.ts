@@ -1,15 +1,20 @@
 import { create } from "@bufbuild/protobuf";
 import { type Task, TaskSchema, TaskStatusSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { ConversationChanges, LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { defined } from "../core/defined.js";
+import { countsAsGeneration, stateAfter } from "./entry.js";
 import { copyArtifact, EventFold } from "./event-fold.js";
 import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { addedSize } from "./size.js";
+import { isTerminal } from "./state.js";
+import { StepRecords } from "./step-records.js";
 
 /** A task's log folded into the task. Readers get copies (`viewTask`). */
 export class TaskFold extends EventFold {
   position = 0;
   generation = 0;
+  /** Position of the last entry that counts as a generation. */
+  generationPosition = 0;
   /** Position of the entry that set the current status. */
   statusPosition = 0;
   /** Positions of the entries that accepted a message, in order; one for each client message in the history. */
@@ -18,6 +23,10 @@ export class TaskFold extends EventFold {
   version = "";
   /** Relay marks in the log, if any. */
   relays: RelayCheckpoints | undefined;
+  /** Steps whose results may be asked for again, if any. */
+  steps: StepRecords | undefined;
+  /** The stored changes of the last turn that changed its conversation's state, if any. */
+  changes: ConversationChanges | undefined;
   /** False if the fold begins with a snapshot without relay marks, so that those of earlier entries are unknown. */
   knowsRelays: boolean;
 
@@ -35,10 +44,13 @@ export class TaskFold extends EventFold {
     const outline = new TaskFold(create(TaskSchema, { id, contextId }));
     outline.position = this.position;
     outline.generation = this.generation;
+    outline.generationPosition = this.generationPosition;
     outline.statusPosition = this.statusPosition;
     outline.messages = this.messages.slice();
     outline.version = this.version;
     outline.relays = this.relays;
+    outline.steps = this.steps;
+    outline.changes = this.changes;
     outline.knowsRelays = this.knowsRelays;
     if (status !== undefined) outline.task.status = create(TaskStatusSchema, { ...status, message: undefined });
     return outline;
@@ -51,11 +63,9 @@ export class TaskFold extends EventFold {
     return count;
   }
 
-  /** Number of messages accepted since the last generation, at the end of the log. */
+  /** Number of messages accepted since the last generation. */
   get messagesSince(): number {
-    let count = 0;
-    while (this.position - count > 1 && this.messages.at(-1 - count) === this.position - count) count++;
-    return count;
+    return this.messagesAfter(this.generationPosition);
   }
 
   /**
@@ -71,6 +81,8 @@ export class TaskFold extends EventFold {
     }
     this.position = entry.position;
     this.generation = entry.generation;
+    if (countsAsGeneration(entry.event)) this.generationPosition = entry.position;
+    if (entry.changes !== undefined) this.changes = entry.changes;
     if (entry.relay !== undefined) {
       this.relays ??= new RelayCheckpoints();
       this.relays.add(entry);
@@ -86,9 +98,16 @@ export class TaskFold extends EventFold {
         return this.applyMessage(entry.event.value, size);
       case "status":
         this.statusPosition = this.position;
+        // No turn follows that could ask for them.
+        if (isTerminal(stateAfter(entry.event) ?? 0)) this.steps = undefined;
         return this.applyStatus(entry.event.value, size);
       case "artifact":
         return this.applyArtifact(entry.event.value, size);
+      case "step":
+        this.steps ??= new StepRecords();
+        return this.steps.add(this.position, entry.event.value);
+      case "note":
+        return;
       default:
         throw new TypeError(`Entry ${entry.position} contains nothing that this version understands.`);
     }

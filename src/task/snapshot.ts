@@ -4,13 +4,17 @@ import {
   type RelayedEntries,
   RelayedEntriesSchema,
   RelayedEntrySchema,
+  type Snapshot,
   SnapshotSchema,
+  type StepRecord,
+  StepRecordSchema,
 } from "../../gen/parley/log/v1/log_pb.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { storedDepth } from "./entry.js";
 import { TaskFold, viewTask } from "./fold.js";
 import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { artifactSize, messageSize, partSize, taskSize } from "./size.js";
+import { StepRecords } from "./step-records.js";
 
 /** Approximate size of a snapshot's chunk, in bytes; a single larger value exceeds it. */
 export const SNAPSHOT_PIECE_BYTES: number = 256 * 1024;
@@ -38,6 +42,8 @@ export function* snapshotPieces(
       yield pieceOf(place, piece);
       place.messages = [];
       place.relays = undefined;
+      place.steps = [];
+      place.changes = undefined;
       piece = create(TaskSchema);
       size = 0;
     }
@@ -65,14 +71,21 @@ export function* snapshotPieces(
 
 const writeSnapshot = binaryWriter(SnapshotSchema);
 
-interface FoldHead extends Pick<TaskFold, "position" | "generation" | "statusPosition" | "messages" | "version"> {
+/** Numbers and texts of a fold, in every chunk. */
+type Place = Pick<TaskFold, "position" | "generation" | "generationPosition" | "statusPosition" | "version">;
+
+/** The fields of a fold besides its task. Lists are in the first chunk only. */
+interface FoldHead extends Place, Pick<TaskFold, "messages" | "changes"> {
   relays: RelayedEntries | undefined;
+  steps: StepRecord[];
 }
 
 /** Returns the fold's fields besides its task. */
 function foldHeadOf(fold: TaskFold): FoldHead {
-  const { position, generation, statusPosition, messages, version } = fold;
-  return { position, generation, statusPosition, version, messages: messages.slice(), relays: relaysOf(fold) };
+  const { position, generation, generationPosition, statusPosition, version, changes } = fold;
+  const place = { position, generation, generationPosition, statusPosition, version, changes };
+  const steps = fold.steps?.all().map((record) => create(StepRecordSchema, record)) ?? [];
+  return { ...place, messages: fold.messages.slice(), relays: relaysOf(fold), steps };
 }
 
 function relaysOf({ relays, knowsRelays }: TaskFold): RelayedEntries | undefined {
@@ -90,10 +103,13 @@ function pieceOf(place: FoldHead, task: Task): Uint8Array {
   const snapshot = create(SnapshotSchema);
   snapshot.position = place.position;
   snapshot.generation = place.generation;
+  snapshot.generationPosition = place.generationPosition;
   snapshot.statusPosition = place.statusPosition;
   snapshot.messages = place.messages;
   snapshot.version = place.version;
   if (place.relays !== undefined) snapshot.relays = place.relays;
+  snapshot.steps = place.steps;
+  if (place.changes !== undefined) snapshot.changes = place.changes;
   snapshot.task = task;
   return writeSnapshot(snapshot);
 }
@@ -106,14 +122,18 @@ export class SnapshotReader {
   /** @param first the first or only chunk */
   constructor(first: Uint8Array) {
     const snapshot = fromBinary(SnapshotSchema, first, storedDepth);
-    const { task, position, generation, statusPosition, messages, version, relays } = snapshot;
+    const { task, position, generation, statusPosition, messages, version, relays, steps, changes } = snapshot;
     this.fold = new TaskFold(task);
     this.fold.position = position;
     this.fold.generation = generation;
+    this.fold.generationPosition = generationPositionOf(snapshot);
     this.fold.statusPosition = statusPosition;
     this.fold.messages = messages;
     this.fold.version = version;
+    this.fold.changes = changes;
     if (relays !== undefined) this.#relays(relays);
+    if (steps.length > 0) this.fold.steps = new StepRecords();
+    for (const record of steps) this.fold.steps?.add(record.position, record);
   }
 
   #relays({ entries }: RelayedEntries): void {
@@ -131,6 +151,14 @@ export class SnapshotReader {
     const { task } = fromBinary(SnapshotSchema, bytes, storedDepth);
     if (task !== undefined) this.fold.addInitial(task);
   }
+}
+
+/** Snapshots of older versions lack the position, but in their logs all entries except messages are generations. */
+function generationPositionOf({ position, generationPosition, messages }: Snapshot): number {
+  if (generationPosition > 0) return generationPosition;
+  let count = 0;
+  while (position - count > 1 && messages.at(-1 - count) === position - count) count++;
+  return position - count;
 }
 
 /** Restores a fold from a snapshot in one chunk. */

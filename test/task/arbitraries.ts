@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import {
   ArtifactSchema,
@@ -9,7 +10,7 @@ import {
   TaskState,
   TaskStatusUpdateEventSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { type LogEntry, StepSchema } from "../../gen/parley/log/v1/log_pb.js";
 import { countsAsGeneration, type Draft, placeDraft, timestampOf } from "../../src/task/entry.js";
 
 const place = { taskId: "task", contextId: "context" };
@@ -72,6 +73,21 @@ const artifact: fc.Arbitrary<Draft["event"]> = fc
     }),
   }));
 
+/** The turn and the number of its call are set where the place in the log is known. */
+const step: fc.Arbitrary<Draft["event"]> = fc
+  .record({
+    name: fc.constantFrom("plan", "search"),
+    perTask: fc.boolean(),
+    overlaps: fc.boolean(),
+    value: fc.string(),
+  })
+  .map(({ value, ...names }) => ({
+    case: "step",
+    value: create(StepSchema, { ...names, outcome: { case: "result", value: JSON.stringify(value) } }),
+  }));
+
+const note: fc.Arbitrary<Draft["event"]> = fc.constant({ case: "note", value: create(EmptySchema) });
+
 const open = [TaskState.WORKING, TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED];
 const over = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED];
 
@@ -79,13 +95,17 @@ const over = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskSta
 export const log: fc.Arbitrary<LogEntry[]> = fc
   .tuple(
     created,
-    fc.array(fc.oneof(status(open), artifact, followUp), { maxLength: 40 }),
+    fc.array(fc.oneof(status(open), artifact, followUp, step, note), { maxLength: 40 }),
     fc.option(status(over), { nil: undefined }),
   )
   .map(([first, middle, last]) => {
     let generation = 0;
+    let turn = 1;
+    let call = 0;
     return [first, ...middle, ...(last === undefined ? [] : [last])].map((event, index) => {
       if (countsAsGeneration(event)) generation++;
+      if (event.case === "message") [turn, call] = [index + 1, 0];
+      if (event.case === "step") Object.assign(event.value, { turn, call: ++call });
       return placeDraft({ event, time: 1_000 + index, size: 0 }, index + 1, generation);
     });
   });

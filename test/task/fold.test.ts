@@ -8,10 +8,12 @@ import {
   TaskSchema,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
-import { decodeEntry, encodeEntry } from "../../src/task/entry.js";
+import { type LogEntry, LogEntrySchema, type Step } from "../../gen/parley/log/v1/log_pb.js";
+import { decodeEntry, encodeEntry, stateAfter } from "../../src/task/entry.js";
 import { TaskFold, viewTask } from "../../src/task/fold.js";
 import { decodeSnapshot, encodeSnapshot, SnapshotReader, snapshotPieces } from "../../src/task/snapshot.js";
+import { isTerminal } from "../../src/task/state.js";
+import type { StepRecord } from "../../src/task/step-records.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
 import { log } from "./arbitraries.js";
 import { reference } from "./reference.js";
@@ -40,6 +42,30 @@ function replacing(position: number, text: string): LogEntry {
 function eventOf(text: string, append: boolean): LogEntry["event"] {
   const artifact = create(ArtifactSchema, { artifactId: "a", parts: [{ content: { case: "text", value: text } }] });
   return { case: "artifact", value: create(TaskArtifactUpdateEventSchema, { artifact, append }) };
+}
+
+/** What the fold should know besides the task, by looking at the whole log. */
+function known(entries: readonly LogEntry[]): unknown {
+  const isSeen = ({ event }: LogEntry): boolean => !["message", "step", "note"].includes(event.case ?? "");
+  const seen = entries.findLast(isSeen)?.position ?? 0;
+  const steps = entries.flatMap(({ position, event }) =>
+    event.case === "step" ? [{ ...recordOf(event.value), position }] : [],
+  );
+  const last = steps.at(-1)?.turn;
+  const isOver = isTerminal(stateAfter(entries.at(-1)!.event) ?? 0);
+  return {
+    generationPosition: seen,
+    messagesSince: entries.filter(({ position, event }) => position > seen && event.case === "message").length,
+    steps: isOver ? [] : steps.filter(({ perTask, turn }) => perTask || turn === last),
+  };
+}
+
+function recordOf({ name, count, turn, call, perTask, overlaps }: Step): Omit<StepRecord, "position"> {
+  return { name, count, turn, call, perTask, overlaps };
+}
+
+function knownOf({ generationPosition, messagesSince, steps }: TaskFold): unknown {
+  return { generationPosition, messagesSince, steps: steps?.all() ?? [] };
 }
 
 describe("TaskFold", () => {
@@ -76,6 +102,7 @@ describe("TaskFold", () => {
         const whole = foldAll(stored.slice(cut), resumed);
         const direct = foldAll(entries);
         expect(equals(TaskSchema, whole.task, direct.task)).toBe(true);
+        expect([direct, whole].map(knownOf)).toEqual([known(entries), known(entries)]);
         expect([whole.position, whole.generation, whole.statusPosition]).toEqual([
           direct.position,
           direct.generation,
@@ -96,6 +123,7 @@ describe("TaskFold", () => {
         foldAll(entries.slice(cut), fold);
         for (const piece of pieces) reader.add(piece);
         expect(equals(TaskSchema, reader.fold.task, expected.task)).toBe(true);
+        expect(knownOf(reader.fold)).toEqual(known(entries.slice(0, cut)));
         foldAll(entries.slice(cut), reader.fold);
         expect(equals(TaskSchema, reader.fold.task, fold.task)).toBe(true);
       }),
@@ -155,8 +183,22 @@ describe("TaskFold", () => {
   it("counts the generation by created, status and artifact entries alone", () => {
     fc.assert(
       fc.property(log, (entries) => {
-        const events = entries.filter((entry) => entry.event.case !== "message").length;
+        const visible: unknown[] = ["created", "status", "artifact"];
+        const events = entries.filter((entry) => visible.includes(entry.event.case)).length;
         expect(foldAll(entries).generation).toBe(events);
+      }),
+    );
+  });
+
+  it("counts messages since the last generation as snapshots of before steps tell them", () => {
+    fc.assert(
+      fc.property(log, (entries) => {
+        const isOld = ({ event }: LogEntry): boolean => event.case !== "step" && event.case !== "note";
+        const old = entries.filter(isOld).map((entry, index) => ({ ...entry, position: index + 1 }));
+        const fold = foldAll(old);
+        const { messagesSince } = fold;
+        fold.generationPosition = 0;
+        expect(decodeSnapshot(encodeSnapshot(fold)).messagesSince).toBe(messagesSince);
       }),
     );
   });

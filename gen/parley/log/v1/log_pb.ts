@@ -6,8 +6,8 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Empty, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message as Message$1, Task, TaskArtifactUpdateEvent, TaskPushNotificationConfig, TaskState, TaskStatusUpdateEvent } from "../../../lf/a2a/v1/a2a_pb.js";
 import { file_lf_a2a_v1_a2a } from "../../../lf/a2a/v1/a2a_pb.js";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSKvAwoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASDAoEc2l6ZRgKIAEoDRIPCgdhbnN3ZXJzGAsgASgNEigKBHR1cm4YCSABKAsyGi5wYXJsZXkubG9nLnYxLlR1cm5Db250ZXh0EiMKBXJlbGF5GAwgASgLMhQucGFybGV5LmxvZy52MS5SZWxheRIPCgd2ZXJzaW9uGA0gASgJQgcKBWV2ZW50IqYBCgVSZWxheRISCgpkZWxlZ2F0aW9uGAEgASgJEg4KBm9yaWdpbhgCIAEoDRIMCgR0dXJuGAMgASgNEg0KBWFnZW50GAQgASgJEg8KB3Rhc2tfaWQYBSABKAkSEgoKZ2VuZXJhdGlvbhgGIAEoDRISCgptZXNzYWdlX2lkGAcgASgJEiMKBXN0YXRlGAggASgOMhQubGYuYTJhLnYxLlRhc2tTdGF0ZSKVAQoLVHVybkNvbnRleHQSHQoVYWNjZXB0ZWRfb3V0cHV0X21vZGVzGAEgAygJEhIKCmV4dGVuc2lvbnMYAiADKAkSDgoGc2NvcGVzGAMgAygJEikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYChBkZWxlZ2F0aW9uX2RlcHRoGAUgASgNIroBCghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA0SEAoIbWVzc2FnZXMYBSADKA0SDwoHdmVyc2lvbhgGIAEoCRItCgZyZWxheXMYByABKAsyHS5wYXJsZXkubG9nLnYxLlJlbGF5ZWRFbnRyaWVzIj4KDlJlbGF5ZWRFbnRyaWVzEiwKB2VudHJpZXMYASADKAsyGy5wYXJsZXkubG9nLnYxLlJlbGF5ZWRFbnRyeSJqCgxSZWxheWVkRW50cnkSEAoIcG9zaXRpb24YASABKA0SIwoFcmVsYXkYAiABKAsyFC5wYXJsZXkubG9nLnYxLlJlbGF5EiMKB21lc3NhZ2UYAyABKAsyEi5sZi5hMmEudjEuTWVzc2FnZSKQAQoKUHVzaENvbmZpZxI2CgVwbGFpbhgBIAEoCzIlLmxmLmEyYS52MS5UYXNrUHVzaE5vdGlmaWNhdGlvbkNvbmZpZ0gAEjEKBnNlYWxlZBgCIAEoCzIfLnBhcmxleS5sb2cudjEuU2VhbGVkUHVzaENvbmZpZ0gAEg8KB3ZlcnNpb24YAyABKAlCBgoEZm9ybSJFChBTZWFsZWRQdXNoQ29uZmlnEg4KBmtleV9pZBgBIAEoCRINCgVub25jZRgCIAEoDBISCgpjaXBoZXJ0ZXh0GAMgASgMYgZwcm90bzM", [file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSKxBAoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASIwoEc3RlcBgOIAEoCzITLnBhcmxleS5sb2cudjEuU3RlcEgAEiYKBG5vdGUYECABKAsyFi5nb29nbGUucHJvdG9idWYuRW1wdHlIABIMCgRzaXplGAogASgNEg8KB2Fuc3dlcnMYCyABKA0SKAoEdHVybhgJIAEoCzIaLnBhcmxleS5sb2cudjEuVHVybkNvbnRleHQSIwoFcmVsYXkYDCABKAsyFC5wYXJsZXkubG9nLnYxLlJlbGF5Eg8KB3ZlcnNpb24YDSABKAkSMwoHY2hhbmdlcxgPIAEoCzIiLnBhcmxleS5sb2cudjEuQ29udmVyc2F0aW9uQ2hhbmdlc0IHCgVldmVudCLqAQoEU3RlcBIMCgRuYW1lGAEgASgJEg0KBWNvdW50GAIgASgNEgwKBHR1cm4YAyABKA0SDAoEY2FsbBgEIAEoDRIQCghwZXJfdGFzaxgFIAEoCBIQCghvdmVybGFwcxgGIAEoCBIQCghhdHRlbXB0cxgHIAEoDRIrCgdzdGFydGVkGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgZyZXN1bHQYCSABKAlIABIpCgVlcnJvchgKIAEoCzIYLnBhcmxleS5sb2cudjEuU3RlcEVycm9ySABCCQoHb3V0Y29tZSI/CglTdGVwRXJyb3ISDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhMKC2FnZW50X2Vycm9yGAMgASgIIjIKE0NvbnZlcnNhdGlvbkNoYW5nZXMSDAoEdHVybhgBIAEoDRINCgVjb3VudBgCIAEoDSKmAQoFUmVsYXkSEgoKZGVsZWdhdGlvbhgBIAEoCRIOCgZvcmlnaW4YAiABKA0SDAoEdHVybhgDIAEoDRINCgVhZ2VudBgEIAEoCRIPCgd0YXNrX2lkGAUgASgJEhIKCmdlbmVyYXRpb24YBiABKA0SEgoKbWVzc2FnZV9pZBgHIAEoCRIjCgVzdGF0ZRgIIAEoDjIULmxmLmEyYS52MS5UYXNrU3RhdGUilQEKC1R1cm5Db250ZXh0Eh0KFWFjY2VwdGVkX291dHB1dF9tb2RlcxgBIAMoCRISCgpleHRlbnNpb25zGAIgAygJEg4KBnNjb3BlcxgDIAMoCRIpCghtZXRhZGF0YRgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSGAoQZGVsZWdhdGlvbl9kZXB0aBgFIAEoDSKOAwoIU25hcHNob3QSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIdCgR0YXNrGAMgASgLMg8ubGYuYTJhLnYxLlRhc2sSFwoPc3RhdHVzX3Bvc2l0aW9uGAQgASgNEhAKCG1lc3NhZ2VzGAUgAygNEg8KB3ZlcnNpb24YBiABKAkSLQoGcmVsYXlzGAcgASgLMh0ucGFybGV5LmxvZy52MS5SZWxheWVkRW50cmllcxIbChNnZW5lcmF0aW9uX3Bvc2l0aW9uGAggASgNEigKBXN0ZXBzGAkgAygLMhkucGFybGV5LmxvZy52MS5TdGVwUmVjb3JkEjMKB2NoYW5nZXMYCiABKAsyIi5wYXJsZXkubG9nLnYxLkNvbnZlcnNhdGlvbkNoYW5nZXMSJQoEdGFsaxgLIAMoCzIXLnBhcmxleS5sb2cudjEuVGFsa01hcmsSLwoOZmlyc3RfbWV0YWRhdGEYDCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0InsKClN0ZXBSZWNvcmQSEAoIcG9zaXRpb24YASABKA0SDAoEbmFtZRgCIAEoCRINCgVjb3VudBgDIAEoDRIMCgR0dXJuGAQgASgNEgwKBGNhbGwYBSABKA0SEAoIcGVyX3Rhc2sYBiABKAgSEAoIb3ZlcmxhcHMYByABKAgiWwoIVGFsa01hcmsSEAoIcG9zaXRpb24YASABKA0SKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLYXJ0aWZhY3RfaWQYAyABKAkiPgoOUmVsYXllZEVudHJpZXMSLAoHZW50cmllcxgBIAMoCzIbLnBhcmxleS5sb2cudjEuUmVsYXllZEVudHJ5ImoKDFJlbGF5ZWRFbnRyeRIQCghwb3NpdGlvbhgBIAEoDRIjCgVyZWxheRgCIAEoCzIULnBhcmxleS5sb2cudjEuUmVsYXkSIwoHbWVzc2FnZRgDIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlIpABCgpQdXNoQ29uZmlnEjYKBXBsYWluGAEgASgLMiUubGYuYTJhLnYxLlRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnSAASMQoGc2VhbGVkGAIgASgLMh8ucGFybGV5LmxvZy52MS5TZWFsZWRQdXNoQ29uZmlnSAASDwoHdmVyc2lvbhgDIAEoCUIGCgRmb3JtIkUKEFNlYWxlZFB1c2hDb25maWcSDgoGa2V5X2lkGAEgASgJEg0KBW5vbmNlGAIgASgMEhIKCmNpcGhlcnRleHQYAyABKAxiBnByb3RvMw", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -33,7 +33,7 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
 
   /**
    * The cursor that clients see: 1 when the task is created, one more for every status or artifact event,
-   * the same as before for an accepted message.
+   * the same as before for an accepted message, a step and a note.
    *
    * @generated from field: uint32 generation = 2;
    */
@@ -90,6 +90,22 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
      */
     value: TaskArtifactUpdateEvent;
     case: "artifact";
+  } | {
+    /**
+     * A step of the agent has ended. Clients never see it.
+     *
+     * @generated from field: parley.log.v1.Step step = 14;
+     */
+    value: Step;
+    case: "step";
+  } | {
+    /**
+     * Nothing happened that has an entry of its own: the entry only carries `changes`. Clients never see it.
+     *
+     * @generated from field: google.protobuf.Empty note = 16;
+     */
+    value: Empty;
+    case: "note";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -127,6 +143,14 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
    * @generated from field: string version = 13;
    */
   version: string;
+
+  /**
+   * With any entry of a turn: how many changes of its conversation's state are stored with it or with an earlier entry.
+   * Absent where the turn has changed nothing, or nothing since its last entry.
+   *
+   * @generated from field: parley.log.v1.ConversationChanges changes = 15;
+   */
+  changes?: ConversationChanges | undefined;
 };
 
 /**
@@ -135,6 +159,162 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
  */
 export const LogEntrySchema: GenMessage<LogEntry> = /*@__PURE__*/
   messageDesc(file_parley_log_v1_log, 0);
+
+/**
+ * A piece of an agent's work (`turn.step`) with its result, which an agent that runs again gets instead of working again.
+ *
+ * @generated from message parley.log.v1.Step
+ */
+export type Step = Message<"parley.log.v1.Step"> & {
+  /**
+   * The name that the agent gave it.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Which of the steps of this name in its turn, from 1.
+   *
+   * @generated from field: uint32 count = 2;
+   */
+  count: number;
+
+  /**
+   * Position of the message whose turn asked for it.
+   *
+   * @generated from field: uint32 turn = 3;
+   */
+  turn: number;
+
+  /**
+   * Which of the steps of its turn, in the order of the calls, from 1. Steps that were not stored count as well.
+   *
+   * @generated from field: uint32 call = 4;
+   */
+  call: number;
+
+  /**
+   * True if later turns of the task get the result, too.
+   *
+   * @generated from field: bool per_task = 5;
+   */
+  perTask: boolean;
+
+  /**
+   * True if another step of the turn ran at the same time, so that the order of their calls may differ in another run.
+   *
+   * @generated from field: bool overlaps = 6;
+   */
+  overlaps: boolean;
+
+  /**
+   * How often it was tried.
+   *
+   * @generated from field: uint32 attempts = 7;
+   */
+  attempts: number;
+
+  /**
+   * When the last attempt began.
+   *
+   * @generated from field: google.protobuf.Timestamp started = 8;
+   */
+  started?: Timestamp | undefined;
+
+  /**
+   * What came of it. Absent for a result of `undefined`.
+   *
+   * @generated from oneof parley.log.v1.Step.outcome
+   */
+  outcome: {
+    /**
+     * The result as JSON.
+     *
+     * @generated from field: string result = 9;
+     */
+    value: string;
+    case: "result";
+  } | {
+    /**
+     * The error of the last attempt.
+     *
+     * @generated from field: parley.log.v1.StepError error = 10;
+     */
+    value: StepError;
+    case: "error";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message parley.log.v1.Step.
+ * Use `create(StepSchema)` to create a new message.
+ */
+export const StepSchema: GenMessage<Step> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 1);
+
+/**
+ * The error with which a step ended.
+ *
+ * @generated from message parley.log.v1.StepError
+ */
+export type StepError = Message<"parley.log.v1.StepError"> & {
+  /**
+   * The name of its class.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its text.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * True for an `AgentError`, whose text clients may see.
+   *
+   * @generated from field: bool agent_error = 3;
+   */
+  agentError: boolean;
+};
+
+/**
+ * Describes the message parley.log.v1.StepError.
+ * Use `create(StepErrorSchema)` to create a new message.
+ */
+export const StepErrorSchema: GenMessage<StepError> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 2);
+
+/**
+ * How much of a turn's changes of its conversation's state is stored.
+ *
+ * @generated from message parley.log.v1.ConversationChanges
+ */
+export type ConversationChanges = Message<"parley.log.v1.ConversationChanges"> & {
+  /**
+   * Position of the message whose turn changed it.
+   *
+   * @generated from field: uint32 turn = 1;
+   */
+  turn: number;
+
+  /**
+   * Number of changes, in the order of the turn.
+   *
+   * @generated from field: uint32 count = 2;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message parley.log.v1.ConversationChanges.
+ * Use `create(ConversationChangesSchema)` to create a new message.
+ */
+export const ConversationChangesSchema: GenMessage<ConversationChanges> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 3);
 
 /**
  * The place in another agent's task that an entry comes from. It is in the entry itself: either both are stored, or none is.
@@ -205,7 +385,7 @@ export type Relay = Message<"parley.log.v1.Relay"> & {
  * Use `create(RelaySchema)` to create a new message.
  */
 export const RelaySchema: GenMessage<Relay> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 1);
+  messageDesc(file_parley_log_v1_log, 4);
 
 /**
  * The circumstances of one message, as far as the agent is told of them.
@@ -254,7 +434,7 @@ export type TurnContext = Message<"parley.log.v1.TurnContext"> & {
  * Use `create(TurnContextSchema)` to create a new message.
  */
 export const TurnContextSchema: GenMessage<TurnContext> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 2);
+  messageDesc(file_parley_log_v1_log, 5);
 
 /**
  * The task folded up to a position, so that reading it need not start at the first entry.
@@ -310,6 +490,42 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
    * @generated from field: parley.log.v1.RelayedEntries relays = 7;
    */
   relays?: RelayedEntries | undefined;
+
+  /**
+   * Position of the last entry that counts as a generation. Absent in snapshots of before it was kept, when only
+   * messages did not.
+   *
+   * @generated from field: uint32 generation_position = 8;
+   */
+  generationPosition: number;
+
+  /**
+   * The steps whose results may be asked for again: those of the last turn that had any, and those for the whole task.
+   *
+   * @generated from field: repeated parley.log.v1.StepRecord steps = 9;
+   */
+  steps: StepRecord[];
+
+  /**
+   * What the last turn that changed its conversation's state has stored of its changes.
+   *
+   * @generated from field: parley.log.v1.ConversationChanges changes = 10;
+   */
+  changes?: ConversationChanges | undefined;
+
+  /**
+   * What belongs to the talk of the task, in the order of the log.
+   *
+   * @generated from field: repeated parley.log.v1.TalkMark talk = 11;
+   */
+  talk: TalkMark[];
+
+  /**
+   * Metadata of the request that created the task.
+   *
+   * @generated from field: google.protobuf.Struct first_metadata = 12;
+   */
+  firstMetadata?: JsonObject | undefined;
 };
 
 /**
@@ -317,7 +533,105 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
  * Use `create(SnapshotSchema)` to create a new message.
  */
 export const SnapshotSchema: GenMessage<Snapshot> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 3);
+  messageDesc(file_parley_log_v1_log, 6);
+
+/**
+ * Where the result of a step is. The fields are those of `Step`.
+ *
+ * @generated from message parley.log.v1.StepRecord
+ */
+export type StepRecord = Message<"parley.log.v1.StepRecord"> & {
+  /**
+   * Position of its entry.
+   *
+   * @generated from field: uint32 position = 1;
+   */
+  position: number;
+
+  /**
+   * See `Step`.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * See `Step`.
+   *
+   * @generated from field: uint32 count = 3;
+   */
+  count: number;
+
+  /**
+   * See `Step`.
+   *
+   * @generated from field: uint32 turn = 4;
+   */
+  turn: number;
+
+  /**
+   * See `Step`.
+   *
+   * @generated from field: uint32 call = 5;
+   */
+  call: number;
+
+  /**
+   * See `Step`.
+   *
+   * @generated from field: bool per_task = 6;
+   */
+  perTask: boolean;
+
+  /**
+   * See `Step`.
+   *
+   * @generated from field: bool overlaps = 7;
+   */
+  overlaps: boolean;
+};
+
+/**
+ * Describes the message parley.log.v1.StepRecord.
+ * Use `create(StepRecordSchema)` to create a new message.
+ */
+export const StepRecordSchema: GenMessage<StepRecord> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 7);
+
+/**
+ * An entry that belongs to the talk of a task: a message, a status that ends a turn, or the last change of an artifact.
+ *
+ * @generated from message parley.log.v1.TalkMark
+ */
+export type TalkMark = Message<"parley.log.v1.TalkMark"> & {
+  /**
+   * Position of the entry.
+   *
+   * @generated from field: uint32 position = 1;
+   */
+  position: number;
+
+  /**
+   * When it was accepted.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The artifact; empty for messages.
+   *
+   * @generated from field: string artifact_id = 3;
+   */
+  artifactId: string;
+};
+
+/**
+ * Describes the message parley.log.v1.TalkMark.
+ * Use `create(TalkMarkSchema)` to create a new message.
+ */
+export const TalkMarkSchema: GenMessage<TalkMark> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 8);
 
 /**
  * Entries that tell of other agents' tasks, as much as later turns need of them.
@@ -338,7 +652,7 @@ export type RelayedEntries = Message<"parley.log.v1.RelayedEntries"> & {
  * Use `create(RelayedEntriesSchema)` to create a new message.
  */
 export const RelayedEntriesSchema: GenMessage<RelayedEntries> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 4);
+  messageDesc(file_parley_log_v1_log, 9);
 
 /**
  * An entry that tells of another agent's task.
@@ -373,7 +687,7 @@ export type RelayedEntry = Message<"parley.log.v1.RelayedEntry"> & {
  * Use `create(RelayedEntrySchema)` to create a new message.
  */
 export const RelayedEntrySchema: GenMessage<RelayedEntry> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 5);
+  messageDesc(file_parley_log_v1_log, 10);
 
 /**
  * A push notification configuration. Its ids are its row's.
@@ -417,7 +731,7 @@ export type PushConfig = Message<"parley.log.v1.PushConfig"> & {
  * Use `create(PushConfigSchema)` to create a new message.
  */
 export const PushConfigSchema: GenMessage<PushConfig> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 6);
+  messageDesc(file_parley_log_v1_log, 11);
 
 /**
  * A `TaskPushNotificationConfig`, encrypted by AES-256-GCM. The ids of its row, and the
@@ -453,5 +767,5 @@ export type SealedPushConfig = Message<"parley.log.v1.SealedPushConfig"> & {
  * Use `create(SealedPushConfigSchema)` to create a new message.
  */
 export const SealedPushConfigSchema: GenMessage<SealedPushConfig> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 7);
+  messageDesc(file_parley_log_v1_log, 12);
 
