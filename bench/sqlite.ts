@@ -38,6 +38,7 @@ function insert(): AppendWrite {
     segments: [{ count: 1, bytes }],
     send: undefined,
     pushConfig: undefined,
+    conversation: undefined,
     time: 0,
     fence: undefined,
     lease: { holder: "this process", turn: 1, attempt: 1 },

@@ -46,6 +46,7 @@ function closing(contract: StoreContract): void {
       () => store.read({ taskId: "a", after: 0, limit: 1 }),
       () => store.saveSnapshot({ taskId: "a", snapshot: { position: 1, bytes: bytesOf("s") } }),
       () => store.list({ ...OWNER, limit: 1 }),
+      () => store.conversation({ ...OWNER, contextId: "context" }),
       () => store.findSend({ ...OWNER, key: "key" }),
       () => store.claimLeases({ holder: "h", leaseMs: 1, limit: 1 }),
       () => store.leasesOf({ holder: "h", after: "", limit: 1 }),
@@ -116,12 +117,16 @@ function reopeningTasks(reopening: Reopening): void {
     async (store) => {
       const head = await follow(store, await create(store, { taskId: "a" }, 3), {}, 2);
       await store.saveSnapshot({ taskId: "a", snapshot: { position: 4, bytes: bytesOf("fold") } });
-      await create(store, { taskId: "b", state: TaskState.COMPLETED });
+      const conversation = { expected: 0, version: 3, bytes: bytesOf("state") };
+      const b = { head: headOf({ taskId: "b", state: TaskState.COMPLETED }), expected: 0, creates: true };
+      await store.append({ ...b, entries: numbered(0, 1), conversation });
       return { head, loaded: await store.load({ taskId: "a" }) };
     },
     async (store, { head, loaded }) => {
       expect(await store.load({ taskId: "a" })).toEqual(loaded);
       expect(await readAll(store, "a")).toEqual(countTo(5));
+      const state = await store.conversation({ ...OWNER, contextId: "context" });
+      expect(state).toEqual({ version: 3, bytes: bytesOf("state") });
       await follow(store, head);
       await expect(follow(store, head)).rejects.toMatchObject({ kind: "conflict" });
       await expect(follow(store, headOf({ taskId: "b" }))).rejects.toMatchObject({ kind: "finished" });

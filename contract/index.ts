@@ -2,6 +2,7 @@
 
 import { appendContract } from "./append.js";
 import { closeContract } from "./close.js";
+import { conversationContract } from "./conversations.js";
 import { deliveryContract } from "./deliveries.js";
 import { deliveryClaimsContract } from "./delivery-claims.js";
 import { leaseContract } from "./leases.js";
@@ -32,6 +33,7 @@ export function storeContract(contract: StoreContract): void {
   contract.suite.describe(`${contract.name} keeps the contract of stores`, () => {
     appendContract(contract);
     sendContract(contract);
+    conversationContract(contract);
     readContract(contract);
     listContract(contract);
     pagingContract(contract);

@@ -2,6 +2,7 @@ import type { Arbitrary } from "fast-check";
 import { TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 import type {
   AppendRequest,
+  ConversationWrite,
   IdempotencyRecord,
   ListPage,
   ListRequest,
@@ -24,6 +25,8 @@ interface AppendStep {
   /** Lease attempts of one holder: the one that the append relies on, and the one that it requests. */
   readonly fence: number | undefined;
   readonly lease: number | undefined;
+  /** The difference between the expected version of the conversation's state and the right one. */
+  readonly versionOff: number | undefined;
 }
 
 type Filters = Pick<ListRequest, "contextId" | "state" | "statusFrom">;
@@ -44,6 +47,9 @@ interface ModelTask {
 class Model {
   readonly tasks = new Map<string, ModelTask>();
   readonly #sends = new Map<string, IdempotencyRecord>();
+  /** Versions of the states of contexts, never used twice. The bytes are the version as text. */
+  readonly versions = new Map<string, number>();
+  #version = 0;
   readonly place: Pick<TaskHead, "tenant" | "owner">;
 
   constructor(tenant: string) {
@@ -54,7 +60,7 @@ class Model {
     return `${this.place.tenant}-${task}`;
   }
 
-  request({ task, off, state, statusTime, count, key, fence, lease }: AppendStep): AppendRequest {
+  request({ task, off, state, statusTime, count, key, fence, lease, versionOff }: AppendStep): AppendRequest {
     const taskId = this.id(task);
     const contextId = `context-${task % 3}`;
     const position = Math.max(0, (this.tasks.get(taskId)?.head.position ?? 0) + off);
@@ -66,13 +72,20 @@ class Model {
       entries: numbered(position, count),
       ...(fence !== undefined && { fence: leaseOf({ attempt: fence }) }),
       ...(lease !== undefined && { lease: leaseOf({ attempt: lease }) }),
+      ...(versionOff !== undefined && { conversation: this.#write(contextId, versionOff) }),
     };
     if (key === undefined) return request;
     const send = { ...this.place, key: `${task}-${key}`, fingerprint: `${off}`, taskId, position: position + count };
     return { ...request, send };
   }
 
-  append({ head, expected, send, fence, lease }: AppendRequest): StoreErrorKind | "stored" {
+  #write(contextId: string, off: number): ConversationWrite {
+    this.#version += 10;
+    const expected = Math.max(0, (this.versions.get(contextId) ?? 0) + off);
+    return { expected, version: this.#version, bytes: bytesOf(`${this.#version}`) };
+  }
+
+  append({ head, expected, send, fence, lease, conversation }: AppendRequest): StoreErrorKind | "stored" {
     const task = this.tasks.get(head.taskId);
     if (send !== undefined && this.#sends.has(send.key)) return "duplicate";
     if (task !== undefined && isTerminal(task.head.state)) return "finished";
@@ -80,6 +93,10 @@ class Model {
     const held = task === undefined ? lease : there;
     if (fence !== undefined && held?.attempt !== fence.attempt) return "fenced";
     if ((task?.head.position ?? 0) !== expected) return "conflict";
+    if (conversation !== undefined) {
+      if ((this.versions.get(head.contextId) ?? 0) !== conversation.expected) return "conversation-moved";
+      this.versions.set(head.contextId, conversation.version);
+    }
     const next = isTerminal(head.state) ? null : (there ?? lease ?? null);
     this.tasks.set(head.taskId, { head: { ...head, lease: next }, snapshot: task?.snapshot });
     if (send !== undefined) this.#sends.set(send.key, send);
@@ -105,6 +122,7 @@ class Model {
       if (!isTerminal(head.state) || head.statusTime >= before) continue;
       this.tasks.delete(head.taskId);
       for (const [key, send] of this.#sends) if (send.taskId === head.taskId) this.#sends.delete(key);
+      if (this.list({ contextId: head.contextId }).length === 0) this.versions.delete(head.contextId);
     }
   }
 }
@@ -138,12 +156,16 @@ function stepOf(fc: StoreContract["fc"]): Arbitrary<Step> {
     key: optional(fc.nat(2)),
     fence: fc.constantFrom(undefined, undefined, undefined, undefined, 1, 2),
     lease: fc.constantFrom(undefined, undefined, 1, 2),
+    versionOff: fc.constantFrom(undefined, undefined, 0, 0, 0, -1, 1),
   });
   const contextId = fc.nat(3).map((index) => `context-${index}`);
   const filters = fc
     .record({ contextId: optional(contextId), state: optional(state), statusFrom: optional(fc.nat(6)) })
     .map(onlyNamed);
-  const appends = fc.uniqueArray(append, { minLength: 1, maxLength: 6, selector: (each) => each.task });
+  // Two appends may share a context as long as not both write its state.
+  const selector = ({ task, versionOff }: AppendStep): number => (versionOff === undefined ? task + 3 : task % 3);
+  const different = (appends: AppendStep[]): AppendStep[] => appends.filter(isFirstOfTask);
+  const appends = fc.uniqueArray(append, { minLength: 1, maxLength: 6, selector }).map(different);
   const together = appends.map((each): Step => ({ do: "append together", appends: each }));
   return fc.oneof(
     { weight: 6, arbitrary: together },
@@ -154,6 +176,10 @@ function stepOf(fc: StoreContract["fc"]): Arbitrary<Step> {
   );
 }
 
+function isFirstOfTask({ task }: AppendStep, index: number, appends: readonly AppendStep[]): boolean {
+  return appends.findIndex((each) => each.task === task) === index;
+}
+
 function onlyNamed(filters: { [K in keyof Filters]-?: Filters[K] | undefined }): Filters {
   return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
 }
@@ -162,7 +188,7 @@ async function follow(contract: StoreContract, store: TaskStore, model: Model, s
   const { expect } = contract.suite;
   switch (step.do) {
     case "append together": {
-      // The appends are to different tasks, so their order does not change the outcomes.
+      // The appends are to different tasks and conversations, so their order does not change the outcomes.
       const requests = step.appends.map((append) => model.request(append));
       const outcomes = await Promise.all(requests.map((request) => store.append(request).then(() => "stored", kindOf)));
       expect(outcomes).toEqual(requests.map((request) => model.append(request)));
@@ -205,6 +231,11 @@ async function compare(contract: StoreContract, store: TaskStore, model: Model):
     const folded = expected?.snapshot?.position ?? 0;
     const left = (expected?.head.position ?? 0) - folded;
     expect((loaded?.entries ?? []).map(decodeUtf8)).toEqual(numbered(folded, left).map(decodeUtf8));
+  }
+  for (const contextId of ["context-0", "context-1", "context-2", "context-3"]) {
+    const version = model.versions.get(contextId);
+    const stored = await store.conversation({ ...model.place, contextId });
+    expect(stored).toEqual(version === undefined ? undefined : { version, bytes: bytesOf(`${version}`) });
   }
   for (const filters of [{}, { contextId: "context-1" }, { state: TaskState.WORKING }, { statusFrom: 3 }]) {
     const ids = await listAll(store, { ...model.place, ...filters, limit: 2 });

@@ -1,4 +1,11 @@
-import { type AppendRequest, type Fence, type IdempotencyRecord, StoreError, type TaskScope } from "./task-store.js";
+import {
+  type AppendRequest,
+  type ConversationWrite,
+  type Fence,
+  type IdempotencyRecord,
+  StoreError,
+  type TaskScope,
+} from "./task-store.js";
 
 /** The stored task, as seen by an append. */
 export interface StoredTask {
@@ -16,7 +23,7 @@ export interface StoredTask {
  * @throws StoreError `failed`.
  */
 export function checkRequest(request: AppendRequest): void {
-  const { head, expected, entries, creates = false } = request;
+  const { head, expected, entries, creates = false, conversation } = request;
   if (entries.length === 0) throw new StoreError("failed", "An append needs at least one entry.");
   if (!Number.isSafeInteger(expected) || expected < 0) {
     throw new StoreError("failed", `The expected position must be a whole number from 0, and is ${expected}.`);
@@ -31,6 +38,14 @@ export function checkRequest(request: AppendRequest): void {
       `The head says position ${head.position}, but ${expected} and ${entries.length} entries more were named.`,
     );
   }
+  if (conversation !== undefined) checkVersions(conversation);
+}
+
+function checkVersions({ expected, version }: ConversationWrite): void {
+  if (Number.isSafeInteger(expected) && expected >= 0 && Number.isSafeInteger(version) && version > 0) {
+    if (version !== expected) return;
+  }
+  throw new StoreError("failed", `A conversation cannot go from version ${expected} to ${version}.`);
 }
 
 /**
@@ -60,6 +75,13 @@ export function appendRejection(
     return new StoreError("failed", `Tenant, owner and context of task ${head.taskId} never change.`);
   }
   return undefined;
+}
+
+/** Returns the reason to reject an append whose conversation has the stored version, 0 if it has no state. */
+export function conversationRejection(write: ConversationWrite, stored: number): StoreError | undefined {
+  if (write.expected === stored) return undefined;
+  const message = `The state of the conversation has version ${stored}, not ${write.expected}.`;
+  return new StoreError("conversation-moved", message);
 }
 
 /** The error of an append whose push configuration exceeds a limit. */

@@ -1,6 +1,8 @@
+import type { ConversationKey, ConversationWrite, StoredConversation } from "./conversation-store.js";
 import type { StoreHealth } from "./health.js";
 import type { NewPushConfig, PushStore } from "./push-store.js";
 
+export type * from "./conversation-store.js";
 export type * from "./push-store.js";
 
 /**
@@ -32,7 +34,8 @@ export interface TaskStore extends PushStore {
    * @throws StoreError, checked in this order: `duplicate` when the idempotency key is taken; `finished` when the task
    * is terminal; `fenced` when the lease is not the one that the request relies on; `conflict` when the log does not
    * end at `expected`; `failed` for a request that contradicts itself or moves a task to another tenant, owner or
-   * context; `too-many-push-configs` when its configuration exceeds a limit; `closed`.
+   * context; `conversation-moved` when the state of the conversation has another version than expected;
+   * `too-many-push-configs` when its configuration exceeds a limit; `closed`.
    */
   append(request: AppendRequest): Promise<AppendResult | undefined>;
 
@@ -85,6 +88,9 @@ export interface TaskStore extends PushStore {
    */
   listInterrupted(request: InterruptedRequest): Promise<readonly TaskHead[]>;
 
+  /** The state of a conversation, or undefined. It exists from the first append that names one until its last task. */
+  conversation(request: ConversationKey): Promise<StoredConversation | undefined>;
+
   /** The record under an idempotency key, or undefined. */
   findSend(request: IdempotencyKey): Promise<IdempotencyRecord | undefined>;
 
@@ -122,9 +128,9 @@ export interface TaskStore extends PushStore {
   setLease(request: LeaseChange): Promise<LeaseOutcome>;
 
   /**
-   * Removes tasks that finished before a time, with their entries, snapshots, push configurations and stored sends. A
-   * task with a due push configuration stays; one with a dead one does not. Returns the number removed; fewer than
-   * `limit` means that none is left.
+   * Removes tasks that finished before a time, with their entries, snapshots, push configurations and stored sends, and
+   * the states of conversations that have no task left. A task with a due push configuration stays; one with a dead one
+   * does not. Returns the number removed; fewer than `limit` means that none is left.
    */
   removeFinished(request: { readonly before: number; readonly limit: number }): Promise<number>;
 
@@ -226,6 +232,8 @@ export interface AppendRequest {
   readonly send?: IdempotencyKey & IdempotencyRecord;
   /** Puts a push configuration in the same transaction. A new one is at `expected`: it gets the entries of this append. */
   readonly pushConfig?: NewPushConfig | undefined;
+  /** Replaces the state of the task's conversation in the same transaction. */
+  readonly conversation?: ConversationWrite | undefined;
   /**
    * Time of the append, in milliseconds since the epoch, at which the task's push configurations become due. Default:
    * the time of the status.
@@ -338,15 +346,16 @@ export interface ClaimRequest {
 }
 
 /**
- * Reason for a store's refusal. `conflict`, `finished`, `fenced`, `duplicate` and `too-many-push-configs` are regular
- * outcomes; the rest are faults: `failed` of this one request, `unavailable` of the whole store, which its health
- * reports.
+ * Reason for a store's refusal. Regular outcomes are `conflict`, `finished`, `fenced`, `duplicate`, `conversation-moved`
+ * and `too-many-push-configs`; the rest are faults: `failed` of this one request, `unavailable` of the whole store, which
+ * its health reports.
  */
 export type StoreErrorKind =
   | "conflict"
   | "finished"
   | "fenced"
   | "duplicate"
+  | "conversation-moved"
   | "too-many-push-configs"
   | "closed"
   | "failed"

@@ -30,6 +30,7 @@ describe("checkRequest()", () => {
       [{ ...request, creates: true }, "creates a task"],
       [{ ...request, expected: 4 }, "position 5, but 4 and 2"],
       [{ ...request, head: { ...request.head, position: 6 } }, "position 6, but 3 and 2"],
+      [{ ...request, conversation: { expected: 2, version: 2, bytes: new Uint8Array() } }, "from version 2 to 2"],
     ] as const;
     for (const [each, why] of wrong) {
       expect(() => checkRequest(each)).toThrowError(

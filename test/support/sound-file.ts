@@ -14,6 +14,9 @@ export function expectSoundFile(path: string): number {
     db.rows("SELECT state, count(*) AS tasks FROM head GROUP BY 1 ORDER BY 1").all(),
   );
   expectSoundContexts(one);
+  const orphans =
+    "SELECT tenant, owner, context_id FROM conversation EXCEPT SELECT tenant, owner, context_id FROM head";
+  expect(one(`SELECT count(*) FROM (${orphans})`)).toBe(0);
   expectSoundPushes(one);
   const totals = `SELECT owner, sum(tasks) AS tasks, sum(configs) AS configs FROM (
     SELECT owner, count(*) AS tasks, 0 AS configs FROM head WHERE tenant <> '' AND finished_at IS NULL GROUP BY owner

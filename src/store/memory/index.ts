@@ -9,6 +9,7 @@ import {
   type ClaimDeliveries,
   type ClaimedDelivery,
   type ClaimRequest,
+  type ConversationKey,
   type DeadDelivery,
   type DeadDeliveryRequest,
   type DeliveryOutcome,
@@ -31,12 +32,14 @@ import {
   type RescheduleDeliveries,
   type RewritePushConfig,
   type SnapshotPiece,
+  type StoredConversation,
   type StoredPushConfig,
   StoreError,
   type TaskHead,
   type TaskRow,
   type TaskStore,
 } from "../task-store.js";
+import { Conversations } from "./conversations.js";
 import { Leases } from "./leases.js";
 import { compareIds, type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
 import { MemoryLog } from "./log.js";
@@ -80,6 +83,7 @@ class MemoryStore implements TaskStore {
   readonly #pushes = new Pushes();
   readonly #leases: Leases;
   readonly #sends = new Map<string, IdempotencyRecord>();
+  readonly #conversations = new Conversations();
   #closed = false;
 
   constructor({ shared = false, clock }: MemoryStoreOptions) {
@@ -90,11 +94,12 @@ class MemoryStore implements TaskStore {
   async append(request: AppendRequest): Promise<AppendResult | undefined> {
     this.#check();
     checkRequest(request);
-    const { head, entries, send, pushConfig } = request;
+    const { head, entries, send, pushConfig, conversation } = request;
     const task = this.#tasks.get(head.taskId);
     const remembered = send && this.#sends.get(sendKey(send));
     const rejection = appendRejection(request, task && toStored(task.head), remembered);
     if (rejection !== undefined) throw rejection;
+    if (conversation !== undefined) this.#conversations.check(head, conversation);
     if (pushConfig !== undefined) {
       const tooManyOf = this.#pushes.tooManyOf(task, head, pushConfig);
       if (tooManyOf !== undefined) throw tooManyPushConfigs(head.taskId, tooManyOf);
@@ -108,6 +113,7 @@ class MemoryStore implements TaskStore {
       saved.sends ??= [];
       saved.sends.push(sendKey(send));
     }
+    if (conversation !== undefined) this.#conversations.save(head, conversation);
     const now = request.time ?? head.statusTime;
     if (saved.configs !== undefined) this.#pushes.appended(saved, now);
     if (pushConfig !== undefined) this.#pushes.put(saved, pushConfig, { position: request.expected, now });
@@ -158,6 +164,11 @@ class MemoryStore implements TaskStore {
     this.#check();
     if (tenant === undefined) return this.#open.get(owner) ?? 0;
     return this.#owners.get(ownerKey({ owner, tenant }))?.countOpen() ?? 0;
+  }
+
+  async conversation(request: ConversationKey): Promise<StoredConversation | undefined> {
+    this.#check();
+    return this.#conversations.get(request);
   }
 
   async findSend(request: IdempotencyKey): Promise<IdempotencyRecord | undefined> {
@@ -288,7 +299,9 @@ class MemoryStore implements TaskStore {
     for (const task of tasks) {
       this.#finished.remove(task);
       this.#pushes.forget(task);
-      this.#owners.get(ownerKey(task.head))?.remove(task);
+      const owner = this.#owners.get(ownerKey(task.head));
+      owner?.remove(task);
+      if (owner?.hasContext(task.head.contextId) !== true) this.#conversations.delete(task.head);
       this.#leases.moved(task, task.head.lease, null);
       this.#tasks.delete(task.head.taskId);
       for (const key of task.sends ?? []) this.#sends.delete(key);

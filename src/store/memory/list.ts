@@ -35,6 +35,11 @@ export class OwnerHeads<T extends Listed> {
     return list?.page(request) ?? { heads: [], total: 0 };
   }
 
+  /** True if the context has a task. */
+  hasContext(contextId: string): boolean {
+    return this.#contexts.has(contextId);
+  }
+
   /** Number of unfinished tasks. */
   countOpen(): number {
     return this.#all.countOpen();

@@ -1,5 +1,6 @@
 import { appendRejection, type StoredTask } from "../check.js";
 import type { AppendResult, IdempotencyRecord, Lease, TaskRow } from "../task-store.js";
+import type { Conversations } from "./conversations.js";
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import type { PushConfigs } from "./push-configs.js";
@@ -32,6 +33,7 @@ type Nullable = string | number | null;
 export class Appender {
   readonly #counters: Counters;
   readonly #pushes: PushConfigs;
+  readonly #conversations: Conversations;
   readonly #stored: Query<[string], StoredRow>;
   readonly #remembered: Query<[string, string, string], [string, string, number]>;
   readonly #create: Command<Nullable[]>;
@@ -41,9 +43,10 @@ export class Appender {
   readonly #blob: Command<[Uint8Array]>;
   readonly #remember: Command<Nullable[]>;
 
-  constructor(db: Database, counters: Counters, pushes: PushConfigs) {
+  constructor(db: Database, counters: Counters, pushes: PushConfigs, conversations: Conversations) {
     this.#counters = counters;
     this.#pushes = pushes;
+    this.#conversations = conversations;
     this.#stored = db.rows<[string], StoredRow>(
       "SELECT tenant, owner, context_id, position, finished_at, state, status_time, " +
         "lease_holder, lease_turn, lease_attempt, pushed FROM head WHERE task_id = ?",
@@ -74,6 +77,7 @@ export class Appender {
     const there = row === undefined ? null : toLease(row[7], row[8], row[9]);
     const rejection = appendRejection(write, row && toStored(row, there), this.#findSend(write));
     if (rejection !== undefined) throw rejection;
+    if (write.conversation !== undefined) this.#conversations.check(head, write.conversation);
     this.#pushes.check(write, row !== undefined);
     this.#saveHead(write, row, there);
     let last = write.expected;
@@ -85,6 +89,7 @@ export class Appender {
       const { tenant, owner, key, fingerprint, taskId, position } = write.send;
       this.#remember.run(tenant, owner, key, fingerprint, taskId, position);
     }
+    if (write.conversation !== undefined) this.#conversations.save(head, write.conversation);
     const before = row?.[10] ?? 0;
     const pushed = before > 0 || write.pushConfig !== undefined;
     if (pushed) this.#pushes.appended(write, before);

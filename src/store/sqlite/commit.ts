@@ -1,5 +1,6 @@
 import { StoreError } from "../task-store.js";
 import { Appender } from "./append.js";
+import { Conversations } from "./conversations.js";
 import { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
@@ -47,11 +48,12 @@ export class Committer {
     this.#rollback = db.command("ROLLBACK");
     this.#counters = new Counters(db);
     const pushConfigs = new PushConfigs(db);
-    this.#appender = new Appender(db, this.#counters, pushConfigs);
+    const conversations = new Conversations(db);
+    this.#appender = new Appender(db, this.#counters, pushConfigs, conversations);
     const pushClaims = new PushClaims(db);
     const leases = new Leases(db, gone);
     const snapshots = new Snapshots(db);
-    this.#retention = new Retention(db, this.#counters, pushConfigs);
+    this.#retention = new Retention(db, this.#counters, pushConfigs, conversations);
     this.#handlers = {
       saveSnapshot: (request) => snapshots.save(request),
       claimLeases: (request) => leases.claim(request),

@@ -178,6 +178,7 @@ function compose({ reader, writer, file, health, shared, unwatch, leave }: Parts
     list: async (request) => reader.list(request),
     countOpen: async (request) => reader.countOpen(request),
     listInterrupted: async (request) => reader.listInterrupted(request),
+    conversation: async (request) => reader.conversation(request),
     findSend: async (key) => reader.findSend(key),
     saveSnapshot: async (request) => writer.saveSnapshot(request),
     async claimLeases(request) {

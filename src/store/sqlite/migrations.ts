@@ -257,6 +257,22 @@ const contexts = `
     ) GROUP BY tenant, owner, context_id, state;
 `;
 
+/**
+ * Version 12 stores the states of conversations. They may be large, so the keys to search are in an index, as those of
+ * `push_config` are.
+ */
+const conversations = `
+  CREATE TABLE conversation (
+    id INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    context_id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    bytes BLOB NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX conversation_by_context ON conversation (tenant, owner, context_id);
+`;
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
@@ -273,6 +289,7 @@ export const migrations: readonly Step[] = [
   ownerTotals,
   targets,
   contexts,
+  conversations,
 ];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */

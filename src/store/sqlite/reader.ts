@@ -2,6 +2,7 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
 import {
   type ClaimDeliveries,
+  type ConversationKey,
   type DeadDelivery,
   type DeadDeliveryRequest,
   type HeldLease,
@@ -13,6 +14,7 @@ import {
   type LoadedTask,
   type LoadRequest,
   type PushConfigKey,
+  type StoredConversation,
   type StoredPushConfig,
   type StoredSnapshot,
   StoreError,
@@ -53,6 +55,7 @@ export class Reader {
   readonly #piece: Query<[string, number, number], Uint8Array>;
   readonly #segments: Query<[string, number], SegmentRow>;
   readonly #send: Query<[string, string, string], [string, string, number]>;
+  readonly #conversation: Query<[string, string, string], [version: number, bytes: Uint8Array]>;
   readonly #open: Query<[string, string], number>;
   readonly #openElsewhere: Query<[string], number>;
   readonly #interrupted: Query<[number, number, string, number], HeadRow>;
@@ -93,6 +96,9 @@ export class Reader {
     );
     this.#send = db.rows<[string, string, string], [string, string, number]>(
       "SELECT fingerprint, task_id, position FROM send WHERE tenant = ? AND owner = ? AND key = ?",
+    );
+    this.#conversation = db.rows<[string, string, string], [number, Uint8Array]>(
+      "SELECT version, bytes FROM conversation WHERE tenant = ? AND owner = ? AND context_id = ?",
     );
     this.#interrupted = db.rows<[number, number, string, number], HeadRow>(
       `SELECT ${HEAD_COLUMNS} FROM head INDEXED BY head_interrupted WHERE state IN (6, 8) AND status_time < ? ` +
@@ -181,6 +187,13 @@ export class Reader {
     return this.#query("findSend", () => {
       const row = this.#send.get(tenant, owner, key);
       return row && { fingerprint: row[0], taskId: row[1], position: row[2] };
+    });
+  }
+
+  conversation({ tenant, owner, contextId }: ConversationKey): StoredConversation | undefined {
+    return this.#query("conversation", () => {
+      const row = this.#conversation.get(tenant, owner, contextId);
+      return row && { version: row[0], bytes: asUint8Array(row[1]) };
     });
   }
 

@@ -1,4 +1,5 @@
 import { INCREMENTAL, PAGE_BYTES } from "./connection.js";
+import type { Conversations } from "./conversations.js";
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import type { PushConfigs } from "./push-configs.js";
@@ -30,6 +31,7 @@ type FinishedRow = [taskId: string, tenant: string, owner: string, contextId: st
 export class Retention {
   readonly #counters: Counters;
   readonly #pushes: PushConfigs;
+  readonly #conversations: Conversations;
   readonly #finished: Query<[number, number], FinishedRow>;
   readonly #removals: readonly Command<[string]>[];
   readonly #garbage: Query<[], string>;
@@ -44,9 +46,10 @@ export class Retention {
   /** Bytes returned since the last `takeGivenBack`. */
   #givenBack = 0;
 
-  constructor(db: Database, counters: Counters, pushes: PushConfigs) {
+  constructor(db: Database, counters: Counters, pushes: PushConfigs, conversations: Conversations) {
     this.#db = db;
     this.#pushes = pushes;
+    this.#conversations = conversations;
     this.#free = db.values("PRAGMA freelist_count");
     this.#pages = db.values("PRAGMA page_count");
     this.#shrinks = db.pragma("auto_vacuum") === INCREMENTAL;
@@ -75,6 +78,7 @@ export class Retention {
       if (pushed > 0) this.#pushes.removed({ taskId, tenant, owner });
       for (const removal of this.#removals) removal.run(taskId);
       this.#counters.add({ tenant, owner, contextId }, state, -1);
+      this.#conversations.taskRemoved({ tenant, owner, contextId });
       if (this.#sweep(taskId, budget)) continue;
       this.#addGarbage.run(taskId);
       more = true;

@@ -1,5 +1,6 @@
 import type {
   AppendRequest,
+  ConversationWrite,
   DeliveryOutcome,
   Fence,
   IdempotencyKey,
@@ -51,6 +52,7 @@ const SETTLEMENT = 2;
 /** Flags for the optional parts of an append. */
 const HAS_SEND = 1;
 const HAS_PUSH_CONFIG = 2;
+const HAS_CONVERSATION = 4;
 
 /** Smallest buffer of a message, in bytes. */
 const MIN_CAPACITY = 16 * 1024;
@@ -69,10 +71,11 @@ export class MessageBuilder {
 
   /** Adds an append; `finishes` tells that the state of its head is terminal. */
   addAppend(request: AppendRequest, finishes: boolean): void {
-    const { head, expected, entries, send, fence, lease, pushConfig } = request;
+    const { head, expected, entries, send, fence, lease, pushConfig, conversation } = request;
     const segments = planSegments(entries);
     // Reserving memory may fail, so it comes first: a message never contains half an append.
-    this.#reserve(segments.reduce((sum, { bytes }) => sum + bytes, pushConfig?.bytes.length ?? 0));
+    const others = (pushConfig?.bytes.length ?? 0) + (conversation?.bytes.length ?? 0);
+    this.#reserve(segments.reduce((sum, { bytes }) => sum + bytes, others));
     this.#fields.push(
       APPEND,
       head.taskId,
@@ -91,7 +94,9 @@ export class MessageBuilder {
       expected,
       finishes ? 1 : 0,
       request.time ?? head.statusTime,
-      (send === undefined ? 0 : HAS_SEND) + (pushConfig === undefined ? 0 : HAS_PUSH_CONFIG),
+      (send === undefined ? 0 : HAS_SEND) +
+        (pushConfig === undefined ? 0 : HAS_PUSH_CONFIG) +
+        (conversation === undefined ? 0 : HAS_CONVERSATION),
       segments.length,
     );
     if (send !== undefined) {
@@ -99,9 +104,12 @@ export class MessageBuilder {
     }
     if (pushConfig !== undefined) {
       const { configId, target, maxPerTask, maxPerOwner, ofAllTenants = false, bytes } = pushConfig;
-      this.#fields.push(configId, target, maxPerTask, maxPerOwner, ofAllTenants ? 1 : 0, bytes.length);
-      this.#bytes.set(bytes, this.#size);
-      this.#size += bytes.length;
+      this.#fields.push(configId, target, maxPerTask, maxPerOwner, ofAllTenants ? 1 : 0);
+      this.#addBytes(bytes);
+    }
+    if (conversation !== undefined) {
+      this.#fields.push(conversation.expected, conversation.version);
+      this.#addBytes(conversation.bytes);
     }
     let first = 0;
     for (const { count, bytes } of segments) {
@@ -117,9 +125,8 @@ export class MessageBuilder {
   addSnapshot(taskId: string, snapshot: SnapshotPiece): void {
     const { position, bytes, piece = 0, last = true } = snapshot;
     this.#reserve(bytes.length);
-    this.#fields.push(SNAPSHOT, taskId, position, piece, last ? 1 : 0, bytes.length);
-    this.#bytes.set(bytes, this.#size);
-    this.#size += bytes.length;
+    this.#fields.push(SNAPSHOT, taskId, position, piece, last ? 1 : 0);
+    this.#addBytes(bytes);
     this.#count += 1;
   }
 
@@ -145,6 +152,13 @@ export class MessageBuilder {
     this.#bytes = new Uint8Array(0);
     this.#size = 0;
     return message;
+  }
+
+  /** Adds bytes for which memory was reserved. */
+  #addBytes(bytes: Uint8Array): void {
+    this.#fields.push(bytes.length);
+    this.#bytes.set(bytes, this.#size);
+    this.#size += bytes.length;
   }
 
   #reserve(more: number): void {
@@ -225,9 +239,10 @@ class Cursor {
     const segmentCount = this.#number();
     const send = parts & HAS_SEND ? this.#send() : undefined;
     const pushConfig = parts & HAS_PUSH_CONFIG ? this.#pushConfig() : undefined;
+    const conversation = parts & HAS_CONVERSATION ? this.#conversation() : undefined;
     const segments: Segment[] = [];
     for (let index = 0; index < segmentCount; index++) segments.push(this.#segment());
-    return { method: "append", head, expected, finishes, fence, lease, send, pushConfig, time, segments };
+    return { method: "append", head, expected, finishes, fence, lease, send, pushConfig, conversation, time, segments };
   }
 
   #fence(): Fence | undefined {
@@ -263,6 +278,10 @@ class Cursor {
       ofAllTenants: this.#number() === 1,
       bytes: this.#view(this.#number()),
     };
+  }
+
+  #conversation(): ConversationWrite {
+    return { expected: this.#number(), version: this.#number(), bytes: this.#view(this.#number()) };
   }
 
   #segment(): Segment {

@@ -1,5 +1,6 @@
 import type {
   AppendRequest,
+  ConversationWrite,
   Fence,
   IdempotencyKey,
   IdempotencyRecord,
@@ -78,6 +79,7 @@ export interface AppendWrite {
   readonly segments: readonly Segment[];
   readonly send: (IdempotencyKey & IdempotencyRecord) | undefined;
   readonly pushConfig: NewPushConfig | undefined;
+  readonly conversation: ConversationWrite | undefined;
   /** Milliseconds since the epoch. */
   readonly time: number;
 }

@@ -94,7 +94,7 @@ export class WriterClient {
   append(request: AppendRequest): Promise<AppendResult | undefined> {
     const append = (message: MessageBuilder): void => message.addAppend(request, isTerminal(request.head.state));
     const { taskId } = request.head;
-    const bulk = isBulk(request.entries) || this.#bulk.has(taskId);
+    const bulk = isBulk(request) || this.#bulk.has(taskId);
     return this.#write(append, bulk ? taskId : undefined) as Promise<AppendResult | undefined>;
   }
 
@@ -301,8 +301,8 @@ export class WriterClient {
 }
 
 /** True if an append is a bulk write. */
-function isBulk(entries: readonly Uint8Array[]): boolean {
-  let bytes = 0;
+function isBulk({ entries, conversation }: AppendRequest): boolean {
+  let bytes = conversation?.bytes.length ?? 0;
   for (const entry of entries) bytes += entry.length;
   return bytes > BULK_BYTES;
 }

@@ -66,7 +66,13 @@ function append(named: Partial<TaskHead> & Pick<TaskHead, "taskId">, expected = 
   writeEntries(bytes, 0, entries);
   const finishes = head.state === 3;
   const segments = [{ count: entries.length, bytes }];
-  const nothing = { send: undefined, fence: undefined, lease: undefined, pushConfig: undefined };
+  const nothing = {
+    send: undefined,
+    fence: undefined,
+    lease: undefined,
+    pushConfig: undefined,
+    conversation: undefined,
+  };
   return { method: "append", head, expected, finishes, segments, time: head.statusTime, ...nothing };
 }
 

@@ -37,13 +37,17 @@ describe("the layout of the file", { timeout: 60_000 }, () => {
       const store = openPatiently(path);
       for (const size of [1, MAX_INLINE_BYTES - 2, MAX_INLINE_BYTES, 4_000, 16_000, 2 * MB]) {
         const taskId = `01a1fdef-a9b7-72bd-98a6-${String(size).padStart(12, "0")}`;
-        await store.append({ head: headOf({ taskId }), expected: 0, creates: true, entries: [new Uint8Array(size)] });
+        const head = headOf({ taskId, contextId: taskId });
+        await store.append({ head, expected: 0, creates: true, entries: [new Uint8Array(size)] });
         await store.saveSnapshot({ taskId, snapshot: { position: 1, bytes: new Uint8Array(size) } });
         await store.putPushConfig(configOf({ taskId, configId: "x", bytes: new Uint8Array(size) }));
+        const conversation = { expected: 0, version: 1, bytes: new Uint8Array(size) };
+        const next = { head: headOf({ taskId, contextId: taskId, position: 2 }), expected: 1 };
+        await store.append({ ...next, entries: [new Uint8Array(1)], conversation });
       }
       await store.close();
       // Their keys are numbers, and rows of these are compared by them alone.
-      expect(spilling(path)).toEqual(["blob", "push_config"]);
+      expect(spilling(path)).toEqual(["blob", "conversation", "push_config"]);
     },
   );
 

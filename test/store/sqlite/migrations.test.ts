@@ -57,6 +57,7 @@ describe("migrate()", () => {
     expect(tablesOf(db)).toEqual([
       "blob",
       "context_counter",
+      "conversation",
       "counter",
       "garbage",
       "head",

@@ -40,8 +40,9 @@ const append: fc.Arbitrary<AppendRequest> = fc
       }),
       { nil: undefined },
     ),
+    conversation: fc.option(fc.record({ expected: time, version: time, bytes }), { nil: undefined }),
   })
-  .map(({ expected, entries, send, fence, lease, time, pushConfig, ...head }) => ({
+  .map(({ expected, entries, send, fence, lease, time, pushConfig, conversation, ...head }) => ({
     head: { ...head, position: expected + entries.length },
     expected,
     entries,
@@ -49,6 +50,7 @@ const append: fc.Arbitrary<AppendRequest> = fc
     lease,
     time,
     pushConfig,
+    conversation,
     ...(send && { send }),
   }));
 
@@ -93,12 +95,13 @@ function check(write: Write, sent: Sent): void {
     const request = { taskId, snapshot: { piece: 0, last: true, ...snapshot } };
     return expect(write).toEqual({ method: "saveSnapshot", request });
   }
-  const { head, expected, entries, send, fence, lease, pushConfig, time = head.statusTime } = sent.append;
+  const { head, expected, entries, send, fence, lease, pushConfig, conversation, time = head.statusTime } = sent.append;
   const { lease: _, ...row } = head as TaskHead;
   expect(write).toMatchObject({ method: "append", head: row, expected, finishes: head.state === 3 });
   if (write.method !== "append") return;
-  const { send: kept, fence: relied, lease: wanted, pushConfig: put, time: at } = write;
-  expect({ kept, relied, wanted, put, at }).toEqual({
+  const { send: kept, fence: relied, lease: wanted, pushConfig: put, conversation: state, time: at } = write;
+  expect({ kept, relied, wanted, put, state, at }).toEqual({
+    state: conversation,
     kept: send,
     relied: fence,
     wanted: lease,
