@@ -45,6 +45,17 @@ const alone = [
   "store/sqlite/idle",
 ].map((name) => `test/${name}.test.ts`);
 
+/** The examples import the package by its name, as its users do. Tests run them on the sources. */
+const ownNames = [
+  { find: /^parley-a2a$/, replacement: at("src/index.ts") },
+  { find: /^parley-a2a\/(events|fetch|fastify|extend)$/, replacement: at("src/$1.ts") },
+  { find: /^parley-a2a\/auth$/, replacement: at("src/auth/index.ts") },
+  { find: /^parley-a2a\/store$/, replacement: at("src/store/index.ts") },
+  { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
+  { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
+  { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
+];
+
 /** A test that a busy machine of CI has made fail has one more try; `.ci/run` names it at its end. Elsewhere it just fails. */
 const retry = process.env.CI === undefined ? 0 : 1;
 
@@ -54,9 +65,10 @@ const retry = process.env.CI === undefined ? 0 : 1;
  * - without a mode: `npm test`, where a large table of cases takes a part that has every pair, and loops are short;
  * - `all`: whole tables and long loops;
  * - `coverage`: the same without `processes`, and which lines of `src` they run;
- * - `interop`, `nodes` and `tools`: what needs more than the first install.
+ * - `agents`, `interop`, `nodes` and `tools`: what needs more than the first install.
  */
 export default defineConfig(({ mode }): ViteUserConfig => {
+  if (mode === "agents") return agents;
   if (mode === "interop") return { test: interop() };
   if (mode === "nodes") return { test: nodes };
   if (mode === "tools") return { test: tools };
@@ -68,18 +80,7 @@ function sources(mode: string): ViteUserConfig {
   const counts = mode === "coverage";
   const isWhole = counts || mode === "all";
   return {
-    resolve: {
-      // The examples import the package by its name, as its users do. Tests run them on the sources.
-      alias: [
-        { find: /^parley-a2a$/, replacement: at("src/index.ts") },
-        { find: /^parley-a2a\/(events|fetch|fastify|extend)$/, replacement: at("src/$1.ts") },
-        { find: /^parley-a2a\/auth$/, replacement: at("src/auth/index.ts") },
-        { find: /^parley-a2a\/store$/, replacement: at("src/store/index.ts") },
-        { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
-        { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
-        { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
-      ],
-    },
+    resolve: { alias: ownNames },
     test: {
       globalSetup: [at("test/support/bundles.ts")],
       setupFiles: [at("test/support/setup.ts")],
@@ -196,6 +197,20 @@ function interop(): Tests {
     retry,
   };
 }
+
+/** Tests of the agents in `examples/agents`, with the frameworks that they are written with; `npm run test:agents` has them. */
+const agents: ViteUserConfig = {
+  resolve: { alias: ownNames },
+  test: {
+    include: ["examples/agents/**/*.test.ts"],
+    globalSetup: [at("test/support/bundles.ts")],
+    setupFiles: [at("test/support/setup.ts")],
+    // Processes are started and killed.
+    hookTimeout: 120_000,
+    testTimeout: 120_000,
+    retry,
+  },
+};
 
 /** Tests on other versions of Node.js than the one that runs them; `npm run test:nodes`. */
 const nodes: Tests = {

@@ -1,0 +1,114 @@
+import type { Json, Reply, Rule, ToolResult } from "../offline-model/rules.js";
+
+/** What the offline model understands of a question. */
+interface Asked {
+  readonly amount: number;
+  readonly from: string | undefined;
+  readonly to: readonly string[];
+  readonly date: string;
+}
+
+/** Names of currencies that are no codes. */
+const names: readonly (readonly [RegExp, string])[] = [
+  [/\beuros?\b|€/i, "EUR"],
+  [/\b(us )?dollars?\b|\$/i, "USD"],
+  [/\bpounds?\b|£/i, "GBP"],
+  [/\brupees?\b/i, "INR"],
+  [/\byen\b|¥/i, "JPY"],
+];
+
+/** Words of three capitals that are no currencies. */
+const words = /^(THE|AND|FOR|NOT|HOW|WHY|WHO|API|PDF)$/;
+
+/** The rules of a model that converts currencies: they answer as a language model with this prompt and tool would. */
+export const rules: readonly Rule[] = [structured, result, offTopic, lookUp];
+
+/** The structured output at the end: what the conversation has come to. */
+function structured({ schema, messages, results }: Parameters<Rule>[0]): Reply | undefined {
+  if (schema === undefined) return undefined;
+  const message = messages.findLast(({ role }) => role === "assistant")?.text ?? "";
+  const isError = results.some(({ output }) => errorOf(output) !== undefined);
+  return { data: { status: isError ? "error" : /\?\s*$/.test(message) ? "input_required" : "completed", message } };
+}
+
+/** The answer once the tool has answered. */
+function result({ results, texts }: Parameters<Rule>[0]): Reply | undefined {
+  if (results.length === 0) return undefined;
+  const error = results.map(({ output }) => errorOf(output)).find((text) => text !== undefined);
+  if (error !== undefined) return { text: error };
+  const { amount } = understood(texts);
+  const rates = results.map(rateOf);
+  const [first] = rates;
+  if (first === undefined) return undefined;
+  if (amount === 1 && rates.length === 1) {
+    return { text: `The exchange rate for 1 ${first.from} to ${first.to} is ${first.rate}.` };
+  }
+  const and = (parts: readonly string[]): string => parts.join(" and ");
+  const equal = and(rates.map(({ to, rate }) => `${rate} ${to}`));
+  const total = and(rates.map(({ to, rate }) => `${Number((amount * rate).toPrecision(5))} ${to}`));
+  const based = `Based on the current exchange rate, 1 ${first.from} is equivalent to ${equal}.`;
+  if (amount === 1) return { text: based };
+  return { text: `${based} Therefore, ${amount} ${first.from} would be approximately ${total}.` };
+}
+
+function offTopic({ text, texts }: Parameters<Rule>[0]): Reply | undefined {
+  const isAbout = /currenc|exchange|convert|rate|worth|how much/i.test(text) || codesIn(text).length > 0;
+  if (isAbout || (texts.length > 1 && understood(texts).from !== undefined && text.length < 30)) return undefined;
+  return { text: "I can only help with currency conversion and exchange rates." };
+}
+
+/** Asks for what is missing, or calls the tool: once for each target. */
+function lookUp({ texts }: Parameters<Rule>[0]): Reply {
+  const { from, to, date } = understood(texts);
+  if (from === undefined) return { text: "Which currencies do you want to convert?" };
+  if (to.length === 0) {
+    return {
+      text: "Which currency do you want to convert to? Also, do you want the latest exchange rate or a specific date?",
+    };
+  }
+  const calls = to.map((one) => ({
+    name: "get_exchange_rate",
+    input: { currency_from: from, currency_to: one, currency_date: date },
+  }));
+  return { calls };
+}
+
+/** Completes the newest text with what earlier ones said: an answer to a question, or "and in CAD?". */
+function understood(texts: readonly string[]): Asked {
+  const earlier = texts.slice(0, -1).findLast((text) => codesIn(text).length > 0) ?? "";
+  const newest = texts.at(-1) ?? "";
+  const now = codesIn(newest);
+  const before = codesIn(earlier);
+  const isFollowUp = before.length > 0 && now.length < 2;
+  const from = isFollowUp ? before[0] : now[0];
+  const rest = isFollowUp ? (now.length > 0 ? now : before.slice(1)) : now.slice(1);
+  const date = dateIn(newest) ?? (isFollowUp ? dateIn(earlier) : undefined) ?? "latest";
+  const amount = amountIn(newest) ?? (isFollowUp ? amountIn(earlier) : undefined) ?? 1;
+  return { amount, from, to: rest, date };
+}
+
+function codesIn(text: string): string[] {
+  const named = names.reduce((all, [name, code]) => all.replace(name, ` ${code} `), text);
+  const codes = named.match(/\b[A-Z]{3}\b/g) ?? [];
+  return [...new Set(codes.filter((code) => !words.test(code)))];
+}
+
+const dateIn = (text: string): string | undefined => /\b\d{4}-\d{2}-\d{2}\b/.exec(text)?.[0];
+
+function amountIn(text: string): number | undefined {
+  const [number] = /(?<![\d-])\d[\d,]*(\.\d+)?(?![\d-])/.exec(text) ?? [];
+  return number === undefined ? undefined : Number(number.replaceAll(",", ""));
+}
+
+function errorOf(output: Json): string | undefined {
+  return isObject(output) && typeof output.error === "string" ? output.error : undefined;
+}
+
+function rateOf({ input, output }: ToolResult): { readonly from: string; readonly to: string; readonly rate: number } {
+  const { currency_from: from, currency_to: to } = input as Record<string, string>;
+  const { rates } = output as { readonly rates: Record<string, number> };
+  return { from: from ?? "", to: to ?? "", rate: rates[to ?? ""] ?? Number.NaN };
+}
+
+const isObject = (value: Json): value is { [name: string]: Json } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
