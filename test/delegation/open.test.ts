@@ -213,6 +213,61 @@ describe("a sub-task that was sent, and of which nothing came before the questio
   });
 });
 
+describe("a sub-task that was sent in a turn that answers a question, and of which nothing came before a crash", () => {
+  /** An agent that works until it is canceled, and whose answer to a send never comes. */
+  async function silent() {
+    const { url } = await servers.serve(endless, { store: memoryStore() });
+    const client = await connect(url);
+    clients.push(client);
+    const mute: typeof fetch = async (input, init) => {
+      const body = await new Response(init?.body).text();
+      const answer = fetch(input, init);
+      if (!/SendStreamingMessage/i.test(`${input} ${body}`)) return answer;
+      answer.catch(() => {});
+      return new Promise((_, reject) => init?.signal?.addEventListener("abort", reject));
+    };
+    const states = async () => (await client.listTasks({})).tasks.map(({ status }) => status?.state);
+    return { remoteAgents: { silent: { url, fetch: mute } }, states };
+  }
+
+  const asksFirst = (recover: "restart" | "fail") =>
+    agentOf(
+      "Front",
+      async function* (turn): AsyncGenerator<AgentEvent> {
+        if (turn.history.length === 0) return yield inputRequired("which?");
+        if (turn.attempt === 1) yield* turn.delegate("silent");
+        else await aborted(turn.signal);
+      },
+      { recover },
+    );
+
+  /** A task that has sent its sub-task, after a crash. */
+  async function crashed(test: AgentTest, states: () => Promise<unknown[]>): Promise<Task> {
+    const task = await test.send("go");
+    await test.send("this", { task, returnImmediately: true });
+    await expect.poll(states).toHaveLength(1);
+    expect((await test.get(task)).status?.state).toBe(TaskState.WORKING);
+    await test.crash();
+    return task;
+  }
+
+  it("is canceled when the crash fails its task", async () => {
+    const { remoteAgents, states } = await silent();
+    await using test = testAgent(asksFirst("fail"), { remoteAgents });
+    const task = await crashed(test, states);
+    expect((await test.settled(task)).status?.state).toBe(TaskState.FAILED);
+    expect(await states()).toEqual([TaskState.CANCELED]);
+  });
+
+  it("is canceled with its task when the next attempt does not come to it", async () => {
+    const { remoteAgents, states } = await silent();
+    await using test = testAgent(asksFirst("restart"), { remoteAgents });
+    const task = await crashed(test, states);
+    await test.cancel(task);
+    expect(await states()).toEqual([TaskState.CANCELED]);
+  });
+});
+
 describe("sub-tasks of an attempt of which a crash cut the turn off", () => {
   /** Begins two sub-tasks, and goes on with neither of them when it runs again. */
   const forgetful = agentOf(

@@ -82,6 +82,7 @@ export class Execution {
   #aborter = new TurnAborter();
   #turn: Turn | undefined;
   #request: TurnRequest | undefined;
+  #lastState: TaskState | undefined;
   #failure: unknown;
   /** True after the agent has cleaned up after its last event. */
   #agentReturned = false;
@@ -220,10 +221,9 @@ export class Execution {
 
   /** See `CallingTurn.sending`. Stored as a status, since an entry of a task is a message, a status or an artifact. */
   async sending({ position }: TurnRequest, checkpoint: RelayCheckpoint): Promise<void> {
-    const { plannedState } = this.log;
-    // A question ends the turn, so no entry of it may follow.
-    const isPast = this.#over || this.#request?.position !== position || endsBlockingSend(plannedState);
-    if (isPast) return;
+    // A question of this turn ends it, so no entry of it may follow. One of an earlier turn is answered by this turn.
+    const isPast = this.#over || this.#request?.position !== position || isTerminal(this.log.plannedState);
+    if (isPast || (this.#lastState !== undefined && endsBlockingSend(this.#lastState))) return;
     const stored = this.log.append(this.#output.withCheckpoint(TaskState.WORKING, checkpoint), this.#lease.fenced);
     stored.catch(this.#note);
     await stored;
@@ -238,7 +238,7 @@ export class Execution {
     this.#subTasks.beginTurn(turn);
     this.#request = request;
     this.log.turns.begin(request.position);
-    let last: TaskState | undefined;
+    this.#lastState = undefined;
     let cleanup: Promise<void> | undefined;
     try {
       let result = started?.first ?? (await iterator.next());
@@ -247,9 +247,9 @@ export class Execution {
         const earlier = this.#prepare(event);
         if (earlier !== undefined) await earlier;
         if (this.#over) break;
-        this.#output.accept(event, last, this.#lease.fenced).catch(this.#note);
-        if (event.kind === "status") last = event.state;
-        if (last !== undefined && (isTerminal(last) || isQuestionOfOther(event))) break;
+        this.#output.accept(event, this.#lastState, this.#lease.fenced).catch(this.#note);
+        if (event.kind === "status") this.#lastState = event.state;
+        if (this.#lastState !== undefined && (isTerminal(this.#lastState) || isQuestionOfOther(event))) break;
         if (this.#output.isLong) await this.#output.letOthersRun();
         const { maxEvents, maxBytes } = unstored;
         if (this.log.isBehind(maxEvents, maxBytes)) await this.log.waitForDrain(maxEvents, maxBytes);
@@ -260,21 +260,21 @@ export class Execution {
         // `return completed()` is equivalent to `yield completed()`.
         const event = this.#output.eventOf(result.value);
         await this.#prepare(event);
-        if (!this.#over) this.#output.accept(event, last, this.#lease.fenced).catch(this.#note);
-        if (event.kind === "status") last = event.state;
+        if (!this.#over) this.#output.accept(event, this.#lastState, this.#lease.fenced).catch(this.#note);
+        if (event.kind === "status") this.#lastState = event.state;
       }
       // An abandoned agent may still clean up; its output is not stored.
       if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
-      if (!result.done) cleanup = this.#closeAgent(iterator, last);
+      if (!result.done) cleanup = this.#closeAgent(iterator, this.#lastState);
     } catch (error) {
       // The log may have rejected an event whose agent is suspended at its `yield`.
       void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
-      if (!isPause(error, last)) return this.#agentThrew(error);
+      if (!isPause(error, this.#lastState)) return this.#agentThrew(error);
     }
     if (this.#failure !== undefined) this.#unstorable(this.#failure);
-    else await this.#agentDone(last);
+    else await this.#agentDone(this.#lastState);
     if (cleanup !== undefined && !this.#agentReturned) await this.#waitForCleanup(cleanup);
   }
 
