@@ -22,7 +22,7 @@ export { Call, type ClientCertificate, type Peer } from "./core/call.js";
 export { A2AError, type A2AErrorOptions, type Reason, StatusCode, type Violation } from "./core/error.js";
 export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
-export type { RemoteAgentOptions, RemoteAgents } from "./delegation/options.js";
+export type { RemoteAgentOptions, RemoteAgentRegistry, RemoteAgents } from "./delegation/options.js";
 export type { FetchHandler, FetchOrigin } from "./http/fetch/handler.js";
 export type { PushEventKind, PushOptions, PushSigningOptions, TargetOptions, TargetTls } from "./push/options.js";
 export type { Answer, Update } from "./task/answer.js";

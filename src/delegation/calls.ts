@@ -42,6 +42,11 @@ export class RemoteCalls implements OutgoingCalls {
     return this.#remotes.leave(checkpoint);
   }
 
+  /** The agents by name. */
+  get agents(): Pick<Remotes, "names" | "passesCallers" | "add" | "remove"> {
+    return this.#remotes;
+  }
+
   /** Closes the connections; further calls are rejected. */
   close(): Promise<void> {
     return this.#remotes.close();

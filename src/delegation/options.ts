@@ -26,3 +26,20 @@ export interface RemoteAgentOptions {
 
 /** Agents that the agents of a server may call, by name; a string is a URL. */
 export type RemoteAgents = Readonly<Record<string, string | RemoteAgentOptions>>;
+
+/** The agents that the agents of a running server may call by name. Changes last until the server ends. */
+export interface RemoteAgentRegistry {
+  /** Names of the agents, those of the option `remoteAgents` first. */
+  readonly names: readonly string[];
+  /**
+   * Adds an agent, with the checks of the option `remoteAgents`. One of the same name is replaced: calls in progress end
+   * with the former one.
+   *
+   * @throws ConfigurationError that names every wrong value; nothing has changed then
+   */
+  add(name: string, agent: string | RemoteAgentOptions): void;
+  /**
+   * Removes an agent. Calls in progress continue; a later turn that names it fails. Returns false if none has the name.
+   */
+  remove(name: string): boolean;
+}

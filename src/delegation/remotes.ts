@@ -45,7 +45,11 @@ const LEAVE_MS = 1_000;
 /** The other agents of a server: one client each, created at the first call and closed with the server. */
 export class Remotes {
   readonly #options: RemotesOptions;
+  /** By name. */
+  readonly #agents: Map<string, string | RemoteAgentOptions>;
   readonly #clients = new Map<string, Promise<SubTaskClient>>();
+  /** Clients of removed and replaced agents that calls in progress use. */
+  readonly #retired = new Map<string, Promise<SubTaskClient>[]>();
   readonly #leaving = new Set<Promise<unknown>>();
   #running = 0;
   /** Number of open calls per agent. */
@@ -54,6 +58,29 @@ export class Remotes {
 
   constructor(options: RemotesOptions) {
     this.#options = options;
+    this.#agents = new Map(Object.entries(options.agents));
+  }
+
+  get names(): readonly string[] {
+    return [...this.#agents.keys()];
+  }
+
+  /** True if an agent gets its callers' tokens. */
+  get passesCallers(): boolean {
+    for (const agent of this.#agents.values()) if (typeof agent === "object" && agent.passCaller === true) return true;
+    return false;
+  }
+
+  /** Adds an agent, or replaces the one of the name. */
+  add(name: string, agent: string | RemoteAgentOptions): void {
+    this.#retire(name);
+    this.#agents.set(name, agent);
+  }
+
+  /** Removes an agent; false if none has the name. */
+  remove(name: string): boolean {
+    this.#retire(name);
+    return this.#agents.delete(name);
   }
 
   /**
@@ -102,7 +129,11 @@ export class Remotes {
       this.#running--;
       const uses = (this.#uses.get(name) ?? 1) - 1;
       if (uses > 0) this.#uses.set(name, uses);
-      else this.#uses.delete(name);
+      else {
+        this.#uses.delete(name);
+        for (const client of this.#retired.get(name) ?? []) closeClient(client);
+        this.#retired.delete(name);
+      }
     };
   }
 
@@ -128,13 +159,14 @@ export class Remotes {
   async close(): Promise<void> {
     await within(Math.min(LEAVE_MS, this.#options.limits.cancelGraceMs), Promise.all(this.#leaving));
     this.#isClosed = true;
-    const clients = [...this.#clients.values()];
+    const clients = [...this.#clients.values(), ...[...this.#retired.values()].flat()];
     this.#clients.clear();
+    this.#retired.clear();
     await Promise.allSettled(clients.map(async (client) => (await client).close()));
   }
 
   #agent(name: string): RemoteAgentOptions {
-    const known = Object.hasOwn(this.#options.agents, name) ? this.#options.agents[name] : undefined;
+    const known = this.#agents.get(name);
     if (typeof known === "object") return known;
     const url = known ?? name;
     if (parseUrl(url) !== undefined && /^https?:/.test(url)) return { url };
@@ -159,12 +191,25 @@ export class Remotes {
 
   /** Evicts idle clients of agents named by URL, whose number is unlimited. Configured ones are kept. */
   #forgetIdle(): void {
-    const others = [...this.#clients.keys()].filter((name) => !Object.hasOwn(this.#options.agents, name));
+    const others = [...this.#clients.keys()].filter((name) => !this.#agents.has(name));
     const idle = others.slice(0, -1).filter((name) => !this.#uses.has(name));
     for (const name of idle.slice(0, Math.max(0, others.length - remoteBounds.maxAgents))) {
       const client = this.#clients.get(name);
       this.#clients.delete(name);
-      client?.then((connected) => connected.close()).catch(() => {});
+      if (client !== undefined) closeClient(client);
     }
   }
+
+  /** Closes the client of an agent that is removed or replaced, after the calls that use it. */
+  #retire(name: string): void {
+    const client = this.#clients.get(name);
+    if (client === undefined) return;
+    this.#clients.delete(name);
+    if (this.#uses.has(name)) this.#retired.set(name, [...(this.#retired.get(name) ?? []), client]);
+    else closeClient(client);
+  }
+}
+
+function closeClient(client: Promise<SubTaskClient>): void {
+  client.then((connected) => connected.close()).catch(() => {});
 }

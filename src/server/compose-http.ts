@@ -28,8 +28,8 @@ import { createResourceRoute } from "./resource-route.js";
 
 /** Parts that differ between runtimes. */
 export interface RuntimeParts {
-  /** Creates the client of another agent. Default: agents cannot call others. */
-  readonly connect?: ConnectRemote;
+  /** Creates the client of another agent. */
+  readonly connect: ConnectRemote;
   /** Modules for push notifications. Default: none are sent. */
   readonly push?: PushModules;
   /** Headers of every answer over TLS. */

@@ -12,6 +12,7 @@ import type { GrpcServerOptions } from "../binding/grpc/server.js";
 import { switchedOff } from "../binding/switched-off.js";
 import type { Call } from "../core/call.js";
 import { lazyImport } from "../core/lazy.js";
+import type { RemoteAgentRegistry } from "../delegation/options.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
@@ -52,6 +53,7 @@ export interface NodeComponents {
   readonly lifecycle: Lifecycle;
   /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
+  readonly remoteAgents: RemoteAgentRegistry;
   /** The public address. A server with ports reports the ports to it. */
   readonly address: PublicAddress;
 }
@@ -75,7 +77,7 @@ export function composeNode(
 ): NodeComponents {
   const { logger, versions } = settings;
   const { native, others } = versions;
-  const { binding, connect, dispatch, card, lifecycle, push, address } = compose(settings, {
+  const { binding, connect, dispatch, card, lifecycle, push, remoteAgents, address } = compose(settings, {
     secureHeaders,
     push: pushModules,
     connect: async (agent, of) => (await theConnect()).connectNode(agent, of),
@@ -99,6 +101,7 @@ export function composeNode(
     card,
     lifecycle,
     push,
+    remoteAgents,
     address,
   };
 }

@@ -5,6 +5,7 @@ import { CardSigner } from "../card/signing/signer.js";
 import type { Call } from "../core/call.js";
 import { defined } from "../core/defined.js";
 import { RemoteCalls } from "../delegation/calls.js";
+import type { RemoteAgentRegistry } from "../delegation/options.js";
 import { createEngine, type Engine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
 import type { RequestOrigin } from "../http/forwarded.js";
@@ -22,6 +23,7 @@ import { createProxies } from "./proxies.js";
 import { PublicAddress } from "./public-address.js";
 import { publicKeysOf, pushSignerOf } from "./public-keys.js";
 import { PushDelivery, pushConfigurationsOf } from "./push-delivery.js";
+import { remoteAgentRegistry } from "./remote-agents.js";
 import { resourceMetadataUrl } from "./resource-route.js";
 
 /** The connected parts of a server that are the same in every runtime. */
@@ -32,19 +34,19 @@ interface Components extends HttpComponents {
   readonly lifecycle: Lifecycle;
   /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
+  readonly remoteAgents: RemoteAgentRegistry;
   /** The public address. A server with ports reports the ports to it. */
   readonly address: PublicAddress;
 }
 
 /** Creates every part that works without Node.js, and connects them: the composition root. */
-export function compose(settings: Settings, parts: RuntimeParts = {}): Components {
+export function compose(settings: Settings, parts: RuntimeParts): Components {
   const { agents, limits, logger, store, versions } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
-  const { connect } = parts;
-  const outgoing = connect && new RemoteCalls({ agents: settings.remoteAgents, limits, logger, connect });
+  const outgoing = new RemoteCalls({ agents: settings.remoteAgents, limits, logger, connect: parts.connect });
   const engine = createEngine({
     ...settings.engine,
-    ...(outgoing && { outgoing }),
+    outgoing,
     store,
     limits,
     openTenants: agents.anyTenant,
@@ -67,7 +69,8 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     mount: call.mount ?? settings.basePath,
   });
   const mismatches = new MismatchLog(logger);
-  const serve = serviceOf(settings, { engine, address, originOf, mismatches, modules, signer, lifecycle });
+  const service = { engine, address, originOf, mismatches, modules, signer, lifecycle, outgoing };
+  const serve = serviceOf(settings, service);
   const logging = settings.accessLog ? [accessLog(logger)] : [];
   const refused = settings.accessLog ? rejectionLog(logger, (from) => proxies.addressOf(from)) : undefined;
   const invoke = chain([proxies.intercept, ...logging, lifecycle.afterStart], serve);
@@ -89,6 +92,7 @@ export function compose(settings: Settings, parts: RuntimeParts = {}): Component
     },
     lifecycle,
     push: push?.control,
+    remoteAgents: remoteAgentRegistry(outgoing),
     address,
   };
 }
@@ -102,11 +106,12 @@ interface ServiceParts {
   readonly modules: RuntimeParts["push"];
   readonly signer: CardSigner | undefined;
   readonly lifecycle: Lifecycle;
+  readonly outgoing: RemoteCalls;
 }
 
 function serviceOf(settings: Settings, parts: ServiceParts): Invoke {
-  const { agents, limits, logger, versions, audit, remoteAgents } = settings;
-  const { engine, address, originOf, mismatches, modules, signer, lifecycle } = parts;
+  const { agents, limits, logger, versions, audit } = settings;
+  const { engine, address, originOf, mismatches, modules, signer, lifecycle, outgoing } = parts;
   return createInvoke({
     ...settings.service,
     agents,
@@ -122,7 +127,7 @@ function serviceOf(settings: Settings, parts: ServiceParts): Invoke {
         : address.interfaces(tenant, originOf(call)),
     resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
     push: pushConfigurationsOf(settings, modules),
-    keepsBearer: Object.values(remoteAgents).some((agent) => typeof agent === "object" && agent.passCaller),
+    keepsBearer: () => outgoing.agents.passesCallers,
     signCard: signer && ((card) => signer.sign(card)),
     draining: () => lifecycle.readiness === "draining",
   });

@@ -1,6 +1,7 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import type { Call } from "../core/call.js";
+import type { RemoteAgentRegistry } from "../delegation/options.js";
 import type { FetchHandler } from "../http/fetch/handler.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import type { PushControl } from "../push/dead-letters.js";
@@ -45,6 +46,8 @@ export interface A2A {
   card(call?: Call): AgentCard;
   /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
   readonly push: PushControl | undefined;
+  /** The agents that `turn.call` and `turn.delegate` may name, to add and remove some while the server runs. */
+  readonly remoteAgents: RemoteAgentRegistry;
   /** Number of tasks that run in this process. */
   readonly running: number;
   /** State for the health checks of the host; `unavailable` while the store cannot be written. */
@@ -77,7 +80,7 @@ export interface A2A {
  */
 export function createA2A(options: A2AOptions): A2A {
   const settings = resolveOptions(options, false);
-  const { handler, fetch, connect, grpc, invoke, card, lifecycle, push } = composeNode(settings);
+  const { handler, fetch, connect, grpc, invoke, card, lifecycle, push, remoteAgents } = composeNode(settings);
   let grpcBinding: GrpcBinding | undefined;
   return {
     handler,
@@ -90,6 +93,7 @@ export function createA2A(options: A2AOptions): A2A {
     invoke,
     card,
     push,
+    remoteAgents,
     get running() {
       return lifecycle.running;
     },

@@ -1,6 +1,7 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { ConfigurationError } from "../card/faults.js";
 import type { Call } from "../core/call.js";
+import type { RemoteAgentRegistry } from "../delegation/options.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import type { Invoke } from "../service/invoke.js";
 import { compose } from "./compose.js";
@@ -19,6 +20,8 @@ export interface FetchA2A {
    * agent. If cards are signed, it has signatures after `start` has resolved.
    */
   card(call?: Call): AgentCard;
+  /** The agents that `turn.call` and `turn.delegate` may name, to add and remove some while the server runs. */
+  readonly remoteAgents: RemoteAgentRegistry;
   /** State for health checks; `unavailable` while the store cannot be written. */
   readonly readiness: Readiness;
   /** Begins to recover the tasks that a crash interrupted, in the background. The first call does so too. */
@@ -40,13 +43,14 @@ export function createFetchA2A(options: A2AOptions): FetchA2A {
       "push needs Node.js: createA2A of parley-a2a, which has `fetch` too",
     ]);
   }
-  const { binding, dispatch, card, lifecycle } = compose(settings, {
+  const { binding, dispatch, card, lifecycle, remoteAgents } = compose(settings, {
     connect: async (agent, limits) => (await import("../delegation/connect-web.js")).connectWeb(agent, limits),
   });
   return {
     fetch: createFetchHandler(dispatch([healthRoute(lifecycle)]), settings.logger),
     invoke: binding.invoke,
     card,
+    remoteAgents,
     get readiness() {
       return lifecycle.readiness;
     },

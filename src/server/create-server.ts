@@ -6,6 +6,7 @@ import { createGrpcServer, type GrpcServer } from "../binding/grpc/server.js";
 import { ConfigurationError } from "../card/faults.js";
 import { background, within } from "../core/async.js";
 import type { Peer } from "../core/call.js";
+import type { RemoteAgentRegistry } from "../delegation/options.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
@@ -34,6 +35,8 @@ export interface Server {
   readonly card: AgentCard;
   /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
   readonly push: PushControl | undefined;
+  /** The agents that `turn.call` and `turn.delegate` may name, to add and remove some while the server runs. */
+  readonly remoteAgents: RemoteAgentRegistry;
   /** Number of tasks that run in this process. */
   readonly running: number;
   /** State that `/readyz` and gRPC's health service report; `unavailable` while the store cannot be written. */
@@ -246,6 +249,7 @@ function serverOf(
     grpcAddress: grpc && authority({ host, port: grpc.port }),
     card: components.card(),
     push: components.push,
+    remoteAgents: components.remoteAgents,
     get running() {
       return lifecycle.running;
     },

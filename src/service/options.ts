@@ -51,10 +51,10 @@ export interface ServiceOptions {
   /** Creates and reads push notification configurations. Undefined if push notifications are disabled. */
   readonly push?: PushConfigurations | undefined;
   /**
-   * Keeps the bearer token of an authenticated caller with its message, in memory, for agents that call other agents on
-   * its behalf.
+   * True if the bearer token of an authenticated caller is kept with its message, in memory, for agents that call other
+   * agents on its behalf.
    */
-  readonly keepsBearer?: boolean | undefined;
+  readonly keepsBearer?: (() => boolean) | undefined;
   /** True once the server drains; new calls then fail with UNAVAILABLE. */
   readonly draining: () => boolean;
 }

@@ -166,7 +166,7 @@ function commandOf(
     extensions: call.extensions,
     traceParent: call.traceParent,
     delegationDepth: delegationDepthOf(call.header(DELEGATION_DEPTH)),
-    bearer: options.keepsBearer === true ? bearerOf(call) : undefined,
+    bearer: options.keepsBearer?.() === true ? bearerOf(call) : undefined,
     client,
     capture,
     admit,
