@@ -18,4 +18,4 @@ export {
   isStream,
   type ServiceInterceptor,
 } from "./service/invoke.js";
-export { IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "./wire/service-params.js";
+export { DELEGATION_EXTENSION, IDEMPOTENCY_EXTENSION, RESUME_EXTENSION } from "./wire/service-params.js";

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import { type A2AService, type AgentCard, type Message, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Answer, Update } from "../task/answer.js";
@@ -49,8 +50,17 @@ export interface DelegateOptions {
    * has to be the same when the turn is rerun; set names if it is not. At most 64 characters.
    */
   readonly name?: string;
-  /** Context of a new sub-task. Default: a new one, created by the other agent. */
+  /**
+   * Context of a new sub-task. Default: that of the conversation's last sub-task at this agent, so that it remembers
+   * the conversation; for the first one, or if the agent rejects the context, a new one that it creates.
+   */
   readonly contextId?: string;
+  /** Media types that the other agent may answer with. Default: those of the turn's request. */
+  readonly acceptedOutputModes?: readonly string[];
+  /** Metadata of the requests that send the sub-task's messages. Default: none. */
+  readonly metadata?: JsonObject;
+  /** `hide`: the sub-task's artifacts are in the result, but not relayed to the task. Default `relay`. */
+  readonly artifacts?: "hide" | "relay";
   /**
    * Answer to a question of the other agent (INPUT_REQUIRED) after its user has answered. Default: the message of the
    * answering turn, unchanged.
@@ -79,6 +89,8 @@ export interface RelayCheckpoint {
   readonly turn: number;
   readonly agent: string;
   readonly taskId: string;
+  /** Context of the other agent's task; empty if unknown. */
+  readonly contextId: string;
   readonly generation: number;
   readonly messageId: string;
   readonly state: TaskState;
@@ -116,6 +128,11 @@ export interface CallingTurn {
    * Returns the events relayed in earlier attempts of this turn, and in the turns whose question it answers, in order.
    */
   relayed(): Promise<readonly RelayedEvent[]>;
+  /**
+   * Returns the context in which an agent worked for the newest earlier task of this conversation that called it: for
+   * the delegation of the same name, or else last. Undefined if it is not known.
+   */
+  contextBefore(agent: string, delegation: string): Promise<string | undefined>;
   /** Stores that a message which starts a sub-task is about to be sent, so that the sub-task is found after a crash. */
   sending(checkpoint: RelayCheckpoint): Promise<void>;
   /** Returns a message of the task, by its position in the log. */

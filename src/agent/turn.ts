@@ -18,6 +18,8 @@ export interface TurnSource {
   readonly outgoing?: OutgoingCalls | undefined;
   /** See `CallingTurn.relayed`. */
   relayed(turn: TurnRequest): Promise<readonly RelayedEvent[]>;
+  /** See `CallingTurn.contextBefore`. */
+  contextBefore(turn: TurnRequest, agent: string, delegation: string): Promise<string | undefined>;
   /** See `CallingTurn.sending`. */
   sending(turn: TurnRequest, checkpoint: RelayCheckpoint): Promise<void>;
   /** See `CallingTurn.messageAt`. */
@@ -180,6 +182,7 @@ function callsOf(turn: AgentTurn): TurnCalls {
       return aborter.deadline;
     },
     relayed: () => source.relayed(request),
+    contextBefore: (agent, delegation) => source.contextBefore(request, agent, delegation),
     sending: (checkpoint) => source.sending(request, checkpoint),
     messageAt: (position) => source.messageAt(request, position),
   });

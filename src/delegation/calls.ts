@@ -1,14 +1,15 @@
-import type {
-  CallingTurn,
-  DelegatedContent,
-  DelegateOptions,
-  OutgoingCalls,
-  RelayCheckpoint,
-  RelayedEvent,
-  RemoteAgent,
-  SubTask,
-  TurnCallOptions,
-  TurnCalls,
+import {
+  type CallingTurn,
+  type DelegatedContent,
+  type DelegateOptions,
+  isSend,
+  type OutgoingCalls,
+  type RelayCheckpoint,
+  type RelayedEvent,
+  type RemoteAgent,
+  type SubTask,
+  type TurnCallOptions,
+  type TurnCalls,
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
 import { completionReason } from "../core/cancellation.js";
@@ -73,6 +74,8 @@ class CallsOfTurn implements TurnCalls {
   readonly #seen = new Set<string>();
   /** Cancels in progress of sub-tasks that this turn has abandoned. */
   readonly #leaving = new Set<Promise<void>>();
+  /** The context in which each agent began to work last in this turn, by the agent's name. */
+  readonly #contexts = new Map<string, string>();
   #events: Promise<readonly RelayedEvent[]> | undefined;
 
   constructor(turn: CallingTurn, remotes: Remotes, { limits, logger }: RemotesOptions) {
@@ -153,6 +156,7 @@ class CallsOfTurn implements TurnCalls {
     try {
       this.#events ??= this.#turn.relayed();
       const { delegate } = await theRelay();
+      const events = await this.#events;
       return yield* delegate({
         turn: this.#turn,
         agent,
@@ -160,7 +164,7 @@ class CallsOfTurn implements TurnCalls {
         message,
         options,
         remote: this.#remotes.for(this.#turn, agent),
-        events: await this.#events,
+        events,
         // The rest of the grace period is for the agent that has to stop here.
         cancelMs: this.#limits.cancelGraceMs / 2,
         outageMs: remoteBounds.maxOutageMs,
@@ -169,12 +173,27 @@ class CallsOfTurn implements TurnCalls {
         end: this.#endDelegations.signal,
         logger: this.#logger,
         leave: (checkpoint) => this.#leave(checkpoint),
+        contextBefore: () => this.#contextBefore(agent, options.name, events),
+        worksIn: (contextId) => void (contextId !== "" && this.#contexts.set(agent, contextId)),
         seen: (place) => this.#seen.add(placeKey(place)),
       });
     } finally {
       note(false);
       leave();
     }
+  }
+
+  /**
+   * Returns the context in which an agent worked for this conversation: for the delegation of this name in an earlier
+   * turn, or else last in this turn, in an earlier one, or in an earlier task.
+   */
+  async #contextBefore(agent: string, name: string, events: readonly RelayedEvent[]): Promise<string | undefined> {
+    const known = events
+      .map(({ checkpoint }) => checkpoint)
+      .filter((checkpoint) => checkpoint.agent === agent && checkpoint.contextId !== "" && !isSend(checkpoint));
+    const same = known.findLast(({ delegation }) => delegation === name)?.contextId;
+    const last = same ?? this.#contexts.get(agent) ?? known.at(-1)?.contextId;
+    return last ?? this.#turn.contextBefore(agent, name);
   }
 
   #nameOf(given: string | undefined): string {

@@ -13,6 +13,7 @@ export interface RemoteCallOptions {
 interface SubTaskSend extends RemoteCallOptions {
   readonly idempotencyKey: string;
   readonly acceptedOutputModes: readonly string[];
+  readonly metadata?: JsonObject;
 }
 
 /** A message to another agent. */

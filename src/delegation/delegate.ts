@@ -13,7 +13,7 @@ import type { SubTaskClient, SubTaskMessage } from "./client.js";
 import { findExistingSend } from "./existing-send.js";
 import type { DelegationJob } from "./job.js";
 import { originOf } from "./origin.js";
-import { contentOf, inputOf, Relay, statusId, subTaskOf } from "./relay.js";
+import { inputOf, Relay, statusId, subTaskOf } from "./relay.js";
 import { type Relayed, type RelayPlace, relayedOf, type SendNames, sendNames } from "./relayed.js";
 import { retryWhileUnavailable } from "./retry-while-unavailable.js";
 import { SubTaskCancellation } from "./sub-task-cancellation.js";
@@ -31,7 +31,7 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
   job.seen(place);
   const answered = have.last !== undefined && have.taskId === "" && have.last.checkpoint.state === TaskState.COMPLETED;
   if (answered) return subTaskOf(agent, { message: have.last?.message });
-  const relay = new Relay(place, have);
+  const relay = new Relay(place, have, job.options.artifacts === "hide");
   if (remote.lacksCaller) return yield* pause(job, relay.pause(authRequired(LACKS_CALLER), TaskState.AUTH_REQUIRED));
   const stop = new SubTaskCancellation(turn.signal, { pause: job.pause.signal, over: job.end }, job.cancelMs);
   const answering = answeringPosition(events, have.asked, place);
@@ -110,6 +110,8 @@ class DelegationRun {
   #isPartial = false;
   /** True if the message that starts the sub-task was sent in this run. */
   #hasSent = false;
+  /** The context in which the sub-task is begun because the agent worked there before. */
+  #keptContext: string | undefined;
   /** True if our task already records the sub-task and that it received this turn's message. */
   #isKnown: boolean;
   /** Reports that the answer to the sub-task's question has arrived or failed. */
@@ -141,6 +143,8 @@ class DelegationRun {
     const { agent, remote } = this.#job;
     const { stop, have } = this.#parts;
     const client = await stop.race(this.#retryWhileUnavailable(() => remote.client()));
+    // A URL may be internal.
+    if (/^https?:/.test(agent)) this.#parts.relay.nameAgent(client.card.name);
     stop.canCancel(() => client.cancelTask({ id: have.taskId }, { headers: remote.headers() }));
     if (have.taskId !== "") stop.begun();
     try {
@@ -208,7 +212,19 @@ class DelegationRun {
     const { place } = this.#parts;
     const mayBeThere = this.#job.turn.request.attempt > 1 || place.origin < place.turn;
     const begun = mayBeThere ? await this.#findExistingSend(client) : undefined;
-    return begun ?? this.#send(client, await this.#firstMessage());
+    return begun ?? this.#send(client, await this.#firstMessage(await this.#context()));
+  }
+
+  /**
+   * Returns the context of a new sub-task: the author's, that of an earlier attempt, or that in which the agent worked
+   * before.
+   */
+  async #context(): Promise<string | undefined> {
+    const { options, contextBefore } = this.#job;
+    if (options.contextId !== undefined) return options.contextId;
+    const { sent } = this.#parts.have;
+    this.#keptContext = sent === undefined ? await contextBefore() : sent.contextId || undefined;
+    return this.#keptContext;
   }
 
   /** Finds the sub-task of the first message if its answer was lost; undefined if none is found. */
@@ -227,18 +243,22 @@ class DelegationRun {
 
   async *#send(client: SubTaskClient, message: Omit<SubTaskMessage, "messageId">): AsyncGenerator<Update> {
     const { messageId, key } = await this.#names();
-    if (message.taskId === undefined) await this.#noteSend(messageId);
+    if (message.taskId === undefined) await this.#noteSend(messageId, message.contextId);
     this.#parts.stop.sending();
-    const { acceptedOutputModes } = this.#job.turn.request;
-    yield* client.begin({ ...message, messageId }, { ...this.#calling(), idempotencyKey: key, acceptedOutputModes });
+    const { options, turn } = this.#job;
+    const { acceptedOutputModes = turn.request.acceptedOutputModes, metadata } = options;
+    yield* client.begin(
+      { ...message, messageId },
+      { ...this.#calling(), idempotencyKey: key, acceptedOutputModes, ...(metadata !== undefined && { metadata }) },
+    );
   }
 
   /** Records the message id, so that the sub-task can be found whatever ends this process or turn. */
-  async #noteSend(messageId: string): Promise<void> {
+  async #noteSend(messageId: string, contextId = ""): Promise<void> {
     const { have, place, stop } = this.#parts;
     if (have.sent !== undefined) return;
     this.#hasSent = true;
-    have.sent = { ...place, taskId: "", generation: 0, messageId, state: TaskState.SUBMITTED };
+    have.sent = { ...place, taskId: "", contextId, generation: 0, messageId, state: TaskState.SUBMITTED };
     await this.#job.turn.sending(have.sent);
     stop.check();
   }
@@ -261,10 +281,10 @@ class DelegationRun {
     return retryWhileUnavailable(call, this.#job.outageMs, this.#parts.stop.signal);
   }
 
-  async #firstMessage(): Promise<Omit<SubTaskMessage, "messageId">> {
-    const { message, options, turn } = this.#job;
+  async #firstMessage(contextId: string | undefined): Promise<Omit<SubTaskMessage, "messageId">> {
+    const { message, turn } = this.#job;
     const input = inputOf(message ?? (await turn.messageAt(this.#parts.place.origin)));
-    return options.contextId === undefined ? input : { ...input, contextId: options.contextId };
+    return contextId === undefined ? input : { ...input, contextId };
   }
 
   /** Follows the sub-task after a failed send whose message has arrived or is not needed. */
@@ -278,7 +298,10 @@ class DelegationRun {
     }
     // The author's content differed in an earlier run of this turn; the message already sent counts.
     if (error.reason === "IDEMPOTENCY_KEY_REUSED" && taskId !== undefined) have.taskId = taskId;
-    else if (error.reason !== "UNSUPPORTED_OPERATION" || have.taskId === "") return undefined;
+    else if (this.#keptContext !== undefined && have.taskId === "" && rejectsContext.has(error.reason)) {
+      // It may not know the context any more. A rejected message is not stored, so it can be sent again.
+      return this.#send(client, await this.#firstMessage(undefined));
+    } else if (error.reason !== "UNSUPPORTED_OPERATION" || have.taskId === "") return undefined;
     return this.#follow(client);
   }
 
@@ -287,12 +310,13 @@ class DelegationRun {
       this.arrived();
       if (this.#hasBegunBefore(update)) {
         this.#isKnown = true;
-        yield* this.#parts.relay.begin(create(TaskSchema, { id: update.task?.id ?? "" }), CREATED);
-        this.#parts.stop.begun();
+        yield* this.#parts.relay.begin(existenceOf(update.task), CREATED);
+        this.#begun();
         return yield* this.#relay(client, this.#follow(client));
       }
       if (update.kind === "message" && update.message !== undefined) {
         this.#message = update.message;
+        this.#job.worksIn(update.message.contextId);
         yield this.#parts.relay.answer(update.message);
         return;
       }
@@ -313,14 +337,20 @@ class DelegationRun {
     return kind === "task" && !this.#isKnown && this.#parts.have.last === undefined && generation > CREATED;
   }
 
+  #begun(): void {
+    const { stop, have } = this.#parts;
+    stop.begun();
+    this.#job.worksIn(have.contextId);
+  }
+
   #eventsOf({ kind, task, event, generation }: Update): AgentEvent[] {
-    const { relay, stop } = this.#parts;
+    const { relay } = this.#parts;
     const events: AgentEvent[] = [];
     if (!this.#isKnown && task !== undefined) {
       this.#isKnown = true;
       const isWhole = kind === "task" || kind === "snapshot";
-      events.push(...(isWhole ? relay.begin(task, generation) : relay.begin(create(TaskSchema, { id: task.id }))));
-      stop.begun();
+      events.push(...(isWhole ? relay.begin(task, generation) : relay.begin(existenceOf(task))));
+      this.#begun();
       if (isWhole) return events;
     }
     if (kind === "task" || kind === "snapshot") {
@@ -342,11 +372,20 @@ class DelegationRun {
 
   /** Returns the sub-task's question if it was asked before. */
   #questionAgain(state: Question["state"]): AgentEvent {
+    const { relay } = this.#parts;
     const { status } = this.#task ?? {};
     const statusMessage = status?.message;
-    const event: Question = { kind: "status", state, content: statusMessage && contentOf(statusMessage) };
-    return this.#parts.relay.pause(event, state, status && statusId(status));
+    const event: Question = { kind: "status", state, content: statusMessage && relay.contentOf(statusMessage) };
+    return relay.pause(event, state, status && statusId(status));
   }
+}
+
+/** Reasons for which an agent may reject the context of a message (specification 3.4.1). */
+const rejectsContext: ReadonlySet<string> = new Set(["INVALID_PARAMS", "TASK_NOT_FOUND", "UNSUPPORTED_OPERATION"]);
+
+/** Returns the sub-task without its content. */
+function existenceOf({ id = "", contextId = "" }: Partial<Task> = {}): Task {
+  return create(TaskSchema, { id, contextId });
 }
 
 /** Ignores the error of an agent that cannot list its tasks; the send will report other problems. */

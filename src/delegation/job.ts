@@ -45,6 +45,10 @@ export interface DelegationJob {
   readonly end: AbortSignal;
   /** Cancels an unneeded sub-task. */
   readonly leave: (checkpoint: RelayCheckpoint) => void;
+  /** Returns the context in which the agent worked last for this conversation, if it is known. */
+  readonly contextBefore: () => Promise<string | undefined>;
+  /** Notes the context in which the agent works; empty if it is not known. */
+  readonly worksIn: (contextId: string) => void;
   /** Notes that the turn handles a sub-task. */
   readonly seen: (place: RelayPlace) => void;
 }

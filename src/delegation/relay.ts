@@ -24,6 +24,7 @@ import { membersOf } from "../core/members.js";
 import { isInterrupted } from "../task/state.js";
 import { messageText } from "../task/text.js";
 import { jsonOf } from "../wire/json-value.js";
+import { DELEGATION_EXTENSION } from "../wire/service-params.js";
 import type { SubTaskMessage } from "./client.js";
 import { artifactPrefix, type Relayed, type RelayPlace } from "./relayed.js";
 
@@ -54,18 +55,32 @@ export class Relay {
   readonly #place: RelayPlace;
   readonly #have: Relayed;
   readonly #prefix: string;
+  readonly #hidesArtifacts: boolean;
+  /** Name of the other agent for clients. */
+  #agentName: string;
 
-  /** @param have content relayed so far; updated here */
-  constructor(place: RelayPlace, have: Relayed) {
+  /**
+   * @param have content relayed so far; updated here
+   * @param hidesArtifacts true if artifacts are not relayed
+   */
+  constructor(place: RelayPlace, have: Relayed, hidesArtifacts = false) {
     this.#place = place;
     this.#have = have;
     this.#prefix = artifactPrefix(place);
+    this.#hidesArtifacts = hidesArtifacts;
+    this.#agentName = place.agent;
+  }
+
+  /** Names the other agent for clients. Default: as in the call. */
+  nameAgent(name: string): void {
+    this.#agentName = name;
   }
 
   /** Relays the start of the other task: its existence comes first, so that it is found after a crash. */
   begin(task: Task, generation?: number): RelayedAgentEvent[] {
     const before = this.#have.generation;
     this.#have.taskId = task.id;
+    this.#have.contextId = task.contextId;
     const events = this.snapshot(task, generation);
     const reachedGeneration = events.length === 0 ? this.#have.generation : before;
     return [reached(this.#marked(working(), {}), reachedGeneration), ...events];
@@ -93,7 +108,7 @@ export class Relay {
     for (const message of task.history) {
       if (message.role === Role.AGENT) add(this.#message(message));
     }
-    for (const each of task.artifacts) events.push(...this.#reconcile(each));
+    if (!this.#hidesArtifacts) for (const each of task.artifacts) events.push(...this.#reconcile(each));
     add(this.#status(task.status, 0));
     // Until all of it is stored, our task has not reached the generation.
     return events.map((event, at) => reached(event, at < events.length - 1 ? 0 : generation));
@@ -107,7 +122,8 @@ export class Relay {
   /** Relays the direct reply of an agent without a task. */
   answer(message: Message): RelayedAgentEvent {
     const messageId = message.messageId || "message";
-    return this.#marked(working(contentOf(message)), { messageId, state: TaskState.COMPLETED });
+    this.#have.contextId = message.contextId;
+    return this.#marked(working(this.contentOf(message)), { messageId, state: TaskState.COMPLETED });
   }
 
   /**
@@ -123,7 +139,7 @@ export class Relay {
     const { state, message } = status;
     const messageId = statusId(status);
     if (generation === 0 && this.#have.messages.has(messageId)) return undefined;
-    const content = message && contentOf(message);
+    const content = message && this.contentOf(message);
     if (!isInterrupted(state) && content === undefined) return undefined;
     if (messageId !== "") this.#have.messages.add(messageId);
     const event: AgentEvent = isInterrupted(state) ? { kind: "status", state, content } : working(content);
@@ -132,7 +148,7 @@ export class Relay {
 
   #message(message: Message): RelayedAgentEvent | undefined {
     const { messageId } = message;
-    const content = contentOf(message);
+    const content = this.contentOf(message);
     if (this.#have.messages.has(messageId) || content === undefined) return undefined;
     this.#have.messages.add(messageId);
     return this.#marked(working(content), { messageId });
@@ -141,7 +157,7 @@ export class Relay {
   #artifact(event: TaskArtifactUpdateEvent, generation: number): RelayedAgentEvent | undefined {
     const { artifact: piece, append, lastChunk } = event;
     // Our log does not store a chunk without parts.
-    if (piece === undefined || piece.parts.length === 0) return undefined;
+    if (piece === undefined || piece.parts.length === 0 || this.#hidesArtifacts) return undefined;
     const known = append ? this.#have.artifacts.get(piece.artifactId) : undefined;
     return this.#piece(piece, { known, lastChunk, generation });
   }
@@ -164,7 +180,9 @@ export class Relay {
   #piece(piece: Artifact, { known, lastChunk, generation }: PiecePlace): RelayedAgentEvent {
     if (known === undefined) this.#have.artifacts.set(piece.artifactId, [...piece.parts]);
     else for (const part of piece.parts) known.push(part);
-    const { artifactId, name, description, metadata, extensions } = piece;
+    const { artifactId, name, description } = piece;
+    // The artifact keeps what its first chunk says.
+    const { metadata, extensions } = known === undefined ? this.#withOrigin(piece) : piece;
     const event = artifact({
       id: `${this.#prefix}${artifactId}`,
       ...(name !== "" && { name }),
@@ -176,6 +194,26 @@ export class Relay {
       ...(extensions.length > 0 && { extensions }),
     });
     return this.#marked(event, { generation });
+  }
+
+  /** Converts a message of the other agent to an author's content; undefined if it is empty. */
+  contentOf(message: Message): MessageContent | undefined {
+    return contentOf({ ...message, ...this.#withOrigin(message) });
+  }
+
+  /** Adds the origin of a message or artifact to its metadata. */
+  #withOrigin({ metadata, extensions }: Pick<Message, "metadata" | "extensions">) {
+    const before = metadata?.[DELEGATION_EXTENSION];
+    const { taskId } = this.#have;
+    const origin = {
+      agent: this.#agentName,
+      ...(taskId !== "" && { taskId }),
+      ...(before !== undefined && { origin: before }),
+    };
+    return {
+      metadata: { ...metadata, [DELEGATION_EXTENSION]: origin },
+      extensions: [...new Set([...extensions, DELEGATION_EXTENSION])],
+    };
   }
 
   #marked(event: AgentEvent, checkpoint: Partial<RelayCheckpoint>): RelayedAgentEvent {
@@ -190,6 +228,7 @@ export class Relay {
         turn,
         agent,
         taskId: this.#have.taskId,
+        contextId: this.#have.contextId,
         messageId: checkpoint.messageId ?? "",
         state: checkpoint.state ?? TaskState.UNSPECIFIED,
         generation,
@@ -241,7 +280,11 @@ function joinedText(parts: readonly Part[]): string | undefined {
 }
 
 /** Converts a message to an author's content; undefined if it is empty. */
-export function contentOf({ parts, metadata, extensions }: Message): MessageContent | undefined {
+function contentOf({
+  parts,
+  metadata,
+  extensions,
+}: Pick<Message, "parts" | "metadata" | "extensions">): MessageContent | undefined {
   if (parts.length === 0) return undefined;
   return {
     parts: parts.map(partOf),

@@ -19,6 +19,8 @@ export interface RelayPlace {
 export interface Relayed {
   /** Empty before the task exists. */
   taskId: string;
+  /** Context of the task; empty if unknown. */
+  contextId: string;
   /** 0 if the other agent sends none, or if a snapshot was relayed partially and has to be read again. */
   generation: number;
   /** Ids of the other agent's relayed messages, and of statuses without one. */
@@ -50,6 +52,7 @@ export function relayedOf(events: readonly RelayedEvent[], task: Task | undefine
   const mine = own.filter(({ checkpoint }) => !isSend(checkpoint));
   const relayed: Relayed = {
     taskId: "",
+    contextId: "",
     generation: 0,
     messages: new Set(),
     artifacts: new Map(),
@@ -59,6 +62,7 @@ export function relayedOf(events: readonly RelayedEvent[], task: Task | undefine
   };
   for (const { checkpoint } of mine) {
     if (checkpoint.taskId !== "") relayed.taskId = checkpoint.taskId;
+    if (checkpoint.contextId !== "") relayed.contextId = checkpoint.contextId;
     relayed.generation = checkpoint.generation;
     if (checkpoint.messageId !== "") relayed.messages.add(checkpoint.messageId);
   }

@@ -10,6 +10,7 @@ import { given } from "../core/options.js";
 import type { Trust } from "../http/forwarded.js";
 import type { HostRules } from "../http/hosts.js";
 import type { PushOptions } from "../push/options.js";
+import { delegationExtension } from "../service/delegation.js";
 import { idempotencyExtension } from "../service/idempotency.js";
 import { resumeExtension } from "../service/resume.js";
 import { previews, servedVersions, type Versions } from "../version/versions.js";
@@ -180,16 +181,15 @@ function pushOf(push: UncheckedOptions["push"]): PushOptions | undefined {
   return typeof push === "object" ? push : push === true ? {} : undefined;
 }
 
-function agentsOf(options: AgentsGiven & Pick<UncheckedOptions, "push">): {
+function agentsOf(options: AgentsGiven & Pick<UncheckedOptions, "push" | "remoteAgents">): {
   agents?: AgentDirectory;
   faults: readonly string[];
 } {
   try {
     const pushNotifications = pushOf(options.push) !== undefined;
-    return {
-      agents: registerAgents(options, { pushNotifications, extensions: [resumeExtension, idempotencyExtension] }),
-      faults: [],
-    };
+    const extensions = [resumeExtension, idempotencyExtension];
+    if (options.remoteAgents !== undefined) extensions.push(delegationExtension);
+    return { agents: registerAgents(options, { pushNotifications, extensions }), faults: [] };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return { faults: error.faults };

@@ -44,6 +44,9 @@ export const RESUME_EXTENSION = "urn:parley:ext:resume:v1";
 /** URI of the extension for sends that are safe to repeat; `docs/extensions/idempotency.md` describes it. */
 export const IDEMPOTENCY_EXTENSION = "urn:parley:ext:idempotency:v1";
 
+/** URI of the extension for events of other agents' tasks; `docs/extensions/delegation.md` describes it. */
+export const DELEGATION_EXTENSION = "urn:parley:ext:delegation:v1";
+
 /** Header or gRPC metadata with the idempotency key of a send. */
 export const IDEMPOTENCY_KEY = "idempotency-key";
 

@@ -252,7 +252,7 @@ describe("Relay", () => {
 
 describe("rootOf()", () => {
   const checkpoint = (turn: number, origin: number, state: TaskState): RelayedEvent => ({
-    checkpoint: { ...place, turn, origin, state, taskId: "s", generation: 0, messageId: "" },
+    checkpoint: { ...place, turn, origin, state, taskId: "s", contextId: "", generation: 0, messageId: "" },
     message: undefined,
   });
   it("is the message that began the delegations whose question a turn answers", () => {

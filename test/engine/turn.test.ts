@@ -31,6 +31,7 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
     referencedTasks: async () => [referenced],
     relayed: async () => [],
     sending: async () => {},
+    contextBefore: async () => undefined,
     messageAt: async () => message,
   };
   return { turn: makeTurn(request, { task, aborter: new TurnAborter(), source }), request, task, referenced };

@@ -7,6 +7,7 @@ import type { Scope, TaskNames } from "../../core/task-names.js";
 import { isOf } from "../../store/check.js";
 import type { ListRequest, TaskStore } from "../../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../../task/fold.js";
+import type { RelayCheckpoints } from "../../task/relay-checkpoints.js";
 import { isTerminal } from "../../task/state.js";
 import { toCallerError } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
@@ -74,6 +75,11 @@ export class Tasks {
     );
     // Copied because calls share the fold of a large task, and an agent may modify its copy.
     return found.flatMap((result) => (result === undefined ? [] : [viewTask(result.fold.task)]));
+  }
+
+  /** Returns what a stored task of the scope tells of other agents' tasks; undefined if nothing. @throws StoreError */
+  async relays(scope: Scope, taskId: string): Promise<RelayCheckpoints | undefined> {
+    return (await this.#reader.get(taskId, scope))?.fold.relays;
   }
 
   /**

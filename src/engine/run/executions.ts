@@ -1,5 +1,6 @@
 import { type Message, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { OutgoingCalls, RelayedEvent } from "../../agent/delegation.js";
+import type { TurnSource } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import type { AgentRegistration } from "../../card/agents.js";
 import { A2AError } from "../../core/error.js";
@@ -37,6 +38,7 @@ export interface ExecutionsSource {
   readonly logsEnds: boolean;
   readonly referencedTasks: (turn: TurnRequest) => Promise<Task[]>;
   readonly relayed: (turn: TurnRequest) => Promise<readonly RelayedEvent[]>;
+  readonly contextBefore: TurnSource["contextBefore"];
   readonly messageAt: (turn: TurnRequest, position: number) => Promise<Message>;
   readonly store: TaskStore;
   /** Calls of agents to other agents. Undefined if disabled. */
@@ -54,7 +56,8 @@ export class Executions {
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
-    const { limits, counted, logger, now, leases, referencedTasks, relayed, messageAt, outgoing, store } = source;
+    const { limits, counted, logger, now, leases, outgoing, store } = source;
+    const { referencedTasks, relayed, contextBefore, messageAt } = source;
     this.#source = source;
     this.slots = new ExecutionSlots(limits, counted);
     this.source = {
@@ -65,6 +68,7 @@ export class Executions {
       noteUnstarted: (taskId, after, next) => leases.noteUnstarted(taskId, after, next),
       referencedTasks,
       relayed,
+      contextBefore,
       messageAt,
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
       outgoing,

@@ -13,6 +13,7 @@ import { decodeEntry } from "../../task/entry.js";
 import { RelayCheckpoints, type RelayedEntry } from "../../task/relay-checkpoints.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import type { TaskLog } from "../log/task-log.js";
+import type { Tasks } from "../read/tasks.js";
 
 /** Dependencies for canceling open sub-tasks. */
 interface SubTaskSource extends Pick<TurnSource, "outgoing"> {
@@ -36,11 +37,12 @@ function checkpointOf({
   turn,
   agent,
   taskId,
+  contextId,
   generation,
   messageId,
   state,
 }: Relay): RelayCheckpoint {
-  return { delegation, origin, turn, agent, taskId, generation, messageId, state };
+  return { delegation, origin, turn, agent, taskId, contextId, generation, messageId, state };
 }
 
 /**
@@ -54,6 +56,27 @@ export async function relayedBefore(
 ): Promise<readonly RelayedEvent[]> {
   if (log === undefined || (turn.position <= 1 && turn.attempt === 1)) return [];
   return (await relaysOf(store, log)).map(({ relay, message }) => ({ checkpoint: checkpointOf(relay), message }));
+}
+
+/** Newest tasks of a conversation that are searched for the context of another agent. */
+const CONVERSATION_TASKS = 50;
+
+/** See `CallingTurn.contextBefore`. Searches the newest tasks of the turn's context, of its tenant and owner. */
+export async function contextBefore(
+  { store, tasks }: { readonly store: TaskStore; readonly tasks: Pick<Tasks, "relays"> },
+  { tenant, caller: { owner }, message: { contextId }, taskId }: TurnRequest,
+  agent: string,
+  delegation: string,
+): Promise<string | undefined> {
+  const { heads } = await store.list({ tenant, owner, contextId, limit: CONVERSATION_TASKS });
+  for (const head of heads) {
+    if (head.taskId === taskId) continue;
+    const relays = await tasks.relays({ tenant, owner }, head.taskId);
+    const known = relays?.all().filter(({ relay }) => relay.agent === agent && relay.contextId !== "") ?? [];
+    const last = known.findLast(({ relay }) => relay.delegation === delegation) ?? known.at(-1);
+    if (last !== undefined) return last.relay.contextId;
+  }
+  return undefined;
 }
 
 /** Returns the relay checkpoints of a task. Reads its log if its snapshot is older than the checkpoints in snapshots. */
