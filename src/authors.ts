@@ -11,9 +11,10 @@ export type {
   SubTask,
   TurnCallOptions,
 } from "./agent/delegation.js";
-export { AgentError, DelegationError, TurnPaused } from "./agent/errors.js";
+export { AgentError, DelegationError, StepError, StepOrderError, TurnPaused } from "./agent/errors.js";
 // The events of most agents; `parley-a2a/events` has all of them.
 export { type AgentEvent, artifact, completed, inputRequired, reply, working } from "./agent/event.js";
+export type { StepOptions, StepWork } from "./agent/steps.js";
 export { text } from "./agent/text.js";
 export type { AuditLog, AuditRecord } from "./audit/audit.js";
 export { type AuditEvent, type AuditOutcome, auditEvents } from "./audit/events.js";

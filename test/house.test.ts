@@ -20,7 +20,7 @@ const MAX_FUNCTION_LINES = 60;
 /** Places with a `Promise.race` of their own, and why no function of `core/async.ts` does instead. */
 const races: Readonly<Record<string, string>> = {
   "src/core/async.ts": "it is the toolbox",
-  "src/engine/run/execution.ts": "the agent's end or the task's, whichever comes first, both within the grace",
+  "src/engine/run/agent-cleanup.ts": "the agent's end or the task's, whichever comes first, both within the grace",
 };
 
 /** Numbers of protocol versions, or what looks like one, outside `version/`. */

@@ -1,6 +1,8 @@
 import { isPromiseLike } from "../core/async.js";
 import type { Agent, Turn } from "./agent.js";
+import type { AgentEvents } from "./agent-events.js";
 import type { AgentEvent } from "./event.js";
+import { beginEvents } from "./turn.js";
 
 /**
  * Calls of an agent's functions. Untyped authors may return anything, and an unhandled rejection would end the process.
@@ -10,7 +12,13 @@ import type { AgentEvent } from "./event.js";
  * Calls `execute`. An agent that throws at once is treated as one that throws at its first event. A promise of an
  * iterable, as of an `async execute()` without `*`, is accepted like the iterable.
  */
-export function startAgent(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> {
+export function startAgent(agent: Agent, turn: Turn): AgentEvents {
+  const events = beginEvents(turn);
+  events.agent = executed(agent, turn);
+  return events;
+}
+
+function executed(agent: Agent, turn: Turn): AsyncIterator<AgentEvent> {
   try {
     const events: unknown = agent.execute(turn);
     return isPromiseLike(events) ? new DeferredIterator(events) : iteratorOf(events);

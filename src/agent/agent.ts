@@ -5,6 +5,7 @@ import type { AgentSecurity } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
 import type { DelegatedContent, DelegateOptions, RemoteAgent, SubTask, TurnCallOptions } from "./delegation.js";
 import type { AgentEvent } from "./event.js";
+import type { StepOptions, StepWork } from "./steps.js";
 
 /** Treatment of an execution that a crash or shutdown interrupted. */
 export type Recovery = "fail" | "restart";
@@ -57,7 +58,10 @@ export interface Agent {
  * A message that an agent may reject. Its `taskId` and `contextId` are empty unless the client set them. `task` is the
  * task that it is sent to, undefined for a new one. `signal` fires when the client disconnects.
  */
-export type AcceptRequest = Omit<Turn, "attempt" | "call" | "caller" | "contextId" | "delegate" | "taskId">;
+export type AcceptRequest = Omit<
+  Turn,
+  "attempt" | "call" | "caller" | "contextId" | "delegate" | "emit" | "step" | "taskId"
+>;
 
 /**
  * One message to an agent with its context. Read-only and not shared with other turns. Many properties are computed on
@@ -97,6 +101,28 @@ export interface Turn {
    * direct reply, which no other client could read.
    */
   readonly signal: AbortSignal;
+  /**
+   * Runs `fn` once and stores its result before it resolves, so that a turn that runs again after a crash gets the
+   * result instead: for calls of models and for everything that must not happen twice. The result is JSON of at most 1
+   * MiB, or undefined. Errors are stored as well: an `AgentError` is thrown as one, any other as a `StepError`. If the
+   * turn's signal fires, `fn` has to end, and its error is not stored.
+   *
+   * A turn that runs again has to ask for its steps in the same order. A name that is used again, as in a loop, is
+   * counted. Steps that run at the same time need different names. Clients see nothing of a step. Before a task exists
+   * (`message`, and `either` before its first event) results are stored with the task, if there will be one. See
+   * docs/memory.md.
+   *
+   * @param name at most 128 characters
+   * @throws StepError, AgentError; StepOrderError; TypeError if the result is not JSON; AbortReason if the signal has
+   * fired
+   */
+  step<T>(name: string, fn: StepWork<T>, options?: StepOptions): Promise<T>;
+  /**
+   * Does what `yield` does, from callbacks of tools and models. Events are stored in the order in which they are yielded
+   * and emitted. Resolves when the next event is wanted, and never rejects: wait for it where many events follow each
+   * other, and do not change the event before. After the end of the turn it is dropped and logged.
+   */
+  emit(event: AgentEvent): Promise<void>;
   /**
    * Returns a client of another agent, for this turn. The agent is a name in the server's `remoteAgents`, or the URL of
    * its card or of the agent. Never use a caller's input as that URL: it is called from inside your network.

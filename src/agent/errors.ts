@@ -28,3 +28,26 @@ export class DelegationError extends AgentError {
     this.cause = cause;
   }
 }
+
+/**
+ * A step of `turn.step` has failed, now or in an earlier run of its turn. Clients do not see its text.
+ */
+export class StepError extends Error {
+  override name = "StepError";
+  /** The name of the step. */
+  readonly step: string;
+
+  /** @param message text of the error that the step ended with; `cause` is that error, in the run that it occurred in */
+  constructor(step: string, message: string, options?: ErrorOptions) {
+    super(`The step "${step}" failed: ${message}`, options);
+    this.step = step;
+  }
+}
+
+/**
+ * A turn that runs again asks for its steps in another order than before, because the program has changed. It gets no
+ * result, since that may be the one of another step.
+ */
+export class StepOrderError extends Error {
+  override name = "StepOrderError";
+}

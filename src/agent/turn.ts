@@ -6,8 +6,10 @@ import { messageText } from "../task/text.js";
 import { setOwn } from "../wire/json-value.js";
 import type { TurnAborter } from "./abort.js";
 import type { Turn } from "./agent.js";
+import { AgentEvents } from "./agent-events.js";
 import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
 import { dataOf } from "./message.js";
+import { type StepJournal, TurnSteps } from "./steps.js";
 import type { TurnRequest } from "./turn-request.js";
 
 /** Dependencies of turns. */
@@ -24,6 +26,8 @@ export interface TurnSource {
   sending(turn: TurnRequest, checkpoint: RelayCheckpoint): Promise<void>;
   /** See `CallingTurn.messageAt`. */
   messageAt(turn: TurnRequest, position: number): Promise<Message>;
+  /** Called with events that a turn emits after its end, which are dropped. */
+  late(turn: TurnRequest, event: unknown): void;
 }
 
 /** Context of a turn at its start. */
@@ -32,6 +36,12 @@ interface TurnContext {
   readonly task: Task | undefined;
   readonly aborter: TurnAborter;
   readonly source: TurnSource;
+  /** Keeps the turn's steps. Undefined before a task exists. */
+  journal?: StepJournal;
+  /** Created when the agent is started. */
+  events?: AgentEvents;
+  /** Created at the first step. */
+  steps?: TurnSteps;
   /** Created when the agent first calls another one. */
   calls?: TurnCalls;
   /** True after the turn has ended. */
@@ -48,6 +58,20 @@ export function endCalls(turn: Turn, isPaused = false): void {
   const around = (turn as AgentTurn)[aroundKey];
   around.isOver = true;
   around.calls?.end(isPaused);
+}
+
+/** Returns the events of the agent that is started for a turn. */
+export function beginEvents(turn: Turn): AgentEvents {
+  const { [requestKey]: request, [aroundKey]: around } = turn as AgentTurn;
+  around.events = new AgentEvents((event) => around.source.late(request, event));
+  return around.events;
+}
+
+/** Keeps the turn's steps in the journal of its task, which its first event has created. */
+export function storeSteps(turn: Turn, journal: StepJournal): void {
+  const around = (turn as AgentTurn)[aroundKey];
+  around.journal = journal;
+  around.steps?.storeIn(journal);
 }
 
 /** Returns the turn's calls of other agents; undefined if it has made none. */
@@ -154,6 +178,16 @@ class AgentTurn implements Turn {
     return async () => (await source.referencedTasks(request)).map((each) => copyMessage(each));
   }
 
+  get step(): Turn["step"] {
+    return (name, work, options) => stepsOf(this).run(name, work, options);
+  }
+
+  get emit(): Turn["emit"] {
+    const { events } = this[aroundKey];
+    if (events === undefined) throw new TypeError("Only execute() can emit events.");
+    return (event) => events.emit(event);
+  }
+
   get call(): Turn["call"] {
     return async (agent, options) => callsOf(this).call(agent, options);
   }
@@ -163,6 +197,14 @@ class AgentTurn implements Turn {
     const replaced = Object.hasOwn(this, "message") ? this.message : undefined;
     return (agent, message, options) => callsOf(this).delegate(agent, message ?? replaced, options);
   }
+}
+
+/** Returns the steps of a turn. Shared with all turns derived from it, because steps are counted. */
+function stepsOf(turn: AgentTurn): TurnSteps {
+  const around = turn[aroundKey];
+  const { position } = turn[requestKey];
+  around.steps ??= new TurnSteps({ position, aborter: around.aborter }, around.journal);
+  return around.steps;
 }
 
 /** Returns the calls of a turn. Shared with all turns derived from it, because delegations are numbered. */

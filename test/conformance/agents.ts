@@ -125,6 +125,24 @@ const waits: Record<string, Command> = {
     yield artifact({ name: "halves", text: "two", append: true, lastChunk: true });
     yield completed();
   },
+  /** As `half`, with steps before and behind each event, and one event from a callback. */
+  async *unseen(rest, turn) {
+    await turn.step("unseen", () => ["unseen"]);
+    yield working("Begun.");
+    for (let i = 0; i < 20; i++) await turn.step("unseen", () => "unseen");
+    await turn.emit(artifact({ name: "halves", text: "one" }));
+    await turn.step("unseen", () => Promise.reject(new Error("unseen"))).catch(() => {});
+    await gates.pass(rest, turn.signal);
+    await turn.step("unseen", () => null, { per: "task" });
+    yield artifact({ name: "halves", text: "two", append: true, lastChunk: true });
+    await turn.step("unseen", () => {});
+    yield completed();
+  },
+  async *considered(rest, turn) {
+    await turn.step("unseen", () => 1);
+    yield inputRequired(rest);
+    await turn.step("unseen", () => 2);
+  },
   async *pause(rest, turn) {
     yield working("Waiting.");
     await gates.pass(rest, turn.signal);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { Agent } from "../../src/agent/agent.js";
+import type { Agent, Turn } from "../../src/agent/agent.js";
 import { AgentError } from "../../src/agent/errors.js";
 import * as say from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
@@ -29,7 +29,7 @@ function faultsOf(entries: readonly LogEntry[]): string[] {
   for (const [index, { event, position, ...entry }] of entries.entries()) {
     const note = (what: string): number => faults.push(`entry ${index + 1} (${event.case}): ${what}`);
     if (position !== index + 1) note(`has position ${position}`);
-    if (event.case !== "message") generation++;
+    if (event.case !== "message" && event.case !== "step") generation++;
     if (entry.generation !== generation) note(`has generation ${entry.generation} instead of ${generation}`);
     if (state !== undefined && over.has(state)) note(`follows ${TaskState[state]}`);
     if ((event.case === "created") !== (index === 0)) note("is at the wrong place");
@@ -41,7 +41,7 @@ function faultsOf(entries: readonly LogEntry[]): string[] {
   return faults;
 }
 
-type Move = (turn: { signal: AbortSignal }) => unknown;
+type Move = (turn: Pick<Turn, "signal" | "step" | "emit">) => unknown;
 
 /** Everything an agent might do next; whatever is returned is yielded, and nothing in it is checked before. */
 const moves: Record<string, Move> = {
@@ -69,6 +69,11 @@ const moves: Record<string, Move> = {
 };
 const waits: Record<string, Move> = {
   tick: () => new Promise((resolve) => setImmediate(resolve)),
+  step: ({ step }) => step("step", async () => 1),
+  leftStep: ({ step }) => void step("left", () => new Promise((resolve) => setImmediate(resolve, 1))).catch(() => {}),
+  emit: ({ emit }) => emit(say.artifact({ name: "b", text: "x" })),
+  leftEmit: ({ emit }) => void setImmediate(() => emit(say.working("late"))),
+  emitEnd: ({ emit }) => void emit(say.completed()),
   untilTold: ({ signal }) =>
     signal.aborted || new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve())),
 };
@@ -77,9 +82,12 @@ const waits: Record<string, Move> = {
 const stuck = new Promise<void>(() => {});
 
 const move = fc.oneof(
-  { weight: 5, arbitrary: fc.constantFrom("working", "artifact", "tick") },
+  { weight: 5, arbitrary: fc.constantFrom("working", "artifact", "tick", "step", "emit") },
   { weight: 2, arbitrary: fc.constantFrom(...Object.keys(moves)) },
-  { weight: 1, arbitrary: fc.constantFrom("untilTold", "stuck", "ask", "auth", "completed") },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom("untilTold", "stuck", "ask", "auth", "completed", "leftStep", "leftEmit", "emitEnd"),
+  },
 );
 const script = fc.array(fc.array(move, { maxLength: 6 }), { minLength: 1, maxLength: 3 });
 const step = fc.constantFrom("send", "send", "cancel", "tick", "tick", "wait");

@@ -33,6 +33,7 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
     sending: async () => {},
     contextBefore: async () => undefined,
     messageAt: async () => message,
+    late: () => {},
   };
   return { turn: makeTurn(request, { task, aborter: new TurnAborter(), source }), request, task, referenced };
 }

@@ -28,6 +28,8 @@ const files: Readonly<Record<string, () => Promise<unknown>>> = {
   "one-throw": () => import("../engine/one-throw.test.js"),
   unstored: () => import("../engine/unstored.test.js"),
   pushes: () => import("../engine/pushes.test.js"),
+  steps: () => import("../engine/steps.test.js"),
+  emit: () => import("../engine/emit.test.js"),
   "execution-queue": () => import("../engine/execution-queue.test.js"),
 };
 

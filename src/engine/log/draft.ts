@@ -7,10 +7,11 @@ import {
   TaskStatusSchema,
   TaskStatusUpdateEventSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { TurnContextSchema } from "../../../gen/parley/log/v1/log_pb.js";
+import { StepErrorSchema, StepSchema, TurnContextSchema } from "../../../gen/parley/log/v1/log_pb.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import type { ArtifactEvent, Content } from "../../agent/event.js";
 import { agentMessage, artifactOf, type MessageContext } from "../../agent/message.js";
+import type { EndedStep } from "../../agent/steps.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { newId } from "../../core/ids.js";
 import { type Draft, timestampOf } from "../../task/entry.js";
@@ -76,6 +77,16 @@ function statusMessage(content: Content, place: MessageContext): Message {
   const message = agentMessage(content, place);
   if (message.parts.length === 0) throw new InvalidAgentEvent("a message needs at least one part");
   return message;
+}
+
+/** Returns the entry of a step that has ended now, of the turn at a position. */
+export function stepDraft(turn: number, step: EndedStep, now: number): Draft {
+  const { name, count, call, perTask, overlaps, attempts, outcome } = step;
+  const value = create(StepSchema, { name, count, turn, call, perTask, overlaps, attempts });
+  value.started = timestampOf(now - step.ms);
+  if ("failure" in outcome) value.outcome = { case: "error", value: create(StepErrorSchema, outcome.failure) };
+  else if (outcome.json !== undefined) value.outcome = { case: "result", value: outcome.json };
+  return { event: { case: "step", value }, time: now, size: 0 };
 }
 
 /** Maps artifact names to artifact ids, across the events of one task. */

@@ -1,7 +1,7 @@
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { MessageContext } from "../../agent/message.js";
 import type { TaskHead, TaskStore } from "../../store/task-store.js";
-import { noteSize, stateAfter } from "../../task/entry.js";
+import { decodeEntry, noteSize, stateAfter } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../../task/state.js";
 import { SnapshotSaver } from "./snapshots.js";
@@ -142,6 +142,14 @@ export abstract class StoredLog {
   get pages(): LogPageCache {
     this.#pages ??= new LogPageCache(this.store, this.taskId);
     return this.#pages;
+  }
+
+  /** Returns a stored entry, or undefined if the log ends before it. */
+  async entryAt(position: number): Promise<LogEntry | undefined> {
+    const kept = this.#tail.after(position - 1);
+    if (kept !== undefined) return kept[0];
+    const [bytes] = await this.store.read({ taskId: this.taskId, after: position - 1, limit: 1 });
+    return bytes && decodeEntry(bytes);
   }
 
   /** Calls back once, at the next entry or at `wake`. */

@@ -56,6 +56,11 @@ function nameLate(event: unknown, { agent, task }: AgentEnd, logger: Logger): vo
   logger.warn(facts, `an agent yielded an event after ${where}; the event is dropped, and the agent stopped`);
 }
 
+/** Logs an event that a turn emits after its end. */
+export function logLate(event: unknown, taskId: string, logger: Logger): void {
+  logger.warn({ taskId, event: kindOf(event) }, "an agent emitted an event after its turn; the event is dropped");
+}
+
 /** Names the kind of an event for the log. */
 function kindOf(event: unknown): string {
   if (!isEvent(event)) return "none";

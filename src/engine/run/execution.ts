@@ -6,25 +6,27 @@ import { checkValues } from "../../agent/checked-copies.js";
 import type { RelayCheckpoint } from "../../agent/delegation.js";
 import { TurnPaused } from "../../agent/errors.js";
 import type { AgentEvent, Content } from "../../agent/event.js";
-import { makeTurn, type TurnSource } from "../../agent/turn.js";
+import { makeTurn, storeSteps } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
-import type { Limits } from "../../core/limits.js";
-import type { Logger } from "../../core/log.js";
-import type { Lease, TaskStore } from "../../store/task-store.js";
+import type { Lease } from "../../store/task-store.js";
+import type { Draft } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";
 import { endsBlockingSend, isInterrupted, isTerminal } from "../../task/state.js";
 import { LeaseLost } from "../log/lease-keeper.js";
 import { logTrouble } from "../log/outage.js";
 import { MessageWaits } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
-import { closeIterator, failureText, isEvent, runToEnd } from "./agent-iterator.js";
-import { ExecutionLease, type StartLeases } from "./execution-lease.js";
+import { AgentCleanup } from "./agent-cleanup.js";
+import { closeIterator, failureText, isEvent } from "./agent-iterator.js";
+import { ExecutionLease } from "./execution-lease.js";
 import type { ExecutionSlot } from "./execution-slots.js";
+import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
 import { leaveOthers, SubTasks } from "./relayed.js";
+import { TaskSteps } from "./steps.js";
 import { isEnd, isQuestionOfOther, type TaskEvent, TaskOutput } from "./task-output.js";
 import { TurnQueue } from "./turn-queue.js";
 
@@ -33,31 +35,6 @@ const HEAVY_VALUES = 10_000;
 
 /** Events of one task, and their bytes (4 MiB), that wait to be stored before the agent is slowed down. */
 export const unstored = { maxEvents: 256, maxBytes: 4_194_304 } as const;
-
-/** Time for an agent to return after the last event of its task; then its signal fires and the execution ends. */
-export const agentCleanup = { timeoutMs: 30_000 } as const;
-
-/** Dependencies of executions. */
-export interface ExecutionSource extends TurnSource {
-  readonly store: TaskStore;
-  readonly limits: Limits;
-  readonly logger: Logger;
-  readonly now: () => number;
-  /** Returns the lease of a turn that starts now. */
-  readonly lease: (turn: number) => Lease;
-  /**
-   * Notes that an execution was interrupted before it started any turn after a position. `next` is the turn that it was
-   * about to start; all earlier turns are finished.
-   */
-  readonly noteUnstarted: (taskId: string, after: number, next: number | undefined) => void;
-  /** Called once, when the execution ends. */
-  readonly ended: (execution: Execution) => void;
-}
-
-/** Start parameters of an execution. */
-export interface ExecutionStart extends StartLeases {
-  readonly slot: ExecutionSlot;
-}
 
 /**
  * Runs an agent on one task, one turn at a time. Later messages wait for their turn, whichever process accepted them:
@@ -77,6 +54,7 @@ export class Execution {
   readonly #lease: ExecutionLease;
   readonly #output: TaskOutput;
   readonly #subTasks: SubTasks;
+  readonly #steps: TaskSteps;
   #finish: () => void = () => {};
   #over = false;
   #aborter = new TurnAborter();
@@ -84,8 +62,6 @@ export class Execution {
   #request: TurnRequest | undefined;
   #lastState: TaskState | undefined;
   #failure: unknown;
-  /** True after the agent has cleaned up after its last event. */
-  #agentReturned = false;
 
   constructor(source: ExecutionSource, log: TaskLog, agent: Agent, start: ExecutionStart) {
     this.#source = source;
@@ -96,6 +72,7 @@ export class Execution {
     this.#lease = new ExecutionLease(log, source.lease, start);
     this.#output = new TaskOutput(source, log);
     this.#subTasks = new SubTasks(source, log);
+    this.#steps = new TaskSteps(source, log, (draft) => this.#append(draft));
     this.done = new Promise((resolve) => {
       this.#finish = resolve;
     });
@@ -205,6 +182,7 @@ export class Execution {
   #end(leftBehind = false): void {
     if (this.#over && !leftBehind) return;
     this.#over = true;
+    this.#steps.endTurn();
     this.log.endExecution();
     this.#finish();
     this.#source.ended(this);
@@ -224,9 +202,14 @@ export class Execution {
     // A question of this turn ends it, so no entry of it may follow. One of an earlier turn is answered by this turn.
     const isPast = this.#over || this.#request?.position !== position || isTerminal(this.log.plannedState);
     if (isPast || (this.#lastState !== undefined && endsBlockingSend(this.#lastState))) return;
-    const stored = this.log.append(this.#output.withCheckpoint(TaskState.WORKING, checkpoint), this.#lease.fenced);
+    await this.#append(this.#output.withCheckpoint(TaskState.WORKING, checkpoint));
+  }
+
+  /** Stores an entry of the present turn that its agent has not yielded. */
+  #append(draft: Draft): Promise<unknown> {
+    const stored = this.log.append(draft, this.#lease.fenced);
     stored.catch(this.#note);
-    await stored;
+    return stored;
   }
 
   async #runAgent(request: TurnRequest): Promise<void> {
@@ -235,11 +218,13 @@ export class Execution {
     const { iterator, turn } = started ?? this.#start(request);
     if (started !== undefined) this.#adopt(started.aborter);
     this.#turn = turn;
+    this.#steps.beginTurn(request.position);
+    if (started !== undefined) storeSteps(turn, this.#steps);
     this.#subTasks.beginTurn(turn);
     this.#request = request;
     this.log.turns.begin(request.position);
     this.#lastState = undefined;
-    let cleanup: Promise<void> | undefined;
+    let cleanup: AgentCleanup | undefined;
     try {
       let result = started?.first ?? (await iterator.next());
       while (!result.done && !this.#over) {
@@ -266,8 +251,10 @@ export class Execution {
       // An abandoned agent may still clean up; its output is not stored.
       if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
+      this.#steps.endTurn();
       if (!result.done) cleanup = this.#closeAgent(iterator, this.#lastState);
     } catch (error) {
+      this.#steps.endTurn();
       // The log may have rejected an event whose agent is suspended at its `yield`.
       void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
@@ -275,27 +262,16 @@ export class Execution {
     }
     if (this.#failure !== undefined) this.#unstorable(this.#failure);
     else await this.#agentDone(this.#lastState);
-    if (cleanup !== undefined && !this.#agentReturned) await this.#waitForCleanup(cleanup);
-  }
-
-  /** Lets the agent clean up after its last event, which ended the task unless it could not be stored. */
-  async #closeAgent(iterator: AsyncIterator<AgentEvent>, last: TaskState | undefined): Promise<void> {
-    const { logger } = this.#source;
-    if (last === undefined || !isTerminal(last)) await closeIterator(iterator, logger);
-    else {
-      const task = { taskId: this.log.taskId, state: last };
-      await runToEnd(iterator, { agent: this.agent.card.name, task }, logger);
-    }
-    this.#agentReturned = true;
-  }
-
-  /** Waits up to `agentCleanup.timeoutMs` for an agent to return, after everything of the task is stored. */
-  async #waitForCleanup(cleanup: Promise<void>): Promise<void> {
-    const { logger } = this.#source;
-    if (await within(agentCleanup.timeoutMs, Promise.race([cleanup, this.done]))) return;
-    const { taskId } = this.log;
-    logger.warn({ taskId }, "an agent did not return after its last event; its execution ends without it");
+    // Everything of the task is stored by now.
+    if (cleanup === undefined || (await cleanup.over(this.done))) return;
+    const facts = { taskId: this.log.taskId };
+    this.#source.logger.warn(facts, "an agent did not return after its last event; its execution ends without it");
     this.#aborter.abort("ended");
+  }
+
+  #closeAgent(iterator: AsyncIterator<AgentEvent>, last: TaskState | undefined): AgentCleanup {
+    const end = { agent: this.agent.card.name, taskId: this.log.taskId, last };
+    return new AgentCleanup(iterator, end, this.#source.logger);
   }
 
   #start(request: TurnRequest): Pick<PendingTurn, "iterator" | "turn"> {
@@ -303,6 +279,7 @@ export class Execution {
       task: viewTask(this.log.fold.task),
       aborter: this.#aborter,
       source: this.#source,
+      journal: this.#steps,
     });
     return { turn, iterator: startAgent(this.agent, turn) };
   }

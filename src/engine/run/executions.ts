@@ -16,8 +16,10 @@ import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { QuotaScope } from "../quota-scope.js";
 import { type TaskView, taskViewOf } from "../read/task-handle.js";
-import { Execution, type ExecutionSource, type ExecutionStart } from "./execution.js";
+import { logLate } from "./agent-iterator.js";
+import { Execution } from "./execution.js";
 import { type ExecutionSlot, ExecutionSlots } from "./execution-slots.js";
+import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
 import { leaveOthers } from "./relayed.js";
 
@@ -71,6 +73,7 @@ export class Executions {
       contextBefore,
       messageAt,
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
+      late: (turn, event) => logLate(event, turn.taskId, logger),
       outgoing,
       store,
       ended: (execution) => this.#ended(execution),
@@ -137,7 +140,7 @@ export class Executions {
     else if (lease?.holder === NO_HOLDER) this.#source.claimSoon();
   }
 
-  #ended(execution: Execution): void {
+  #ended(execution: Parameters<ExecutionSource["ended"]>[0]): void {
     const { running, leases, logs, logger, logsEnds } = this.#source;
     const { taskId, plannedState } = execution.log;
     if (running.get(taskId) === execution) running.delete(taskId);

@@ -14,8 +14,9 @@ import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
 import { type LeaseKeeper, LeaseLost, notStarted } from "../log/lease-keeper.js";
 import type { TaskLog } from "../log/task-log.js";
-import type { Execution, ExecutionSource, ExecutionStart } from "./execution.js";
+import type { Execution } from "./execution.js";
 import type { ExecutionSlots } from "./execution-slots.js";
+import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import { leaveOthers } from "./relayed.js";
 import { storedTurn } from "./turn-queue.js";
 

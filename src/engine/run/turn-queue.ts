@@ -43,7 +43,7 @@ export class TurnQueue {
   /** Reads a message from the log that another process accepted. */
   async read(position: number): Promise<TurnRequest> {
     const log = this.#log;
-    const entry = (log.tail.after(position - 1) ?? (await log.pages.after(position - 1)))[0];
+    const entry = await log.entryAt(position);
     const request = entry && storedTurn(log.head, entry);
     if (request === undefined) throw new Error(`Entry ${position} of task ${log.taskId} is not a message.`);
     return request;

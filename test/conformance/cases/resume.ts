@@ -35,10 +35,15 @@ const working: Pattern = { status: { state: "TASK_STATE_WORKING" } };
 const completed: Pattern = { status: { state: "TASK_STATE_COMPLETED" } };
 
 /** A task half done: created (1), working (2), first half of an artifact (3); a second half (4) and the end (5) follow. */
-const half: readonly Step[] = [
-  open("first", "SendStreamingMessage", say("half {run}")),
-  read("first", [{ task: present }, { statusUpdate: present }, { artifactUpdate: present }], { taskId: "[0].task.id" }),
-];
+const half: readonly Step[] = halfOf("half");
+
+function halfOf(command: string): readonly Step[] {
+  const seen = [{ task: present }, { statusUpdate: present }, { artifactUpdate: present }];
+  return [
+    open("first", "SendStreamingMessage", say(`${command} {run}`)),
+    read("first", seen, { taskId: "[0].task.id" }),
+  ];
+}
 
 const rest: readonly Pattern[] = [
   { artifactUpdate: { append: true, artifact: { parts: [{ text: "two" }] }, ...at(4) } },
@@ -303,4 +308,61 @@ function expecting(generation: number): StepOptions {
 }
 
 /** The extension for exact resume: marks, resumed streams, reads that wait, sends that expect. */
-export const resumeCases: readonly Case[] = [...marks, ...streams, ...polls, ...expected];
+/** Entries of the log that no client sees, as those of `turn.step`. */
+const unseen: readonly Case[] = [
+  ...[1, 2, 3].map(
+    (seen): Case => ({
+      name: `a reader that has seen generation ${seen} of an agent with steps gets exactly what came after, and no step`,
+      ids: ["SRV-SUB-05", "SRV-EXT-11"],
+      steps: [
+        ...halfOf("unseen"),
+        open("a", "SubscribeToTask", { id: "{taskId}" }, after(seen)),
+        read("a", [resumed(seen), ...missed(seen, 3)]),
+        release("{run}"),
+        finish("a", { events: rest }),
+        finish("first", { events: [{ artifactUpdate: present }, { statusUpdate: completed }] }),
+      ],
+    }),
+  ),
+  {
+    name: "the generation and the task show no step",
+    ids: ["SRV-EXT-08", "SRV-GET-01"],
+    steps: [
+      ...halfOf("unseen"),
+      begin("poll", "GetTask", { id: "{taskId}" }, after(3)),
+      call("GetTask", { id: "{taskId}" }, { message: at(3) }, resume()),
+      release("{run}"),
+      settle("poll", { message: { metadata: { [uri]: { generation: atLeast(4) } } } }),
+      finish("first", { events: [present, present] }),
+      call(
+        "GetTask",
+        { id: "{taskId}" },
+        {
+          message: {
+            ...(completed as object),
+            history: [present, present],
+            artifacts: [{ parts: [{ text: "one" }, { text: "two" }] }],
+            ...at(5),
+          },
+        },
+        resume(),
+      ),
+    ],
+  },
+  {
+    name: "a send that expects a generation does not fail because of a step",
+    ids: ["SRV-EXT-08"],
+    steps: [
+      call(
+        "SendMessage",
+        say("considered One?", { contextId: "{run}" }),
+        { message: { task: at(2) }, save: { taskId: "task.id" } },
+        resume(),
+      ),
+      call("SendMessage", say("considered Two?", { taskId: "{taskId}" }), { message: { task: at(3) } }, expecting(2)),
+      call("ListTasks", { contextId: "{run}" }, { message: { tasks: [at(3)] } }, resume()),
+    ],
+  },
+];
+
+export const resumeCases: readonly Case[] = [...marks, ...streams, ...polls, ...expected, ...unseen];

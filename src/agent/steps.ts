@@ -1,0 +1,326 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { bounded, pause } from "../core/async.js";
+import { utf8LengthOf } from "../core/bytes.js";
+import { share } from "../core/cancellation.js";
+import { described } from "../core/describe.js";
+import { membersOf } from "../core/members.js";
+import { aFunction, aText, aWholeNumber, type OptionChecks, oneOf, optionFaults } from "../core/options.js";
+import type { StepRecord } from "../task/step-records.js";
+import type { TurnAborter } from "./abort.js";
+import { AgentError, StepError, StepOrderError, TurnPaused } from "./errors.js";
+import { jsonCopy } from "./json-copy.js";
+
+/** Options of `turn.step`. */
+export interface StepOptions {
+  /**
+   * `turn` (default): the stored result comes back when the turn runs again after a crash. `task`: also in every later
+   * turn of the task.
+   */
+  readonly per?: "turn" | "task";
+  /** Further attempts after an error. Default 0: the first error is stored. */
+  readonly retries?: number;
+  /** Pause before the first retry, in milliseconds. It doubles with each further one, up to a minute. Default 1,000. */
+  readonly backoffMs?: number;
+  /** Timeout of each attempt, in milliseconds: its signal fires, and the attempt has failed. Default: none. */
+  readonly timeoutMs?: number;
+}
+
+/** Work of a step. The signal fires when the turn's does, and at the step's timeout. */
+export type StepWork<T> = (signal: AbortSignal) => T | PromiseLike<T>;
+
+/** Outcome of a step: a result as JSON, undefined for a result of `undefined`, or the error of its last attempt. */
+export type StepOutcome = { readonly json: string | undefined } | { readonly failure: StepFailure };
+
+/** The error that a step ended with. */
+export interface StepFailure {
+  readonly name: string;
+  readonly message: string;
+  readonly agentError: boolean;
+}
+
+/** Place of a step in its turn. See `Step` in proto/parley/log/v1. */
+type StepPlace = Pick<StepRecord, "name" | "count" | "call" | "perTask" | "overlaps">;
+
+/** A step to be stored. */
+export interface EndedStep extends StepPlace {
+  readonly attempts: number;
+  /** Duration of the last attempt, in milliseconds. */
+  readonly ms: number;
+  readonly outcome: StepOutcome;
+}
+
+/** Keeps the steps of a task's turns. A turn is named by the position of its message. */
+export interface StepJournal {
+  /** True while entries of the turn can be stored: it runs and its task has not ended. */
+  mayStore(turn: number): boolean;
+  /** Returns the stored steps that the turn may ask for. */
+  stored(turn: number): readonly StepRecord[];
+  /** Returns the outcome of a stored step, by the position of its entry. */
+  read(position: number): Promise<StepOutcome>;
+  /** Stores a step. Resolves when it is stored. */
+  append(turn: number, step: EndedStep): Promise<void>;
+}
+
+/** The turn of steps. */
+interface StepTurn {
+  /** Position of its message. */
+  readonly position: number;
+  readonly aborter: Pick<TurnAborter, "reason" | "signal">;
+}
+
+/** Maximum size of a result as JSON, in bytes of UTF-8 (1 MiB). */
+const MAX_RESULT_BYTES = 1_048_576;
+
+/** Maximum number of steps of a turn: the task keeps the place of each in memory. */
+const MAX_STEPS = 10_000;
+
+const MAX_NAME = 128;
+
+/** Maximum characters of a stored error text. */
+const MAX_MESSAGE = 10_000;
+
+const DEFAULT_BACKOFF_MS = 1_000;
+const MAX_BACKOFF_MS = 60_000;
+
+/** Maximum length of a timer, in milliseconds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+const checks: OptionChecks<StepOptions> = {
+  per: oneOf(["turn", "task"]),
+  retries: aWholeNumber(0, 1_000),
+  backoffMs: aWholeNumber(0, MAX_TIMER_MS),
+  timeoutMs: aWholeNumber(1, MAX_TIMER_MS),
+};
+
+/** A step that runs. */
+interface RunningStep extends StepPlace {
+  /** Set when another step begins. */
+  overlaps: boolean;
+}
+
+/** Runs the steps of one turn, each once: a stored result comes back instead. */
+export class TurnSteps {
+  readonly #turn: StepTurn;
+  /** Undefined before a task exists. */
+  #journal: StepJournal | undefined;
+  /** Steps that ended before a task existed. */
+  #kept: EndedStep[] = [];
+  readonly #known: StoredSteps;
+  #calls = 0;
+  /** Number of calls, by `keyOf` without the number. */
+  readonly #counts = new Map<string, number>();
+  /** Running steps by name. */
+  readonly #running = new Map<string, RunningStep>();
+
+  constructor(turn: StepTurn, journal: StepJournal | undefined) {
+    this.#turn = turn;
+    this.#journal = journal;
+    this.#known = new StoredSteps(turn.position, journal?.stored(turn.position) ?? []);
+  }
+
+  /** Stores steps from now on, and those that have ended before. Called when the turn's first event creates a task. */
+  storeIn(journal: StepJournal): void {
+    this.#journal = journal;
+    // A failure ends the execution, which stores nothing more.
+    for (const step of this.#kept.splice(0)) journal.append(this.#turn.position, step).catch(() => {});
+  }
+
+  /** See `Turn.step`. */
+  run<T>(name: string, work: StepWork<T>, options: StepOptions = {}): Promise<T> {
+    const result = this.#run(name, work, options);
+    // An author may not wait for it, and an unhandled rejection would end the process.
+    result.catch(() => {});
+    return result;
+  }
+
+  async #run<T>(name: string, work: StepWork<T>, options: StepOptions): Promise<T> {
+    checkCall(name, work, options);
+    const step = this.#begin(name, options.per === "task");
+    try {
+      const known = this.#known.find(step);
+      const value = known === undefined ? await this.#perform(step, work, options) : await this.#replay(step, known);
+      // The program says the type; the value has been copied from one of that type.
+      return value as T;
+    } finally {
+      this.#running.delete(name);
+    }
+  }
+
+  #begin(name: string, perTask: boolean): RunningStep {
+    if (this.#running.has(name)) {
+      throw new TypeError(`The step "${name}" is running: steps that run at the same time need names of their own.`);
+    }
+    if (this.#calls >= MAX_STEPS) throw new RangeError(`A turn may have at most ${MAX_STEPS} steps.`);
+    const call = ++this.#calls;
+    const counted = keyOf({ name, count: 0, perTask });
+    const count = (this.#counts.get(counted) ?? 0) + 1;
+    this.#counts.set(counted, count);
+    const step = { name, count, call, perTask, overlaps: this.#running.size > 0 };
+    for (const other of this.#running.values()) other.overlaps = true;
+    this.#running.set(name, step);
+    return step;
+  }
+
+  async #replay({ name }: StepPlace, { position }: StepRecord): Promise<JsonValue | undefined> {
+    // Records are those of the journal.
+    const outcome = await this.#journal?.read(position);
+    if (outcome === undefined) return undefined;
+    if ("failure" in outcome) throw errorOf(name, outcome.failure);
+    return outcome.json === undefined ? undefined : (JSON.parse(outcome.json) as JsonValue);
+  }
+
+  async #perform<T>(step: RunningStep, work: StepWork<T>, options: StepOptions): Promise<JsonValue | undefined> {
+    const { retries = 0, backoffMs = DEFAULT_BACKOFF_MS, timeoutMs } = options;
+    const { aborter } = this.#turn;
+    share(aborter.signal);
+    for (let attempts = 1; ; attempts++) {
+      this.#checkOpen(step);
+      const begin = performance.now();
+      const tried = await attempt(work, aborter.signal, timeoutMs);
+      const ms = performance.now() - begin;
+      if ("value" in tried) {
+        const { json, copy } = resultOf(step.name, tried.value);
+        await this.#store({ ...step, attempts, ms, outcome: { json } });
+        return copy;
+      }
+      if (aborter.reason !== undefined) throw aborter.reason;
+      // The work goes on in the next turn.
+      if (tried.error instanceof TurnPaused) throw tried.error;
+      if (attempts > retries) {
+        const failure = failureOf(tried.error);
+        await this.#store({ ...step, attempts, ms, outcome: { failure } });
+        throw errorOf(step.name, failure, { cause: tried.error });
+      }
+      await pause(Math.min(backoffMs * 2 ** (attempts - 1), MAX_BACKOFF_MS), aborter.signal);
+    }
+  }
+
+  /** Checks that the result can be stored, before the work begins. */
+  #checkOpen({ name }: StepPlace): void {
+    const { position, aborter } = this.#turn;
+    if (aborter.reason !== undefined) throw aborter.reason;
+    if (this.#journal?.mayStore(position) === false)
+      throw new Error(`The turn is over: the step "${name}" is not run.`);
+  }
+
+  async #store(step: EndedStep): Promise<void> {
+    if (this.#journal === undefined) this.#kept.push(step);
+    else await this.#journal.append(this.#turn.position, step);
+  }
+}
+
+/** The steps that earlier runs of a turn, and its earlier turns, have stored. */
+class StoredSteps {
+  readonly #turn: number;
+  /** By `keyOf`. */
+  readonly #byKey = new Map<string, StepRecord>();
+  /** Those of the turn itself, by the number of their call. */
+  readonly #byCall = new Map<number, StepRecord>();
+
+  constructor(turn: number, records: readonly StepRecord[]) {
+    this.#turn = turn;
+    for (const record of records) {
+      this.#byKey.set(keyOf(record), record);
+      if (record.turn !== turn) continue;
+      // Two runs may have given steps that overlap the same number.
+      const isTaken = this.#byCall.has(record.call);
+      this.#byCall.set(record.call, isTaken ? { ...record, overlaps: true } : record);
+    }
+  }
+
+  /** Returns the stored step, or undefined if it has not run. @throws StepOrderError */
+  find(step: StepPlace): StepRecord | undefined {
+    const known = this.#byKey.get(keyOf(step));
+    const before = this.#byCall.get(step.call);
+    const isOfTurn = known?.turn === this.#turn;
+    const moved = before === undefined ? isOfTurn && known.call !== step.call : before !== known;
+    const mayMove = step.overlaps || before?.overlaps === true || (isOfTurn && known.overlaps);
+    if (moved && !mayMove) throw orderError(step, before ?? known);
+    return known;
+  }
+}
+
+/** Identifies a step of a turn, or of a task. */
+function keyOf({ name, count, perTask }: Pick<StepPlace, "name" | "count" | "perTask">): string {
+  return `${perTask ? "task" : "turn"} ${count} ${name}`;
+}
+
+function orderError(asked: StepPlace, stored: StepPlace | undefined): StepOrderError {
+  const shown = ({ name, count }: StepPlace): string => (count === 1 ? `"${name}"` : `"${name}" (number ${count})`);
+  const was = stored === undefined ? "another one" : `${shown(stored)} as number ${stored.call}`;
+  return new StepOrderError(
+    `The turn asks for the step ${shown(asked)} as number ${asked.call}; an earlier run of it had ${was}. ` +
+      "A program that changes the order of its steps cannot continue turns that began before.",
+  );
+}
+
+/** @throws TypeError */
+function checkCall(name: unknown, work: unknown, options: unknown): void {
+  const isName = (text: string): boolean => text !== "" && text.length <= MAX_NAME && text.isWellFormed();
+  const faults = [
+    ...aText(`a text of at most ${MAX_NAME} characters`, isName)("name", name),
+    ...aFunction()("fn", work),
+    ...optionFaults(options, checks),
+  ];
+  if (faults.length > 0) throw new TypeError(`turn.step(name, fn, options): ${faults.join("; ")}.`);
+}
+
+type Tried<T> = { readonly value: T } | { readonly error: unknown };
+
+async function attempt<T>(work: StepWork<T>, signal: AbortSignal, timeoutMs: number | undefined): Promise<Tried<T>> {
+  try {
+    return { value: timeoutMs === undefined ? await work(signal) : await limited(work, signal, timeoutMs) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Runs an attempt with a timeout. */
+async function limited<T>(work: StepWork<T>, signal: AbortSignal, timeoutMs: number): Promise<T> {
+  const own = new AbortController();
+  const forward = (): void => own.abort(signal.reason);
+  signal.addEventListener("abort", forward);
+  const late = (): Error => {
+    const error = new Error(`it took longer than ${timeoutMs} ms`);
+    own.abort(error);
+    return error;
+  };
+  try {
+    return await bounded(Promise.resolve(work(own.signal)), { timeout: { ms: timeoutMs, error: late } });
+  } finally {
+    signal.removeEventListener("abort", forward);
+  }
+}
+
+/** Returns a result as it is stored and as later runs get it. @throws TypeError, RangeError */
+function resultOf(name: string, value: unknown): { readonly json: string | undefined; readonly copy?: JsonValue } {
+  if (value === undefined) return { json: undefined };
+  const copy = jsonCopy(`The result of the step "${name}"`, value);
+  const json = JSON.stringify(copy);
+  const bytes = utf8LengthOf(json);
+  if (bytes > MAX_RESULT_BYTES) {
+    throw new RangeError(
+      `The result of the step "${name}" has ${bytes} bytes as JSON, of at most ${MAX_RESULT_BYTES}.`,
+    );
+  }
+  return { json, copy };
+}
+
+/** Describes an error. Authors may throw any value, even one whose properties throw. */
+function failureOf(error: unknown): StepFailure {
+  try {
+    const { name, message } = membersOf(error);
+    const text = typeof message === "string" ? message : described(error);
+    return {
+      name: typeof name === "string" ? name.slice(0, MAX_NAME).toWellFormed() : "Error",
+      message: (text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`).toWellFormed(),
+      agentError: error instanceof AgentError,
+    };
+  } catch {
+    return { name: "Error", message: described(error), agentError: false };
+  }
+}
+
+function errorOf(step: string, { message, agentError }: StepFailure, options?: ErrorOptions): Error {
+  return agentError ? new AgentError(message, options) : new StepError(step, message, options);
+}

@@ -1,0 +1,29 @@
+import type { TurnSource } from "../../agent/turn.js";
+import type { Limits } from "../../core/limits.js";
+import type { Logger } from "../../core/log.js";
+import type { Lease, TaskStore } from "../../store/task-store.js";
+import type { TaskLog } from "../log/task-log.js";
+import type { StartLeases } from "./execution-lease.js";
+import type { ExecutionSlot } from "./execution-slots.js";
+
+/** Dependencies of executions. */
+export interface ExecutionSource extends TurnSource {
+  readonly store: TaskStore;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly now: () => number;
+  /** Returns the lease of a turn that starts now. */
+  readonly lease: (turn: number) => Lease;
+  /**
+   * Notes that an execution was interrupted before it started any turn after a position. `next` is the turn that it was
+   * about to start; all earlier turns are finished.
+   */
+  readonly noteUnstarted: (taskId: string, after: number, next: number | undefined) => void;
+  /** Called once, when the execution ends. */
+  readonly ended: (execution: { readonly log: TaskLog; readonly slot: ExecutionSlot }) => void;
+}
+
+/** Start parameters of an execution. */
+export interface ExecutionStart extends StartLeases {
+  readonly slot: ExecutionSlot;
+}

@@ -1,0 +1,63 @@
+import type { EndedStep, StepJournal, StepOutcome } from "../../agent/steps.js";
+import type { Logger } from "../../core/log.js";
+import type { Draft } from "../../task/entry.js";
+import type { StepRecord } from "../../task/step-records.js";
+import { stepDraft } from "../log/draft.js";
+import type { TaskLog } from "../log/task-log.js";
+
+/** Dependencies of `TaskSteps`. */
+interface TaskStepsSource {
+  readonly logger: Logger;
+  readonly now: () => number;
+}
+
+/** Keeps the steps of one execution's turns in the log of its task. */
+export class TaskSteps implements StepJournal {
+  readonly #source: TaskStepsSource;
+  readonly #log: TaskLog;
+  readonly #append: (draft: Draft) => Promise<unknown>;
+  /** The running turn; 0 between turns. */
+  #turn = 0;
+
+  /** @param append stores an entry under the execution's lease */
+  constructor(source: TaskStepsSource, log: TaskLog, append: (draft: Draft) => Promise<unknown>) {
+    this.#source = source;
+    this.#log = log;
+    this.#append = append;
+  }
+
+  beginTurn(turn: number): void {
+    this.#turn = turn;
+  }
+
+  /** Called after the last event of a turn: its agent may clean up, but asks for no further step. */
+  endTurn(): void {
+    this.#turn = 0;
+  }
+
+  mayStore(turn: number): boolean {
+    return turn === this.#turn;
+  }
+
+  stored(turn: number): readonly StepRecord[] {
+    return this.#log.fold.steps?.of(turn) ?? [];
+  }
+
+  async read(position: number): Promise<StepOutcome> {
+    const entry = await this.#log.entryAt(position);
+    if (entry?.event.case !== "step") {
+      throw new Error(`Entry ${position} of task ${this.#log.taskId} is not a step.`);
+    }
+    const { outcome } = entry.event.value;
+    if (outcome.case === "error") return { failure: outcome.value };
+    return { json: outcome.case === "result" ? outcome.value : undefined };
+  }
+
+  async append(turn: number, step: EndedStep): Promise<void> {
+    if (!this.mayStore(turn)) throw new Error(`The turn is over: the step "${step.name}" cannot be stored.`);
+    await this.#append(stepDraft(turn, step, this.#source.now()));
+    const { name, attempts, ms, outcome } = step;
+    const facts = { taskId: this.#log.taskId, step: name, attempts, ms: Math.round(ms), failed: "failure" in outcome };
+    this.#source.logger.debug(facts, "a step is stored");
+  }
+}
