@@ -11,9 +11,19 @@ export type {
   SubTask,
   TurnCallOptions,
 } from "./agent/delegation.js";
-export { AgentError, DelegationError, StepError, StepOrderError, TurnPaused } from "./agent/errors.js";
+export {
+  AgentError,
+  DelegationError,
+  FormDeclined,
+  StepError,
+  StepOrderError,
+  TurnPaused,
+} from "./agent/errors.js";
 // The events of most agents; `parley-a2a/events` has all of them.
 export { type AgentEvent, artifact, completed, inputRequired, reply, working } from "./agent/event.js";
+export type { FormOptions } from "./agent/form.js";
+export type { FormRequest } from "./agent/form-part.js";
+export type { FormAnswer, FormSchema } from "./agent/schema.js";
 export type { StepOptions, StepWork } from "./agent/steps.js";
 export { text } from "./agent/text.js";
 export type { AuditLog, AuditRecord } from "./audit/audit.js";

@@ -5,6 +5,8 @@ import type { AgentSecurity } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
 import type { DelegatedContent, DelegateOptions, RemoteAgent, SubTask, TurnCallOptions } from "./delegation.js";
 import type { AgentEvent } from "./event.js";
+import type { FormOptions } from "./form.js";
+import type { FormAnswer, FormSchema } from "./schema.js";
 import type { StepOptions, StepWork } from "./steps.js";
 
 /** Treatment of an execution that a crash or shutdown interrupted. */
@@ -60,7 +62,7 @@ export interface Agent {
  */
 export type AcceptRequest = Omit<
   Turn,
-  "attempt" | "call" | "caller" | "contextId" | "delegate" | "emit" | "step" | "taskId"
+  "attempt" | "call" | "caller" | "contextId" | "delegate" | "emit" | "form" | "step" | "taskId"
 >;
 
 /**
@@ -143,6 +145,19 @@ export interface Turn {
     message?: DelegatedContent,
     options?: DelegateOptions,
   ): AsyncGenerator<AgentEvent, SubTask, undefined>;
+  /**
+   * Asks the user to fill in a form. Use it with `yield*`, which returns the valid answer, typed by the schema: a
+   * Standard Schema (zod, valibot, arktype) or a JSON Schema. The question ends the turn. The answer arrives as a new
+   * turn, which runs `execute` from the start and gets it here; an answer that is not valid is asked for again, with
+   * its violations and what was filled in. The answer is stored, and later turns of the task get it again. See
+   * docs/questions.md.
+   *
+   * @throws FormDeclined if the user declines; TypeError for a schema without JSON Schema
+   */
+  form<const Schema extends FormSchema>(
+    schema: Schema,
+    options: FormOptions,
+  ): AsyncGenerator<AgentEvent, FormAnswer<Schema>, undefined>;
 }
 
 /** Returns the turn with other values, to pass it to another agent. */

@@ -5,15 +5,23 @@ export class AgentError extends Error {
   override name = "AgentError";
 }
 
+/** Thrown by `turn.form` if the user declines the form. An agent that does not catch it fails its task with this text. */
+export class FormDeclined extends AgentError {
+  override name = "FormDeclined";
+  constructor() {
+    super("The form was declined.");
+  }
+}
+
 /**
- * Thrown by `turn.delegate` if an agent yields after another agent's question, which has ended the turn. It is mostly
- * invisible, because the agent's generator is ended at the question, as by a `return`: `finally` runs, `catch` does
- * not. The answer arrives as a new turn, in which the same `turn.delegate` passes it on.
+ * Thrown by `turn.delegate` and `turn.form` if an agent yields after their question, which has ended the turn. It is
+ * mostly invisible, because the agent's generator is ended at the question, as by a `return`: `finally` runs, `catch`
+ * does not. The answer arrives as a new turn, in which the same `turn.delegate` or `turn.form` gets it.
  */
 export class TurnPaused extends Error {
   override name = "TurnPaused";
   constructor() {
-    super("The turn is over: another agent waits for its user.");
+    super("The turn is over: a question waits for its user.");
   }
 }
 

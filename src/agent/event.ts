@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { PartInput } from "../task/message-input.js";
+import { type FormRequest, formContent } from "./form-part.js";
 
 export type { PartInput } from "../task/message-input.js";
 
@@ -20,7 +21,12 @@ export interface StatusEvent {
   readonly kind: "status";
   readonly state: TaskState;
   readonly content: Content | undefined;
+  /** True if the turn ends with this question. */
+  readonly [endsTurn]?: true;
 }
+
+/** Key of a question that ends its turn: a symbol, so that copies of the event keep it. */
+export const endsTurn: unique symbol = Symbol("ends turn");
 
 /** Event with an artifact or a chunk of one, as `artifact()` creates it. */
 export interface ArtifactEvent extends ArtifactInput {
@@ -60,10 +66,16 @@ const status =
 /** Event: the agent works on the task; the content reports progress. */
 export const working: (content?: Content) => StatusEvent = status(TaskState.WORKING);
 /**
- * Event: the agent asks the client a question. The client's next message to the task starts the next turn
- * (specification 3.4.3). Return after it: code after it continues without the answer.
+ * Event: the agent asks the client a question, with a form if the content has a schema. The client's next message to the
+ * task starts the next turn (specification 3.4.3). Return after it: code after it continues without the answer.
+ * `turn.form` also checks the answer.
+ *
+ * @throws TypeError for a form whose schema has no JSON Schema
  */
-export const inputRequired: (content?: Content) => StatusEvent = status(TaskState.INPUT_REQUIRED);
+export function inputRequired(content?: Content | FormRequest): StatusEvent {
+  const isForm = typeof content === "object" && content !== null && "form" in content;
+  return { kind: "status", state: TaskState.INPUT_REQUIRED, content: isForm ? formContent(content) : content };
+}
 /** Event: the agent needs authorization, which the content explains (specification 7.6.1). */
 export const authRequired: (content?: Content) => StatusEvent = status(TaskState.AUTH_REQUIRED);
 /** Event: the task is completed. Results belong in artifacts (specification 3.7). */

@@ -125,6 +125,13 @@ export class TurnSteps {
     for (const step of this.#kept.splice(0)) journal.append(this.#turn.position, step).catch(() => {});
   }
 
+  /** Tells whether the next step of a name is stored, so that it would not run. */
+  has(name: string, per: "turn" | "task"): boolean {
+    const perTask = per === "task";
+    const counted = keyOf({ name, count: 0, perTask });
+    return this.#known.has(keyOf({ name, count: (this.#counts.get(counted) ?? 0) + 1, perTask }));
+  }
+
   /** See `Turn.step`. */
   run<T>(name: string, work: StepWork<T>, options: StepOptions = {}): Promise<T> {
     const result = this.#run(name, work, options);
@@ -226,6 +233,10 @@ class StoredSteps {
       const isTaken = this.#byCall.has(record.call);
       this.#byCall.set(record.call, isTaken ? { ...record, overlaps: true } : record);
     }
+  }
+
+  has(key: string): boolean {
+    return this.#byKey.has(key);
   }
 
   /** Returns the stored step, or undefined if it has not run. @throws StepOrderError */

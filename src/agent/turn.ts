@@ -8,6 +8,8 @@ import type { TurnAborter } from "./abort.js";
 import type { Turn } from "./agent.js";
 import { AgentEvents } from "./agent-events.js";
 import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
+import { askForm, type FormTurn, type StoredAnswer } from "./form.js";
+import { formIdOf } from "./form-part.js";
 import { dataOf } from "./message.js";
 import { type StepJournal, TurnSteps } from "./steps.js";
 import type { TurnRequest } from "./turn-request.js";
@@ -28,6 +30,8 @@ export interface TurnSource {
   messageAt(turn: TurnRequest, position: number): Promise<Message>;
   /** Called with events that a turn emits after its end, which are dropped. */
   late(turn: TurnRequest, event: unknown): void;
+  /** Returns the agent's own question that a turn's message answers: the task's status right before the message. */
+  question(turn: TurnRequest): Promise<Message | undefined>;
 }
 
 /** Context of a turn at its start. */
@@ -44,6 +48,8 @@ interface TurnContext {
   steps?: TurnSteps;
   /** Created when the agent first calls another one. */
   calls?: TurnCalls;
+  /** Number of forms asked for so far, by their names. */
+  forms?: Map<string, number>;
   /** True after the turn has ended. */
   isOver?: boolean;
 }
@@ -197,6 +203,39 @@ class AgentTurn implements Turn {
     const replaced = Object.hasOwn(this, "message") ? this.message : undefined;
     return (agent, message, options) => callsOf(this).delegate(agent, message ?? replaced, options);
   }
+
+  get form(): Turn["form"] {
+    return (schema, options) => askForm(formTurnOf(this), schema, options);
+  }
+}
+
+/** Name of the step that stores a form's answer. */
+function stepOf(formId: string): string {
+  return `form:${formId}`;
+}
+
+/** Returns the turn's part that forms need. Ids are shared with all turns derived from it. */
+function formTurnOf(turn: AgentTurn): FormTurn {
+  const { text, data } = turn;
+  const around = turn[aroundKey];
+  const request = turn[requestKey];
+  return {
+    text,
+    data,
+    nextId(name) {
+      around.forms ??= new Map();
+      const number = (around.forms.get(name) ?? 0) + 1;
+      around.forms.set(name, number);
+      return number === 1 ? name : `${name} ${number}`;
+    },
+    async answered() {
+      const question = await around.source.question(request);
+      return question && formIdOf(dataOf(question));
+    },
+    isStored: (id) => stepsOf(turn).has(stepOf(id), "task"),
+    // A stored step returns its result and runs nothing.
+    store: (id, answer) => turn.step(stepOf(id), () => answer as StoredAnswer, { per: "task" }),
+  };
 }
 
 /** Returns the steps of a turn. Shared with all turns derived from it, because steps are counted. */

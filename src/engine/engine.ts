@@ -18,6 +18,7 @@ import { Tasks } from "./read/tasks.js";
 import type { Execution } from "./run/execution.js";
 import { cancelTask, Executions, type ExecutionsSource } from "./run/executions.js";
 import { ClockWatch, Maintenance } from "./run/maintenance.js";
+import { questionBefore } from "./run/question.js";
 import { contextBefore, messageAt, relayedBefore } from "./run/relayed.js";
 import { Sender } from "./send/send.js";
 import type { SendCommand, SendResult } from "./send/send-command.js";
@@ -55,16 +56,16 @@ export interface EngineOptions {
   readonly now?: () => number;
 }
 
+type Past = Pick<ExecutionsSource, "referencedTasks" | "relayed" | "contextBefore" | "messageAt" | "question">;
+
 /** Reads of stored tasks for executions. */
-function pastOf(
-  store: TaskStore,
-  tasks: Tasks,
-): Pick<ExecutionsSource, "referencedTasks" | "relayed" | "contextBefore" | "messageAt"> {
+function pastOf(store: TaskStore, tasks: Tasks): Past {
   return {
     referencedTasks: (turn) => tasks.referenced(turn),
     relayed: (turn) => relayedBefore(store, tasks.logs.get(turn.taskId), turn),
     contextBefore: (turn, agent, delegation) => contextBefore({ store, tasks }, turn, agent, delegation),
     messageAt: (turn, position) => messageAt(store, turn, position),
+    question: (turn) => questionBefore(store, turn),
   };
 }
 

@@ -109,6 +109,20 @@ const questions: Record<string, Command> = {
   },
 };
 
+const expense = {
+  type: "object",
+  properties: { amount: { type: "number" }, purpose: { type: "string" } },
+  required: ["amount", "purpose"],
+};
+
+/** Forms: their command holds for the whole task, since answers are data. */
+const forms: Record<string, Command> = {
+  async *form(_rest, turn) {
+    const answer = yield* turn.form(expense, { text: "What for?" });
+    yield artifact({ data: answer });
+  },
+};
+
 /** Waits: the agent stops until a gate is opened, in one state or another. */
 const waits: Record<string, Command> = {
   async *wait(rest, turn) {
@@ -265,7 +279,8 @@ const commands: Readonly<Record<string, Command>> = { ...results, ...questions, 
 /** Does what a message says: its first word names the command. */
 export function obey(turn: Turn): AsyncIterable<AgentEvent> | Iterable<AgentEvent> {
   const [, word = "", rest = ""] = /^(\S*)\s*(.*)$/s.exec(turn.text) ?? [];
-  const command = commands[word === "" ? "turn" : word];
+  const [first] = turn.history[0]?.parts ?? [];
+  const command = forms[String(first?.content.value ?? word)] ?? commands[word === "" ? "turn" : word];
   if (command === undefined) throw new AgentError(`There is no command ${word}.`);
   return command(rest, turn);
 }

@@ -2,6 +2,7 @@ import type { Case } from "./case.js";
 import { cancelCases } from "./cases/cancel.js";
 import { capabilityCases } from "./cases/capabilities.js";
 import { extensionCases } from "./cases/extensions.js";
+import { formCases } from "./cases/forms.js";
 import { historyCases } from "./cases/history.js";
 import { idempotencyCases } from "./cases/idempotency.js";
 import { listCases } from "./cases/list.js";
@@ -28,6 +29,7 @@ import { restCases } from "./raw/rest-cases.js";
 /** Messages, tasks and what becomes of them. */
 export const taskTable: readonly Case[] = [
   ...sendCases,
+  ...formCases,
   ...resultCases,
   ...historyCases,
   ...listCases,

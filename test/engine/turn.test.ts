@@ -34,6 +34,7 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
     contextBefore: async () => undefined,
     messageAt: async () => message,
     late: () => {},
+    question: async () => undefined,
   };
   return { turn: makeTurn(request, { task, aborter: new TurnAborter(), source }), request, task, referenced };
 }

@@ -5,7 +5,11 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { build, root } from "../e2e/support/build.js";
 
-const { dependencies, exports: entries, peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+const {
+  dependencies,
+  exports: entries,
+  peerDependencies,
+} = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   exports: Record<string, string | { default: string }>;
   dependencies: Record<string, string>;
   peerDependencies: Record<string, string>;

@@ -2,9 +2,11 @@
  * What authors and embedders write, held by the compiler alone: `npm run lint` fails when one of these lines has another
  * type, or when a line behind `@ts-expect-error` is allowed. Nothing here is ever run.
  */
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonValue } from "@bufbuild/protobuf";
 import type { Server as GrpcJsServer } from "@grpc/grpc-js";
+import { type } from "arktype";
 import { expectTypeOf } from "vitest";
+import * as z from "zod";
 import { AgentCardSchema, SecuritySchemeSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   apiKeyScheme,
@@ -52,6 +54,40 @@ const agent: Agent = {
     yield artifact({ name: "echo", text: turn.text, append: true });
     yield inputRequired("More?");
     yield completed();
+  },
+};
+
+const zodForm = z.object({ amount: z.number(), day: z.iso.date().transform((text) => new Date(text)) });
+const arkForm = type({ amount: "number", "note?": "string" });
+const jsonForm = {
+  type: "object",
+  properties: {
+    amount: { type: "number" },
+    kind: { enum: ["meal", "taxi"] },
+    guests: { type: "array", items: { type: "string" } },
+    open: {},
+  },
+  required: ["amount", "kind"],
+} as const;
+
+// The answer to a form is typed by its schema.
+export const asking: Agent = {
+  card,
+  async *execute(turn) {
+    const ofZod = yield* turn.form(zodForm, { text: "What for?" });
+    expectTypeOf(ofZod).toEqualTypeOf<{ amount: number; day: Date }>();
+    const ofArk = yield* turn.form(arkForm, { text: "What for?" });
+    expectTypeOf(ofArk.note).toEqualTypeOf<string | undefined>();
+    const ofJson = yield* turn.form(jsonForm, { text: "What for?" });
+    expectTypeOf(ofJson.amount).toEqualTypeOf<number>();
+    expectTypeOf(ofJson.kind).toEqualTypeOf<"meal" | "taxi">();
+    expectTypeOf(ofJson.guests).toEqualTypeOf<string[] | undefined>();
+    expectTypeOf(ofJson.open).toEqualTypeOf<JsonValue | undefined>();
+    const inline = yield* turn.form({ properties: { n: { type: "integer" } }, required: ["n"] }, { text: "n?" });
+    expectTypeOf(inline.n).toEqualTypeOf<number>();
+    yield inputRequired({ text: "What for?", form: zodForm });
+    // @ts-expect-error a form has a text
+    yield* turn.form(zodForm, {});
   },
 };
 

@@ -27,7 +27,7 @@ import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
 import { leaveOthers, SubTasks } from "./relayed.js";
 import { TaskSteps } from "./steps.js";
-import { isEnd, isQuestionOfOther, type TaskEvent, TaskOutput } from "./task-output.js";
+import { isEnd, isLastOfTurn, type TaskEvent, TaskOutput } from "./task-output.js";
 import { TurnQueue } from "./turn-queue.js";
 
 /** An event with this many JSON values is accepted one event-loop turn after the agent yields it. */
@@ -234,7 +234,7 @@ export class Execution {
         if (this.#over) break;
         this.#output.accept(event, this.#lastState, this.#lease.fenced).catch(this.#note);
         if (event.kind === "status") this.#lastState = event.state;
-        if (this.#lastState !== undefined && (isTerminal(this.#lastState) || isQuestionOfOther(event))) break;
+        if (this.#lastState !== undefined && (isTerminal(this.#lastState) || isLastOfTurn(event))) break;
         if (this.#output.isLong) await this.#output.letOthersRun();
         const { maxEvents, maxBytes } = unstored;
         if (this.log.isBehind(maxEvents, maxBytes)) await this.log.waitForDrain(maxEvents, maxBytes);
@@ -366,7 +366,7 @@ export class Execution {
   }
 }
 
-/** True if the turn ended because another agent's question was relayed, not because of a failure. */
+/** True if the turn ended with a form or another agent's question, not because of a failure. */
 function isPause(error: unknown, last: TaskState | undefined): boolean {
   return last !== undefined && isInterrupted(last) && error instanceof TurnPaused;
 }

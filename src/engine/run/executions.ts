@@ -42,6 +42,7 @@ export interface ExecutionsSource {
   readonly relayed: (turn: TurnRequest) => Promise<readonly RelayedEvent[]>;
   readonly contextBefore: TurnSource["contextBefore"];
   readonly messageAt: (turn: TurnRequest, position: number) => Promise<Message>;
+  readonly question: (turn: TurnRequest) => Promise<Message | undefined>;
   readonly store: TaskStore;
   /** Calls of agents to other agents. Undefined if disabled. */
   readonly outgoing: OutgoingCalls | undefined;
@@ -59,7 +60,7 @@ export class Executions {
 
   constructor(source: ExecutionsSource) {
     const { limits, counted, logger, now, leases, outgoing, store } = source;
-    const { referencedTasks, relayed, contextBefore, messageAt } = source;
+    const { referencedTasks, relayed, contextBefore, messageAt, question } = source;
     this.#source = source;
     this.slots = new ExecutionSlots(limits, counted);
     this.source = {
@@ -72,6 +73,7 @@ export class Executions {
       relayed,
       contextBefore,
       messageAt,
+      question,
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
       late: (turn, event) => logLate(event, turn.taskId, logger),
       outgoing,

@@ -2,7 +2,14 @@ import { TaskState as State, type TaskState } from "../../../gen/lf/a2a/v1/a2a_p
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { type RelayCheckpoint, type RelayedTask, relayCheckpoint } from "../../agent/delegation.js";
-import { type AgentEvent, type ArtifactEvent, type Content, completed, type StatusEvent } from "../../agent/event.js";
+import {
+  type AgentEvent,
+  type ArtifactEvent,
+  type Content,
+  completed,
+  endsTurn,
+  type StatusEvent,
+} from "../../agent/event.js";
 import type { MessageContext } from "../../agent/message.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
@@ -118,7 +125,8 @@ export function isEnd(event: TaskEvent): boolean {
   return event.kind === "status" && isTerminal(event.state);
 }
 
-/** True if an event relays another agent's question. It ends the turn; the answer arrives as a new turn. */
-export function isQuestionOfOther(event: TaskEvent & RelayedTask): boolean {
-  return event[relayCheckpoint] !== undefined && event.kind === "status" && isInterrupted(event.state);
+/** True if an event is a form, or relays another agent's question. It ends the turn; the answer arrives as a new turn. */
+export function isLastOfTurn(event: TaskEvent & RelayedTask): boolean {
+  if (event.kind !== "status" || !isInterrupted(event.state)) return false;
+  return event[relayCheckpoint] !== undefined || event[endsTurn] === true;
 }

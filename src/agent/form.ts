@@ -1,0 +1,99 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Violation } from "../core/error.js";
+import { isJsonObject } from "../wire/json-struct.js";
+import { checkAnswer, checkSchema } from "./check-answer.js";
+import { FormDeclined, TurnPaused } from "./errors.js";
+import { endsTurn, inputRequired, type StatusEvent } from "./event.js";
+import { answerIn, formContent, isBounded } from "./form-part.js";
+import type { Checked, FormAnswer, FormSchema } from "./schema.js";
+
+/** Options of `turn.form`. */
+export interface FormOptions {
+  /** The question, for clients that show no forms and above the form of those that do. */
+  readonly text: string;
+  /** Values that the form already has. Those of unknown fields are omitted. */
+  readonly data?: JsonObject;
+  /**
+   * Identifies the form within its task. Default: "form". Forms of the same name are numbered in the order in which a
+   * turn asks for them, which has to be the same in each turn; set names if it is not. At most 64 characters.
+   */
+  readonly name?: string;
+  /**
+   * Reads the answer from a message without a data part, for example with a model. The form is asked again if it
+   * returns undefined. Default: the text as JSON.
+   */
+  readonly read?: (text: string) => JsonValue | undefined | Promise<JsonValue | undefined>;
+}
+
+/** The part of a turn that forms need. */
+export interface FormTurn {
+  readonly text: string;
+  readonly data: readonly JsonValue[];
+  /** Returns the id of the next form of a name in this turn. */
+  nextId(name: string): string;
+  /** Returns the id of the form that this turn's message answers. */
+  answered(): Promise<string | undefined>;
+  /** Tells whether the answer of a form is stored. */
+  isStored(id: string): boolean;
+  /** Stores the answer of a form, unless it is stored. Returns the stored answer. */
+  store(id: string, answer?: StoredAnswer): Promise<StoredAnswer>;
+}
+
+/** The answer of a form as the user gave it: its value may not be JSON, so that a schema checks it again. */
+export type StoredAnswer = { readonly answer: JsonValue } | { readonly declined: true };
+
+const NOT_READ: Violation = { field: "", description: "Fill in the form, or answer with JSON." };
+const TOO_LARGE: Violation = { field: "", description: "The answer is too large." };
+
+/** Returns the form's answer, or asks for it and ends the turn. See `Turn.form`. */
+export async function* askForm<Schema extends FormSchema>(
+  turn: FormTurn,
+  schema: Schema,
+  options: FormOptions,
+): AsyncGenerator<StatusEvent, FormAnswer<Schema>, undefined> {
+  const { text, data, name = "form" } = options;
+  if (name.length > MAX_NAME) throw new TypeError(`The name of a form has at most ${MAX_NAME} characters.`);
+  await checkSchema(schema);
+  const id = turn.nextId(name);
+  const isAnswer = (await turn.answered()) === id;
+  // Also where the answer is stored: `read` may use steps, which a turn that runs again has to repeat in order.
+  const given = isAnswer ? await answerOf(turn, options) : undefined;
+  if (turn.isStored(id)) return (await storedValue(id, schema, await turn.store(id))) as FormAnswer<Schema>;
+  if (given !== undefined && "declined" in given) {
+    await turn.store(id, given);
+    throw new FormDeclined();
+  }
+  const checked = isAnswer ? await check(schema, given?.data) : { violations: [] };
+  if ("value" in checked) {
+    await turn.store(id, { answer: given?.data as JsonValue });
+    return checked.value as FormAnswer<Schema>;
+  }
+  const { violations } = checked;
+  const filled = isJsonObject(given?.data) && isBounded(given.data) ? given.data : data;
+  const content = formContent({ text, form: schema, ...(filled && { data: filled }) }, { id, violations });
+  yield { ...inputRequired(content), [endsTurn]: true };
+  throw new TurnPaused();
+}
+
+const MAX_NAME = 64;
+
+async function answerOf(turn: FormTurn, { read }: FormOptions): Promise<ReturnType<typeof answerIn>> {
+  const given = answerIn(turn);
+  if (given !== undefined || read === undefined) return given;
+  const data = await read(turn.text);
+  return data === undefined ? undefined : { data };
+}
+
+async function check(schema: FormSchema, answer: JsonValue | undefined): Promise<Checked> {
+  if (answer === undefined) return { violations: [NOT_READ] };
+  return isBounded(answer) ? checkAnswer(schema, answer) : { violations: [TOO_LARGE] };
+}
+
+/** Returns the value of a stored answer. @throws FormDeclined, or an Error if the schema has changed */
+async function storedValue(id: string, schema: FormSchema, stored: StoredAnswer): Promise<unknown> {
+  if ("declined" in stored) throw new FormDeclined();
+  const checked = await checkAnswer(schema, stored.answer);
+  if ("value" in checked) return checked.value;
+  const why = checked.violations.map(({ field, description }) => `${field}: ${description}`).join("; ");
+  throw new Error(`The stored answer of the form "${id}" does not fit its present schema: ${why}`);
+}
