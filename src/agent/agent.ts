@@ -62,7 +62,7 @@ export interface Agent {
  */
 export type AcceptRequest = Omit<
   Turn,
-  "attempt" | "call" | "caller" | "contextId" | "delegate" | "emit" | "form" | "step" | "taskId"
+  "attempt" | "call" | "caller" | "contextId" | "delegate" | "emit" | "form" | "remoteAgents" | "step" | "taskId"
 >;
 
 /**
@@ -103,6 +103,8 @@ export interface Turn {
    * direct reply, which no other client could read.
    */
   readonly signal: AbortSignal;
+  /** Names of the agents that `call` and `delegate` may name now, besides URLs: those of the server's `remoteAgents`. */
+  readonly remoteAgents: readonly string[];
   /**
    * Runs `fn` once and stores its result before it resolves, so that a turn that runs again after a crash gets the
    * result instead: for calls of models and for everything that must not happen twice. The result is JSON of at most 1

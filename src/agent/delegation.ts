@@ -163,6 +163,8 @@ export interface TurnCalls {
 
 /** The interface to the client, on which no layer below the server depends. */
 export interface OutgoingCalls {
+  /** Names of the agents, which may change. */
+  readonly names: readonly string[];
   /** Returns the calls of a turn. Called once for each turn that needs them. */
   of(turn: CallingTurn): TurnCalls;
   /**

@@ -194,6 +194,10 @@ class AgentTurn implements Turn {
     return (event) => events.emit(event);
   }
 
+  get remoteAgents(): readonly string[] {
+    return this[aroundKey].source.outgoing?.names ?? [];
+  }
+
   get call(): Turn["call"] {
     return async (agent, options) => callsOf(this).call(agent, options);
   }

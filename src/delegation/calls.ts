@@ -43,6 +43,10 @@ export class RemoteCalls implements OutgoingCalls {
     return this.#remotes.leave(checkpoint);
   }
 
+  get names(): readonly string[] {
+    return this.#remotes.names;
+  }
+
   /** The agents by name. */
   get agents(): Pick<Remotes, "names" | "passesCallers" | "add" | "remove"> {
     return this.#remotes;

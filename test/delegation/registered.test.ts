@@ -28,13 +28,19 @@ const named = (name: string) =>
 describe("remoteAgents of a running server", () => {
   it("adds, replaces and removes agents", async () => {
     const [one, two] = [await servers.serve(named("one")), await servers.serve(named("two"))];
-    const server = await servers.serve(front, { remoteAgents: { first: "https://first.example" } });
+    const known: unknown[] = [];
+    const noting = agentOf("Front", (turn) => {
+      known.push(turn.remoteAgents);
+      return front.execute(turn);
+    });
+    const server = await servers.serve(noting, { remoteAgents: { first: "https://first.example" } });
     const client = await connect(server.url);
     const ask = async () => said((await client.send("go")).task);
     expect(await ask()).toMatch(/unexpected|error/i);
     server.remoteAgents.add("other", one.url);
     expect(server.remoteAgents.names).toEqual(["first", "other"]);
     expect(await ask()).toBe("one go");
+    expect(known).toEqual([["first"], ["first", "other"]]);
     server.remoteAgents.add("other", { url: two.url });
     expect(await ask()).toBe("two go");
     expect([server.remoteAgents.remove("other"), server.remoteAgents.remove("other")]).toEqual([true, false]);
