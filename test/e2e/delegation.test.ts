@@ -119,19 +119,25 @@ describe.each([
     const driver = bindings[0]?.connect(server) as Driver;
     for (const { id } of clients) {
       const task = await taskOf(driver, id);
-      expect([stateOf(task), statusText(task)]).toEqual(["TASK_STATE_COMPLETED", `${WHOLE.length} ${WHOLE.length}`]);
+      expect([stateOf(task), statusText(task)]).toEqual([
+        "TASK_STATE_COMPLETED",
+        `${WHOLE.length} ${WHOLE.length} ${WHOLE.length}`,
+      ]);
       expect(artifactsOf(task)).toEqual([
         ["1.first/numbers", WHOLE],
         [expect.stringMatching(/^\d+\.second\/numbers$/), WHOLE],
       ]);
       const story = await logOf(driver, id);
-      expect(textsOf(story).slice(0, -1)).toEqual([...SAID, ...SAID]);
+      expect(textsOf(story).slice(0, -1)).toEqual([...SAID, ...SAID, ...SAID]);
+      // Those of the third one are hidden.
       if (isExact) expect(piecesOf(story)).toHaveLength(4 * PIECES);
+      const contexts = ["first", "second", "hidden"].map((name) => other.contexts.get(`${name} ${id}`));
+      expect(new Set(contexts)).toEqual(new Set([expect.any(String)]));
     }
-    // Two sub-tasks for each task, and one answer for each of them.
+    // Three sub-tasks for each task, and one answer for each of them.
     const begun = other.heard.filter((text) => !text.startsWith("answer"));
-    expect(begun).toHaveLength(2 * TASKS);
-    expect(new Set(begun).size).toBe(2 * TASKS);
+    expect(begun).toHaveLength(3 * TASKS);
+    expect(new Set(begun).size).toBe(3 * TASKS);
     // A fast machine is done after few lives.
     expect(kills).toBeGreaterThan(2);
     driver.close();

@@ -17,11 +17,13 @@ export const SAID: readonly string[] = ["begun", "half?", "going on", "done"];
 export class OtherAgent {
   /** Texts of messages that began a task, or went on with one. */
   readonly heard: string[] = [];
+  /** The context of each task, by the text that began it. */
+  readonly contexts = new Map<string, string>();
   readonly #a2a: A2A;
   readonly #http: HttpServer;
 
-  private constructor(a2a: (heard: string[]) => A2A, showsExtensions: boolean) {
-    this.#a2a = a2a(this.heard);
+  private constructor(a2a: (told: Told) => A2A, showsExtensions: boolean) {
+    this.#a2a = a2a(this);
     this.#http = createHttpServer((request, response) => {
       if (showsExtensions || request.url !== "/.well-known/agent-card.json")
         return this.#a2a.handler(request, response);
@@ -43,7 +45,7 @@ export class OtherAgent {
   /** @param showsExtensions false: like a server that has neither exact resume nor idempotency keys, as far as a client sees */
   static async start(showsExtensions = true): Promise<OtherAgent> {
     const other = new OtherAgent(
-      (heard) => createA2A({ agent: agentOf(heard), store: memoryStore(), trustProxy: false }),
+      (told) => createA2A({ agent: agentOf(told), store: memoryStore(), trustProxy: false }),
       showsExtensions,
     );
     await new Promise<void>((resolve) => other.#http.listen(0, "127.0.0.1", resolve));
@@ -61,11 +63,15 @@ export class OtherAgent {
   }
 }
 
-function agentOf(heard: string[]): Agent {
+/** What the agent notes. */
+type Told = Pick<OtherAgent, "contexts" | "heard">;
+
+function agentOf({ heard, contexts }: Told): Agent {
   return {
     card: { name: "Other", description: "Writes slowly.", version: "1.0.0" },
     async *execute(turn) {
       heard.push(turn.text);
+      if (turn.history.length === 0) contexts.set(turn.text, turn.contextId);
       const isSecond = turn.history.length > 0;
       yield working(isSecond ? "going on" : "begun");
       const from = isSecond ? PIECES : 0;
