@@ -8,6 +8,7 @@ import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { addedSize } from "./size.js";
 import { isTerminal } from "./state.js";
 import { StepRecords } from "./step-records.js";
+import { Talk } from "./talk.js";
 
 /** A task's log folded into the task. Readers get copies (`viewTask`). */
 export class TaskFold extends EventFold {
@@ -29,11 +30,14 @@ export class TaskFold extends EventFold {
   changes: ConversationChanges | undefined;
   /** False if the fold begins with a snapshot without relay marks, so that those of earlier entries are unknown. */
   knowsRelays: boolean;
+  /** The talk of the task; undefined if the fold begins with an outline, or a snapshot without marks. */
+  talk: Talk | undefined;
 
   /** @param begin the task as of the fold's position, or its first chunk */
   constructor(begin?: Task) {
     super(begin);
     this.knowsRelays = begin === undefined;
+    if (begin === undefined) this.talk = new Talk();
   }
 
   /**
@@ -87,6 +91,11 @@ export class TaskFold extends EventFold {
       this.relays ??= new RelayCheckpoints();
       this.relays.add(entry);
     }
+    this.#apply(entry, size);
+    this.talk?.add(entry, this.task);
+  }
+
+  #apply(entry: LogEntry, size: number): void {
     switch (entry.event.case) {
       case "created":
         this.version = entry.version;

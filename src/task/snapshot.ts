@@ -8,6 +8,9 @@ import {
   SnapshotSchema,
   type StepRecord,
   StepRecordSchema,
+  type Talk as StoredTalk,
+  TalkMarkSchema,
+  TalkSchema,
 } from "../../gen/parley/log/v1/log_pb.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { storedDepth } from "./entry.js";
@@ -15,6 +18,7 @@ import { TaskFold, viewTask } from "./fold.js";
 import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { artifactSize, messageSize, partSize, taskSize } from "./size.js";
 import { StepRecords } from "./step-records.js";
+import { Talk } from "./talk.js";
 
 /** Approximate size of a snapshot's chunk, in bytes; a single larger value exceeds it. */
 export const SNAPSHOT_PIECE_BYTES: number = 256 * 1024;
@@ -44,6 +48,7 @@ export function* snapshotPieces(
       place.relays = undefined;
       place.steps = [];
       place.changes = undefined;
+      place.talk = undefined;
       piece = create(TaskSchema);
       size = 0;
     }
@@ -78,6 +83,7 @@ type Place = Pick<TaskFold, "position" | "generation" | "generationPosition" | "
 interface FoldHead extends Place, Pick<TaskFold, "messages" | "changes"> {
   relays: RelayedEntries | undefined;
   steps: StepRecord[];
+  talk: StoredTalk | undefined;
 }
 
 /** Returns the fold's fields besides its task. */
@@ -85,7 +91,7 @@ function foldHeadOf(fold: TaskFold): FoldHead {
   const { position, generation, generationPosition, statusPosition, version, changes } = fold;
   const place = { position, generation, generationPosition, statusPosition, version, changes };
   const steps = fold.steps?.all().map((record) => create(StepRecordSchema, record)) ?? [];
-  return { ...place, messages: fold.messages.slice(), relays: relaysOf(fold), steps };
+  return { ...place, messages: fold.messages.slice(), relays: relaysOf(fold), steps, talk: talkOf(fold) };
 }
 
 function relaysOf({ relays, knowsRelays }: TaskFold): RelayedEntries | undefined {
@@ -99,6 +105,26 @@ function relaysOf({ relays, knowsRelays }: TaskFold): RelayedEntries | undefined
   return known;
 }
 
+function talkOf({ talk }: TaskFold): StoredTalk | undefined {
+  if (talk === undefined) return undefined;
+  const marks = talk.marks.map((mark) => create(TalkMarkSchema, mark));
+  for (const [artifactId, { position, time }] of talk.artifacts) {
+    marks.push(create(TalkMarkSchema, { artifactId, position, ...(time && { time }) }));
+  }
+  return create(TalkSchema, { marks, ended: talk.ended });
+}
+
+/** Restores the marks of a talk. */
+function restoreTalk({ marks, ended }: StoredTalk): Talk {
+  const talk = new Talk();
+  talk.ended = ended;
+  for (const { artifactId, position, time, after, state, index } of marks) {
+    if (artifactId === "") talk.marks.push({ position, time, after, state, index });
+    else talk.artifacts.set(artifactId, { position, time });
+  }
+  return talk;
+}
+
 function pieceOf(place: FoldHead, task: Task): Uint8Array {
   const snapshot = create(SnapshotSchema);
   snapshot.position = place.position;
@@ -110,6 +136,7 @@ function pieceOf(place: FoldHead, task: Task): Uint8Array {
   if (place.relays !== undefined) snapshot.relays = place.relays;
   snapshot.steps = place.steps;
   if (place.changes !== undefined) snapshot.changes = place.changes;
+  if (place.talk !== undefined) snapshot.talk = place.talk;
   snapshot.task = task;
   return writeSnapshot(snapshot);
 }
@@ -122,7 +149,7 @@ export class SnapshotReader {
   /** @param first the first or only chunk */
   constructor(first: Uint8Array) {
     const snapshot = fromBinary(SnapshotSchema, first, storedDepth);
-    const { task, position, generation, statusPosition, messages, version, relays, steps, changes } = snapshot;
+    const { task, position, generation, statusPosition, messages, version, relays, steps, changes, talk } = snapshot;
     this.fold = new TaskFold(task);
     this.fold.position = position;
     this.fold.generation = generation;
@@ -131,6 +158,7 @@ export class SnapshotReader {
     this.fold.messages = messages;
     this.fold.version = version;
     this.fold.changes = changes;
+    if (talk !== undefined) this.fold.talk = restoreTalk(talk);
     if (relays !== undefined) this.#relays(relays);
     if (steps.length > 0) this.fold.steps = new StepRecords();
     for (const record of steps) this.fold.steps?.add(record.position, record);

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file parley/log/v1/log.proto.
  */
 export const file_parley_log_v1_log: GenFile = /*@__PURE__*/
-  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSKxBAoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASIwoEc3RlcBgOIAEoCzITLnBhcmxleS5sb2cudjEuU3RlcEgAEiYKBG5vdGUYECABKAsyFi5nb29nbGUucHJvdG9idWYuRW1wdHlIABIMCgRzaXplGAogASgNEg8KB2Fuc3dlcnMYCyABKA0SKAoEdHVybhgJIAEoCzIaLnBhcmxleS5sb2cudjEuVHVybkNvbnRleHQSIwoFcmVsYXkYDCABKAsyFC5wYXJsZXkubG9nLnYxLlJlbGF5Eg8KB3ZlcnNpb24YDSABKAkSMwoHY2hhbmdlcxgPIAEoCzIiLnBhcmxleS5sb2cudjEuQ29udmVyc2F0aW9uQ2hhbmdlc0IHCgVldmVudCLqAQoEU3RlcBIMCgRuYW1lGAEgASgJEg0KBWNvdW50GAIgASgNEgwKBHR1cm4YAyABKA0SDAoEY2FsbBgEIAEoDRIQCghwZXJfdGFzaxgFIAEoCBIQCghvdmVybGFwcxgGIAEoCBIQCghhdHRlbXB0cxgHIAEoDRIrCgdzdGFydGVkGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgZyZXN1bHQYCSABKAlIABIpCgVlcnJvchgKIAEoCzIYLnBhcmxleS5sb2cudjEuU3RlcEVycm9ySABCCQoHb3V0Y29tZSI/CglTdGVwRXJyb3ISDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhMKC2FnZW50X2Vycm9yGAMgASgIIjIKE0NvbnZlcnNhdGlvbkNoYW5nZXMSDAoEdHVybhgBIAEoDRINCgVjb3VudBgCIAEoDSK6AQoFUmVsYXkSEgoKZGVsZWdhdGlvbhgBIAEoCRIOCgZvcmlnaW4YAiABKA0SDAoEdHVybhgDIAEoDRINCgVhZ2VudBgEIAEoCRIPCgd0YXNrX2lkGAUgASgJEhIKCmdlbmVyYXRpb24YBiABKA0SEgoKbWVzc2FnZV9pZBgHIAEoCRIjCgVzdGF0ZRgIIAEoDjIULmxmLmEyYS52MS5UYXNrU3RhdGUSEgoKY29udGV4dF9pZBgJIAEoCSKVAQoLVHVybkNvbnRleHQSHQoVYWNjZXB0ZWRfb3V0cHV0X21vZGVzGAEgAygJEhIKCmV4dGVuc2lvbnMYAiADKAkSDgoGc2NvcGVzGAMgAygJEikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYChBkZWxlZ2F0aW9uX2RlcHRoGAUgASgNIo4DCghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA0SEAoIbWVzc2FnZXMYBSADKA0SDwoHdmVyc2lvbhgGIAEoCRItCgZyZWxheXMYByABKAsyHS5wYXJsZXkubG9nLnYxLlJlbGF5ZWRFbnRyaWVzEhsKE2dlbmVyYXRpb25fcG9zaXRpb24YCCABKA0SKAoFc3RlcHMYCSADKAsyGS5wYXJsZXkubG9nLnYxLlN0ZXBSZWNvcmQSMwoHY2hhbmdlcxgKIAEoCzIiLnBhcmxleS5sb2cudjEuQ29udmVyc2F0aW9uQ2hhbmdlcxIlCgR0YWxrGAsgAygLMhcucGFybGV5LmxvZy52MS5UYWxrTWFyaxIvCg5maXJzdF9tZXRhZGF0YRgMIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiewoKU3RlcFJlY29yZBIQCghwb3NpdGlvbhgBIAEoDRIMCgRuYW1lGAIgASgJEg0KBWNvdW50GAMgASgNEgwKBHR1cm4YBCABKA0SDAoEY2FsbBgFIAEoDRIQCghwZXJfdGFzaxgGIAEoCBIQCghvdmVybGFwcxgHIAEoCCJbCghUYWxrTWFyaxIQCghwb3NpdGlvbhgBIAEoDRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgthcnRpZmFjdF9pZBgDIAEoCSI+Cg5SZWxheWVkRW50cmllcxIsCgdlbnRyaWVzGAEgAygLMhsucGFybGV5LmxvZy52MS5SZWxheWVkRW50cnkiagoMUmVsYXllZEVudHJ5EhAKCHBvc2l0aW9uGAEgASgNEiMKBXJlbGF5GAIgASgLMhQucGFybGV5LmxvZy52MS5SZWxheRIjCgdtZXNzYWdlGAMgASgLMhIubGYuYTJhLnYxLk1lc3NhZ2UikAEKClB1c2hDb25maWcSNgoFcGxhaW4YASABKAsyJS5sZi5hMmEudjEuVGFza1B1c2hOb3RpZmljYXRpb25Db25maWdIABIxCgZzZWFsZWQYAiABKAsyHy5wYXJsZXkubG9nLnYxLlNlYWxlZFB1c2hDb25maWdIABIPCgd2ZXJzaW9uGAMgASgJQgYKBGZvcm0iRQoQU2VhbGVkUHVzaENvbmZpZxIOCgZrZXlfaWQYASABKAkSDQoFbm9uY2UYAiABKAwSEgoKY2lwaGVydGV4dBgDIAEoDGIGcHJvdG8z", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
+  fileDesc("ChdwYXJsZXkvbG9nL3YxL2xvZy5wcm90bxINcGFybGV5LmxvZy52MSKxBAoITG9nRW50cnkSEAoIcG9zaXRpb24YASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoDRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgx0cmFjZV9wYXJlbnQYBCABKAkSIgoHY3JlYXRlZBgFIAEoCzIPLmxmLmEyYS52MS5UYXNrSAASJQoHbWVzc2FnZRgGIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlSAASMgoGc3RhdHVzGAcgASgLMiAubGYuYTJhLnYxLlRhc2tTdGF0dXNVcGRhdGVFdmVudEgAEjYKCGFydGlmYWN0GAggASgLMiIubGYuYTJhLnYxLlRhc2tBcnRpZmFjdFVwZGF0ZUV2ZW50SAASIwoEc3RlcBgOIAEoCzITLnBhcmxleS5sb2cudjEuU3RlcEgAEiYKBG5vdGUYECABKAsyFi5nb29nbGUucHJvdG9idWYuRW1wdHlIABIMCgRzaXplGAogASgNEg8KB2Fuc3dlcnMYCyABKA0SKAoEdHVybhgJIAEoCzIaLnBhcmxleS5sb2cudjEuVHVybkNvbnRleHQSIwoFcmVsYXkYDCABKAsyFC5wYXJsZXkubG9nLnYxLlJlbGF5Eg8KB3ZlcnNpb24YDSABKAkSMwoHY2hhbmdlcxgPIAEoCzIiLnBhcmxleS5sb2cudjEuQ29udmVyc2F0aW9uQ2hhbmdlc0IHCgVldmVudCLqAQoEU3RlcBIMCgRuYW1lGAEgASgJEg0KBWNvdW50GAIgASgNEgwKBHR1cm4YAyABKA0SDAoEY2FsbBgEIAEoDRIQCghwZXJfdGFzaxgFIAEoCBIQCghvdmVybGFwcxgGIAEoCBIQCghhdHRlbXB0cxgHIAEoDRIrCgdzdGFydGVkGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgZyZXN1bHQYCSABKAlIABIpCgVlcnJvchgKIAEoCzIYLnBhcmxleS5sb2cudjEuU3RlcEVycm9ySABCCQoHb3V0Y29tZSI/CglTdGVwRXJyb3ISDAoEbmFtZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhMKC2FnZW50X2Vycm9yGAMgASgIIjIKE0NvbnZlcnNhdGlvbkNoYW5nZXMSDAoEdHVybhgBIAEoDRINCgVjb3VudBgCIAEoDSK6AQoFUmVsYXkSEgoKZGVsZWdhdGlvbhgBIAEoCRIOCgZvcmlnaW4YAiABKA0SDAoEdHVybhgDIAEoDRINCgVhZ2VudBgEIAEoCRIPCgd0YXNrX2lkGAUgASgJEhIKCmdlbmVyYXRpb24YBiABKA0SEgoKbWVzc2FnZV9pZBgHIAEoCRIjCgVzdGF0ZRgIIAEoDjIULmxmLmEyYS52MS5UYXNrU3RhdGUSEgoKY29udGV4dF9pZBgJIAEoCSKVAQoLVHVybkNvbnRleHQSHQoVYWNjZXB0ZWRfb3V0cHV0X21vZGVzGAEgAygJEhIKCmV4dGVuc2lvbnMYAiADKAkSDgoGc2NvcGVzGAMgAygJEikKCG1ldGFkYXRhGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYChBkZWxlZ2F0aW9uX2RlcHRoGAUgASgNIooDCghTbmFwc2hvdBIQCghwb3NpdGlvbhgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgNEh0KBHRhc2sYAyABKAsyDy5sZi5hMmEudjEuVGFzaxIXCg9zdGF0dXNfcG9zaXRpb24YBCABKA0SEAoIbWVzc2FnZXMYBSADKA0SDwoHdmVyc2lvbhgGIAEoCRItCgZyZWxheXMYByABKAsyHS5wYXJsZXkubG9nLnYxLlJlbGF5ZWRFbnRyaWVzEhsKE2dlbmVyYXRpb25fcG9zaXRpb24YCCABKA0SKAoFc3RlcHMYCSADKAsyGS5wYXJsZXkubG9nLnYxLlN0ZXBSZWNvcmQSMwoHY2hhbmdlcxgKIAEoCzIiLnBhcmxleS5sb2cudjEuQ29udmVyc2F0aW9uQ2hhbmdlcxIhCgR0YWxrGAsgASgLMhMucGFybGV5LmxvZy52MS5UYWxrEi8KDmZpcnN0X21ldGFkYXRhGAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCJ7CgpTdGVwUmVjb3JkEhAKCHBvc2l0aW9uGAEgASgNEgwKBG5hbWUYAiABKAkSDQoFY291bnQYAyABKA0SDAoEdHVybhgEIAEoDRIMCgRjYWxsGAUgASgNEhAKCHBlcl90YXNrGAYgASgIEhAKCG92ZXJsYXBzGAcgASgIIj0KBFRhbGsSJgoFbWFya3MYASADKAsyFy5wYXJsZXkubG9nLnYxLlRhbGtNYXJrEg0KBWVuZGVkGAIgASgNIp4BCghUYWxrTWFyaxIQCghwb3NpdGlvbhgBIAEoDRIoCgR0aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgthcnRpZmFjdF9pZBgDIAEoCRINCgVpbmRleBgEIAEoDRIjCgVzdGF0ZRgFIAEoDjIULmxmLmEyYS52MS5UYXNrU3RhdGUSDQoFYWZ0ZXIYBiABKA0iPgoOUmVsYXllZEVudHJpZXMSLAoHZW50cmllcxgBIAMoCzIbLnBhcmxleS5sb2cudjEuUmVsYXllZEVudHJ5ImoKDFJlbGF5ZWRFbnRyeRIQCghwb3NpdGlvbhgBIAEoDRIjCgVyZWxheRgCIAEoCzIULnBhcmxleS5sb2cudjEuUmVsYXkSIwoHbWVzc2FnZRgDIAEoCzISLmxmLmEyYS52MS5NZXNzYWdlIpABCgpQdXNoQ29uZmlnEjYKBXBsYWluGAEgASgLMiUubGYuYTJhLnYxLlRhc2tQdXNoTm90aWZpY2F0aW9uQ29uZmlnSAASMQoGc2VhbGVkGAIgASgLMh8ucGFybGV5LmxvZy52MS5TZWFsZWRQdXNoQ29uZmlnSAASDwoHdmVyc2lvbhgDIAEoCUIGCgRmb3JtIkUKEFNlYWxlZFB1c2hDb25maWcSDgoGa2V5X2lkGAEgASgJEg0KBW5vbmNlGAIgASgMEhIKCmNpcGhlcnRleHQYAyABKAxiBnByb3RvMw", [file_google_protobuf_empty, file_google_protobuf_struct, file_google_protobuf_timestamp, file_lf_a2a_v1_a2a]);
 
 /**
  * One thing that happened to a task. Entries are written once and never change afterwards.
@@ -521,11 +521,11 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
   changes?: ConversationChanges | undefined;
 
   /**
-   * What belongs to the talk of the task, in the order of the log.
+   * What belongs to the talk of the task. Absent in snapshots of before it was kept.
    *
-   * @generated from field: repeated parley.log.v1.TalkMark talk = 11;
+   * @generated from field: parley.log.v1.Talk talk = 11;
    */
-  talk: TalkMark[];
+  talk?: Talk | undefined;
 
   /**
    * Metadata of the request that created the task.
@@ -606,6 +606,34 @@ export const StepRecordSchema: GenMessage<StepRecord> = /*@__PURE__*/
   messageDesc(file_parley_log_v1_log, 7);
 
 /**
+ * What belongs to the talk of a task.
+ *
+ * @generated from message parley.log.v1.Talk
+ */
+export type Talk = Message<"parley.log.v1.Talk"> & {
+  /**
+   * Messages and statuses in their order, then artifacts.
+   *
+   * @generated from field: repeated parley.log.v1.TalkMark marks = 1;
+   */
+  marks: TalkMark[];
+
+  /**
+   * Position of the last status that ended a turn.
+   *
+   * @generated from field: uint32 ended = 2;
+   */
+  ended: number;
+};
+
+/**
+ * Describes the message parley.log.v1.Talk.
+ * Use `create(TalkSchema)` to create a new message.
+ */
+export const TalkSchema: GenMessage<Talk> = /*@__PURE__*/
+  messageDesc(file_parley_log_v1_log, 8);
+
+/**
  * An entry that belongs to the talk of a task: a message, a status that ends a turn, or the last change of an artifact.
  *
  * @generated from message parley.log.v1.TalkMark
@@ -631,6 +659,27 @@ export type TalkMark = Message<"parley.log.v1.TalkMark"> & {
    * @generated from field: string artifact_id = 3;
    */
   artifactId: string;
+
+  /**
+   * Which message of the history it is, from 0. The message of the present status is the next one after the history.
+   *
+   * @generated from field: uint32 index = 4;
+   */
+  index: number;
+
+  /**
+   * The state of a status; absent for the client's messages and artifacts.
+   *
+   * @generated from field: lf.a2a.v1.TaskState state = 5;
+   */
+  state: TaskState;
+
+  /**
+   * With a message that waited for its turn: position of the status that ended the turn before.
+   *
+   * @generated from field: uint32 after = 6;
+   */
+  after: number;
 };
 
 /**
@@ -638,7 +687,7 @@ export type TalkMark = Message<"parley.log.v1.TalkMark"> & {
  * Use `create(TalkMarkSchema)` to create a new message.
  */
 export const TalkMarkSchema: GenMessage<TalkMark> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 8);
+  messageDesc(file_parley_log_v1_log, 9);
 
 /**
  * Entries that tell of other agents' tasks, as much as later turns need of them.
@@ -659,7 +708,7 @@ export type RelayedEntries = Message<"parley.log.v1.RelayedEntries"> & {
  * Use `create(RelayedEntriesSchema)` to create a new message.
  */
 export const RelayedEntriesSchema: GenMessage<RelayedEntries> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 9);
+  messageDesc(file_parley_log_v1_log, 10);
 
 /**
  * An entry that tells of another agent's task.
@@ -694,7 +743,7 @@ export type RelayedEntry = Message<"parley.log.v1.RelayedEntry"> & {
  * Use `create(RelayedEntrySchema)` to create a new message.
  */
 export const RelayedEntrySchema: GenMessage<RelayedEntry> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 10);
+  messageDesc(file_parley_log_v1_log, 11);
 
 /**
  * A push notification configuration. Its ids are its row's.
@@ -738,7 +787,7 @@ export type PushConfig = Message<"parley.log.v1.PushConfig"> & {
  * Use `create(PushConfigSchema)` to create a new message.
  */
 export const PushConfigSchema: GenMessage<PushConfig> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 11);
+  messageDesc(file_parley_log_v1_log, 12);
 
 /**
  * A `TaskPushNotificationConfig`, encrypted by AES-256-GCM. The ids of its row, and the
@@ -774,5 +823,5 @@ export type SealedPushConfig = Message<"parley.log.v1.SealedPushConfig"> & {
  * Use `create(SealedPushConfigSchema)` to create a new message.
  */
 export const SealedPushConfigSchema: GenMessage<SealedPushConfig> = /*@__PURE__*/
-  messageDesc(file_parley_log_v1_log, 12);
+  messageDesc(file_parley_log_v1_log, 13);
 

@@ -1,0 +1,112 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { type Artifact, type Message, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { millisOf, stateAfter } from "./entry.js";
+import { endsBlockingSend } from "./state.js";
+
+/** An entry that belongs to the talk of a task. */
+export interface TalkMark {
+  /** Position of the entry. */
+  readonly position: number;
+  readonly time: Timestamp | undefined;
+  /**
+   * For a message that waited for its turn: position of the status that ended the turn before. Otherwise 0. Such a
+   * message follows that status, although it was accepted earlier.
+   */
+  readonly after: number;
+  /** State of a question or final status; UNSPECIFIED for the client's messages and artifacts. */
+  readonly state: TaskState;
+  /** Index of the message in the task's history, where the current status message comes last. */
+  readonly index: number;
+}
+
+/** The last change of an artifact. */
+interface ArtifactMark {
+  position: number;
+  time: Timestamp | undefined;
+}
+
+/** One utterance in the talk of a task. */
+export interface Utterance extends Omit<TalkMark, "index"> {
+  /** Milliseconds since the epoch; never earlier than that of the utterance before. */
+  readonly ms: number;
+  /** The message, or the artifact as it is now. */
+  readonly content: Message | Artifact;
+}
+
+/**
+ * Marks the entries of a log that belong to its talk: the client's messages, the statuses with a message that end a
+ * turn, and the last change of each artifact.
+ */
+export class Talk {
+  /** Messages and statuses, in order. */
+  readonly marks: TalkMark[] = [];
+  /** Artifacts by id. */
+  readonly artifacts: Map<string, ArtifactMark> = new Map();
+  /** Position of the last status that ended a turn. */
+  ended = 0;
+
+  /** Notes an entry that was folded into the task. */
+  add({ event, position, time, answers }: LogEntry, { history }: Task): void {
+    if (event.case === "artifact") {
+      const id = event.value.artifact?.artifactId ?? "";
+      const known = this.artifacts.get(id);
+      if (known === undefined) this.artifacts.set(id, { position, time });
+      else {
+        known.position = position;
+        known.time = time;
+      }
+      return;
+    }
+    if (event.case === "created" || event.case === "message") {
+      if (history.length === 0) return;
+      this.marks.push({ position, time, after: 0, state: TaskState.UNSPECIFIED, index: history.length - 1 });
+      return;
+    }
+    const state = stateAfter(event);
+    if (event.case !== "status" || state === undefined || !endsBlockingSend(state)) return;
+    this.ended = position;
+    const waiting = answers === 0 ? [] : this.#takeAfter(answers);
+    // The next event adds the message to the history.
+    if (event.value.status?.message !== undefined) {
+      this.marks.push({ position, time, after: 0, state, index: history.length });
+    }
+    for (const mark of waiting) this.marks.push({ ...mark, after: position });
+  }
+
+  /** Removes and returns the client's messages after a position. */
+  #takeAfter(position: number): TalkMark[] {
+    const begin = this.marks.findIndex((mark) => mark.state === TaskState.UNSPECIFIED && mark.position > position);
+    return begin < 0 ? [] : this.marks.splice(begin);
+  }
+
+  /** Returns the talk in order. Artifacts that a turn may still be changing are left out. */
+  of({ history, status, artifacts }: Task): Utterance[] {
+    const found: Omit<Utterance, "ms">[] = [];
+    for (const { index, ...mark } of this.marks) {
+      const content = history[index] ?? status?.message;
+      if (content !== undefined) found.push({ ...mark, content });
+    }
+    for (const content of artifacts) {
+      const mark = this.artifacts.get(content.artifactId);
+      if (mark === undefined || mark.position > this.ended) continue;
+      found.push({ ...mark, after: 0, state: TaskState.UNSPECIFIED, content });
+    }
+    found.sort((a, b) => comparePlaces(a, b));
+    let ms = 0;
+    return found.map((each) => {
+      ms = Math.max(ms, millisOf(each.time));
+      return { ...each, ms };
+    });
+  }
+}
+
+/** Compares two places in the talk of one task. */
+export function comparePlaces(
+  a: Pick<TalkMark, "after" | "position">,
+  b: Pick<TalkMark, "after" | "position">,
+): number {
+  const byPlace = (a.after || a.position) - (b.after || b.position);
+  if (byPlace !== 0) return byPlace;
+  return (a.after === 0 ? 0 : a.position) - (b.after === 0 ? 0 : b.position);
+}
