@@ -1,6 +1,7 @@
 // Exports of every runtime: for authors of agents, and for servers of any kind. `index.ts` and
 // `fetch.ts` add their servers.
 
+export { Role, TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 export { AbortReason } from "./agent/abort.js";
 export type { AcceptRequest, Agent, AgentCardInput, ExtendedCard, Recovery, Turn } from "./agent/agent.js";
 export type {
@@ -38,3 +39,16 @@ export type { FetchHandler, FetchOrigin } from "./http/fetch/handler.js";
 export type { PushEventKind, PushOptions, PushSigningOptions, TargetOptions, TargetTls } from "./push/options.js";
 export type { Answer, Update } from "./task/answer.js";
 export type { MessageInput } from "./task/message-input.js";
+export {
+  dataOf,
+  filesOf,
+  type PlainFile,
+  type PlainPart,
+  partsOf,
+  type ReadableArtifact,
+  type ReadableMessage,
+  type ReadablePart,
+  type ReadableTask,
+  textOf,
+  type WithContent,
+} from "./task/plain.js";

@@ -7,11 +7,11 @@ import {
   completed,
   inputRequired,
   reply,
+  TaskState,
   type Turn,
   working,
 } from "parley-a2a";
-import { authRequired, type PartInput, rejected } from "parley-a2a/events";
-import { TaskState } from "parley-a2a/gen";
+import { authRequired, rejected } from "parley-a2a/events";
 import { card } from "./card.js";
 
 /**
@@ -55,7 +55,7 @@ const behaviours: ReadonlyMap<string, Behaviour> = new Map<string, Behaviour>([
 async function* echo(turn: Turn): AsyncIterable<AgentEvent> {
   yield working();
   const text = wordsOf(turn.text)[0] === "echo" ? restOf(turn) : turn.text;
-  yield artifact({ name: "echo", parts: text === "" ? partsOf(turn) : [{ text }], lastChunk: true });
+  yield artifact({ name: "echo", parts: text === "" ? turn.parts : [{ text }], lastChunk: true });
   yield completed();
 }
 
@@ -93,7 +93,7 @@ async function* wait(turn: Turn): AsyncIterable<AgentEvent> {
 
 async function* answer(turn: Turn, name: string): AsyncIterable<AgentEvent> {
   yield working();
-  yield artifact({ name, parts: turn.text === "" ? partsOf(turn) : [{ text: turn.text }] });
+  yield artifact({ name, parts: turn.text === "" ? turn.parts : [{ text: turn.text }] });
   yield completed();
 }
 
@@ -109,17 +109,17 @@ async function* crash(): AsyncIterable<AgentEvent> {
 }
 
 async function* file(turn: Turn): AsyncIterable<AgentEvent> {
-  const [, filename = "probe.bin", bytes] = wordsOf(turn.text);
-  const size = numberOf("the size in bytes", bytes, { from: 1, to: 4_000_000, default: 16 });
-  const raw = Uint8Array.from({ length: size }, (_, i) => i % 256);
-  yield artifact({ name: "file", parts: [{ raw, filename, mediaType: "application/octet-stream" }] });
+  const [, name = "probe.bin", length] = wordsOf(turn.text);
+  const size = numberOf("the size in bytes", length, { from: 1, to: 4_000_000, default: 16 });
+  const bytes = Uint8Array.from({ length: size }, (_, i) => i % 256);
+  yield artifact({ name: "file", file: { bytes, name, mediaType: "application/octet-stream" } });
   yield completed();
 }
 
 async function* url(turn: Turn): AsyncIterable<AgentEvent> {
   const target = restOf(turn) || "https://example.org/";
   if (!URL.canParse(target)) throw new AgentError(`"${target.slice(0, 100)}" is not a URL.`);
-  yield artifact({ name: "url", parts: [{ url: target }] });
+  yield artifact({ name: "url", file: { url: target } });
   yield completed();
 }
 
@@ -158,23 +158,3 @@ function jsonOf(text: string): JsonValue {
 }
 
 type JsonValue = Turn["data"][number];
-
-/** The content of a message, to be sent back as it came. */
-function partsOf({ message, data }: Turn): PartInput[] {
-  const values = data.values();
-  return message.parts.flatMap(({ content, mediaType, filename }): PartInput[] => {
-    const about = { ...(mediaType && { mediaType }), ...(filename && { filename }) };
-    switch (content.case) {
-      case "text":
-        return [{ text: content.value, ...about }];
-      case "raw":
-        return [{ raw: content.value, ...about }];
-      case "url":
-        return [{ url: content.value, ...about }];
-      case "data":
-        return [{ data: values.next().value ?? null, ...about }];
-      default:
-        return [];
-    }
-  });
-}

@@ -1,4 +1,4 @@
-import { type A2AClient, type Binding, connect } from "parley-a2a/client";
+import { type A2AClient, type Binding, connect, textOf } from "parley-a2a/client";
 import { useConversation } from "parley-a2a/client/react";
 import { Suspense, use } from "react";
 import { createRoot } from "react-dom/client";
@@ -15,7 +15,7 @@ function Chat({ client }: { readonly client: Promise<A2AClient> }) {
     <main>
       {turns.map(({ id, message, text, progress, phase, error }) => (
         <article key={id} data-phase={phase} aria-busy={phase === "streaming"}>
-          <h2>{message.parts.map(({ content }) => content.value as string)}</h2>
+          <h2>{textOf(message)}</h2>
           <p aria-live="polite">{text}</p>
           <small>{error?.message ?? progress}</small>
         </article>

@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue, MessageInitShape } from "@bufbuild/protobuf";
-import type { AgentCard, AgentCardSchema, Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentCard, AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { SecuritySchemeInput } from "../auth/scheme-card.js";
 import type { AgentSecurity } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
+import type { PlainFile, PlainPart, ReadableMessage, ReadableTask } from "../task/plain.js";
 import type { DelegatedContent, DelegateOptions, RemoteAgent, SubTask, TurnCallOptions } from "./delegation.js";
 import type { AgentEvent } from "./event.js";
 import type { FormOptions } from "./form.js";
@@ -71,7 +72,9 @@ export type AcceptRequest = Omit<
  */
 export interface Turn {
   /** The message to answer, with `contextId` and (unless a direct reply is possible) `taskId` filled in. */
-  readonly message: Message;
+  readonly message: ReadableMessage;
+  /** Its parts as plain values. */
+  readonly parts: readonly PlainPart[];
   /** Its text parts, joined by line feeds. */
   readonly text: string;
   /** Its data parts. */
@@ -80,11 +83,13 @@ export interface Turn {
   readonly taskId: string;
   readonly contextId: string;
   /** The task at the start of the turn; undefined if it does not exist yet. */
-  readonly task: Task | undefined;
+  readonly task: ReadableTask | undefined;
   /** Messages of the task before this one, oldest first. */
-  readonly history: readonly Message[];
+  /** Its files. */
+  readonly files: readonly PlainFile[];
+  readonly history: readonly ReadableMessage[];
   /** Tasks named in the message's `referenceTaskIds`, as far as the caller may see them (specification 3.4.3). */
-  referencedTasks(): Promise<Task[]>;
+  referencedTasks(): Promise<ReadableTask[]>;
   /** The sender of the message. */
   readonly caller: Caller;
   readonly tenant: string;

@@ -3,6 +3,7 @@ import type { Client } from "@connectrpc/connect";
 import { type A2AService, type AgentCard, type Message, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Answer, Update } from "../task/answer.js";
 import type { MessageInput } from "../task/message-input.js";
+import type { ReadableMessage, ReadableTask } from "../task/plain.js";
 import type { AgentEvent, Content } from "./event.js";
 import type { TurnRequest } from "./turn-request.js";
 
@@ -73,9 +74,9 @@ export interface SubTask {
   /** The other agent's name in the call. */
   readonly agent: string;
   /** The finished sub-task, with history and artifacts. Undefined if the agent replied directly. */
-  readonly task: Task | undefined;
+  readonly task: ReadableTask | undefined;
   /** The message of an agent that replied directly. */
-  readonly message: Message | undefined;
+  readonly message: ReadableMessage | undefined;
   /** The final state: COMPLETED, FAILED, CANCELED or REJECTED; COMPLETED for a direct reply. */
   readonly state: TaskState;
   /** Text of its artifacts, or of its final message if it has none. */

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { PartInput } from "../task/message-input.js";
 import { type FormRequest, formContent } from "./form-part.js";
+import type { PlainFile } from "../task/plain.js";
 
 export type { PartInput } from "../task/message-input.js";
 
@@ -42,7 +43,9 @@ export interface ReplyEvent {
 /** An event that an agent may yield. */
 export type AgentEvent = StatusEvent | ArtifactEvent | ReplyEvent;
 
-/** An artifact or a chunk of one (specification 4.1.7, 4.2.2). At least one part, as `text`, `data` or `parts`. */
+/**
+ * An artifact or a chunk of one (specification 4.1.7, 4.2.2). At least one part, as `text`, `data`, `file` or `parts`.
+ */
 export interface ArtifactInput {
   /** Id within the task. Default: with `append`, that of the newest artifact of the same name; otherwise a new one. */
   readonly id?: string;
@@ -56,6 +59,7 @@ export interface ArtifactInput {
   /** Marks the last chunk. */
   readonly lastChunk?: boolean;
   readonly metadata?: JsonObject;
+  readonly file?: PlainFile;
   readonly extensions?: readonly string[];
 }
 

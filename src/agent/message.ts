@@ -1,4 +1,4 @@
-import { create, type JsonValue } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import {
   type Artifact,
   ArtifactSchema,
@@ -9,7 +9,7 @@ import {
   Role,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../core/ids.js";
-import { jsonOf } from "../wire/json-value.js";
+import { withoutFile } from "../task/message-input.js";
 import {
   checkedBytes,
   checkedList,
@@ -52,6 +52,7 @@ export function artifactOf(input: ArtifactInput, artifactId: string): Artifact {
     ...checkedList("parts", input.parts ?? []),
     ...(input.text === undefined ? [] : [{ text: input.text }]),
     ...(input.data === undefined ? [] : [{ data: input.data }]),
+    ...(input.file === undefined ? [] : [{ file: input.file }]),
   ].map(partOf);
   if (input.metadata !== undefined) artifact.metadata = checkedObject("metadata", input.metadata);
   if (input.extensions !== undefined) artifact.extensions = checkedTexts("extensions", input.extensions);
@@ -65,7 +66,8 @@ function contentOf(content: Content): MessageContent {
   throw new InvalidAgentEvent("a message is a text, a list of parts, or an object with them as parts");
 }
 
-function partOf(input: PartInput): Part {
+function partOf(given: PartInput): Part {
+  const input = withoutFile(given);
   const part = create(PartSchema);
   part.content = partContent(input);
   if (input.mediaType !== undefined) part.mediaType = checkedText("mediaType", input.mediaType);
@@ -83,9 +85,4 @@ function partContent(input: PartInput): Part["content"] {
   throw new InvalidAgentEvent(partContents);
 }
 
-const partContents = "a part is an object with text, data, raw (the bytes of a file) or url";
-
-/** Returns the data parts of a message. */
-export function dataOf(message: Message): JsonValue[] {
-  return message.parts.flatMap((part) => (part.content.case === "data" ? [jsonOf(part.content.value)] : []));
-}
+const partContents = "a part is an object with text, data, file (with bytes or url), raw (the bytes of a file) or url";

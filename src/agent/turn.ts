@@ -1,8 +1,18 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Message, Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, PartSchema, type Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
 import { membersOf } from "../core/members.js";
-import { messageText } from "../task/text.js";
+import {
+  dataOf,
+  filesOf,
+  newReadablePart,
+  type PlainFile,
+  type PlainPart,
+  partsOf,
+  type ReadableMessage,
+  type ReadableTask,
+  textOf,
+} from "../task/plain.js";
 import { setOwn } from "../wire/json-value.js";
 import type { TurnAborter } from "./abort.js";
 import type { Turn } from "./agent.js";
@@ -10,7 +20,6 @@ import { AgentEvents } from "./agent-events.js";
 import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
 import { askForm, type FormTurn, type StoredAnswer } from "./form.js";
 import { formIdOf } from "./form-part.js";
-import { dataOf } from "./message.js";
 import { type StepJournal, TurnSteps } from "./steps.js";
 import type { TurnRequest } from "./turn-request.js";
 
@@ -91,9 +100,11 @@ const copiesKey: unique symbol = Symbol("copies");
 
 /** Copies made so far. */
 interface Copies {
-  message?: Message;
+  message?: ReadableMessage;
+  parts?: PlainPart[];
   data?: JsonValue[];
-  task?: Task | undefined;
+  files?: PlainFile[];
+  task?: ReadableTask | undefined;
   metadata?: JsonObject;
   extensions?: ReadonlySet<string>;
   caller?: Caller;
@@ -118,17 +129,23 @@ class AgentTurn implements Turn {
     this[requestKey] = request;
     this[aroundKey] = around;
     this[copiesKey] = undefined;
-    this.text = messageText(message);
+    this.text = textOf(message);
     this.taskId = request.taskId;
     this.contextId = message.contextId;
     this.tenant = request.tenant;
     this.attempt = request.attempt;
   }
 
-  get message(): Message {
+  get message(): ReadableMessage {
     const copies = copiesOf(this);
     copies.message ??= copyMessage(this[requestKey].message);
     return copies.message;
+  }
+
+  get parts(): PlainPart[] {
+    const copies = copiesOf(this);
+    copies.parts ??= partsOf(copyMessage(this[requestKey].message));
+    return copies.parts;
   }
 
   get data(): JsonValue[] {
@@ -137,14 +154,20 @@ class AgentTurn implements Turn {
     return copies.data;
   }
 
-  get task(): Task | undefined {
+  get files(): PlainFile[] {
+    const copies = copiesOf(this);
+    copies.files ??= filesOf(copyMessage(this[requestKey].message));
+    return copies.files;
+  }
+
+  get task(): ReadableTask | undefined {
     const { task } = this[aroundKey];
     const copies = copiesOf(this);
     copies.task ??= task && copyMessage(task);
     return copies.task;
   }
 
-  get history(): readonly Message[] {
+  get history(): readonly ReadableMessage[] {
     const { messageId } = this[requestKey].message;
     const history = this.task?.history ?? this[requestKey].earlier?.map((each) => copyMessage(each)) ?? [];
     return history.filter((earlier) => earlier.messageId !== messageId);
@@ -178,7 +201,7 @@ class AgentTurn implements Turn {
   }
 
   /** Returns a function without `this`, which can be taken from the turn. */
-  get referencedTasks(): () => Promise<Task[]> {
+  get referencedTasks(): () => Promise<ReadableTask[]> {
     const request = this[requestKey];
     const { source } = this[aroundKey];
     return async () => (await source.referencedTasks(request)).map((each) => copyMessage(each));
@@ -281,18 +304,21 @@ function copiesOf(turn: AgentTurn): Copies {
 }
 
 /**
- * Copies a message of the protocol deeply. The library's `clone()` follows the message's descriptor and takes several
+ * Copies a message of the protocol deeply, with readable parts. The library's `clone()` follows the message's descriptor and takes several
  * times as long. Messages of proto3 are plain objects, so no descriptor is needed.
  */
-function copyMessage<T extends Message | Task>(message: T): T {
-  return copyOf(message) as T;
+function copyMessage(message: Message): ReadableMessage;
+function copyMessage(task: Task): ReadableTask;
+function copyMessage(message: Message | Task): unknown {
+  return copyOf(message);
 }
 
 function copyOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Uint8Array) return new Uint8Array(value);
   if (Array.isArray(value)) return value.map(copyOf);
-  const copy: Record<string, unknown> = {};
+  const isPart = membersOf(value).$typeName === PartSchema.typeName;
+  const copy = (isPart ? newReadablePart() : {}) as Record<string, unknown>;
   for (const name of Object.keys(value)) setOwn(copy, name, copyOf(membersOf(value)[name]));
   return copy;
 }

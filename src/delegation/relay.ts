@@ -21,8 +21,8 @@ import {
 } from "../agent/delegation.js";
 import { type AgentEvent, artifact, type MessageContent, type PartInput, working } from "../agent/event.js";
 import { membersOf } from "../core/members.js";
+import { readable, readableTask, textOf } from "../task/plain.js";
 import { isInterrupted } from "../task/state.js";
-import { messageText } from "../task/text.js";
 import { jsonOf } from "../wire/json-value.js";
 import { DELEGATION_EXTENSION } from "../wire/service-params.js";
 import type { SubTaskMessage } from "./client.js";
@@ -331,16 +331,12 @@ export function subTaskOf(
   agent: string,
   { task, message }: { readonly task?: Task | undefined; readonly message?: Message | undefined },
 ): SubTask {
-  if (task === undefined) {
-    const text = message === undefined ? "" : messageText(message);
-    const state = message === undefined ? TaskState.UNSPECIFIED : TaskState.COMPLETED;
-    return { agent, task: undefined, message, state, text };
-  }
-  const { status, artifacts } = task;
-  const texts = artifacts.map(({ parts }) =>
-    parts.map(({ content }) => (content.case === "text" ? content.value : "")).join(""),
-  );
-  const made = texts.filter((text) => text !== "").join("\n");
-  const statusText = status?.message === undefined ? "" : messageText(status.message);
-  return { agent, task, message: undefined, state: status?.state ?? TaskState.UNSPECIFIED, text: made || statusText };
+  const state = task === undefined ? message && TaskState.COMPLETED : task.status?.state;
+  return {
+    agent,
+    task: task && readableTask(task),
+    message: message && readable(message),
+    state: state ?? TaskState.UNSPECIFIED,
+    text: textOf(task ?? message),
+  };
 }

@@ -1,11 +1,19 @@
-import type { Artifact, Message, StreamResponse, Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { StreamResponse, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { PlainFile, PlainPart, ReadableArtifact, ReadableMessage, ReadableTask } from "./plain.js";
 
 /** Answer of an agent: a task or a message. */
 export interface Answer {
-  readonly task: Task | undefined;
-  readonly message: Message | undefined;
+  readonly task: ReadableTask | undefined;
+  readonly message: ReadableMessage | undefined;
   /** Text of the message, or of the task's artifacts, or else of its status. */
   readonly text: string;
+  /** Parts of the message, or of the task's artifacts, or else of its status. */
+  readonly parts: readonly PlainPart[];
+  /** Data parts of the message, or of the task's artifacts, or else of its status. */
+  readonly data: readonly JsonValue[];
+  /** Files of the message, or of the task's artifacts, or else of its status. */
+  readonly files: readonly PlainFile[];
   /** State of the task: terminal, or waiting for its client, unless the send did not wait. */
   readonly state: TaskState | undefined;
   readonly taskId: string | undefined;
@@ -23,11 +31,11 @@ export interface Update {
    * The folded task, with history and artifacts. The next update modifies it: copy what you keep. Undefined with
    * `message`.
    */
-  readonly task: Task | undefined;
+  readonly task: ReadableTask | undefined;
   /** Set with `message`, and with a status that has one. */
-  readonly message: Message | undefined;
+  readonly message: ReadableMessage | undefined;
   /** Set with `artifact`: the whole artifact so far. */
-  readonly artifact: Artifact | undefined;
+  readonly artifact: ReadableArtifact | undefined;
   /**
    * Text that this update adds to artifacts or says in a message; may be empty. The first `task` has the task's text so
    * far: the agent's messages, each once, then its artifacts. After a message to an existing task that has not ended, it
@@ -42,6 +50,15 @@ export interface Update {
    * artifact of `task`. Later updates continue it.
    */
   readonly replaced: boolean;
+  /** The message's parts; without a message `text` as one part, then `data` and `files`. */
+  readonly parts: readonly PlainPart[];
+  /**
+   * Data parts that this update adds to artifacts or has in a message. Of an artifact that the agent replaces, all that
+   * go beyond the known ones; all of them if it does not begin with those.
+   */
+  readonly data: readonly JsonValue[];
+  /** Files that this update adds; see `data`. */
+  readonly files: readonly PlainFile[];
   /** The received event. Undefined with a `snapshot` that was read. */
   readonly event: StreamResponse | undefined;
   /** The task's generation after this update, if the server sends it (docs/extensions/resume.md). */

@@ -3,7 +3,6 @@
 import { create } from "@bufbuild/protobuf";
 import {
   A2AService,
-  type Artifact,
   CancelTaskRequestSchema,
   GetTaskRequestSchema,
   ListTasksRequestSchema,
@@ -29,11 +28,11 @@ import type { RemoteAgents } from "../delegation/options.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
-import { artifactText, messageText, taskText } from "../task/text.js";
 import { OtherAgents } from "./other-agents.js";
 import { SimulatedProcess, type TestCallOptions } from "./process.js";
 
 export { turnWith } from "../agent/agent.js";
+export { textOf } from "../task/plain.js";
 export type { TestCallOptions } from "./process.js";
 
 /** Options of `testAgent`. */
@@ -228,13 +227,4 @@ export class AgentTest {
 
 function idOf(task: Task | string): string {
   return typeof task === "string" ? task : task.id;
-}
-
-/**
- * Returns the text of a message (its text parts, joined by line feeds), of an artifact (its text parts as they were
- * streamed) or of a task: its artifacts with text, separated by line feeds; without any, the message of its status.
- */
-export function textOf(of: Message | Artifact | Task): string {
-  if ("messageId" in of) return messageText(of);
-  return "parts" in of ? artifactText(of) : taskText(of);
 }

@@ -69,11 +69,11 @@ describe("an event of an agent", () => {
 
   it("names the form that content and parts have, where they have another one", async () => {
     const message = "a message is a text, a list of parts, or an object with them as parts";
-    const part = "a part is an object with text, data, raw (the bytes of a file) or url";
+    const part = "a part is an object with text, data, file (with bytes or url), raw (the bytes of a file) or url";
     for (const content of [5, { answer: 1 }, new Error("x"), true]) {
       expect(await end(completed(content as never))).toContain(message);
     }
-    for (const each of [null, 5, "text", {}, { file: "a.txt" }]) {
+    for (const each of [null, 5, "text", {}, { file: "a.txt" }, { file: {} }, { file: { name: "a" } }]) {
       expect(await end(artifact({ parts: [each] as never }))).toContain(part);
       expect(await end(completed([each] as never))).toContain(part);
     }

@@ -12,7 +12,7 @@ import { uiMessageStream } from "../../src/client/ai-sdk/index.js";
 import { ClientFold } from "../../src/client/follow/fold.js";
 import { TurnText } from "../../src/client/react/turn-text.js";
 import type { Update } from "../../src/task/answer.js";
-import { artifactText } from "../../src/task/text.js";
+import { textOf } from "../../src/task/plain.js";
 import { scaled } from "../support/cover.js";
 
 const place = { taskId: "t", contextId: "c" };
@@ -149,7 +149,7 @@ describe("Update.text of an artifact that an agent replaces", () => {
         for (const update of updates) {
           printed = update.replaced ? update.text : printed + update.text;
           page.take(update);
-          whole = update.task?.artifacts.map(artifactText).join("") ?? "";
+          whole = update.task?.artifacts.map(textOf).join("") ?? "";
           expect(printed.startsWith(whole)).toBe(true);
           expect(page.text).toBe(printed);
         }

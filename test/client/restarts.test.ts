@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { ClientCore } from "../../src/client/calls/core.js";
 import { follow, send, stream } from "../../src/client/follow/send.js";
 import type { Update } from "../../src/task/answer.js";
-import { artifactText } from "../../src/task/text.js";
+import { textOf } from "../../src/task/plain.js";
 import { root } from "../e2e/support/build.js";
 import { Home } from "../e2e/support/server-process.js";
 import { cover, scaled } from "../support/cover.js";
@@ -41,7 +41,7 @@ describe("a stream whose server is killed and started anew", () => {
     { timeout: 60_000 },
     async (what) => {
       const words = Array.from({ length: WORDS }, (_, index) => index + 1);
-      const textOf = (letter: string): string => `# Cats${words.map((word) => ` ${letter}${word}`).join("")}`;
+      const told = (letter: string): string => `# Cats${words.map((word) => ` ${letter}${word}`).join("")}`;
       let server = await home.start();
       const proxy = await CuttingProxy.open(Number(new URL(server.url).port));
       const core = coreOver("JSONRPC", proxy.url);
@@ -56,12 +56,12 @@ describe("a stream whose server is killed and started anew", () => {
         for await (const update of stream(core, `tell ${what} ${WORDS} ${PAUSE_MS}`)) {
           if (update.replaced) [before, text] = [text, ""];
           text += update.text;
-          if (text.length > textOf("w").length / 2) restart ??= again();
+          if (text.length > told("w").length / 2) restart ??= again();
         }
         expect(restart).toBeDefined();
-        expect(text).toBe(textOf(what === "same" ? "w" : "v"));
+        expect(text).toBe(told(what === "same" ? "w" : "v"));
         if (what === "same") expect(before).toBe("");
-        else expect(textOf("w").startsWith(before) && before !== "").toBe(true);
+        else expect(told("w").startsWith(before) && before !== "").toBe(true);
       } finally {
         await restart;
         await Promise.all([core.close(), proxy.close()]);
@@ -97,7 +97,7 @@ describe("a stream whose server is killed and started anew", () => {
           // Whoever follows begins with what there is.
           if (update.kind === "task") {
             const [begun] = update.task?.artifacts ?? [];
-            text = begun === undefined ? "" : artifactText(begun);
+            text = begun === undefined ? "" : textOf(begun);
             last = begun?.parts.length ?? 0;
           }
           if (update.kind !== "artifact") continue;

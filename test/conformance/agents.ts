@@ -52,8 +52,8 @@ const results: Record<string, Command> = {
     yield completed();
   },
   *file() {
-    const raw = new Uint8Array([0xfb, 0xef, 0xff, 0x00]);
-    yield artifact({ name: "file", parts: [{ raw, mediaType: "application/octet-stream", filename: "four.bin" }] });
+    const bytes = new Uint8Array([0xfb, 0xef, 0xff, 0x00]);
+    yield artifact({ name: "file", file: { bytes, mediaType: "application/octet-stream", name: "four.bin" } });
     yield completed();
   },
   *url() {

@@ -28,7 +28,10 @@ import {
   completed,
   createA2A,
   createServer,
+  filesOf,
   inputRequired,
+  type PlainFile,
+  partsOf,
   type Reason,
   reply,
   type Server,
@@ -50,6 +53,13 @@ const agent: Agent = {
     expectTypeOf(turn.signal).toEqualTypeOf<AbortSignal>();
     // @ts-expect-error nothing of a turn can be changed
     turn.text = "";
+    // Content is plain, in the turn and in what it holds, and can be yielded as it is.
+    expectTypeOf(turn.files[0]?.bytes).toEqualTypeOf<Uint8Array | undefined>();
+    expectTypeOf(turn.message.parts[0]?.text).toEqualTypeOf<string | undefined>();
+    expectTypeOf(filesOf(turn.task)).toEqualTypeOf<PlainFile[]>();
+    for (const part of turn.parts) if (part.file !== undefined) yield artifact({ file: part.file });
+    yield artifact({ parts: turn.parts });
+    yield working(partsOf(turn.history[0]));
     yield working("Reading…");
     yield artifact({ name: "echo", text: turn.text, append: true });
     yield inputRequired("More?");

@@ -12,8 +12,8 @@ import { base64Of } from "../../core/bytes.js";
 import { defined } from "../../core/defined.js";
 import { toA2AError } from "../../core/error.js";
 import type { Update } from "../../task/answer.js";
+import { textOf } from "../../task/plain.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { artifactText, messageText, taskText } from "../../task/text.js";
 import { jsonWriter } from "../../wire/json-writer.js";
 import { isSameMessage } from "../follow/update.js";
 
@@ -174,7 +174,7 @@ class ChunkWriter {
       const statusMessage = this.#task?.status?.message;
       yield {
         type: "error",
-        errorText: (statusMessage && messageText(statusMessage)) || `The task ended as ${TaskState[state]}.`,
+        errorText: (statusMessage && textOf(statusMessage)) || `The task ended as ${TaskState[state]}.`,
       };
     }
     if (state === TaskState.CANCELED) yield { type: "abort" };
@@ -190,7 +190,7 @@ class ChunkWriter {
   /** Tells whether a first update without text shows an existing task, rather than a new one without text so far. */
   #wasThere(task: Task): boolean {
     const state = task.status?.state ?? TaskState.UNSPECIFIED;
-    return this.#isAnswer === undefined ? taskText(task) !== "" : this.#isAnswer && !isTerminal(state);
+    return this.#isAnswer === undefined ? textOf(task) !== "" : this.#isAnswer && !isTerminal(state);
   }
 
   /** Forgets the written non-text parts if the artifact does not begin with them: all are then written again. */
@@ -279,7 +279,7 @@ class ChunkWriter {
     if (state === TaskState.FAILED || state === TaskState.REJECTED)
       return statusMessage && (yield* this.#rest(statusMessage));
     if (isTerminal(state) || isInterrupted(state)) return statusMessage && (yield* this.#message(statusMessage));
-    const text = statusMessage === undefined ? "" : messageText(statusMessage);
+    const text = statusMessage === undefined ? "" : textOf(statusMessage);
     const values = statusMessage?.parts.flatMap(jsonOf) ?? [];
     yield { type: "data-status", id: "status", data: { state: stateName(state), text, values }, transient: true };
     if (statusMessage === undefined || (this.#progress !== undefined && isSameMessage(this.#progress, statusMessage)))
@@ -291,7 +291,7 @@ class ChunkWriter {
   /** Writes a whole message. */
   *#message(message: Message): Generator<UIChunk> {
     if (this.#isWritten(message)) return;
-    yield* this.#whole(messageText(message));
+    yield* this.#whole(textOf(message));
     yield* this.#rest(message);
   }
 
@@ -334,7 +334,7 @@ function isOther({ content }: Part): boolean {
 }
 
 function textAfter(artifact: Artifact, parts = 0): string {
-  return artifactText(parts === 0 ? artifact : { ...artifact, parts: artifact.parts.slice(parts) });
+  return textOf(parts === 0 ? artifact : { ...artifact, parts: artifact.parts.slice(parts) });
 }
 
 function* fileOf(part: Part): Generator<UIChunk> {

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import {
   type Message,
@@ -11,7 +11,7 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
-import type { MessageFields, MessageInput, PartInput } from "../../task/message-input.js";
+import { type MessageFields, type MessageInput, type PartInput, withoutFile } from "../../task/message-input.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import type { SendOptions } from "./call-options.js";
 import { checkRequest } from "./check.js";
@@ -76,16 +76,19 @@ function checkParts(input: MessageInput, parts: MessageFields["parts"]): void {
       "is neither a text nor a list of parts: a message is one of them, or an object with them as parts";
     throw invalid([{ field, description }]);
   }
-  const index = parts.findIndex((part) => !contents.some((name) => isSet(part, name)));
+  const index = parts.findIndex((part) => !contents.some((name) => isSet(withoutFile(part), name)));
   if (index < 0) return;
-  throw invalid([{ field: `parts[${index}]`, description: `has none of what parts have: ${contents.join(", ")}` }]);
+  throw invalid([
+    { field: `parts[${index}]`, description: `has none of what parts have: ${contents.join(", ")}, file` },
+  ]);
 }
 
 const contents = ["text", "data", "raw", "url"];
 
 const isSet = (part: unknown, name: string): boolean => typeof part === "object" && part !== null && name in part;
 
-function partOf(input: PartInput): Part {
+function partOf(given: PartInput): Part {
+  const input = withoutFile(given);
   const part = create(PartSchema);
   part.content = contentOf(input);
   part.mediaType = input.mediaType ?? "";
@@ -98,5 +101,6 @@ function contentOf(input: PartInput): Part["content"] {
   if ("text" in input) return { case: "text", value: input.text };
   if ("raw" in input) return { case: "raw", value: input.raw };
   if ("url" in input) return { case: "url", value: input.url };
-  return { case: "data", value: readData(input.data) };
+  // `checkParts` has rejected all others.
+  return { case: "data", value: readData((input as { readonly data: JsonValue }).data) };
 }

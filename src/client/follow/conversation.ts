@@ -1,6 +1,6 @@
-import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Answer, Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
+import type { ReadableTask } from "../../task/plain.js";
 import { isInterrupted } from "../../task/state.js";
 import type { CallOptions, SendOnceOptions, StreamOptions } from "../calls/call-options.js";
 import { callScopeOf, since } from "../calls/call-scope.js";
@@ -27,7 +27,7 @@ export interface Conversation {
   /** The task that waits for the next message, if any. */
   readonly taskId: string | undefined;
   /** The task of the last answer, as last seen. */
-  readonly task: Task | undefined;
+  readonly task: ReadableTask | undefined;
   /** See `client.send`. */
   send(message: MessageInput, options?: SendOnceOptions): Promise<Answer>;
   /** See `client.stream`. */
@@ -45,8 +45,8 @@ class TrackedConversation implements Conversation {
   readonly #core: ClientCore;
   #contextId: string | undefined;
   /** Known tasks that wait for a message, in the order of their questions. */
-  readonly #waiting = new Map<string, Task | undefined>();
-  #task: Task | undefined;
+  readonly #waiting = new Map<string, ReadableTask | undefined>();
+  #task: ReadableTask | undefined;
   readonly #first = new FirstMessage();
   /** True after the first answer: an agent without contexts is not waited for again. */
   #hasAnswer = false;
@@ -65,7 +65,7 @@ class TrackedConversation implements Conversation {
     return this.#waiting.keys().next().value;
   }
 
-  get task(): Task | undefined {
+  get task(): ReadableTask | undefined {
     return this.#task;
   }
 

@@ -1,6 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import {
+  type Artifact,
   type Message,
+  type Part,
   Role,
   type StreamResponse,
   type Task,
@@ -10,14 +12,14 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { defined } from "../../core/defined.js";
 import { A2AError } from "../../core/error.js";
-import type { Update } from "../../task/answer.js";
 import { EventFold } from "../../task/event-fold.js";
 import { viewTask } from "../../task/fold.js";
+import { type ReadableArtifact, type ReadableTask, readable, readableTask, textOf } from "../../task/plain.js";
 import { isTerminal } from "../../task/state.js";
-import { artifactText, messageText } from "../../task/text.js";
 import { RESUME_EXTENSION } from "../../wire/service-params.js";
 import { MAX_FOLDED_BYTES } from "../calls/call-options.js";
 import { type Gained, GivenTexts } from "./given-texts.js";
+import { ReceivedUpdate, type UpdateFields } from "./received.js";
 import { isSameMessage } from "./update.js";
 
 /** Maximum characters of an id in an error. */
@@ -53,8 +55,9 @@ export class ClientFold {
   }
 
   /** The current task, which changes with further events. Undefined before the first one. */
-  get task(): Task | undefined {
-    return this.#fold?.task;
+  get task(): ReadableTask | undefined {
+    // Every part that it folds was made readable before.
+    return this.#fold?.task as ReadableTask | undefined;
   }
 
   get state(): TaskState {
@@ -66,13 +69,13 @@ export class ClientFold {
    * @returns undefined for an event already known, or without content
    * @throws A2AError TASK_TOO_LARGE; INVALID_AGENT_RESPONSE for an event of another task
    */
-  take(event: StreamResponse): Update | undefined {
+  take(event: StreamResponse): ReceivedUpdate | undefined {
     const { payload } = event;
     switch (payload.case) {
       case "task":
         return this.takeTask(payload.value, event);
       case "message":
-        return updateOf("message", event, { message: payload.value, text: messageText(payload.value) });
+        return messageUpdate(payload.value, event);
       case "statusUpdate":
         return this.#status(payload.value, event);
       case "artifactUpdate":
@@ -86,12 +89,12 @@ export class ClientFold {
    * Applies the first event of an answer to a message.
    * @param isKnown true if the message went to an existing task, whose earlier text does not belong to this answer
    */
-  takeAnswer(event: StreamResponse, isKnown: boolean): Update | undefined {
+  takeAnswer(event: StreamResponse, isKnown: boolean): ReceivedUpdate | undefined {
     if (event.payload.case !== "task") return this.take(event);
     const task = event.payload.value;
     const update = this.takeTask(task, event);
     if (update === undefined || !isKnown || this.#known?.id === task.id || isTerminal(this.state)) return update;
-    return { ...update, text: "" };
+    return update.withoutContent();
   }
 
   /**
@@ -110,7 +113,7 @@ export class ClientFold {
    * task. The update of a snapshot has only the new text.
    * @returns undefined if nothing is new
    */
-  takeTask(task: Task, event?: StreamResponse): Update | undefined {
+  takeTask(task: Task, event?: StreamResponse): ReceivedUpdate | undefined {
     this.#checkId(task.id);
     const known = this.#fold?.task;
     // The caller named a generation, and the task has not changed since.
@@ -124,37 +127,48 @@ export class ClientFold {
     if (known !== undefined && isSameMessage(known, next)) return undefined;
     const before = known ?? (this.#known?.id === next.id ? this.#known : undefined);
     const gained = isKnown ? {} : this.#gained(before, next);
-    this.#fold = new EventFold(next);
+    this.#fold = new EventFold(readableTask(next));
     this.#isOver = false;
     this.#checkSize();
-    return this.#updateOf(known === undefined ? "task" : "snapshot", event, gained);
+    const kind = known === undefined ? "task" : "snapshot";
+    return this.#updateOf(kind, event, gained, isKnown ? [] : gainedParts(before, next));
   }
 
-  #status(update: TaskStatusUpdateEvent, event: StreamResponse): Update | undefined {
+  #status(update: TaskStatusUpdateEvent, event: StreamResponse): ReceivedUpdate | undefined {
     this.#checkId(update.taskId);
     if (!this.#isNext(update.metadata)) return undefined;
     const fold = this.#begun(update);
     if (this.#isOver && update.status?.state !== fold.state) return undefined;
+    const [before, message] = [fold.task.status?.message, update.status?.message && readable(update.status.message)];
+    // A change of the task's metadata repeats the question of the status.
+    const isRepeated =
+      before !== undefined &&
+      message !== undefined &&
+      before.messageId !== "" &&
+      isSameMessage<Message>(before, message);
     fold.applyStatus(update);
     this.#isOver = isTerminal(fold.state);
     this.#checkSize();
-    const message = update.status?.message;
-    const text = message === undefined ? "" : messageText(message);
-    return this.#updateOf("status", event, { message, ...this.#texts.settled(fold.task, { text, replaced: false }) });
+    const said = isRepeated ? undefined : message;
+    const gained = this.#texts.settled(fold.task, { text: textOf(said), replaced: false });
+    return this.#updateOf("status", event, { message, ...gained }, said?.parts.filter(isOther) ?? []);
   }
 
-  #artifact(update: TaskArtifactUpdateEvent, event: StreamResponse): Update | undefined {
+  #artifact(update: TaskArtifactUpdateEvent, event: StreamResponse): ReceivedUpdate | undefined {
     this.#checkId(update.taskId);
     if (!this.#isNext(update.metadata) || update.artifact === undefined) return undefined;
     const fold = this.#begun(update);
     const { artifactId } = update.artifact;
     // Some servers send an artifact in chunks, and then once more as a whole.
-    const added = this.#texts.added(fold.artifact(artifactId), update.artifact, update);
+    const known = fold.artifact(artifactId);
+    const added = this.#texts.added(known, update.artifact, update);
+    const { parts } = readable(update.artifact);
+    const addedParts = newParts(update.append ? undefined : known, parts);
     fold.applyArtifact(update);
     this.#checkSize();
-    const artifact = defined(fold.artifact(artifactId));
-    const text = added ?? artifactText(artifact);
-    return this.#updateOf("artifact", event, { artifact, text, replaced: added === undefined });
+    const artifact = defined(fold.artifact(artifactId)) as ReadableArtifact;
+    const text = added ?? textOf(artifact);
+    return this.#updateOf("artifact", event, { artifact, text, replaced: added === undefined }, addedParts);
   }
 
   /** Returns the text that a task has gained: the agent's messages first, each once, then artifacts. */
@@ -162,7 +176,7 @@ export class ClientFold {
     const heard = new Set(messagesOf(before).map(({ messageId }) => messageId));
     let text = "";
     for (const message of messagesOf(after)) {
-      if (message.role !== Role.USER && !heard.has(message.messageId)) text += messageText(message);
+      if (message.role !== Role.USER && !heard.has(message.messageId)) text += textOf(message);
       heard.add(message.messageId);
     }
     const old = new Map(before?.artifacts.map((artifact) => [artifact.artifactId, artifact]));
@@ -170,7 +184,7 @@ export class ClientFold {
     for (const artifact of after.artifacts) {
       const added = this.#texts.added(old.get(artifact.artifactId), artifact);
       replaced ||= added === undefined;
-      text += added ?? artifactText(artifact);
+      text += added ?? textOf(artifact);
     }
     return this.#texts.settled(after, { text, replaced });
   }
@@ -210,14 +224,48 @@ export class ClientFold {
     throw new A2AError("TASK_TOO_LARGE", `The task is larger than the ${this.#maxBytes} bytes that this client folds.`);
   }
 
-  #updateOf(kind: Update["kind"], event: StreamResponse | undefined, more: Partial<Update>): Update {
-    return updateOf(kind, event, { task: this.#fold?.task, generation: this.generation, ...more });
+  #updateOf(
+    kind: UpdateFields["kind"],
+    event: StreamResponse | undefined,
+    { message, artifact, text = "", replaced = false }: Partial<UpdateFields>,
+    added: readonly Part[],
+  ): ReceivedUpdate {
+    const { task, generation } = this;
+    return new ReceivedUpdate({ kind, task, message, artifact, text, replaced, event, generation }, added);
   }
 }
 
-function updateOf(kind: Update["kind"], event: StreamResponse | undefined, more: Partial<Update>): Update {
-  const { task, message, artifact, text = "", replaced = false, generation } = more;
-  return { kind, task, message, artifact, text, replaced, event, generation };
+/** Returns the update of a direct reply. */
+function messageUpdate(received: Message, event: StreamResponse): ReceivedUpdate {
+  const message = readable(received);
+  const none = { task: undefined, artifact: undefined, replaced: false, generation: undefined };
+  return new ReceivedUpdate(
+    { kind: "message", message, text: textOf(message), event, ...none },
+    message.parts.filter(isOther),
+  );
+}
+
+/** Returns the data and files that a task has gained: of the agent's messages first, each once, then of artifacts. */
+function gainedParts(before: Task | undefined, after: Task): Part[] {
+  const heard = new Set(messagesOf(before).map(({ messageId }) => messageId));
+  const old = new Map(before?.artifacts.map((artifact) => [artifact.artifactId, artifact]));
+  const said = messagesOf(after).filter(({ role, messageId }) => role !== Role.USER && !heard.has(messageId));
+  return [
+    ...said.flatMap(({ parts }) => parts.filter(isOther)),
+    ...after.artifacts.flatMap((artifact) => newParts(old.get(artifact.artifactId), artifact.parts)),
+  ];
+}
+
+/** Returns the data and files that go beyond those of an artifact; all of them if they do not begin with those. */
+function newParts(known: Artifact | undefined, parts: readonly Part[]): Part[] {
+  const others = parts.filter(isOther);
+  const before = known?.parts.filter(isOther) ?? [];
+  const isMore = before.length <= others.length && before.every((part, at) => isSameMessage(part, defined(others[at])));
+  return isMore ? others.slice(before.length) : others;
+}
+
+function isOther({ content }: Part): boolean {
+  return content.case !== "text";
 }
 
 /** Returns the generation in the metadata of a task or event (docs/extensions/resume.md). */

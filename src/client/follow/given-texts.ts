@@ -1,7 +1,7 @@
 import type { Artifact, Task, TaskArtifactUpdateEvent } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Update } from "../../task/answer.js";
+import { textOf } from "../../task/plain.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { artifactText } from "../../task/text.js";
 
 /** The text of an update. */
 export type Gained = Pick<Update, "text" | "replaced">;
@@ -39,10 +39,10 @@ export class GivenTexts {
     { append, lastChunk }: Partial<TaskArtifactUpdateEvent> = {},
   ): string | undefined {
     const { artifactId } = artifact;
-    const text = artifactText(artifact);
+    const text = textOf(artifact);
     const repeating = this.#repeating.get(artifactId);
     if (repeating === undefined && (append || known === undefined)) return text;
-    const given = repeating?.text ?? (known ? artifactText(known) : "");
+    const given = repeating?.text ?? (known ? textOf(known) : "");
     if (this.#repeating.delete(artifactId)) this.#length -= given.length;
     const repeated = (append && repeating?.repeated) || 0;
     const rest = given.slice(repeated);
@@ -62,8 +62,7 @@ export class GivenTexts {
     const isDue = replaced || isTerminal(state) || isInterrupted(state);
     if (!isDue || this.#repeating.size === 0) return { text, replaced };
     let whole = text;
-    for (const artifact of task.artifacts)
-      if (this.#repeating.has(artifact.artifactId)) whole += artifactText(artifact);
+    for (const artifact of task.artifacts) if (this.#repeating.has(artifact.artifactId)) whole += textOf(artifact);
     this.#repeating.clear();
     this.#length = 0;
     return { text: whole, replaced: true };

@@ -79,5 +79,5 @@ async function take(
   // The notification carries the generation beside the event, not in it.
   if (generation !== undefined) fold.generation = generation;
   if (isTerminal(fold.state)) followed.fold = undefined;
-  return update === undefined ? undefined : { ...update, generation: fold.generation };
+  return update?.at(fold.generation);
 }

@@ -9,7 +9,6 @@ import {
 import { A2AError, type Reason } from "../../core/error.js";
 import type { Answer, Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
-import { messageText, taskText } from "../../task/text.js";
 import type { FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "../calls/call-options.js";
 import { callScopeOf, since } from "../calls/call-scope.js";
 import { checkOptions, followChecks, sendChecks, streamChecks } from "../calls/check-options.js";
@@ -17,6 +16,7 @@ import { type ClientCore, questionOf } from "../calls/core.js";
 import { type MessagePlace, messageOf, requestOf } from "../calls/message-input.js";
 import { sendOnce } from "../calls/send-once.js";
 import { clientError } from "../errors/errors.js";
+import { ReceivedAnswer } from "./received.js";
 import { questionBefore, TaskFollower } from "./task-follower.js";
 
 /**
@@ -93,20 +93,8 @@ async function ended(core: ClientCore, answered: Answered, options: SendOptions)
 const unfollowable: ReadonlySet<Reason> = new Set<Reason>(["METHOD_NOT_FOUND", "UNSUPPORTED_OPERATION"]);
 
 function answerOf({ payload }: SendMessageResponse): Answer {
-  switch (payload.case) {
-    case "task": {
-      const task = payload.value;
-      const { id: taskId, contextId, status } = task;
-      return { task, message: undefined, text: taskText(task), state: status?.state, taskId, contextId };
-    }
-    case "message": {
-      const message = payload.value;
-      const { contextId } = message;
-      return { task: undefined, message, text: messageText(message), state: undefined, taskId: undefined, contextId };
-    }
-    default:
-      throw new A2AError("INVALID_AGENT_RESPONSE", "The answer has neither a task nor a message.");
-  }
+  if (payload.case !== undefined) return new ReceivedAnswer(payload.value);
+  throw new A2AError("INVALID_AGENT_RESPONSE", "The answer has neither a task nor a message.");
 }
 
 /** Context and task of a message, and the task as its sender already knows it. */

@@ -1,8 +1,9 @@
-import type { AgentCard, Message, Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { AgentCard, Message, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, toA2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Update } from "../../task/answer.js";
 import type { MessageInput } from "../../task/message-input.js";
+import type { ReadableTask } from "../../task/plain.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { IDEMPOTENCY_EXTENSION } from "../../wire/service-params.js";
 import type { FollowOptions, StreamOptions } from "../calls/call-options.js";
@@ -36,7 +37,7 @@ export interface ConversationTurn {
   readonly progress: string;
   readonly state: TaskState | undefined;
   /** The task with its artifacts, which changes. Undefined after a reload for completed turns. */
-  readonly task: Task | undefined;
+  readonly task: ReadableTask | undefined;
   readonly taskId: string | undefined;
   /** `streaming` until the task is finished, waits for its client, or was stopped. */
   readonly phase: TurnPhase;
@@ -69,7 +70,7 @@ interface OpenTurn {
   readonly before: TextBefore;
   readonly key: string | undefined;
   text: TurnText;
-  task: Task | undefined;
+  task: ReadableTask | undefined;
   state: TaskState | undefined;
   taskId: string | undefined;
   phase: TurnPhase;

@@ -1,5 +1,6 @@
-import type { Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type A2AError, toA2AError } from "../../core/error.js";
+import type { ReadableTask } from "../../task/plain.js";
 import type { ConversationClient } from "./conversation-store.js";
 import { TurnText } from "./turn-text.js";
 import { ViewStore } from "./view-store.js";
@@ -7,7 +8,7 @@ import { ViewStore } from "./view-store.js";
 /** View of a task for a page. */
 export interface TaskView {
   /** The task with its artifacts, which changes. Undefined before it is received. */
-  readonly task: Task | undefined;
+  readonly task: ReadableTask | undefined;
   /** The task's text: that of its artifacts, and its final message. It grows. */
   readonly text: string;
   /** The agent's progress text; empty at the end. */
@@ -31,7 +32,7 @@ export class TaskStore extends ViewStore<TaskView> {
   readonly #client: ConversationClient | undefined;
   readonly #taskId: string | undefined;
   #text = new TurnText({});
-  #task: Task | undefined;
+  #task: ReadableTask | undefined;
   #error: A2AError | undefined;
   #controller: AbortController | undefined;
 

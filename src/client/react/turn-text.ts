@@ -1,14 +1,14 @@
 import type { Artifact, Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Update } from "../../task/answer.js";
+import { textOf } from "../../task/plain.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { artifactText, messageText } from "../../task/text.js";
 
 /** Length of each artifact's text before a turn, in characters, by artifact id. */
 export type TextBefore = Readonly<Record<string, number>>;
 
 /** Returns the current text lengths of a task's artifacts, to find the text that a further turn adds. */
 export function textBefore(task: Task | undefined): TextBefore {
-  return Object.fromEntries((task?.artifacts ?? []).map((each) => [each.artifactId, artifactText(each).length]));
+  return Object.fromEntries((task?.artifacts ?? []).map((each) => [each.artifactId, textOf(each).length]));
 }
 
 /** Accumulates an agent's text in one turn. The cost of a chunk depends only on its own length. */
@@ -63,7 +63,7 @@ export class TurnText {
   }
 
   #status({ status }: Task): void {
-    const statusText = status?.message === undefined ? "" : messageText(status.message);
+    const statusText = status?.message === undefined ? "" : textOf(status.message);
     const state = status?.state ?? 0;
     const isOver = isTerminal(state) || isInterrupted(state);
     this.#messageText = isOver ? statusText : "";
@@ -71,6 +71,6 @@ export class TurnText {
   }
 
   #since(artifact: Artifact): string {
-    return artifactText(artifact).slice(this.#before[artifact.artifactId] ?? 0);
+    return textOf(artifact).slice(this.#before[artifact.artifactId] ?? 0);
   }
 }

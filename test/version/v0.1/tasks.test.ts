@@ -10,7 +10,7 @@ import {
   working,
 } from "../../../src/agent/event.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
-import { messageText as textOf } from "../../../src/task/text.js";
+import { textOf } from "../../../src/task/plain.js";
 import { Spoken, saidIn03, say, sayNow, v1, v03 } from "./server.js";
 
 /** Does what the message says. */
