@@ -34,6 +34,12 @@ export interface Agent {
    */
   readonly recover?: Recovery | ((turn: Turn) => Recovery);
   /**
+   * Refuses a request with CONTENT_TYPE_NOT_SUPPORTED if its `acceptedOutputModes` exclude all media types that the card
+   * (`defaultOutputModes`) and its skills (`outputModes`) declare; nothing is stored (specification 3.2.2). `text`,
+   * `text/*` and the like are understood. Default: the agent sees them in `turn.acceptedOutputModes`.
+   */
+  readonly checkOutputModes?: boolean;
+  /**
    * The extended card, for authenticated callers only (specification 3.1.11, 13.3). A function may return a card per
    * caller, within 10 seconds, or undefined to reject the call. Its errors, and an invalid card, are internal errors;
    * an `A2AError` reaches the caller unchanged.
@@ -79,14 +85,14 @@ export interface Turn {
   readonly text: string;
   /** Its data parts. */
   readonly data: readonly JsonValue[];
+  /** Its files. */
+  readonly files: readonly PlainFile[];
   /** Id of the task. If the agent decides between task and message, the first task event creates the task. */
   readonly taskId: string;
   readonly contextId: string;
   /** The task at the start of the turn; undefined if it does not exist yet. */
   readonly task: ReadableTask | undefined;
   /** Messages of the task before this one, oldest first. */
-  /** Its files. */
-  readonly files: readonly PlainFile[];
   readonly history: readonly ReadableMessage[];
   /** Tasks named in the message's `referenceTaskIds`, as far as the caller may see them (specification 3.4.3). */
   referencedTasks(): Promise<ReadableTask[]>;

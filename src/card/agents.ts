@@ -148,6 +148,7 @@ export const agentFields: readonly string[] = [
   "responds",
   "accept",
   "recover",
+  "checkOutputModes",
   "extendedCard",
   "execute",
 ];
@@ -164,7 +165,8 @@ function agentFaults(agent: Agent): string[] {
   if (!["task", "message", "either"].includes(responds)) {
     faults.push(`responds is ${shown(responds)}, not "task", "message" or "either"`);
   }
-  const { extendedCard, accept } = agent;
+  const { extendedCard, accept, checkOutputModes = false } = agent;
+  if (typeof checkOutputModes !== "boolean") faults.push("checkOutputModes is neither true nor false");
   if (accept !== undefined && typeof accept !== "function") faults.push("accept is not a function");
   if (extendedCard !== undefined && (extendedCard === null || !["object", "function"].includes(typeof extendedCard))) {
     faults.push("extendedCard is neither a card nor a function");

@@ -83,6 +83,17 @@ export const setups = {
       skills: [{ id: "see", name: "See", description: "Looks at pictures.", tags: ["image"], inputModes: ["image/*"] }],
     }),
   },
+  /** An agent that produces Markdown and pictures, and refuses callers that want neither. */
+  outputs: {
+    agent: obedient(
+      "outputs",
+      {
+        defaultOutputModes: ["text/markdown"],
+        skills: [{ id: "draw", name: "Draw", description: "Draws.", tags: ["image"], outputModes: ["image/*"] }],
+      },
+      { checkOutputModes: true },
+    ),
+  },
   /** Callers are known by their tokens and see what is theirs; there is an extended card. */
   owners: { agent: obedient("owners", secured, { extendedCard }), authenticator: tokens },
   /** As before, and callers without a token are nobody. */

@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import {
-  type AgentCard,
-  type Message,
   type SendMessageRequest,
   SendMessageRequestSchema,
   SendMessageResponseSchema,
@@ -18,9 +16,9 @@ import type { SendCommand, SendResult } from "../../engine/engine.js";
 import type { AcceptedConfig } from "../../push/configurations.js";
 import type { View } from "../../task/fold.js";
 import { mark, weightOf } from "../../wire/marks.js";
-import { essenceOf } from "../../wire/media-type.js";
 import { DELEGATION_DEPTH, delegationDepthOf, IDEMPOTENCY_KEY } from "../../wire/service-params.js";
 import { DirectSend } from "../direct-call.js";
+import { checkInputModes, checkOutputModes } from "../media-modes.js";
 import type { ServiceOptions } from "../options.js";
 import { eventWithGeneration, expectedGeneration, withGeneration } from "../resume.js";
 import { requestBounds } from "../rules.js";
@@ -157,7 +155,8 @@ function commandOf(
   { call, served }: Context,
   { client, capture, admit, pushConfig }: SendParts,
 ): SendCommand {
-  if (request.message !== undefined) checkMediaTypes(served.card, request.message);
+  if (request.message !== undefined) checkInputModes(served.card, request.message);
+  if (served.agent.checkOutputModes === true) checkOutputModes(served.card, request.configuration);
   return {
     served,
     request,
@@ -207,39 +206,4 @@ function gaveUp(call: Call, taskId: string): A2AError {
     : new A2AError("DEADLINE_EXCEEDED", "The task did not finish or pause in time; it continues.", {
         metadata: { taskId },
       });
-}
-
-const accepted = new WeakMap<AgentCard, readonly string[]>();
-
-/**
- * Returns the media types that an agent accepts: the card's defaults and those of its skills (specification 4.4.1,
- * 4.4.5).
- */
-function inputModes(card: AgentCard): readonly string[] {
-  let modes = accepted.get(card);
-  if (modes === undefined) {
-    modes = [...card.defaultInputModes, ...card.skills.flatMap((skill) => skill.inputModes)].map(essenceOf);
-    accepted.set(card, modes);
-  }
-  return modes;
-}
-
-/**
- * Rejects a message with a part whose media type the agent does not accept (specification 3.1.1). Parts without a media
- * type are passed to the agent.
- *
- * @throws A2AError CONTENT_TYPE_NOT_SUPPORTED
- */
-function checkMediaTypes(card: AgentCard, message: Message): void {
-  for (const { mediaType } of message.parts) {
-    if (mediaType === "" || inputModes(card).some((mode) => matches(mode, essenceOf(mediaType)))) continue;
-    throw new A2AError("CONTENT_TYPE_NOT_SUPPORTED", `The agent does not accept ${mediaType.slice(0, 128)}.`, {
-      metadata: { supported: inputModes(card).join(", ") },
-    });
-  }
-}
-
-function matches(mode: string, mediaType: string): boolean {
-  if (mode === mediaType || mode === "*/*") return true;
-  return mode.endsWith("/*") && mediaType.startsWith(mode.slice(0, -1));
 }
