@@ -12,6 +12,8 @@ export {
   failed,
   inputRequired,
   type MessageContent,
+  type MetadataEvent,
+  metadata,
   type PartInput,
   type ReplyEvent,
   rejected,

@@ -40,8 +40,14 @@ export interface ReplyEvent {
   readonly content: Content;
 }
 
+/** Event with metadata of the task, as `metadata()` creates it. */
+export interface MetadataEvent {
+  readonly kind: "metadata";
+  readonly metadata: JsonObject;
+}
+
 /** An event that an agent may yield. */
-export type AgentEvent = StatusEvent | ArtifactEvent | ReplyEvent;
+export type AgentEvent = StatusEvent | ArtifactEvent | MetadataEvent | ReplyEvent;
 
 /**
  * An artifact or a chunk of one (specification 4.1.7, 4.2.2). At least one part, as `text`, `data`, `file` or `parts`.
@@ -53,13 +59,13 @@ export interface ArtifactInput {
   readonly description?: string;
   readonly text?: string;
   readonly data?: JsonValue;
+  readonly file?: PlainFile;
   readonly parts?: readonly PartInput[];
   /** Appends the parts to an existing artifact; the first chunk of a new artifact creates it. */
   readonly append?: boolean;
   /** Marks the last chunk. */
   readonly lastChunk?: boolean;
   readonly metadata?: JsonObject;
-  readonly file?: PlainFile;
   readonly extensions?: readonly string[];
 }
 
@@ -94,6 +100,14 @@ export const canceled: (content?: Content) => StatusEvent = status(TaskState.CAN
 /** Event: a result of the task, or a chunk of one. */
 export function artifact(input: ArtifactInput): ArtifactEvent {
   return { kind: "artifact", ...input };
+}
+
+/**
+ * Event: merges members into the task's metadata, which its clients see; each replaces an earlier one of the same name.
+ * Clients receive it as a status of the present state with that metadata (specification 4.1.1, 4.2.1).
+ */
+export function metadata(members: JsonObject): MetadataEvent {
+  return { kind: "metadata", metadata: members };
 }
 
 /** Event: a direct reply without a task. */

@@ -138,7 +138,8 @@ export class Relay {
     if (status === undefined) return undefined;
     const { state, message } = status;
     const messageId = statusId(status);
-    if (generation === 0 && this.#have.messages.has(messageId)) return undefined;
+    // A message that comes again with a later generation belongs to a change of the other task's metadata.
+    if ((generation === 0 || message !== undefined) && this.#have.messages.has(messageId)) return undefined;
     const content = message && this.contentOf(message);
     if (!isInterrupted(state) && content === undefined) return undefined;
     if (messageId !== "") this.#have.messages.add(messageId);

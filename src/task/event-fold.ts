@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import {
   type Artifact,
   ArtifactSchema,
@@ -10,7 +10,13 @@ import {
   type TaskStatus,
   type TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { addedSize, artifactSize, frameSize, messageSize, pieceSize } from "./size.js";
+import { defined } from "../core/defined.js";
+import { setOwn } from "../wire/json-value.js";
+import { RESUME_EXTENSION } from "../wire/service-params.js";
+import { addedSize, artifactSize, frameSize, memberSize, messageSize, objectSize, pieceSize } from "./size.js";
+
+/** Members of an event's metadata that describe the event and do not become the task's. */
+const eventOnly: ReadonlySet<string> = new Set([RESUME_EXTENSION]);
 
 /**
  * A task's events folded into the task, of a log (`TaskFold`) or of a stream. The cost of an event depends only on its
@@ -90,9 +96,15 @@ export class EventFold {
 
   /** Applies a status. @param size its part of the task's size, here and below */
   applyStatus(event: TaskStatusUpdateEvent, size: number = addedSize({ case: "status", value: event })): void {
-    this.#otherSize += size;
-    this.#statusSize = size;
-    this.#status(event.status);
+    const { metadata, status } = event;
+    const messageBytes = metadata === undefined ? size : size - objectSize(metadata);
+    if (metadata !== undefined) this.#mergeMetadata(metadata);
+    // Metadata after a question repeats it.
+    const isRepeated = status !== undefined && isSameMessage(this.task.status?.message, status.message);
+    this.#otherSize += isRepeated ? messageBytes - this.#statusSize : messageBytes;
+    this.#statusSize = messageBytes;
+    if (isRepeated) this.task.status = status;
+    else this.#status(status);
   }
 
   /** Applies an artifact, or a chunk of one. */
@@ -134,6 +146,21 @@ export class EventFold {
     this.#archived = false;
   }
 
+  /** The metadata may be shared with copies of the task, so it is replaced. */
+  #mergeMetadata(metadata: JsonObject): void {
+    const merged: JsonObject = { ...this.task.metadata };
+    let size = this.task.metadata === undefined ? objectSize({}) : 0;
+    for (const name of Object.keys(metadata)) {
+      if (eventOnly.has(name)) continue;
+      const [value, before] = [defined(metadata[name]), Object.hasOwn(merged, name) ? merged[name] : undefined];
+      size += memberSize(name, value) - (before === undefined ? 0 : memberSize(name, before));
+      setOwn(merged, name, value);
+    }
+    if (Object.keys(merged).length === 0) return;
+    this.task.metadata = merged;
+    this.#otherSize += size;
+  }
+
   /** Adds the status message to the history when another event follows it, once. */
   #archiveStatusMessage(): void {
     const message = this.task.status?.message;
@@ -145,6 +172,10 @@ export class EventFold {
     this.#artifactsSize += size - (this.#artifactSizes[place] ?? 0);
     this.#artifactSizes[place] = size;
   }
+}
+
+function isSameMessage(one: Message | undefined, other: Message | undefined): boolean {
+  return one !== undefined && one.messageId !== "" && one.messageId === other?.messageId;
 }
 
 /**

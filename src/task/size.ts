@@ -74,10 +74,16 @@ function jsonSize(value: JsonValue): number {
   }
 }
 
-function objectSize(members: { readonly [name: string]: JsonValue }): number {
+/** Returns the size of a JSON object. */
+export function objectSize(members: { readonly [name: string]: JsonValue }): number {
   let size = 3;
-  for (const name of Object.keys(members)) size += textSize(name) + 1 + jsonSize(defined(members[name]));
+  for (const name of Object.keys(members)) size += memberSize(name, defined(members[name]));
   return size;
+}
+
+/** Returns the size of a member of a JSON object. */
+export function memberSize(name: string, value: JsonValue): number {
+  return textSize(name) + 1 + jsonSize(value);
 }
 
 function valueSize({ kind }: Value): number {
@@ -181,8 +187,9 @@ export function addedSize(event: LogEntry["event"]): number {
     case "message":
       return messageSize(event.value);
     case "status": {
-      const statusMessage = event.value.status?.message;
-      return statusMessage === undefined ? 0 : messageSize(statusMessage);
+      const { status, metadata } = event.value;
+      const size = status?.message === undefined ? 0 : messageSize(status.message);
+      return metadata === undefined ? size : size + objectSize(metadata);
     }
     case "artifact": {
       const piece = event.value.artifact;

@@ -10,6 +10,7 @@ import {
   completed,
   failed,
   inputRequired,
+  metadata,
   rejected,
   reply,
   working,
@@ -65,6 +66,12 @@ const results: Record<string, Command> = {
     yield artifact({ parts: [{ data: null }] });
     yield completed();
   },
+  *note() {
+    yield metadata({ first: 1, shared: { a: [1] } });
+    yield working("Half.");
+    yield metadata({ shared: "b" });
+    yield completed();
+  },
   *annotated() {
     const extensions = ["urn:example:ext:may:v1"];
     const metadata = { "urn:example:ext:may:v1": { rank: 1 } };
@@ -77,12 +84,12 @@ const results: Record<string, Command> = {
 /** What the turn knows: the agent hands it back as data. */
 const questions: Record<string, Command> = {
   *turn(_rest, turn) {
-    const { contextId, taskId, tenant, metadata, attempt, caller, message } = turn;
+    const { contextId, taskId, tenant, attempt, caller, message } = turn;
     const seen: JsonObject = {
       contextId,
       taskId,
       tenant,
-      metadata,
+      metadata: turn.metadata,
       attempt,
       owner: caller.owner,
       extensions: [...turn.extensions],
@@ -168,6 +175,10 @@ const waits: Record<string, Command> = {
   },
   *ask(rest) {
     yield inputRequired(rest);
+  },
+  *asknote(rest) {
+    yield inputRequired(rest);
+    yield metadata({ asked: true });
   },
   async *askafter(rest, turn) {
     yield working("Waiting.");

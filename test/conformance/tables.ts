@@ -8,6 +8,7 @@ import { idempotencyCases } from "./cases/idempotency.js";
 import { listCases } from "./cases/list.js";
 import { mediaTypeCases } from "./cases/media-types.js";
 import { messageCases } from "./cases/messages.js";
+import { metadataCases } from "./cases/metadata.js";
 import { ownerCases } from "./cases/owners.js";
 import { pushCases } from "./cases/push.js";
 import { refusalCases } from "./cases/refusals.js";
@@ -31,6 +32,7 @@ export const taskTable: readonly Case[] = [
   ...sendCases,
   ...formCases,
   ...resultCases,
+  ...metadataCases,
   ...historyCases,
   ...listCases,
   ...cancelCases,

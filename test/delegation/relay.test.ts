@@ -26,7 +26,7 @@ class Log {
   }
 
   add(event: AgentEvent & Partial<RelayedAgentEvent>): LogEntry {
-    if (event.kind === "reply") throw new Error("no reply here");
+    if (event.kind === "reply" || event.kind === "metadata") throw new Error(`no ${event.kind} here`);
     const place = { taskId: "t", contextId: "c" };
     this.#time += 1;
     const draft =

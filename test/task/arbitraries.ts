@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import {
@@ -40,11 +40,19 @@ const followUp: fc.Arbitrary<Draft["event"]> = message(Role.USER).map((value) =>
 
 const status = (states: TaskState[]): fc.Arbitrary<Draft["event"]> =>
   fc
-    .record({ state: fc.constantFrom(...states), said: fc.option(message(Role.AGENT), { nil: undefined }) })
-    .map(({ state, said }) => ({
+    .record({
+      state: fc.constantFrom(...states),
+      said: fc.option(message(Role.AGENT), { nil: undefined }),
+      metadata: fc.option(fc.dictionary(fc.constantFrom("k", "l", "__proto__"), fc.jsonValue({ maxDepth: 2 })), {
+        nil: undefined,
+        freq: 4,
+      }),
+    })
+    .map(({ state, said, metadata }) => ({
       case: "status",
       value: create(TaskStatusUpdateEventSchema, {
         ...place,
+        ...(metadata === undefined ? {} : { metadata: metadata as JsonObject }),
         status: { state, timestamp: timestampOf(2), ...(said === undefined ? {} : { message: said }) },
       }),
     }));

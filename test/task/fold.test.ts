@@ -7,6 +7,7 @@ import {
   TaskArtifactUpdateEventSchema,
   TaskSchema,
   TaskState,
+  TaskStatusUpdateEventSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema, type Step } from "../../gen/parley/log/v1/log_pb.js";
 import { decodeEntry, encodeEntry, stateAfter } from "../../src/task/entry.js";
@@ -165,6 +166,17 @@ describe("TaskFold", () => {
     expect(fold.size - json).toBeLessThan(10_000 + 1_000);
     fold.apply(replacing(fold.position + 1, "short"));
     expect(fold.size).toBeLessThan(1_500);
+  });
+
+  it("weighs metadata that is replaced again and again no more than once", () => {
+    const fold = foldAll(logOf([]));
+    const before = fold.size;
+    for (let at = 0; at < 1_000; at++) {
+      const metadata = { step: "x".repeat(at % 7), [`at ${at % 3}`]: at };
+      const event = { case: "status", value: create(TaskStatusUpdateEventSchema, { metadata }) } as const;
+      fold.apply(create(LogEntrySchema, { position: fold.position + 1, generation: fold.position + 1, event }));
+    }
+    expect(fold.size - before).toBeLessThan(200);
   });
 
   it("gives views that later entries do not change", () => {

@@ -18,8 +18,15 @@ function step(task: Task, { event }: LogEntry): Task {
       return create(TaskSchema, { ...event.value, history: [...event.value.history] });
     case "message":
       return { ...task, history: [...archived, event.value] };
-    case "status":
-      return { ...task, history: archived, ...(event.value.status && { status: event.value.status }) };
+    case "status": {
+      const metadata = { ...task.metadata, ...event.value.metadata };
+      return {
+        ...task,
+        history: archived,
+        ...(event.value.status && { status: event.value.status }),
+        ...(Object.keys(metadata).length > 0 && { metadata }),
+      };
+    }
     default: {
       const piece = event.case === "artifact" ? event.value.artifact : undefined;
       if (piece === undefined || event.case !== "artifact") return task;

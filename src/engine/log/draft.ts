@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import {
   type Message,
   TaskArtifactUpdateEventSchema,
@@ -8,7 +8,7 @@ import {
   TaskStatusUpdateEventSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { StepErrorSchema, StepSchema, TurnContextSchema } from "../../../gen/parley/log/v1/log_pb.js";
-import { InvalidAgentEvent } from "../../agent/checked-copies.js";
+import { checkedObject, InvalidAgentEvent } from "../../agent/checked-copies.js";
 import type { ArtifactEvent, Content } from "../../agent/event.js";
 import { agentMessage, artifactOf, type MessageContext } from "../../agent/message.js";
 import type { EndedStep } from "../../agent/steps.js";
@@ -62,13 +62,37 @@ export function statusDraft(place: MessageContext, state: TaskState, content: Co
   if (!mayFollow(TaskState.WORKING, state)) {
     throw new InvalidAgentEvent(`a task at work cannot go to the state ${TaskState[state] ?? state}`);
   }
+  const message = content === undefined ? undefined : statusMessage(content, place);
+  return statusEvent(place, { state, message }, now);
+}
+
+/**
+ * Returns the entry of a change of the task's metadata.
+ * @param status the present status, which it repeats
+ */
+export function metadataDraft(place: MessageContext, metadata: JsonObject, status: PresentStatus, now: number): Draft {
+  return statusEvent(place, { ...status, metadata: checkedObject("metadata", metadata) }, now);
+}
+
+/** State and message of a status. */
+interface PresentStatus {
+  readonly state: TaskState;
+  readonly message?: Message | undefined;
+}
+
+function statusEvent(
+  place: MessageContext,
+  { state, message, metadata }: PresentStatus & { readonly metadata?: JsonObject },
+  now: number,
+): Draft {
   const event = create(TaskStatusUpdateEventSchema);
   event.taskId = place.taskId;
   event.contextId = place.contextId;
   event.status = create(TaskStatusSchema);
   event.status.state = state;
   event.status.timestamp = timestampOf(now);
-  if (content !== undefined) event.status.message = statusMessage(content, place);
+  if (message !== undefined) event.status.message = message;
+  if (metadata !== undefined) event.metadata = metadata;
   const draft = { case: "status", value: event } as const;
   return { event: draft, time: now, size: addedSize(draft) };
 }

@@ -84,7 +84,7 @@ export function failureText(error: unknown, logger: Logger, taskId: string): str
 export function isEvent(value: unknown): value is AgentEvent {
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;
   const { kind } = value;
-  return kind === "artifact" || kind === "status" || kind === "reply";
+  return kind === "artifact" || kind === "status" || kind === "metadata" || kind === "reply";
 }
 
 /** Returns the error for a yielded value that is not an event. */

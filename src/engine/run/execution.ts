@@ -292,7 +292,7 @@ export class Execution {
 
   /** Validates an event. Returns a promise if the event has to wait before it is accepted. @throws InvalidAgentEvent */
   #prepare(event: TaskEvent): Promise<void> | undefined {
-    const values = checkValues(event.kind === "artifact" ? event : event.content);
+    const values = checkValues(event.kind === "status" ? event.content : event);
     if (this.#subTasks.mayBeOpen && isEnd(event)) return this.#subTasks.leaveAll();
     return values < HEAVY_VALUES ? undefined : yieldToEventLoop();
   }

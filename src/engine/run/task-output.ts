@@ -1,4 +1,10 @@
-import { TaskState as State, type TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { create } from "@bufbuild/protobuf";
+import {
+  TaskState as State,
+  type TaskState,
+  type TaskStatus,
+  TaskStatusSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { type RelayCheckpoint, type RelayedTask, relayCheckpoint } from "../../agent/delegation.js";
@@ -8,6 +14,7 @@ import {
   type Content,
   completed,
   endsTurn,
+  type MetadataEvent,
   type StatusEvent,
 } from "../../agent/event.js";
 import type { MessageContext } from "../../agent/message.js";
@@ -16,7 +23,7 @@ import type { Limits } from "../../core/limits.js";
 import type { Lease } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { ArtifactIds, statusDraft } from "../log/draft.js";
+import { ArtifactIds, metadataDraft, statusDraft } from "../log/draft.js";
 import type { TaskLog } from "../log/task-log.js";
 import { isEvent, notAnEvent } from "./agent-iterator.js";
 import { storedCheckpoint } from "./relayed.js";
@@ -25,7 +32,7 @@ import { storedCheckpoint } from "./relayed.js";
 const MAX_ROUND_BYTES = 256 * 1024;
 
 /** An event that becomes an entry of a task. */
-export type TaskEvent = StatusEvent | ArtifactEvent;
+export type TaskEvent = StatusEvent | ArtifactEvent | MetadataEvent;
 
 /** Dependencies of `TaskOutput`. */
 interface TaskOutputSource {
@@ -39,6 +46,8 @@ export class TaskOutput {
   readonly #log: TaskLog;
   readonly #ids: ArtifactIds;
   readonly #context: MessageContext;
+  /** The last status that asked the client. */
+  #question: TaskStatus = create(TaskStatusSchema, { state: State.WORKING });
   /** Bytes of events accepted in this event-loop turn. */
   #acceptedBytes = 0;
 
@@ -66,7 +75,7 @@ export class TaskOutput {
   /**
    * Accepts an event into the log; resolves when it is stored. `last` is the state that the turn has yielded last.
    *
-   * The first artifact of a turn ends the pause of an earlier one. Otherwise a reader of the task, or of its stream
+   * The first artifact of a turn, or its metadata, ends the pause of an earlier one. Otherwise a reader of the task, or of its stream
    * after a crash, would find a question that was answered.
    * @throws A2AError TASK_TOO_LARGE
    */
@@ -76,10 +85,7 @@ export class TaskOutput {
       // If it cannot be stored, what follows cannot either.
       this.#log.append(this.status(State.WORKING), fenced).catch(() => {});
     }
-    const plain =
-      event.kind === "artifact"
-        ? this.#ids.draft(event, this.#context, now)
-        : this.#statusDraft(event.state, event.content, now);
+    const plain = this.#draftOf(event, last, now);
     const checkpoint = (event as RelayedTask)[relayCheckpoint];
     const draft = checkpoint === undefined ? plain : relayedDraft(plain, checkpoint);
     this.#log.checkSize(draft, this.#source.limits);
@@ -108,10 +114,21 @@ export class TaskOutput {
     return relayedDraft(this.status(state), checkpoint);
   }
 
+  #draftOf(event: TaskEvent, last: TaskState | undefined, now: number): Draft {
+    if (event.kind === "artifact") return this.#ids.draft(event, this.#context, now);
+    if (event.kind === "status") return this.#statusDraft(statusDraft(this.#context, event.state, event.content, now));
+    // After a question the task goes on waiting for its answer.
+    const status = last !== undefined && isInterrupted(last) ? this.#question : { state: State.WORKING };
+    return this.#statusDraft(metadataDraft(this.#context, event.metadata, status, now));
+  }
+
   /** A pause names the message that it answers, since messages of later turns may precede it in the log. */
-  #statusDraft(state: TaskState, content: Content | undefined, now: number): Draft {
-    const draft = statusDraft(this.#context, state, content, now);
-    return isInterrupted(state) ? { ...draft, answers: this.#log.turns.current } : draft;
+  #statusDraft(draft: Draft): Draft {
+    const { event } = draft;
+    const status = event.case === "status" ? event.value.status : undefined;
+    if (status === undefined || !isInterrupted(status.state)) return draft;
+    this.#question = status;
+    return { ...draft, answers: this.#log.turns.current };
   }
 }
 
