@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { PartInput } from "../task/message-input.js";
-import { type FormRequest, formContent } from "./form-part.js";
 import type { PlainFile } from "../task/plain.js";
+import { type FormRequest, formContent } from "./form-part.js";
 
 export type { PartInput } from "../task/message-input.js";
 

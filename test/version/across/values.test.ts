@@ -34,7 +34,11 @@ function accepting(request: Request, { version, binding }: Speaker, acceptedOutp
   const body = request.body as Record<string, Record<string, Pattern>>;
   const added = (params: Record<string, Pattern>): Record<string, Pattern> => {
     const waiting = isOld ? { blocking: true } : {};
-    const configuration = { ...(params.configuration as object), ...waiting, acceptedOutputModes: [...acceptedOutputModes] };
+    const configuration = {
+      ...(params.configuration as object),
+      ...waiting,
+      acceptedOutputModes: [...acceptedOutputModes],
+    };
     return version === "0.1"
       ? { ...params, acceptedOutputModes: [...acceptedOutputModes] }
       : { ...params, configuration };
