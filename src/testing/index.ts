@@ -1,6 +1,6 @@
 // Tests agents in memory, without sockets and files.
 
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonValue } from "@bufbuild/protobuf";
 import {
   A2AService,
   CancelTaskRequestSchema,
@@ -16,6 +16,7 @@ import {
   type Task,
   TaskState,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Step } from "../../gen/parley/log/v1/log_pb.js";
 import type { Agent } from "../agent/agent.js";
 import type { Content } from "../agent/event.js";
 import { agentMessage } from "../agent/message.js";
@@ -27,6 +28,7 @@ import type { Logger } from "../core/log.js";
 import type { RemoteAgents } from "../delegation/options.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
+import { decodeEntry } from "../task/entry.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { OtherAgents } from "./other-agents.js";
 import { SimulatedProcess, type TestCallOptions } from "./process.js";
@@ -67,6 +69,17 @@ export interface TestSendOptions extends TestCallOptions {
   readonly acceptedOutputModes?: readonly string[];
   /** Returns without waiting until the task is over or waits for the client. Default false. */
   readonly returnImmediately?: boolean;
+}
+
+/** A stored step of an agent in a test. */
+export interface TestStep {
+  readonly name: string;
+  /** Number of times that it was tried. */
+  readonly attempts: number;
+  /** Undefined for a step that failed, or that has no result. */
+  readonly result: JsonValue | undefined;
+  /** Text of the error of a step that failed. */
+  readonly error: string | undefined;
 }
 
 /** Generates ids with a counter: `id-1`, `id-2`, …. */
@@ -140,6 +153,17 @@ export class AgentTest {
   cancel(task: Task | string, calling: TestCallOptions = {}): Promise<Task> {
     const request = create(CancelTaskRequestSchema, { id: idOf(task) });
     return this.#process.unary(A2AService.method.cancelTask, request, this.#calling(calling));
+  }
+
+  /** The stored steps of a task (`turn.step`) in their order, which no client sees. */
+  async steps(task: Task | string): Promise<TestStep[]> {
+    const steps: TestStep[] = [];
+    for (let after = 0; ; ) {
+      const read = await this.#store.read({ taskId: idOf(task), after, limit: 1_000 });
+      if (read.length === 0) return steps;
+      after += read.length;
+      for (const { event } of read.map(decodeEntry)) if (event.case === "step") steps.push(stepOf(event.value));
+    }
   }
 
   /** Waits until a task is over or waits for the client, as after `returnImmediately` or a crash. */
@@ -223,6 +247,11 @@ export class AgentTest {
   #calling(calling: TestCallOptions): TestCallOptions {
     return { caller: this.#options.caller ?? anonymous, ...calling };
   }
+}
+
+function stepOf({ name, attempts, outcome }: Step): TestStep {
+  const result = outcome.case === "result" ? (JSON.parse(outcome.value) as JsonValue) : undefined;
+  return { name, attempts, result, error: outcome.case === "error" ? outcome.value.message : undefined };
 }
 
 function idOf(task: Task | string): string {

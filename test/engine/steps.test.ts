@@ -235,6 +235,10 @@ describe("turn.step()", () => {
     const held = await bench.send("task");
     await settle(held);
     expect(await kinds(bench.store, held.taskId)).toEqual(["created", "step", "status", "step", "status"]);
+    // The store may refuse this message, so the agent goes on after it is stored.
+    const keyed = await bench.send("task", { idempotency: { key: "key", fingerprint: "same" } });
+    await settle(keyed);
+    expect(await kinds(bench.store, keyed.taskId)).toEqual(["created", "step", "status", "step", "status"]);
   });
 
   it("does not work after the turn's last event, and does not wait for a step that the agent left behind", async () => {

@@ -11,4 +11,9 @@ it("the agent that remembers plans once, asks, and books what it has planned bef
   const booked = await test.send("Yes", { task: asked });
   expect(booked.status?.state).toBe(TaskState.COMPLETED);
   expect(textOf(booked)).toBe("A room in Rome\nA room in Oslo");
+  expect(await test.steps(booked)).toMatchObject([
+    { name: "plan", result: { stops: ["Rome", "Oslo"] } },
+    { name: "book", result: "A room in Rome", attempts: 1 },
+    { name: "book", result: "A room in Oslo", error: undefined },
+  ]);
 });
