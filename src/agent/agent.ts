@@ -105,6 +105,8 @@ export interface Turn {
   readonly acceptedOutputModes: readonly string[];
   /** Metadata of the request. */
   readonly metadata: JsonObject;
+  /** Metadata of the request with the task's first message; the same in all its turns. */
+  readonly initialMetadata: JsonObject;
   /** 1, or at least 2 if a crash or shutdown interrupted an earlier attempt: its stored events are in `task`. */
   readonly attempt: number;
   /**

@@ -47,6 +47,8 @@ export interface TurnSource {
 interface TurnContext {
   /** The current task, including the message of this turn; undefined if it does not exist yet. */
   readonly task: Task | undefined;
+  /** Request metadata of the task's first message; undefined if this is the first one. */
+  readonly initialMetadata?: JsonObject | undefined;
   readonly aborter: TurnAborter;
   readonly source: TurnSource;
   /** Keeps the turn's steps. Undefined before a task exists. */
@@ -106,6 +108,7 @@ interface Copies {
   files?: PlainFile[];
   task?: ReadableTask | undefined;
   metadata?: JsonObject;
+  initialMetadata?: JsonObject;
   extensions?: ReadonlySet<string>;
   caller?: Caller;
 }
@@ -194,6 +197,12 @@ class AgentTurn implements Turn {
     const copies = copiesOf(this);
     copies.metadata ??= structuredClone(this[requestKey].metadata);
     return copies.metadata;
+  }
+
+  get initialMetadata(): JsonObject {
+    const copies = copiesOf(this);
+    copies.initialMetadata ??= structuredClone(this[aroundKey].initialMetadata ?? this[requestKey].metadata);
+    return copies.initialMetadata;
   }
 
   get signal(): AbortSignal {

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Task, TaskSchema, TaskStatusSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ConversationChanges, LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import { defined } from "../core/defined.js";
@@ -22,6 +22,8 @@ export class TaskFold extends EventFold {
   messages: number[] = [];
   /** The protocol version that created the task; empty for the service's own. */
   version = "";
+  /** Request metadata of the first message; undefined if the fold begins with a snapshot without it. */
+  initialMetadata: JsonObject | undefined;
   /** Relay marks in the log, if any. */
   relays: RelayCheckpoints | undefined;
   /** Steps whose results may be asked for again, if any. */
@@ -52,6 +54,7 @@ export class TaskFold extends EventFold {
     outline.statusPosition = this.statusPosition;
     outline.messages = this.messages.slice();
     outline.version = this.version;
+    outline.initialMetadata = this.initialMetadata;
     outline.relays = this.relays;
     outline.steps = this.steps;
     outline.changes = this.changes;
@@ -99,6 +102,7 @@ export class TaskFold extends EventFold {
     switch (entry.event.case) {
       case "created":
         this.version = entry.version;
+        this.initialMetadata = entry.turn?.metadata ?? {};
         this.messages.push(this.position);
         this.statusPosition = this.position;
         return this.applyCreated(entry.event.value, size);

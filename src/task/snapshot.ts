@@ -49,6 +49,7 @@ export function* snapshotPieces(
       place.steps = [];
       place.changes = undefined;
       place.talk = undefined;
+      place.initialMetadata = undefined;
       piece = create(TaskSchema);
       size = 0;
     }
@@ -80,7 +81,7 @@ const writeSnapshot = binaryWriter(SnapshotSchema);
 type Place = Pick<TaskFold, "position" | "generation" | "generationPosition" | "statusPosition" | "version">;
 
 /** The fields of a fold besides its task. Lists are in the first chunk only. */
-interface FoldHead extends Place, Pick<TaskFold, "messages" | "changes"> {
+interface FoldHead extends Place, Pick<TaskFold, "messages" | "changes" | "initialMetadata"> {
   relays: RelayedEntries | undefined;
   steps: StepRecord[];
   talk: StoredTalk | undefined;
@@ -88,8 +89,8 @@ interface FoldHead extends Place, Pick<TaskFold, "messages" | "changes"> {
 
 /** Returns the fold's fields besides its task. */
 function foldHeadOf(fold: TaskFold): FoldHead {
-  const { position, generation, generationPosition, statusPosition, version, changes } = fold;
-  const place = { position, generation, generationPosition, statusPosition, version, changes };
+  const { position, generation, generationPosition, statusPosition, version, changes, initialMetadata } = fold;
+  const place = { position, generation, generationPosition, statusPosition, version, changes, initialMetadata };
   const steps = fold.steps?.all().map((record) => create(StepRecordSchema, record)) ?? [];
   return { ...place, messages: fold.messages.slice(), relays: relaysOf(fold), steps, talk: talkOf(fold) };
 }
@@ -137,6 +138,7 @@ function pieceOf(place: FoldHead, task: Task): Uint8Array {
   snapshot.steps = place.steps;
   if (place.changes !== undefined) snapshot.changes = place.changes;
   if (place.talk !== undefined) snapshot.talk = place.talk;
+  if (place.initialMetadata !== undefined) snapshot.firstMetadata = place.initialMetadata;
   snapshot.task = task;
   return writeSnapshot(snapshot);
 }
@@ -158,6 +160,7 @@ export class SnapshotReader {
     this.fold.messages = messages;
     this.fold.version = version;
     this.fold.changes = changes;
+    this.fold.initialMetadata = snapshot.firstMetadata;
     if (talk !== undefined) this.fold.talk = restoreTalk(talk);
     if (relays !== undefined) this.#relays(relays);
     if (steps.length > 0) this.fold.steps = new StepRecords();

@@ -100,6 +100,10 @@ const questions: Record<string, Command> = {
     yield artifact({ name: "turn", data: seen });
     yield completed();
   },
+  *begun(_rest, turn) {
+    yield artifact({ data: { initial: turn.initialMetadata, now: turn.metadata } });
+    yield completed();
+  },
   *history(_rest, turn) {
     yield artifact({ name: "history", data: turn.history.map((message) => message.messageId) });
     yield completed();

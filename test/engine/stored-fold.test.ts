@@ -1,8 +1,8 @@
-import { equals } from "@bufbuild/protobuf";
+import { create, equals, fromBinary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import { type LogEntry, type Snapshot, SnapshotSchema, TurnContextSchema } from "../../gen/parley/log/v1/log_pb.js";
 import { foldStored } from "../../src/engine/log/fold-stored.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry, encodeEntry, millisOf, stateAfter } from "../../src/task/entry.js";
@@ -71,5 +71,23 @@ describe.each(stores)("a log in the %s store", { timeout: 60_000 }, (_name, open
       }),
       { numRuns: isSlow ? scaled(10, 20) : scaled(50, 100) },
     );
+  });
+
+  it("knows the first request's metadata, also from a snapshot of before it was kept", async () => {
+    const store = open();
+    const [entries = []] = fc.sample(log, 1);
+    const [first, ...more] = entries;
+    const turn = create(TurnContextSchema, { metadata: { plan: "gold" } });
+    for (const isKept of [true, false]) {
+      const taskId = `kept-${isKept}`;
+      await keep(store, taskId, [{ ...first!, turn }, ...more], [{ size: entries.length, snapshot: 100_000 }]);
+      if (!isKept) {
+        const { snapshot } = (await store.load({ taskId }))!;
+        const older = { ...fromBinary(SnapshotSchema, snapshot!.bytes), firstMetadata: undefined };
+        const bytes = toBinary(SnapshotSchema, older as Snapshot);
+        await store.saveSnapshot({ taskId, snapshot: { position: snapshot!.position, bytes, piece: 0, last: true } });
+      }
+      expect((await foldStored(store, taskId))?.fold.initialMetadata).toEqual({ plan: "gold" });
+    }
   });
 });

@@ -22,6 +22,28 @@ const echo: Omit<Agent, "card"> = {
   },
 };
 
+describe("turn.initialMetadata", () => {
+  it("is that of the first message in each turn, after a crash too, and `accept` sees it", async () => {
+    const seen: unknown[] = [];
+    const agent: Agent = {
+      card: { name: "Planner", description: "Asks twice.", version: "1.0.0" },
+      recover: "restart",
+      accept: ({ initialMetadata }) => void seen.push(initialMetadata.plan),
+      async *execute(turn) {
+        seen.push(turn.initialMetadata.plan);
+        (turn.initialMetadata as { plan?: unknown }).plan = "changed";
+        yield turn.history.length < 4 ? inputRequired("And?") : completed("Done.");
+      },
+    };
+    await using t = testAgent(agent);
+    const task = await t.send("one", { metadata: { plan: "gold" } });
+    await t.send("two", { task, metadata: { plan: "silver" } });
+    await t.crash();
+    await t.send("three", { task });
+    expect(seen).toEqual(["gold", "gold", "gold", "gold", "gold", "gold"]);
+  });
+});
+
 describe("textOf()", () => {
   it("separates the artifacts that have text by line feeds", async () => {
     const t = test({

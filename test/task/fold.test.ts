@@ -9,7 +9,7 @@ import {
   TaskState,
   TaskStatusUpdateEventSchema,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type LogEntry, LogEntrySchema, type Step } from "../../gen/parley/log/v1/log_pb.js";
+import { type LogEntry, LogEntrySchema, type Step, TurnContextSchema } from "../../gen/parley/log/v1/log_pb.js";
 import { decodeEntry, encodeEntry, stateAfter } from "../../src/task/entry.js";
 import { TaskFold, viewTask } from "../../src/task/fold.js";
 import { decodeSnapshot, encodeSnapshot, SnapshotReader, snapshotPieces } from "../../src/task/snapshot.js";
@@ -177,6 +177,19 @@ describe("TaskFold", () => {
       fold.apply(create(LogEntrySchema, { position: fold.position + 1, generation: fold.position + 1, event }));
     }
     expect(fold.size - before).toBeLessThan(200);
+  });
+
+  it("knows the request metadata of its first message, from entries and from a snapshot in pieces", () => {
+    const [created, ...pieces] = logOf(Array.from({ length: 20 }, () => "x".repeat(50)));
+    for (const metadata of [undefined, {}, { plan: "gold" }]) {
+      const turn = metadata && create(TurnContextSchema, { metadata });
+      const first = { ...created!, ...(turn && { turn }) };
+      const fold = foldAll([decodeEntry(encodeEntry(first)), ...pieces]);
+      const [head = new Uint8Array(), ...rest] = snapshotPieces(fold, 300);
+      const reader = new SnapshotReader(head);
+      for (const piece of rest) reader.add(piece);
+      for (const each of [fold, reader.fold]) expect(each.initialMetadata).toEqual(metadata ?? {});
+    }
   });
 
   it("gives views that later entries do not change", () => {

@@ -38,7 +38,16 @@ export interface FoldedTask {
 export async function foldStored(store: TaskStore, taskId: string, of?: TaskScope): Promise<FoldedTask | undefined> {
   const loaded = await store.load({ taskId, of });
   if (loaded === undefined || (of !== undefined && !isOf(loaded.head, of))) return undefined;
-  return foldSmall(loaded) ?? foldLarge(store, loaded);
+  const folded = foldSmall(loaded) ?? (await foldLarge(store, loaded));
+  if (folded !== undefined) await completeFold(store, folded);
+  return folded;
+}
+
+/** Reads what the snapshots of older versions lack. */
+async function completeFold(store: TaskStore, { head: { taskId }, fold }: FoldedTask): Promise<void> {
+  if (fold.initialMetadata !== undefined) return;
+  const [first] = await store.read({ taskId, after: 0, limit: 1 });
+  fold.initialMetadata = (first && decodeEntry(first).turn?.metadata) ?? {};
 }
 
 /** Folds a task that was loaded completely and is quick to fold; otherwise returns undefined. */

@@ -275,8 +275,10 @@ export class Execution {
   }
 
   #start(request: TurnRequest): Pick<PendingTurn, "iterator" | "turn"> {
+    const { task, initialMetadata } = this.log.fold;
     const turn = makeTurn(request, {
-      task: viewTask(this.log.fold.task),
+      task: viewTask(task),
+      initialMetadata,
       aborter: this.#aborter,
       source: this.#source,
       journal: this.#steps,

@@ -1,4 +1,4 @@
-import type { Message, Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Client, TurnAborter } from "../../agent/abort.js";
 import type { Agent, Turn } from "../../agent/agent.js";
 import { startAgent } from "../../agent/agent-calls.js";
@@ -11,6 +11,7 @@ import { bounded, isPromiseLike } from "../../core/async.js";
 import { described } from "../../core/describe.js";
 import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { type TaskFold, viewTask } from "../../task/fold.js";
 import { closeIterator, failureText, runToEnd } from "./agent-iterator.js";
 
 /** A turn without a task so far. */
@@ -53,12 +54,12 @@ export async function firstEvent({ agent, turn, client, source }: TasklessTurn):
 
 /**
  * Calls the agent's `accept`, if it has one.
- * @param task the task that receives the message, if any
+ * @param fold the task that receives the message, if any
  * @throws A2AError the agent's rejection; UNAVAILABLE on a timeout; INTERNAL if `accept` fails
  */
 export async function askToAccept(
   { agent, turn, client, source }: TasklessTurn,
-  { logger, timeoutMs, task }: { readonly logger: Logger; readonly timeoutMs: number; readonly task?: () => Task },
+  { logger, timeoutMs, fold }: { readonly logger: Logger; readonly timeoutMs: number; readonly fold?: TaskFold },
 ): Promise<void> {
   if (agent.accept === undefined) return;
   const aborter = new TurnAborter(client);
@@ -68,7 +69,8 @@ export async function askToAccept(
       retryAfterMs: 1_000,
     });
   };
-  const view = makeTurn(turn, { task: task?.(), aborter, source });
+  const task = fold && viewTask(fold.task);
+  const view = makeTurn(turn, { task, initialMetadata: fold?.initialMetadata, aborter, source });
   try {
     const verdict: unknown = agent.accept(view, turn.caller);
     const timeout = { ms: timeoutMs, error: tooLate };

@@ -92,6 +92,7 @@ function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: Tur
   if (attempt > recovery.maxRestarts + 1) return false;
   const turn = makeTurn(ranBefore(request, attempt), {
     task: viewTask(recovery.log.fold.task),
+    initialMetadata: recovery.log.fold.initialMetadata,
     aborter: new TurnAborter(),
     source: recovery.source,
   });

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type Message, MessageSchema, type Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { orAborted } from "../../core/async.js";
 import { neverCanceled } from "../../core/cancellation.js";
@@ -7,7 +7,7 @@ import { A2AError, invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Scope, TaskLookup, TaskNames } from "../../core/task-names.js";
 import type { Lease } from "../../store/task-store.js";
-import { viewTask } from "../../task/fold.js";
+import type { TaskFold } from "../../task/fold.js";
 import { messageSize } from "../../task/size.js";
 import { isTerminal } from "../../task/state.js";
 import { messageDraft } from "../log/draft.js";
@@ -211,9 +211,9 @@ export class Sender {
   }
 
   /** Lets the agent reject a message before anything is stored. @throws A2AError the agent's rejection */
-  async #ask(command: SendCommand, message: Message, named?: Named, task?: () => Task): Promise<void> {
+  async #ask(command: SendCommand, message: Message, named?: Named, fold?: TaskFold): Promise<void> {
     const { logger } = this.#source;
-    const how = { logger, timeoutMs: acceptance.timeoutMs, ...(task && { task }) };
+    const how = { logger, timeoutMs: acceptance.timeoutMs, ...(fold && { fold }) };
     await askToAccept(this.#taskless(command, turnOf(command, message, named)), how);
     this.#source.shutdown.checkOpen();
   }
@@ -238,7 +238,7 @@ export class Sender {
         this.#source.shutdown.checkOpen();
       }
       if (command.served.agent.accept !== undefined && !isTerminal(log.plannedState)) {
-        await this.#ask(command, message, log, () => viewTask(log.fold.task));
+        await this.#ask(command, message, log, log.fold);
       }
       const turn = turnOf(command, { ...message, ...log.messageContext }, log);
       const draft = messageDraft(turn, now());

@@ -26,10 +26,10 @@ export const metadataCases: readonly Case[] = [
     ],
   },
   {
-    name: "metadata after a question leaves the question",
+    name: "metadata after a question leaves the question, and the first request's metadata is known in each turn",
     ids: [],
     steps: [
-      call("SendMessage", say("asknote Which one?"), {
+      call("SendMessage", say("asknote Which one?", {}, { metadata: { plan: "gold" } }), {
         message: {
           task: {
             status: { state: "TASK_STATE_INPUT_REQUIRED", message: { parts: [{ text: "Which one?" }] } },
@@ -38,11 +38,12 @@ export const metadataCases: readonly Case[] = [
         },
         save: { taskId: "task.id" },
       }),
-      call("SendMessage", say("quiet", { taskId: "{taskId}" }), {
+      call("SendMessage", say("begun", { taskId: "{taskId}" }, { metadata: { plan: "silver" } }), {
         message: {
           task: {
             status: { state: "TASK_STATE_COMPLETED" },
             history: [present, { parts: [{ text: "Which one?" }] }, present],
+            artifacts: [{ parts: [{ data: { initial: { plan: "gold" }, now: { plan: "silver" } } }] }],
             metadata: { asked: true },
           },
         },
