@@ -4,6 +4,7 @@ import type { SecuritySchemeInput } from "../auth/scheme-card.js";
 import type { AgentSecurity } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
 import type { PlainFile, PlainPart, ReadableMessage, ReadableTask } from "../task/plain.js";
+import type { Conversation } from "./conversation.js";
 import type { DelegatedContent, DelegateOptions, RemoteAgent, SubTask, TurnCallOptions } from "./delegation.js";
 import type { AgentEvent } from "./event.js";
 import type { FormOptions } from "./form.js";
@@ -28,6 +29,12 @@ export interface Agent {
    * message to an existing task always belongs to that task.
    */
   readonly responds?: "task" | "message" | "either";
+  /**
+   * True stores each direct reply together with its message, as a completed task of the conversation: `turn.conversation`
+   * and lists then have it, and the agent may change the conversation's state. The caller still gets the message.
+   * Default: a direct reply leaves nothing behind.
+   */
+  readonly remembers?: boolean;
   /**
    * Treatment of an execution that a crash or shutdown interrupted: `fail` (default) ends the task with a clear status,
    * `restart` runs `execute` again for the same message with the task so far. A function decides per turn.
@@ -69,7 +76,17 @@ export interface Agent {
  */
 export type AcceptRequest = Omit<
   Turn,
-  "attempt" | "call" | "caller" | "contextId" | "delegate" | "emit" | "form" | "remoteAgents" | "step" | "taskId"
+  | "attempt"
+  | "call"
+  | "caller"
+  | "contextId"
+  | "conversation"
+  | "delegate"
+  | "emit"
+  | "form"
+  | "remoteAgents"
+  | "step"
+  | "taskId"
 >;
 
 /**
@@ -94,6 +111,8 @@ export interface Turn {
   readonly task: ReadableTask | undefined;
   /** Messages of the task before this one, oldest first. */
   readonly history: readonly ReadableMessage[];
+  /** The tasks of the same caller and context, what was said in them, and a state that they share. */
+  readonly conversation: Conversation;
   /** Tasks named in the message's `referenceTaskIds`, as far as the caller may see them (specification 3.4.3). */
   referencedTasks(): Promise<ReadableTask[]>;
   /** The sender of the message. */

@@ -17,6 +17,7 @@ import { setOwn } from "../wire/json-value.js";
 import type { TurnAborter } from "./abort.js";
 import type { Turn } from "./agent.js";
 import { AgentEvents } from "./agent-events.js";
+import type { Conversation } from "./conversation.js";
 import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
 import { askForm, type FormTurn, type StoredAnswer } from "./form.js";
 import { formIdOf } from "./form-part.js";
@@ -41,6 +42,8 @@ export interface TurnSource {
   late(turn: TurnRequest, event: unknown): void;
   /** Returns the agent's own question that a turn's message answers: the task's status right before the message. */
   question(turn: TurnRequest): Promise<Message | undefined>;
+  /** Returns the conversation of a turn, once for each turn. */
+  conversation(turn: TurnRequest, isOver: () => boolean): Conversation;
 }
 
 /** Context of a turn at its start. */
@@ -61,6 +64,8 @@ interface TurnContext {
   calls?: TurnCalls;
   /** Number of forms asked for so far, by their names. */
   forms?: Map<string, number>;
+  /** Created when the agent first uses it. */
+  conversation?: Conversation;
   /** True after the turn has ended. */
   isOver?: boolean;
 }
@@ -94,6 +99,11 @@ export function storeSteps(turn: Turn, journal: StepJournal): void {
 /** Returns the turn's calls of other agents; undefined if it has made none. */
 export function turnCalls(turn: Turn): TurnCalls | undefined {
   return (turn as AgentTurn)[aroundKey].calls;
+}
+
+/** Returns the turn's conversation; undefined if the agent did not use it. */
+export function turnConversation(turn: Turn): Conversation | undefined {
+  return (turn as AgentTurn)[aroundKey].conversation;
 }
 
 const requestKey: unique symbol = Symbol("request");
@@ -230,6 +240,12 @@ class AgentTurn implements Turn {
     return this[aroundKey].source.outgoing?.names ?? [];
   }
 
+  get conversation(): Conversation {
+    const around = this[aroundKey];
+    around.conversation ??= around.source.conversation(this[requestKey], () => around.isOver === true);
+    return around.conversation;
+  }
+
   get call(): Turn["call"] {
     return async (agent, options) => callsOf(this).call(agent, options);
   }
@@ -316,9 +332,9 @@ function copiesOf(turn: AgentTurn): Copies {
  * Copies a message of the protocol deeply, with readable parts. The library's `clone()` follows the message's descriptor and takes several
  * times as long. Messages of proto3 are plain objects, so no descriptor is needed.
  */
-function copyMessage(message: Message): ReadableMessage;
-function copyMessage(task: Task): ReadableTask;
-function copyMessage(message: Message | Task): unknown {
+export function copyMessage(message: Message): ReadableMessage;
+export function copyMessage(task: Task): ReadableTask;
+export function copyMessage(message: Message | Task): unknown {
   return copyOf(message);
 }
 

@@ -146,6 +146,7 @@ export const agentFields: readonly string[] = [
   "card",
   "security",
   "responds",
+  "remembers",
   "accept",
   "recover",
   "checkOutputModes",
@@ -161,10 +162,11 @@ function agentFaults(agent: Agent): string[] {
     const near = agentFields.includes(name) ? undefined : nearest(name, missing);
     if (near !== undefined) faults.push(`the agent's field ${name} is not known: did you mean ${near}?`);
   }
-  const { responds = "task", recover = "fail" } = agent;
+  const { responds = "task", remembers = false, recover = "fail" } = agent;
   if (!["task", "message", "either"].includes(responds)) {
     faults.push(`responds is ${shown(responds)}, not "task", "message" or "either"`);
   }
+  if (typeof remembers !== "boolean") faults.push(`remembers is ${shown(remembers)}, not true or false`);
   const { extendedCard, accept, checkOutputModes = false } = agent;
   if (typeof checkOutputModes !== "boolean") faults.push("checkOutputModes is neither true nor false");
   if (accept !== undefined && typeof accept !== "function") faults.push("accept is not a function");

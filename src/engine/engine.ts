@@ -56,7 +56,10 @@ export interface EngineOptions {
   readonly now?: () => number;
 }
 
-type Past = Pick<ExecutionsSource, "referencedTasks" | "relayed" | "contextBefore" | "messageAt" | "question">;
+type Past = Pick<
+  ExecutionsSource,
+  "referencedTasks" | "relayed" | "contextBefore" | "messageAt" | "question" | "conversation"
+>;
 
 /** Reads of stored tasks for executions. */
 function pastOf(store: TaskStore, tasks: Tasks): Past {
@@ -66,6 +69,7 @@ function pastOf(store: TaskStore, tasks: Tasks): Past {
     contextBefore: (turn, agent, delegation) => contextBefore({ store, tasks }, turn, agent, delegation),
     messageAt: (turn, position) => messageAt(store, turn, position),
     question: (turn) => questionBefore(store, turn),
+    conversation: (turn) => tasks.conversation(turn),
   };
 }
 

@@ -35,6 +35,9 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
     messageAt: async () => message,
     late: () => {},
     question: async () => undefined,
+    conversation: () => {
+      throw new Error("This turn has no conversation.");
+    },
   };
   return { turn: makeTurn(request, { task, aborter: new TurnAborter(), source }), request, task, referenced };
 }

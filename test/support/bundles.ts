@@ -21,6 +21,7 @@ export default async function bundleProcesses(): Promise<(() => void) | undefine
     entryPoints: {
       writer: join(root, "src/store/sqlite/writer.ts"),
       child: join(root, "test/store/sqlite/child.ts"),
+      "conversation-child": join(root, "test/engine/conversation-child.ts"),
       "outgoing-server": join(root, "test/network/outgoing-server.ts"),
       "calls-server": join(root, "test/network/calls-server.ts"),
       "hostile-client": join(root, "test/client/hostile/client.ts"),

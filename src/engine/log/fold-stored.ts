@@ -84,6 +84,11 @@ export async function foldLarge(
   }
 }
 
+/** Folds a task from its first entry, up to the position of a head. Undefined if it does not exist. */
+export function refoldStored(store: TaskStore, head: TaskHead): Promise<FoldedTask | undefined> {
+  return foldLarge(store, { head, snapshot: undefined, entries: [] });
+}
+
 /** Folds a large task and starts over when its snapshot is replaced meanwhile. */
 async function foldAgain(store: TaskStore, loaded: LoadedTask, until: number): Promise<FoldedTask | undefined> {
   const { taskId } = loaded.head;

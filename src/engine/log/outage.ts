@@ -22,6 +22,11 @@ export function isOutage(error: unknown): boolean {
   return cause instanceof StoreError && cause.kind === "unavailable";
 }
 
+/** True if another turn has changed the state of the conversation. */
+export function isMoved(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "conversation-moved";
+}
+
 /** True if another process wrote first. */
 export function isConflict(error: unknown): boolean {
   return error instanceof StoreError && (error.kind === "conflict" || error.kind === "finished");

@@ -1,5 +1,6 @@
+import { create } from "@bufbuild/protobuf";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
+import { ConversationChangesSchema, type LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { defined } from "../../core/defined.js";
 import { A2AError, limitReached } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
@@ -15,6 +16,7 @@ import type {
 import { countsAsGeneration, type Draft, encodeEntry, placeDraft, stateAfter } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
 import { isTerminal, mayFollow } from "../../task/state.js";
+import type { StateChanges } from "./state-changes.js";
 
 /** Maximum bytes of entries per append; a larger entry is appended alone. */
 const maxAppendBytes = 512 * 1024;
@@ -37,12 +39,16 @@ export interface AppendOptions extends Conditions {
    * object.
    */
   readonly fence?: Fence | undefined;
+  /** The turn's changes to the state of its conversation, if any: those made so far are stored with the entry. */
+  readonly state?: StateChanges | undefined;
 }
 
 /** An entry that is accepted but not stored yet. */
 export interface Pending {
   readonly draft: Draft;
   readonly options: AppendOptions;
+  /** Number of the turn's changes to be stored with it; set when it is accepted, if there are any. */
+  changes?: number;
   /** Called when the entry is stored and folded, before the next one is. */
   readonly resolve: (entry: LogEntry) => void;
   readonly reject: (error: unknown) => void;
@@ -131,14 +137,16 @@ export class Unstored {
     const bytes: Uint8Array[] = [];
     const alone = goesAlone(this.#queue[0]);
     for (let index = 0; index < this.#queue.length; index++) {
-      const { draft, options } = defined(this.#queue[index]);
+      const pending = defined(this.#queue[index]);
+      const { draft, options } = pending;
       const more = index > 0;
-      if (more && (alone || goesAlone(this.#queue[index]))) break;
+      if (more && (alone || goesAlone(pending))) break;
       if (more && fence !== undefined && options.fence !== undefined && options.fence !== fence) break;
       fence ??= options.fence;
       if (more && size + draft.size > maxAppendBytes) break;
       if (countsAsGeneration(draft.event)) generation++;
       const entry = placeDraft(draft, ++position, generation);
+      noteChanges(entry, pending);
       const encoded = encodeEntry(entry);
       size += encoded.length;
       if (more && size > maxAppendBytes) break;
@@ -158,6 +166,11 @@ export class Unstored {
     for (const { draft } of this.#queue.splice(0, count)) this.#size -= draft.size;
     this.#taken = 0;
   }
+}
+
+function noteChanges(entry: LogEntry, { options, changes }: Pending): void {
+  if (changes === undefined || options.state === undefined) return;
+  entry.changes = create(ConversationChangesSchema, { turn: options.state.turn, count: changes });
 }
 
 function goesAlone(pending: Pending | undefined): boolean {

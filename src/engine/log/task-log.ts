@@ -5,7 +5,7 @@ import { type Fence, type Lease, StoreError } from "../../store/task-store.js";
 import { type Draft, decodeEntry } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
 import { isFenced, LeaseLost } from "./lease-keeper.js";
-import { isConflict, unavailable } from "./outage.js";
+import { isConflict, isMoved, unavailable } from "./outage.js";
 import {
   type AppendOptions,
   appendRequest,
@@ -16,6 +16,7 @@ import {
   type SizeLimits,
   Unstored,
 } from "./plan.js";
+import { StateChangeFailed } from "./state-changes.js";
 import { StoredLog, type StoredLogOptions } from "./stored-log.js";
 
 /** Maximum number of retries of an append that conflicts although the store shows no new entry. */
@@ -153,6 +154,7 @@ export class TaskLog extends StoredLog {
         throw unavailable(new Error("An entry before this one could not be stored."));
       }
       this.#plan.add(draft, options, this.#turnAtWork);
+      if (options.state?.unstored !== undefined) pending.changes = options.state.unstored;
     } catch (error) {
       pending.reject(error);
       return;
@@ -284,6 +286,8 @@ export class TaskLog extends StoredLog {
         // A new entry of another process explains a conflict; a conflict without a new entry is a store failure.
         if (position === 0 && (isConflict(error) || isFenced(error))) this.#fail(new TaskExists(this.taskId, error));
         else if (isFenced(error)) await this.#lost(error);
+        else if (error instanceof StateChangeFailed) this.#reject(error);
+        else if (isMoved(error)) continue;
         else if (isConflict(error) && conflicts < maxConflicts) await this.#retry(error);
         else this.#fail(error);
         conflicts = this.fold.position > position ? 0 : conflicts + 1;
@@ -296,9 +300,11 @@ export class TaskLog extends StoredLog {
   async #append(): Promise<void> {
     const batch = this.#unstored.next(this.fold);
     const request = appendRequest(this.head, this.fold.position, batch);
+    const changing = batch.pending.findLast(({ changes }) => changes !== undefined);
+    const state = changing?.options.state;
     this.#appending = true;
     try {
-      const found = await this.store.append(request);
+      const found = await (state === undefined ? this.store.append(request) : state.append(request, changing?.changes));
       this.#appends++;
       if (request.lease !== undefined) this.storedHead.changeLease(found?.lease ?? request.lease);
       this.#stored(batch);
@@ -335,6 +341,13 @@ export class TaskLog extends StoredLog {
     for (const pending of this.#unstored.takeFenced()) pending.reject(new LeaseLost(this.taskId, cause));
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
     await this.#retry(cause);
+  }
+
+  /** Rejects the entries of an execution whose changes cannot be stored. */
+  #reject(error: StateChangeFailed): void {
+    for (const pending of this.#unstored.takeFenced()) pending.reject(error);
+    this.#replan();
+    for (const resolve of this.#drainWaiters.splice(0)) resolve();
   }
 
   /** Another process wrote first: takes over its entries, then checks the waiting ones again. */

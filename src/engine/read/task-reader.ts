@@ -68,6 +68,15 @@ interface PagePlace {
   enter(): Promise<void>;
 }
 
+/** What was read of a list of tasks. */
+interface ReadPage {
+  readonly total: number;
+  /** Cursor of the next page; undefined on the last one. */
+  readonly next: { readonly statusTime: number; readonly taskId: string } | undefined;
+  /** Status time of the next page's first task. */
+  readonly following: number | undefined;
+}
+
 /** A page of tasks. */
 export interface TaskPage {
   readonly views: readonly TaskView[];
@@ -136,6 +145,21 @@ export class TaskReader {
    * @throws StoreError
    */
   async list(request: ListRequest, view: View): Promise<TaskPage> {
+    const views: TaskView[] = [];
+    let bytes = 0;
+    const { total, next } = await this.read(request, (folded) => {
+      const moment = this.#shown(folded, view);
+      if (moment !== undefined) views.push(moment);
+      bytes += view.artifacts === false ? folded.fold.sizeWithoutArtifacts : folded.fold.size;
+    });
+    return { views, bytes, total, next };
+  }
+
+  /**
+   * Reads a page of tasks, as `list` does. `use` gets each task, and must copy all that it needs later.
+   * @throws StoreError
+   */
+  async read(request: ListRequest, use: (folded: ReadTask) => void): Promise<ReadPage> {
     let isLarge = false;
     const place: PagePlace = {
       enter: async () => {
@@ -147,20 +171,19 @@ export class TaskReader {
     const turn = this.#pages.acquire(1);
     if (turn !== undefined) await turn;
     try {
-      return await this.#page(request, view, place);
+      return await this.#page(request, use, place);
     } finally {
       this.#pages.release(1);
       if (isLarge) this.#largePages.release(1);
     }
   }
 
-  async #page(request: ListRequest, view: View, place: PagePlace): Promise<TaskPage> {
+  async #page(request: ListRequest, use: (folded: ReadTask) => void, place: PagePlace): Promise<ReadPage> {
     const page = await this.#options.store.list({ ...request, limit: request.limit + 1 });
     const heads = page.heads.slice(0, request.limit);
-    const views: TaskView[] = [];
     let last: TaskHead | undefined;
+    let following = page.heads[request.limit];
     let bytes = 0;
-    let shown = 0;
     const slices = new Slices();
     const ahead = new Map<string, LoadedTask | undefined>();
     for (let index = 0; index < heads.length; index++) {
@@ -170,16 +193,18 @@ export class TaskReader {
       const folded = known ?? (await this.#listed(heads, index, { ahead, place }));
       const size = folded?.fold.size ?? 0;
       // A page of huge tasks ends early: it may have fewer tasks than requested, and the next page continues.
-      if (last !== undefined && bytes + size > this.#options.maxPageBytes) break;
+      if (last !== undefined && bytes + size > this.#options.maxPageBytes) {
+        following = head;
+        break;
+      }
       bytes += size;
       last = head;
-      const moment = folded && this.#shown(folded, view);
-      if (moment !== undefined) views.push(moment);
-      shown += (view.artifacts === false ? folded?.fold.sizeWithoutArtifacts : size) ?? 0;
+      if (folded !== undefined) use(folded);
       const isQuick = known !== undefined && size <= KEPT_TASK_BYTES;
       if (!isQuick && slices.isLong) await slices.pause();
     }
-    return { views, bytes: shown, total: page.total, next: last === page.heads.at(-1) ? undefined : last };
+    const next = last === page.heads.at(-1) ? undefined : last;
+    return { total: page.total, next, following: following?.statusTime };
   }
 
   /** Returns the task of a head if memory has it at that position. */

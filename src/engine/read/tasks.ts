@@ -5,14 +5,16 @@ import { taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import type { Scope, TaskNames } from "../../core/task-names.js";
 import { isOf } from "../../store/check.js";
-import type { ListRequest, TaskStore } from "../../store/task-store.js";
+import type { ListRequest, TaskHead, TaskStore } from "../../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../../task/fold.js";
 import type { RelayCheckpoints } from "../../task/relay-checkpoints.js";
 import { isTerminal } from "../../task/state.js";
+import { type FoldedTask, refoldStored } from "../log/fold-stored.js";
 import { toCallerError } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { TaskLogCache } from "../log/task-log-cache.js";
 import type { Shutdown } from "../shutdown.js";
+import { ConversationReader } from "./conversation-reader.js";
 import { type HandleSource, TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
 import { type ReadTask, type TaskPage, TaskReader, taskPage } from "./task-reader.js";
 
@@ -80,6 +82,12 @@ export class Tasks {
   /** Returns what a stored task of the scope tells of other agents' tasks; undefined if nothing. @throws StoreError */
   async relays(scope: Scope, taskId: string): Promise<RelayCheckpoints | undefined> {
     return (await this.#reader.get(taskId, scope))?.fold.relays;
+  }
+
+  /** Returns the reads of a turn's conversation. */
+  conversation(turn: TurnRequest): ConversationReader {
+    const refold = (head: TaskHead): Promise<FoldedTask | undefined> => refoldStored(this.#source.store, head);
+    return new ConversationReader({ reader: this.#reader, refold, toError: this.#toError }, turn);
   }
 
   /**
@@ -159,8 +167,10 @@ export class Tasks {
     release: (log) => this.logs.release(log),
   };
 
+  readonly #toError = (error: unknown): unknown => toCallerError(this.#source.logger, error);
+
   readonly #fail = (error: unknown): never => {
-    throw toCallerError(this.#source.logger, error);
+    throw this.#toError(error);
   };
 }
 

@@ -1,8 +1,11 @@
+import type { Turn } from "../../agent/agent.js";
 import { holds } from "../../store/check.js";
 import type { Lease } from "../../store/task-store.js";
 import { isTerminal } from "../../task/state.js";
 import { notStarted, upForClaim } from "../log/lease-keeper.js";
+import type { AppendOptions } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
+import { changesOf } from "./turn-conversation.js";
 import type { TurnQueue } from "./turn-queue.js";
 
 /** Leases that an execution starts with. */
@@ -13,6 +16,11 @@ export interface StartLeases {
   readonly begun?: Lease | undefined;
 }
 
+/** Options of the appends of an execution. */
+export interface Fenced extends Pick<AppendOptions, "state"> {
+  readonly fence: Lease;
+}
+
 /**
  * The lease under which an execution stores its entries. The store must know the turn of an agent before that starts,
  * so that a crash repeats this turn and not the last.
@@ -21,12 +29,13 @@ export class ExecutionLease {
   readonly #log: TaskLog;
   /** Returns the lease of a turn that starts now. */
   readonly #leaseOf: (turn: number) => Lease;
-  #fenced: { readonly fence: Lease };
+  #fenced: Fenced;
   /** The lease to set when the execution leaves the queue. Until then the stored lease marks the turn as not started. */
   #begun: Lease | undefined;
   /** The lease set together with a message, if the previous turn's lease had been released. */
   #ofMessage: Lease | undefined;
   #unstartedTurn: number | undefined;
+  #turn: Turn | undefined;
 
   constructor(log: TaskLog, leaseOf: (turn: number) => Lease, { lease, begun }: StartLeases) {
     this.#log = log;
@@ -35,9 +44,15 @@ export class ExecutionLease {
     this.#begun = begun;
   }
 
-  /** The option of every append of the execution. */
-  get fenced(): { readonly fence: Lease } {
-    return this.#fenced;
+  /** The options of every append of the execution. Each takes the turn's changes to its conversation's state along. */
+  get fenced(): Fenced {
+    const state = this.#turn && changesOf(this.#turn);
+    return state === undefined ? this.#fenced : { ...this.#fenced, state };
+  }
+
+  /** Notes the turn whose entries are appended from now on. */
+  beginTurn(turn: Turn): void {
+    this.#turn = turn;
   }
 
   /** Position of the turn that could not start because its lease was not stored. */

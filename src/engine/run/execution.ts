@@ -18,6 +18,7 @@ import { endsBlockingSend, isInterrupted, isTerminal } from "../../task/state.js
 import { LeaseLost } from "../log/lease-keeper.js";
 import { logTrouble } from "../log/outage.js";
 import { MessageWaits } from "../log/plan.js";
+import { StateChangeFailed } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
 import { AgentCleanup } from "./agent-cleanup.js";
 import { closeIterator, failureText, isEvent } from "./agent-iterator.js";
@@ -218,6 +219,7 @@ export class Execution {
     const { iterator, turn } = started ?? this.#start(request);
     if (started !== undefined) this.#adopt(started.aborter);
     this.#turn = turn;
+    this.#lease.beginTurn(turn);
     this.#steps.beginTurn(request.position);
     if (started !== undefined) storeSteps(turn, this.#steps);
     this.#subTasks.beginTurn(turn);
@@ -260,8 +262,14 @@ export class Execution {
       if (this.#over) return;
       if (!isPause(error, this.#lastState)) return this.#agentThrew(error);
     }
-    if (this.#failure !== undefined) this.#unstorable(this.#failure);
-    else await this.#agentDone(this.#lastState);
+    try {
+      if (this.#failure !== undefined) this.#unstorable(this.#failure);
+      else await this.#agentDone(this.#lastState);
+    } catch (error) {
+      if (!(error instanceof StateChangeFailed)) throw error;
+      this.#failure = undefined;
+      await this.#agentThrew(error.cause);
+    }
     // Everything of the task is stored by now.
     if (cleanup === undefined || (await cleanup.over(this.done))) return;
     const facts = { taskId: this.log.taskId };
@@ -301,7 +309,7 @@ export class Execution {
 
   readonly #note = (error: unknown): void => {
     this.#failure ??= error;
-    if (!isEnded(error)) this.#stopStoring(error);
+    if (!isEnded(error) && !(error instanceof StateChangeFailed)) this.#stopStoring(error);
   };
 
   /** The agent returned: after a pause the task waits, otherwise it is completed. */
@@ -310,7 +318,10 @@ export class Execution {
     const { reason } = this.#aborter;
     if (reason?.cause === "shutdown") return this.#interrupted();
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
+    const { state } = this.#lease.fenced;
+    if (state !== undefined) await state.settled();
     if (last !== undefined && isInterrupted(last)) {
+      await this.#noteChanges();
       await this.#settle();
       return this.#lease.release(this.#queue);
     }
@@ -329,6 +340,15 @@ export class Execution {
       }
     }
     if (this.#queue.next === undefined) await this.#settle();
+    else await this.#noteChanges();
+  }
+
+  /** Stores the changes of the conversation's state that no entry of the turn has taken along. */
+  async #noteChanges(): Promise<void> {
+    if (this.#lease.fenced.state === undefined) return;
+    await this.log.stored();
+    const { fenced } = this.#lease;
+    if (fenced.state?.unstored !== undefined) await this.log.append(this.#output.note(), fenced);
   }
 
   async #agentThrew(error: unknown): Promise<void> {

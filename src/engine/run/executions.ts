@@ -22,6 +22,7 @@ import { type ExecutionSlot, ExecutionSlots } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
 import { leaveOthers } from "./relayed.js";
+import { type ConversationReads, TurnConversation } from "./turn-conversation.js";
 
 /** Dependencies of a process's executions. */
 export interface ExecutionsSource {
@@ -43,6 +44,7 @@ export interface ExecutionsSource {
   readonly contextBefore: TurnSource["contextBefore"];
   readonly messageAt: (turn: TurnRequest, position: number) => Promise<Message>;
   readonly question: (turn: TurnRequest) => Promise<Message | undefined>;
+  readonly conversation: (turn: TurnRequest) => ConversationReads;
   readonly store: TaskStore;
   /** Calls of agents to other agents. Undefined if disabled. */
   readonly outgoing: OutgoingCalls | undefined;
@@ -74,6 +76,10 @@ export class Executions {
       contextBefore,
       messageAt,
       question,
+      conversation: (turn, isOver) => {
+        const log = (): TaskLog | undefined => source.logs.get(turn.taskId);
+        return new TurnConversation({ store, reads: source.conversation(turn), log, isOver }, turn);
+      },
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
       late: (turn, event) => logLate(event, turn.taskId, logger),
       outgoing,

@@ -3,7 +3,7 @@ import { type Client, TurnAborter } from "../../agent/abort.js";
 import type { Agent, Turn } from "../../agent/agent.js";
 import { startAgent } from "../../agent/agent-calls.js";
 import { checkValues, InvalidAgentEvent } from "../../agent/checked-copies.js";
-import type { AgentEvent, Content, ReplyEvent } from "../../agent/event.js";
+import { type AgentEvent, type Content, completed, type ReplyEvent } from "../../agent/event.js";
 import { agentMessage } from "../../agent/message.js";
 import { endCalls, makeTurn, type TurnSource } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
@@ -13,6 +13,7 @@ import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { type TaskFold, viewTask } from "../../task/fold.js";
 import { closeIterator, failureText, runToEnd } from "./agent-iterator.js";
+import { changesOf } from "./turn-conversation.js";
 
 /** A turn without a task so far. */
 interface TasklessTurn {
@@ -117,7 +118,7 @@ export function isReply(started: PendingTurn): started is Replied {
 }
 
 /** An agent whose first event is a direct reply; `return reply(…)` is equivalent to `yield reply(…)`. */
-type Replied = PendingTurn & { readonly first: IteratorResult<ReplyEvent> };
+export type Replied = PendingTurn & { readonly first: IteratorResult<ReplyEvent> };
 
 /**
  * True if a value is a direct reply. An agent without a type checker may yield anything, even values whose properties
@@ -137,12 +138,29 @@ function isReplyEvent(value: unknown): value is ReplyEvent {
  */
 export async function directReply(started: PendingTurn, contextId: string, logger: Logger): Promise<Message> {
   const event = isReply(started) ? started.first.value : await replyOf(started, logger);
-  const message = replyMessage(event.content, contextId, logger);
+  const message = checkedReply(event, contextId, logger);
+  if (changesOf(started.turn)?.unstored !== undefined) {
+    void abandonAgent(started, logger);
+    const text = "A direct reply stores no change of the conversation's state, unless the agent `remembers`";
+    throw new A2AError("INTERNAL", failureText(new TypeError(text), logger, ""));
+  }
   // As with a task, the call does not wait for the agent to return.
   void runToEnd(started.iterator, { agent: started.agent.card.name, turn: started.turn }, logger);
   started.aborter.unfollow();
+  return message;
+}
+
+/** Returns a direct reply as a message. @throws A2AError INVALID_AGENT_RESPONSE */
+export function checkedReply({ content }: ReplyEvent, contextId: string, logger: Logger): Message {
+  const message = replyMessage(content, contextId, logger);
   if (message.parts.length > 0) return message;
   throw new A2AError("INVALID_AGENT_RESPONSE", "The agent's message has no parts.");
+}
+
+/** Replaces a direct reply by the end of a task with the same content. */
+export function asTask(started: Replied): PendingTurn {
+  const { done, value } = started.first;
+  return { ...started, first: { done, value: completed(value.content) } as IteratorResult<AgentEvent> };
 }
 
 function replyMessage(content: Content, contextId: string, logger: Logger): Message {

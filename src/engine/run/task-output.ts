@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import {
   TaskState as State,
   type TaskState,
@@ -20,12 +21,12 @@ import {
 import type { MessageContext } from "../../agent/message.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
-import type { Lease } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { ArtifactIds, metadataDraft, statusDraft } from "../log/draft.js";
 import type { TaskLog } from "../log/task-log.js";
 import { isEvent, notAnEvent } from "./agent-iterator.js";
+import type { Fenced } from "./execution-lease.js";
 import { storedCheckpoint } from "./relayed.js";
 
 /** Maximum bytes of events, as JSON, accepted from an agent per event-loop turn. */
@@ -79,11 +80,11 @@ export class TaskOutput {
    * after a crash, would find a question that was answered.
    * @throws A2AError TASK_TOO_LARGE
    */
-  accept(event: TaskEvent, last: TaskState | undefined, fenced: { readonly fence: Lease }): Promise<LogEntry> {
+  accept(event: TaskEvent, last: TaskState | undefined, fenced: Fenced): Promise<LogEntry> {
     const now = this.#source.now();
     if (event.kind === "artifact" && last === undefined && isInterrupted(this.#log.plannedState)) {
       // If it cannot be stored, what follows cannot either.
-      this.#log.append(this.status(State.WORKING), fenced).catch(() => {});
+      this.#log.append(this.status(State.WORKING), { fence: fenced.fence }).catch(() => {});
     }
     const plain = this.#draftOf(event, last, now);
     const checkpoint = (event as RelayedTask)[relayCheckpoint];
@@ -112,6 +113,11 @@ export class TaskOutput {
   /** Returns the draft of a status that records the checkpoint of a sub-task. */
   withCheckpoint(state: TaskState, checkpoint: RelayCheckpoint): Draft {
     return relayedDraft(this.status(state), checkpoint);
+  }
+
+  /** Returns the draft of an entry that only carries changes of the conversation's state. */
+  note(): Draft {
+    return { event: { case: "note", value: create(EmptySchema) }, time: this.#source.now(), size: 0 };
   }
 
   #draftOf(event: TaskEvent, last: TaskState | undefined, now: number): Draft {

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type Message, MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, MessageSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { orAborted } from "../../core/async.js";
 import { neverCanceled } from "../../core/cancellation.js";
@@ -14,7 +14,16 @@ import { messageDraft } from "../log/draft.js";
 import { isOutage, toCallerError, unavailable } from "../log/outage.js";
 import type { TaskHandle } from "../read/task-handle.js";
 import type { ExecutionSlot, OwnerSlots } from "../run/execution-slots.js";
-import { abandonAgent, askToAccept, directReply, firstEvent, isReply } from "../run/first-event.js";
+import {
+  abandonAgent,
+  askToAccept,
+  asTask,
+  checkedReply,
+  directReply,
+  firstEvent,
+  isReply,
+  type PendingTurn,
+} from "../run/first-event.js";
 import { shuttingDown } from "../shutdown.js";
 import { Acceptance, isNotFound } from "./acceptance.js";
 import { IdempotentSends } from "./idempotent-sends.js";
@@ -64,9 +73,9 @@ export class Sender {
   #sendOnce(command: SendCommand, key: string): Promise<SendResult> {
     return this.#keyed.once(JSON.stringify([command.tenant, command.caller.owner, key]), command, async () => {
       const known = await this.#acceptance.remembered(command);
-      return known === undefined
-        ? this.#send(command)
-        : { kind: "task", task: await this.#acceptance.open(command, known) };
+      if (known === undefined) return this.#send(command);
+      const task = await this.#acceptance.open(command, known);
+      return command.served.agent.responds === "message" ? this.#remembered(task) : { kind: "task", task };
     });
   }
 
@@ -144,7 +153,8 @@ export class Sender {
 
   #sendAccepted(command: SendCommand, message: Message, named: Named | undefined): Promise<SendResult> {
     const kind = command.served.agent.responds ?? "task";
-    const taskId = named !== undefined ? message.taskId : kind === "message" ? "" : newId();
+    const hasTask = kind !== "message" || command.served.agent.remembers === true;
+    const taskId = named !== undefined ? message.taskId : hasTask ? newId() : "";
     const turn = turnOf(command, { ...message, taskId, contextId: message.contextId || newId() }, named);
     if (kind !== "task") return this.#begin(command, turn, kind === "message");
     return this.#creation.create(command, turn).then(taskResult);
@@ -162,7 +172,9 @@ export class Sender {
       const isDirect = isReply(started);
       // A client that named a task gets one: a direct reply completes it.
       const makesTask = isDirect ? turn.taskId !== turn.message.taskId : !isMessage;
-      if (!makesTask) {
+      const remembers = isDirect && command.served.agent.remembers === true;
+      if (remembers) checkedReply(started.first.value, turn.message.contextId, logger);
+      if (!makesTask && !remembers) {
         const reply = await directReply(started, turn.message.contextId, this.#source.logger);
         return { kind: "message", message: reply };
       }
@@ -174,10 +186,29 @@ export class Sender {
       }
       // The execution owns the slot from here on.
       isHeld = false;
+      if (!makesTask && remembers) return await this.#remember(command, turn, asTask(started));
       const task = await this.#creation.create(isDirect ? { ...command, capture: undefined } : command, turn, started);
       return { kind: "task", task: isDirect ? await this.#answered(task) : task };
     } finally {
       if (isHeld) slots.release(owner);
+    }
+  }
+
+  /** Stores a direct reply with its message as a completed task. No client follows it, so nothing is pushed. */
+  async #remember(command: SendCommand, turn: TurnRequest, started: PendingTurn): Promise<SendResult> {
+    const plain = { ...command, capture: undefined, pushConfig: undefined };
+    return this.#remembered(await this.#creation.create(plain, turn, started));
+  }
+
+  /** Returns the direct reply that a task stores. */
+  async #remembered(stored: TaskHandle): Promise<SendResult> {
+    const task = await this.#answered(stored);
+    try {
+      const { status } = task.now({ historyLength: 0 }).task;
+      if (status?.state !== TaskState.COMPLETED || status.message === undefined) throw unavailable(undefined);
+      return { kind: "message", message: create(MessageSchema, { ...status.message, taskId: "" }) };
+    } finally {
+      task.release();
     }
   }
 

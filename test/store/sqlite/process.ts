@@ -15,7 +15,12 @@ export interface Child {
 
 /** Starts `child.ts`, bundled, with arguments. */
 export function startChild(...args: string[]): Child {
-  const child = spawn(process.execPath, [fileURLToPath(bundle("child.js")), ...args], {
+  return startProgram("child.js", ...args);
+}
+
+/** Starts a bundled program with arguments. */
+export function startProgram(program: string, ...args: string[]): Child {
+  const child = spawn(process.execPath, [fileURLToPath(bundle(program)), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const lines: string[] = [];

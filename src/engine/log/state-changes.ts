@@ -1,0 +1,231 @@
+import type { ConversationState } from "../../agent/conversation.js";
+import { isPromiseLike } from "../../core/async.js";
+import { utf8LengthOf, utf8Of } from "../../core/bytes.js";
+import { defined } from "../../core/defined.js";
+import {
+  type AppendRequest,
+  type AppendResult,
+  type ConversationKey,
+  StoreError,
+  type TaskStore,
+} from "../../store/task-store.js";
+import { isMoved } from "./outage.js";
+
+/** Maximum size of a conversation's state as JSON, in bytes. */
+const MAX_STATE_BYTES = 256 * 1024;
+
+/** A new state's version is a random number up to this one. */
+const MAX_FIRST_VERSION = 2 ** 48;
+
+const utf8 = new TextDecoder();
+
+/** The error of a turn whose change fails on a newer state. Its cause is the error of the change. */
+export class StateChangeFailed extends Error {
+  override name = "StateChangeFailed";
+
+  constructor(cause: unknown) {
+    super("A change of the conversation's state failed on a newer state.", { cause });
+  }
+}
+
+/** The state as stored; `text` is its JSON, undefined if there is none. */
+interface Base {
+  readonly version: number;
+  readonly text: string | undefined;
+}
+
+/** A change that is not stored yet. */
+interface Change {
+  /** Returns the next state as JSON. */
+  readonly apply: (before: string | undefined) => string;
+  /** The state after this change, on the present base. */
+  text: string;
+}
+
+/** Dependencies of `StateChanges`. */
+interface StateChangesSource {
+  readonly store: Pick<TaskStore, "append" | "conversation">;
+  readonly key: ConversationKey;
+  /** Position of the turn's message. */
+  readonly turn: number;
+  /** Number of changes that earlier attempts of the turn have stored. */
+  readonly stored: number;
+  /** Returns the reason why nothing can be changed now. */
+  readonly refusal: () => string | undefined;
+}
+
+/**
+ * The changes of a turn to the state of its conversation. They wait here until an entry of the turn is appended, and
+ * are stored with it. Changes of another turn move the base; the waiting ones are then applied again.
+ */
+export class StateChanges implements ConversationState {
+  readonly #source: StateChangesSource;
+  #base: Base | undefined;
+  #reading: Promise<Base> | undefined;
+  /** The version at which the store refused a write. */
+  #movedFrom: number | undefined;
+  /** Changes that are not stored yet, in order. */
+  readonly #waiting: Change[] = [];
+  /** Number of changes that are stored, by this attempt or an earlier one. */
+  #stored: number;
+  /** Number of changes that this attempt has made, including those that an earlier one has stored. */
+  #made = 0;
+  #failure: StateChangeFailed | undefined;
+  /** The calls in progress. */
+  #calls: Promise<unknown> = Promise.resolve();
+
+  constructor(source: StateChangesSource) {
+    this.#source = source;
+    this.#stored = source.stored;
+  }
+
+  async get<T>(): Promise<T | undefined> {
+    await this.#read();
+    return parsed(this.#text) as T | undefined;
+  }
+
+  async set(value: unknown): Promise<void> {
+    const text = jsonOf(value);
+    await this.#change(() => text);
+  }
+
+  async update<T>(change: (before: T | undefined) => T): Promise<T> {
+    return parsed(await this.#change((before) => jsonOf(change(parsed(before) as T | undefined)))) as T;
+  }
+
+  /** Position of the turn's message. */
+  get turn(): number {
+    return this.#source.turn;
+  }
+
+  /** Number of changes of the turn, if an entry that is appended now should carry some; otherwise undefined. */
+  get unstored(): number | undefined {
+    return this.#waiting.length === 0 || this.#failure !== undefined ? undefined : this.#stored + this.#waiting.length;
+  }
+
+  /** Resolves when no call is in progress. */
+  async settled(): Promise<void> {
+    for (let calls: Promise<unknown> | undefined; calls !== this.#calls; ) {
+      calls = this.#calls;
+      await calls;
+    }
+  }
+
+  /**
+   * Appends together with the first `count` changes of the turn, unless they are stored. After `conversation-moved` the
+   * next call tries the newer state.
+   * @throws StateChangeFailed; StoreError
+   */
+  async append(request: AppendRequest, count = 0): Promise<AppendResult | undefined> {
+    const { store } = this.#source;
+    if (count <= this.#stored) return store.append(request);
+    const { version } = await this.#read();
+    const { text } = defined(this.#waiting[count - this.#stored - 1]);
+    const next = version > 0 && version < Number.MAX_SAFE_INTEGER ? version + 1 : firstVersion();
+    try {
+      const conversation = { expected: version, version: next, bytes: utf8Of(text) };
+      const result = await store.append({ ...request, conversation });
+      this.#waiting.splice(0, count - this.#stored);
+      this.#stored = count;
+      this.#base = { version: next, text };
+      this.#movedFrom = undefined;
+      return result;
+    } catch (error) {
+      if (isMoved(error)) this.#noteMoved(version);
+      throw error;
+    }
+  }
+
+  #noteMoved(version: number): void {
+    this.#movedFrom = version;
+    this.#base = undefined;
+    this.#reading = undefined;
+  }
+
+  /** The state with all changes. Requires a base. */
+  get #text(): string | undefined {
+    return this.#waiting.length > 0 ? this.#waiting.at(-1)?.text : this.#base?.text;
+  }
+
+  #change(apply: Change["apply"]): Promise<string> {
+    const done = this.#apply(apply);
+    const settled = done.then(
+      () => {},
+      () => {},
+    );
+    this.#calls = Promise.all([this.#calls, settled]);
+    return done;
+  }
+
+  async #apply(apply: Change["apply"]): Promise<string> {
+    const refusal = this.#source.refusal();
+    if (refusal !== undefined) throw new TypeError(refusal);
+    await this.#read();
+    if (this.#made < this.#source.stored) {
+      // The state exists as long as the task.
+      this.#made++;
+      return defined(this.#text);
+    }
+    const text = apply(this.#text);
+    this.#made++;
+    this.#waiting.push({ apply, text });
+    return text;
+  }
+
+  /** Reads the base, unless it is known, and applies the waiting changes to it. @throws StateChangeFailed; StoreError */
+  async #read(): Promise<Base> {
+    if (this.#base !== undefined) return this.#base;
+    this.#reading ??= this.#load();
+    const reading = this.#reading;
+    try {
+      const base = await reading;
+      if (this.#reading === reading) this.#rebase(base);
+      return this.#base ?? (await this.#read());
+    } finally {
+      if (this.#reading === reading) this.#reading = undefined;
+    }
+  }
+
+  async #load(): Promise<Base> {
+    const stored = await this.#source.store.conversation(this.#source.key);
+    return stored === undefined ? { version: 0, text: undefined } : { ...stored, text: utf8.decode(stored.bytes) };
+  }
+
+  #rebase(base: Base): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (base.version === this.#movedFrom) {
+      throw new StoreError("failed", `The store refuses version ${base.version} of a conversation, which it has.`);
+    }
+    let { text } = base;
+    try {
+      for (const change of this.#waiting) {
+        change.text = change.apply(text);
+        text = change.text;
+      }
+    } catch (error) {
+      this.#failure = new StateChangeFailed(error);
+      throw this.#failure;
+    }
+    this.#base = base;
+  }
+}
+
+function firstVersion(): number {
+  return Math.floor(Math.random() * MAX_FIRST_VERSION) + 1;
+}
+
+function parsed(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+/** @throws TypeError, RangeError */
+function jsonOf(value: unknown): string {
+  if (isPromiseLike(value)) throw new TypeError("A change of the conversation's state has to be synchronous.");
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) throw new TypeError("The state of a conversation has to be a JSON value.");
+  const bytes = utf8LengthOf(text);
+  if (bytes <= MAX_STATE_BYTES) return text;
+  throw new RangeError(
+    `The state of a conversation is at most ${MAX_STATE_BYTES} bytes of JSON, and this has ${bytes}.`,
+  );
+}

@@ -1,0 +1,61 @@
+import type { Turn } from "../../agent/agent.js";
+import type {
+  Conversation,
+  ConversationMessage,
+  ConversationPageOptions,
+  ConversationTask,
+} from "../../agent/conversation.js";
+import { turnConversation } from "../../agent/turn.js";
+import type { TurnRequest } from "../../agent/turn-request.js";
+import type { TaskStore } from "../../store/task-store.js";
+import { isTerminal } from "../../task/state.js";
+import { StateChanges } from "../log/state-changes.js";
+import type { TaskLog } from "../log/task-log.js";
+
+/** Reads of a turn's conversation. */
+export type ConversationReads = Pick<Conversation, "messages" | "tasks">;
+
+/** Dependencies of a turn's conversation. */
+interface TurnConversationSource {
+  readonly store: TaskStore;
+  readonly reads: ConversationReads;
+  /** Returns the log of the turn's task while it is in use. */
+  readonly log: () => TaskLog | undefined;
+  readonly isOver: () => boolean;
+}
+
+/** The conversation of one turn. */
+export class TurnConversation implements Conversation {
+  readonly state: StateChanges;
+  readonly #reads: ConversationReads;
+
+  constructor({ store, reads, log, isOver }: TurnConversationSource, turn: TurnRequest) {
+    this.#reads = reads;
+    const stored = log()?.fold.changes;
+    this.state = new StateChanges({
+      store,
+      key: { tenant: turn.tenant, owner: turn.caller.owner, contextId: turn.message.contextId },
+      turn: turn.position,
+      stored: stored?.turn === turn.position ? stored.count : 0,
+      refusal: () => {
+        if (turn.taskId === "") return "An agent that answers directly changes the state only if it `remembers`.";
+        const isPast = isOver() || isTerminal(log()?.plannedState ?? 0);
+        return isPast ? "The turn is over and changes the state no more." : undefined;
+      },
+    });
+  }
+
+  messages(options?: ConversationPageOptions): Promise<ConversationMessage[]> {
+    return this.#reads.messages(options);
+  }
+
+  tasks(options?: ConversationPageOptions): Promise<ConversationTask[]> {
+    return this.#reads.tasks(options);
+  }
+}
+
+/** Returns the changes of a turn to the state of its conversation; undefined if it did not use its conversation. */
+export function changesOf(turn: Turn): StateChanges | undefined {
+  const conversation = turnConversation(turn);
+  return conversation instanceof TurnConversation ? conversation.state : undefined;
+}
