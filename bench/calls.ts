@@ -30,16 +30,16 @@ export function http1(
 
 export const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 
-function userMessage(text: string): object {
-  return { messageId: `message-${NUMBER}`, role: "ROLE_USER", parts: [{ text }] };
+function userMessage(text: string, contextId?: string): object {
+  return { messageId: `message-${NUMBER}`, role: "ROLE_USER", parts: [{ text }], contextId };
 }
 
 /** A server that is called. */
 export type Called = Pick<TestServer, "at">;
 
-/** SendMessage over HTTP+JSON. */
-export function restSend({ at }: Called, text: string, expect: string): WireCall {
-  const body = json({ message: userMessage(text) });
+/** SendMessage over HTTP+JSON, in a context or without one. */
+export function restSend({ at }: Called, text: string, expect: string, contextId?: string): WireCall {
+  const body = json({ message: userMessage(text, contextId) });
   return http1(at.http, "POST", `${at.restPath}/message:send`, { "content-type": "application/json" }, body, {
     expect,
   });

@@ -91,6 +91,12 @@ export const GOALS = {
     against: "with 1,000",
     atMost: 1.5,
   },
+  conversationGrowth: {
+    scenario: "conversation",
+    what: "an agent's turn.conversation.messages({ limit: 20 }) in a context of 10,000 tasks, time per call",
+    against: "in one of 10",
+    atMost: 1.5,
+  },
   foreignTask: {
     scenario: "foreign",
     what: "GetTask of a task of somebody else, calls/s: the time tells nothing",

@@ -16,6 +16,7 @@ import { build, SCRATCH, withBench } from "./harness/workbench.js";
 import { type Options, readOptions, USAGE } from "./options.js";
 import { attacked } from "./scenarios/attacks.js";
 import { clients } from "./scenarios/client.js";
+import { conversation } from "./scenarios/conversation.js";
 import { crossCheck } from "./scenarios/cross-check.js";
 import { delegation } from "./scenarios/delegation.js";
 import { fanOut, stalled } from "./scenarios/fan-out.js";
@@ -48,6 +49,7 @@ const SCENARIOS: readonly Scenario[] = [
   sseStreams,
   grpcStreams,
   reads,
+  conversation,
   foreign,
   fanOut,
   stalled,

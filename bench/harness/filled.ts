@@ -1,8 +1,11 @@
 import { Child, type TestServer } from "./child.js";
 import type { Bench } from "./scenario.js";
 
-/** What the tasks of a file are: finished ones, such as a crash cut off, or finished ones of an owner that has a name. */
-export type Filling = "finished" | "cut off" | "of somebody else";
+/**
+ * What the tasks of a file are: finished ones, such as a crash cut off, finished ones of an owner that has a name, or finished
+ * ones of one context (`context`).
+ */
+export type Filling = "finished" | "cut off" | "of somebody else" | "of one context";
 
 /** A new file with so many tasks, `FILLED_TASK` from number 0 on. */
 export async function filledFile(bench: Bench, count: number, kind: Filling = "finished"): Promise<string> {
@@ -12,7 +15,7 @@ export async function filledFile(bench: Bench, count: number, kind: Filling = "f
   return path;
 }
 
-/** A server of tasks on such a file. */
-export async function filledServer(bench: Bench, count: number, kind?: Filling): Promise<TestServer> {
-  return bench.start("parley", "task", await filledFile(bench, count, kind));
+/** A server on such a file, of an agent of tasks or of another kind. */
+export async function filledServer(bench: Bench, count: number, kind?: Filling, agent = "task"): Promise<TestServer> {
+  return bench.start("parley", agent, await filledFile(bench, count, kind));
 }

@@ -1,6 +1,7 @@
 /**
  * Fills a SQLite file with tasks: path, count, and `finished` (four entries each), `cut off` (two, in the middle of a
- * turn of a process that is gone) or `of somebody else` (finished, of an owner that has a name). Says when it is done, and ends.
+ * turn of a process that is gone), `of somebody else` (finished, of an owner that has a name) or `of one context` (finished).
+ * Says when it is done, and ends.
  */
 import { create } from "@bufbuild/protobuf";
 import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
@@ -43,7 +44,7 @@ function entriesOf(taskId: string, contextId: string, time: number): LogEntry[] 
 
 async function append(index: number): Promise<void> {
   const taskId = FILLED_TASK.replace(NUMBER, String(index).padStart(NUMBER.length, "0"));
-  const contextId = `context-${index >> 2}`;
+  const contextId = kind === "of one context" ? "context" : `context-${index >> 2}`;
   const statusTime = begin + index * 10;
   const all = entriesOf(taskId, contextId, statusTime).map(encodeEntry);
   const entries = lease === undefined ? all : all.slice(0, 2);

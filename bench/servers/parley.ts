@@ -1,6 +1,7 @@
 /**
  * Parley on two ports. Arguments: `message`, `jwt` (the same, for callers with a token alone), `either` (the same, decided by
- * the first event) or `task`, then `memory` or the path of a SQLite file.
+ * the first event), `conversation` (a reply that says how many of 20 messages of its conversation it read) or `task`, then
+ * `memory` or the path of a SQLite file.
  */
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { Agent } from "../../src/agent/agent.js";
@@ -45,7 +46,18 @@ async function guarded(): Promise<{ agent: Agent; token: string }> {
   return { agent: { ...messageAgent, security }, token };
 }
 
-const agents: Readonly<Record<string, Agent>> = { message: messageAgent, either: eitherAgent };
+const conversationAgent: Agent = {
+  ...messageAgent,
+  async *execute(turn) {
+    yield reply(`read ${(await turn.conversation.messages({ limit: 20 })).length}`);
+  },
+};
+
+const agents: Readonly<Record<string, Agent>> = {
+  message: messageAgent,
+  either: eitherAgent,
+  conversation: conversationAgent,
+};
 
 const taskAgent: Agent = {
   card,
