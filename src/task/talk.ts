@@ -67,11 +67,19 @@ export class Talk {
     if (event.case !== "status" || state === undefined || !endsBlockingSend(state)) return;
     this.ended = position;
     const waiting = answers === 0 ? [] : this.#takeAfter(answers);
+    const message = event.value.status?.message;
     // The next event adds the message to the history.
-    if (event.value.status?.message !== undefined) {
+    if (message !== undefined && !this.#isRepeated(message, history)) {
       this.marks.push({ position, time, after: 0, state, index: history.length });
     }
     for (const mark of waiting) this.marks.push({ ...mark, after: position });
+  }
+
+  /** True if a status repeats the message of the status before it, as metadata after a question does. */
+  #isRepeated(message: Message, history: readonly Message[]): boolean {
+    const before = this.marks.findLast(({ state }) => state !== TaskState.UNSPECIFIED);
+    if (before === undefined || message.messageId === "") return false;
+    return (history[before.index] ?? message).messageId === message.messageId;
   }
 
   /** Removes and returns the client's messages after a position. */

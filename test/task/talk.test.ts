@@ -13,7 +13,7 @@ const parts = (text: string) => [{ content: { case: "text", value: text } as con
 /** What happens in a task: a message of the client, a status of the agent, or a piece of an artifact. */
 type Happening =
   | { says: string }
-  | { status: TaskState; text?: string; answers?: number }
+  | { status: TaskState; text?: string; answers?: number; id?: string }
   | { artifact: string; text: string };
 
 function logOf(happenings: readonly Happening[], timeOf = (position: number): number => position): LogEntry[] {
@@ -37,7 +37,7 @@ function eventOf(each: Happening, position: number): LogEntry["event"] {
     const artifact = { artifactId: each.artifact, parts: parts(each.text), extensions: [] };
     return { case: "artifact", value: { artifact, append: true } as never };
   }
-  const message = each.text === undefined ? undefined : { messageId, parts: parts(each.text) };
+  const message = each.text === undefined ? undefined : { messageId: each.id ?? messageId, parts: parts(each.text) };
   return { case: "status", value: { status: { state: each.status, message } } as never };
 }
 
@@ -87,6 +87,13 @@ describe("the talk of a task", () => {
       .talk?.of(foldOf(entries).task)
       .map(({ ms }) => ms);
     expect(times).toEqual([1, 4, 4, 5, 5, 6]);
+  });
+
+  it("has a question once that is repeated, as metadata after it does", () => {
+    const question = { status: INPUT_REQUIRED, text: "1?", answers: 1, id: "q" };
+    const entries = logOf([{ says: "one" }, question, question, { says: "two" }, question, { says: "three" }]);
+    expect(told(foldOf(entries.slice(0, 3)))).toEqual(["one", "1?"]);
+    expect(told(foldOf(entries))).toEqual(["one", "1?", "two", "three"]);
   });
 
   it("never goes back in time, whatever the clocks say", () => {
