@@ -22,6 +22,11 @@ export function isOutage(error: unknown): boolean {
   return cause instanceof StoreError && cause.kind === "unavailable";
 }
 
+/** True if the log rejected an entry because the task is finished. */
+export function isEnded(error: unknown): boolean {
+  return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
+}
+
 /** True if another turn has changed the state of the conversation. */
 export function isMoved(error: unknown): boolean {
   return error instanceof StoreError && error.kind === "conversation-moved";

@@ -9,14 +9,13 @@ import type { AgentEvent, Content } from "../../agent/event.js";
 import { makeTurn, storeSteps } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
-import { A2AError } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Lease } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";
 import { endsBlockingSend, isInterrupted, isTerminal } from "../../task/state.js";
 import { LeaseLost } from "../log/lease-keeper.js";
-import { logTrouble } from "../log/outage.js";
+import { isEnded, logTrouble } from "../log/outage.js";
 import { MessageWaits } from "../log/plan.js";
 import { StateChangeFailed } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
@@ -262,14 +261,7 @@ export class Execution {
       if (this.#over) return;
       if (!isPause(error, this.#lastState)) return this.#agentThrew(error);
     }
-    try {
-      if (this.#failure !== undefined) this.#unstorable(this.#failure);
-      else await this.#agentDone(this.#lastState);
-    } catch (error) {
-      if (!(error instanceof StateChangeFailed)) throw error;
-      this.#failure = undefined;
-      await this.#agentThrew(error.cause);
-    }
+    await this.#endTurn();
     // Everything of the task is stored by now.
     if (cleanup === undefined || (await cleanup.over(this.done))) return;
     const facts = { taskId: this.log.taskId };
@@ -311,6 +303,18 @@ export class Execution {
     this.#failure ??= error;
     if (!isEnded(error) && !(error instanceof StateChangeFailed)) this.#stopStoring(error);
   };
+
+  /** A change of the conversation's state that fails on a newer state counts as an error of the agent. */
+  async #endTurn(): Promise<void> {
+    try {
+      if (this.#failure !== undefined) this.#unstorable(this.#failure);
+      else await this.#agentDone(this.#lastState);
+    } catch (error) {
+      if (!(error instanceof StateChangeFailed)) throw error;
+      this.#failure = undefined;
+      await this.#agentThrew(error.cause);
+    }
+  }
 
   /** The agent returned: after a pause the task waits, otherwise it is completed. */
   async #agentDone(last: TaskState | undefined): Promise<void> {
@@ -391,9 +395,4 @@ export class Execution {
 /** True if the turn ended with a form or another agent's question, not because of a failure. */
 function isPause(error: unknown, last: TaskState | undefined): boolean {
   return last !== undefined && isInterrupted(last) && error instanceof TurnPaused;
-}
-
-/** True if the log rejected an entry because the task is finished. */
-function isEnded(error: unknown): boolean {
-  return error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
 }

@@ -11,7 +11,7 @@ import { NO_HOLDER, type TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
 import type { LeaseKeeper } from "../log/lease-keeper.js";
-import { unavailable } from "../log/outage.js";
+import { isEnded, unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { QuotaScope } from "../quota-scope.js";
@@ -192,7 +192,7 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
     return taskViewOf(log);
   } catch (error) {
     // The task ended after it was checked.
-    if (error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION") throw notCancelable(shown);
+    if (isEnded(error)) throw notCancelable(shown);
     throw error;
   }
 }

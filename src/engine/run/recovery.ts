@@ -4,7 +4,6 @@ import { recoveryOf } from "../../agent/agent-calls.js";
 import { makeTurn } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import type { AgentRegistration } from "../../card/agents.js";
-import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { holds } from "../../store/check.js";
 import type { Lease, TaskStore } from "../../store/task-store.js";
@@ -13,6 +12,7 @@ import { viewTask } from "../../task/fold.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
 import { type LeaseKeeper, LeaseLost, notStarted } from "../log/lease-keeper.js";
+import { isEnded } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { Execution } from "./execution.js";
 import type { ExecutionSlots } from "./execution-slots.js";
@@ -112,8 +112,7 @@ async function fail({ log, lease, source }: Recovery): Promise<void> {
     await log.append(statusDraft(log.messageContext, State.FAILED, why, source.now()), { fence: lease });
   } catch (error) {
     // A client canceled it meanwhile, or another process has it.
-    const over = error instanceof A2AError && error.reason === "UNSUPPORTED_OPERATION";
-    if (!over && !(error instanceof LeaseLost)) throw error;
+    if (!isEnded(error) && !(error instanceof LeaseLost)) throw error;
   }
 }
 
