@@ -30,6 +30,8 @@ const files: Readonly<Record<string, () => Promise<unknown>>> = {
   pushes: () => import("../engine/pushes.test.js"),
   steps: () => import("../engine/steps.test.js"),
   emit: () => import("../engine/emit.test.js"),
+  conversation: () => import("../engine/conversation.test.js"),
+  "conversation-state": () => import("../engine/conversation-state.test.js"),
   "execution-queue": () => import("../engine/execution-queue.test.js"),
 };
 
