@@ -134,6 +134,11 @@ export interface CallingTurn {
    * the delegation of the same name, or else last. Undefined if it is not known.
    */
   contextBefore(agent: string, delegation: string): Promise<string | undefined>;
+  /**
+   * Ends the turn with a question of another agent, whatever the author does with the delegation that has it. Resolves
+   * when the agent is being ended there.
+   */
+  ask(question: AgentEvent): Promise<void>;
   /** Stores that a message which starts a sub-task is about to be sent, so that the sub-task is found after a crash. */
   sending(checkpoint: RelayCheckpoint): Promise<void>;
   /** Returns a message of the task, by its position in the log. */

@@ -302,7 +302,7 @@ function stepsOf(turn: AgentTurn): TurnSteps {
 function callsOf(turn: AgentTurn): TurnCalls {
   const around = turn[aroundKey];
   const request = turn[requestKey];
-  const { source, aborter, task } = around;
+  const { source, aborter, task, events } = around;
   if (source.outgoing === undefined) throw new TypeError("This server calls no agents.");
   if (around.calls !== undefined) return around.calls;
   around.calls = source.outgoing.of({
@@ -314,6 +314,7 @@ function callsOf(turn: AgentTurn): TurnCalls {
     get deadline() {
       return aborter.deadline;
     },
+    ask: async (question) => events?.emit(question),
     relayed: () => source.relayed(request),
     contextBefore: (agent, delegation) => source.contextBefore(request, agent, delegation),
     sending: (checkpoint) => source.sending(request, checkpoint),

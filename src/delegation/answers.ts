@@ -24,6 +24,7 @@ export function answeringPosition(
  * turn.
  */
 export class Answers {
+  #question: Promise<void> | undefined;
   readonly #open = new Set<Promise<void>>();
 
   /** Registers an answer in flight. The returned function reports that it has arrived or failed. */
@@ -37,6 +38,16 @@ export class Answers {
       this.#open.delete(sent);
       arrived();
     };
+  }
+
+  /** Notes the first question, which ends the turn. */
+  noteQuestion(ask: () => Promise<void>): void {
+    this.#question ??= ask();
+  }
+
+  /** Resolves when the agent is being ended at the question that ends the turn; undefined before there is one. */
+  get question(): Promise<void> | undefined {
+    return this.#question;
   }
 
   async arrived(): Promise<void> {

@@ -41,7 +41,12 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
   } catch (error) {
     turn.signal.throwIfAborted();
     if (error instanceof TurnPaused || error instanceof AbortReason) throw error;
-    // The author may have stopped reading, so the error is dropped.
+    if (job.answers.question !== undefined) {
+      // An empty result would be mistaken for that of the sub-task.
+      await job.answers.question;
+      throw new TurnPaused();
+    }
+    // The turn is over. The author may have stopped reading, so the error is dropped.
     if (job.pause.signal.aborted || job.end.aborted) return subTaskOf(agent, {});
     const failure = toA2AError(error);
     if (failure.metadata.arrival !== "unknown") course.noteRejection();
@@ -77,10 +82,14 @@ function checkAgent({ agent, name, leave }: DelegationJob, { last, sent }: Relay
 const LACKS_CALLER = "Another agent must be called on your behalf: send a message with your credentials to continue.";
 const REFUSED_CALLER = "Another agent did not accept your credentials: send a message with new ones to continue.";
 
-/** Ends the turn with a question. */
-async function* pause(job: DelegationJob, event: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {
+/**
+ * Ends the turn with a question, and with it the other delegations that the author waits for. The question is the next
+ * event whatever the author does. It is yielded too, because the author's generator is then ended there.
+ */
+async function* pause(job: DelegationJob, question: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {
+  job.answers.noteQuestion(() => job.turn.ask(question));
   job.pause.abort();
-  yield event;
+  yield question;
   throw new TurnPaused();
 }
 

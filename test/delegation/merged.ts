@@ -20,6 +20,6 @@ export async function* merged(
     }
   } finally {
     // Those that still run come to their end, too.
-    await Promise.all(waiting.values());
+    await Promise.allSettled(waiting.values());
   }
 }

@@ -36,36 +36,74 @@ const front = (names: readonly string[]) => ({
   recover: "restart" as const,
 });
 
+/** The same with a callback for each agent, as tools of models are called. */
+const calling = (names: readonly string[], stored: string[]) => ({
+  ...agentOf("Front", async function* (turn): AsyncGenerator<AgentEvent> {
+    const run = async (name: string): Promise<string> => {
+      const work = turn.delegate(name, "go", { name });
+      for (let next = await work.next(); ; next = await work.next()) {
+        if (next.done) return next.value.text;
+        await turn.emit(next.value);
+      }
+    };
+    const ended = await Promise.all(
+      names.map((name) =>
+        turn.step(
+          name,
+          async () => {
+            const text = await run(name);
+            stored.push(text);
+            return text;
+          },
+          { per: "task" },
+        ),
+      ),
+    );
+    yield completed(ended.toSorted().join(", "));
+  }),
+  recover: "restart" as const,
+});
+
 const delays = fc.array(fc.constantFrom(0, 0, 1, 3, 10), { maxLength: 3 });
 
-it("each answer reaches the question that it answers, whatever the order, delays and crashes", async () => {
-  const property = fc.asyncProperty(
-    fc.array(delays, { minLength: 2, maxLength: 4 }),
-    fc.array(fc.boolean(), { minLength: 13, maxLength: 13 }),
-    async (agents, crashes) => {
-      const heard = new Map<string, string[]>();
-      const names = agents.map((_, at) => `agent-${at}`);
-      const entries = agents.map((each, at) => [`agent-${at}`, asking(`agent-${at}`, each, heard)] as const);
-      await using test = testAgent(front(names), { remoteAgents: Object.fromEntries(entries) });
-      let task = await test.send("go");
-      const asked: string[] = [];
-      while (task.status?.state === TaskState.INPUT_REQUIRED) {
-        const question = textOf(task.status.message ?? task);
-        asked.push(question);
-        if (crashes[asked.length]) await test.crash();
-        task = await test.send(`to ${question}`, { task });
-      }
-      const questions = agents.flatMap((each, at) => each.map((_, nth) => `agent-${at} ${nth}`));
-      // Each question once, and those of one agent in its order.
-      expect(asked.toSorted()).toEqual(questions);
-      for (const name of names) {
-        const own = asked.filter((question) => question.startsWith(`${name} `));
-        expect(own).toEqual(own.toSorted());
-      }
-      expect(Object.fromEntries(heard)).toEqual(Object.fromEntries(asked.map((each) => [each, [`to ${each}`]])));
-      expect(task.status?.state).toBe(TaskState.COMPLETED);
-      expect(textOf(task.status?.message ?? task)).toBe(names.map((name) => `${name} done`).join(", "));
-    },
-  );
-  await fc.assert(property, { numRuns: scaled(12, 100) });
-}, 60_000);
+it.each([
+  ["merged", (names: readonly string[]) => front(names)],
+  ["in callbacks", calling],
+])(
+  "each answer reaches the question that it answers, whatever the order, delays and crashes: %s",
+  async (_how, make) => {
+    const property = fc.asyncProperty(
+      fc.array(delays, { minLength: 2, maxLength: 4 }),
+      fc.array(fc.boolean(), { minLength: 13, maxLength: 13 }),
+      async (agents, crashes) => {
+        const heard = new Map<string, string[]>();
+        const stored: string[] = [];
+        const names = agents.map((_, at) => `agent-${at}`);
+        const entries = agents.map((each, at) => [`agent-${at}`, asking(`agent-${at}`, each, heard)] as const);
+        await using test = testAgent(make(names, stored), { remoteAgents: Object.fromEntries(entries) });
+        let task = await test.send("go");
+        const asked: string[] = [];
+        while (task.status?.state === TaskState.INPUT_REQUIRED) {
+          const question = textOf(task.status.message ?? task);
+          asked.push(question);
+          if (crashes[asked.length]) await test.crash();
+          task = await test.send(`to ${question}`, { task });
+        }
+        const questions = agents.flatMap((each, at) => each.map((_, nth) => `agent-${at} ${nth}`));
+        // Each question once, and those of one agent in its order.
+        expect(asked.toSorted()).toEqual(questions);
+        for (const name of names) {
+          const own = asked.filter((question) => question.startsWith(`${name} `));
+          expect(own).toEqual(own.toSorted());
+        }
+        expect(Object.fromEntries(heard)).toEqual(Object.fromEntries(asked.map((each) => [each, [`to ${each}`]])));
+        expect(task.status?.state).toBe(TaskState.COMPLETED);
+        // A delegation that is paused has no result.
+        expect(stored.filter((text) => !text.endsWith(" done"))).toEqual([]);
+        expect(textOf(task.status?.message ?? task)).toBe(names.map((name) => `${name} done`).join(", "));
+      },
+    );
+    await fc.assert(property, { numRuns: scaled(12, 100) });
+  },
+  60_000,
+);

@@ -1,7 +1,7 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../../agent/agent.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
-import { AgentError } from "../../agent/errors.js";
+import { AgentError, TurnPaused } from "../../agent/errors.js";
 import type { AgentEvent } from "../../agent/event.js";
 import { endCalls } from "../../agent/turn.js";
 import { described } from "../../core/describe.js";
@@ -19,7 +19,8 @@ export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger:
   try {
     await iterator.return?.();
   } catch (error) {
-    logger.warn({ err: error }, "an agent threw after its last event");
+    // After a question, the delegations that an agent waits for when it cleans up are paused.
+    if (!(error instanceof TurnPaused)) logger.warn({ err: error }, "an agent threw after its last event");
   }
 }
 
