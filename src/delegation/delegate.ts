@@ -12,7 +12,7 @@ import { answeringPosition } from "./answers.js";
 import type { SubTaskClient, SubTaskMessage } from "./client.js";
 import { findExistingSend } from "./existing-send.js";
 import type { DelegationJob } from "./job.js";
-import { originOf } from "./origin.js";
+import { checkAgent, originOf } from "./origin.js";
 import { inputOf, Relay, statusId, subTaskOf } from "./relay.js";
 import { type Relayed, type RelayPlace, relayedOf, type SendNames, sendNames } from "./relayed.js";
 import { retryWhileUnavailable } from "./retry-while-unavailable.js";
@@ -63,20 +63,6 @@ export async function* delegate(given: DelegationJob): AsyncGenerator<AgentEvent
     if (isLeft && have.taskId !== "" && !stop.isStopped) job.leave(relay.checkpoint);
     if (isLeft && have.taskId === "" && have.sent !== undefined && stop.mayLeave) job.leave(have.sent);
   }
-}
-
-/**
- * Rejects a delegation whose name or number belongs to another agent's sub-task, which only that agent can continue.
- */
-function checkAgent({ agent, name, leave }: DelegationJob, { last, sent }: Relayed): void {
-  const checkpoint = last?.checkpoint ?? sent;
-  if (checkpoint === undefined || checkpoint.agent === agent) return;
-  leave(checkpoint);
-  const other = JSON.stringify(checkpoint.agent);
-  throw new TypeError(
-    `The delegation "${name}" of this task was sent to ${other} before, but now names ${JSON.stringify(agent)}. ` +
-      "Name delegations (options.name) if their order or agents may change.",
-  );
 }
 
 const LACKS_CALLER = "Another agent must be called on your behalf: send a message with your credentials to continue.";

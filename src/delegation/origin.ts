@@ -6,7 +6,7 @@ import { A2AError } from "../core/error.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import type { DelegationJob } from "./job.js";
 import { inputOf } from "./relay.js";
-import { rootOf, sendNames } from "./relayed.js";
+import { type Relayed, rootOf, sendNames } from "./relayed.js";
 import { retryWhileUnavailable } from "./retry-while-unavailable.js";
 
 /**
@@ -49,4 +49,18 @@ async function isSameCall(job: DelegationJob, checkpoint: RelayCheckpoint): Prom
     if (!(error instanceof A2AError)) throw error;
     return false;
   }
+}
+
+/**
+ * Rejects a delegation whose name or number belongs to another agent's sub-task, which only that agent can continue.
+ */
+export function checkAgent({ agent, name, leave }: DelegationJob, { last, sent }: Relayed): void {
+  const checkpoint = last?.checkpoint ?? sent;
+  if (checkpoint === undefined || checkpoint.agent === agent) return;
+  leave(checkpoint);
+  const other = JSON.stringify(checkpoint.agent);
+  throw new TypeError(
+    `The delegation "${name}" of this task was sent to ${other} before, but now names ${JSON.stringify(agent)}. ` +
+      "Name delegations (options.name) if their order or agents may change.",
+  );
 }
