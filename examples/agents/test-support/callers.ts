@@ -7,6 +7,7 @@ import { HttpClient } from "../../../test/support/http.js";
 import { furtherSpeakers, type Said, type Speaker, speakers } from "../../../test/version/across/speakers.js";
 import { exchange } from "../../../test/version/cases/exchange.js";
 import { GrpcClient } from "../../../test/version/cases/grpc-client.js";
+import { FirstJavaScriptClient, pythonParams } from "../../../test/version/v0.1/first-clients.js";
 
 /** A served agent, and connections of clients to it. */
 export interface Served {
@@ -68,7 +69,7 @@ export interface TestCaller {
   stream(served: Served, said: Said): Promise<SeenStream>;
 }
 
-/** Clients of 1.0 over the five bindings, and of 0.3, 0.2 and 0.1 over those that they have. */
+/** Clients of 1.0 over the five bindings, and of 0.3, 0.2 and 0.1 over those that they have; and the first two of 0.1. */
 export const callers: readonly TestCaller[] = [
   ...speakers.map(callerOf),
   ...furtherSpeakers.filter(({ binding }) => binding === "CONNECT").map(callerOf),
@@ -88,7 +89,30 @@ export const callers: readonly TestCaller[] = [
       return streamIn(messages);
     },
   },
+  firstClient("the first JavaScript client", (id, { text, contextId }) => ({
+    ...{ id, sessionId: contextId, acceptedOutputModes: ["text"] },
+    message: { role: "user", parts: [{ type: "text", text }] },
+  })),
+  firstClient("the first Python client", (id, { text, contextId }) => pythonParams(id, text, { sessionId: contextId })),
 ];
+
+/** A client of 0.1 as it was published, which names its tasks itself. */
+function firstClient(name: string, paramsOf: (id: string, said: Said) => Record<string, unknown>): TestCaller {
+  return {
+    name: `0.1 as ${name}`,
+    send: async ({ url }, said) => {
+      const params = paramsOf(said.taskId ?? randomUUID(), said);
+      return taskIn((await new FirstJavaScriptClient(url).call("tasks/send", params)) as JsonObject);
+    },
+    stream: async ({ url }, said) => {
+      const events: JsonObject[] = [];
+      const params = paramsOf(said.taskId ?? randomUUID(), said);
+      const stream = new FirstJavaScriptClient(url).stream("tasks/sendSubscribe", params);
+      for await (const event of stream) events.push(event as JsonObject);
+      return streamIn(events);
+    },
+  };
+}
 
 function callerOf(speaker: Speaker): TestCaller {
   return {
