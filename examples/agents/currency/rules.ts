@@ -73,18 +73,20 @@ function lookUp({ texts }: Parameters<Rule>[0]): Reply {
   return { calls };
 }
 
-/** Completes the newest text with what earlier ones said: an answer to a question, or "and in CAD?". */
+/** Reads the texts in order: an answer to a question, or "and in CAD?", completes what was said before. */
 function understood(texts: readonly string[]): Asked {
-  const earlier = texts.slice(0, -1).findLast((text) => codesIn(text).length > 0) ?? "";
-  const newest = texts.at(-1) ?? "";
-  const now = codesIn(newest);
-  const before = codesIn(earlier);
-  const isFollowUp = before.length > 0 && now.length < 2;
-  const from = isFollowUp ? before[0] : now[0];
-  const rest = isFollowUp ? (now.length > 0 ? now : before.slice(1)) : now.slice(1);
-  const date = dateIn(newest) ?? (isFollowUp ? dateIn(earlier) : undefined) ?? "latest";
-  const amount = amountIn(newest) ?? (isFollowUp ? amountIn(earlier) : undefined) ?? 1;
-  return { amount, from, to: rest, date };
+  let asked: Asked = { amount: 1, from: undefined, to: [], date: "latest" };
+  for (const text of texts) {
+    const [first, ...others] = codesIn(text);
+    const amount = amountIn(text) ?? asked.amount;
+    const date = dateIn(text) ?? asked.date;
+    // An amount stands before the currency to convert from.
+    const isNew = others.length > 0 ? !/^(and|in|to)\b/i.test(text) : /\d\s*[A-Z]{3}\b/.test(text);
+    if (first === undefined) asked = { ...asked, amount, date };
+    else if (asked.from === undefined || isNew) asked = { amount, from: first, to: others, date };
+    else asked = { ...asked, amount, to: [first, ...others], date };
+  }
+  return asked;
 }
 
 function codesIn(text: string): string[] {
