@@ -1,0 +1,55 @@
+import { mkdirSync } from "node:fs";
+import { type Agent, createServer } from "parley-a2a";
+import { sqliteStore } from "parley-a2a/store/sqlite";
+
+// `npm run demo` serves every example agent and prints what to say to each. Their tasks are kept in .cache/demo, so
+// that conversations continue after a restart, also after one in the middle of an answer.
+
+/** A running agent. */
+interface Running {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** An agent, and what to say to it. */
+interface Example {
+  readonly running: Running;
+  readonly says: readonly string[];
+}
+
+const folder = ".cache/demo";
+mkdirSync(folder, { recursive: true });
+
+/** Serves the agent that a module exports. */
+async function serve(name: string, { agent }: { readonly agent: Agent }, port: number): Promise<Running> {
+  const server = await createServer({
+    agent,
+    store: sqliteStore({ path: `${folder}/${name}.db` }),
+    port,
+    grpcPort: false,
+  });
+  return { url: server.url, stop: () => server.close() };
+}
+
+const examples: readonly Example[] = [
+  {
+    says: ["How much is 100 USD in GBP?", "How much is 10 USD?", "CAD"],
+    running: await serve("currency", await import("./currency/agent.js"), 10_000),
+  },
+  {
+    says: ["Which came out first, Jurassic Park or Terminator 2?", "Recommend a good movie."],
+    running: await serve("movies", await import("./movies/agent.js"), 41_241),
+  },
+  {
+    says: ["Create an HTTP server in TypeScript", "Listen on port 8080 instead", "Add tests"],
+    running: await serve("coder", await import("./coder/agent.js"), 41_242),
+  },
+];
+
+process.stdout.write("Open an address in a browser and talk to the agent. For example, say:\n\n");
+for (const { running, says } of examples) {
+  process.stdout.write(`${running.url}\n${says.map((text) => `  ${text}\n`).join("")}\n`);
+}
+process.stdout.write("Ctrl-C ends all of them.\n");
+
+process.once("SIGINT", () => void Promise.all(examples.map(({ running }) => running.stop())));
