@@ -44,8 +44,8 @@ type StepPlace = Pick<StepRecord, "name" | "count" | "call" | "perTask" | "overl
 /** A step to be stored. */
 export interface EndedStep extends StepPlace {
   readonly attempts: number;
-  /** Duration of the last attempt, in milliseconds. */
-  readonly ms: number;
+  /** Begin of the last attempt, in milliseconds since the epoch. */
+  readonly started: number;
   readonly outcome: StepOutcome;
 }
 
@@ -58,7 +58,9 @@ export interface StepJournal {
   /** Returns the outcome of a stored step, by the position of its entry. */
   read(position: number): Promise<StepOutcome>;
   /** Stores a step. Resolves when it is stored. */
-  append(turn: number, step: EndedStep): Promise<void>;
+  append(turn: number, step: EndedStep): Promise<unknown>;
+  /** Milliseconds since the epoch. */
+  now(): number;
 }
 
 /** The turn of steps. */
@@ -92,6 +94,8 @@ const checks: OptionChecks<StepOptions> = {
   timeoutMs: aWholeNumber(1, MAX_TIMER_MS),
 };
 
+const noOptions: StepOptions = {};
+
 /** A step that runs. */
 interface RunningStep extends StepPlace {
   /** Set when another step begins. */
@@ -105,49 +109,67 @@ export class TurnSteps {
   #journal: StepJournal | undefined;
   /** Steps that ended before a task existed. */
   #kept: EndedStep[] = [];
-  readonly #known: StoredSteps;
+  /** Undefined if nothing is stored that the turn could ask for. */
+  readonly #known: StoredSteps | undefined;
   #calls = 0;
-  /** Number of calls, by `keyOf` without the number. */
-  readonly #counts = new Map<string, number>();
+  /** Number of calls by name: of steps of the turn, and of steps of the task. */
+  readonly #ofTurn = new Map<string, number>();
+  readonly #ofTask = new Map<string, number>();
   /** Running steps by name. */
   readonly #running = new Map<string, RunningStep>();
 
   constructor(turn: StepTurn, journal: StepJournal | undefined) {
     this.#turn = turn;
     this.#journal = journal;
-    this.#known = new StoredSteps(turn.position, journal?.stored(turn.position) ?? []);
+    const stored = journal?.stored(turn.position) ?? [];
+    this.#known = stored.length === 0 ? undefined : new StoredSteps(turn.position, stored);
   }
 
   /** Stores steps from now on, and those that have ended before. Called when the turn's first event creates a task. */
   storeIn(journal: StepJournal): void {
     this.#journal = journal;
     // A failure ends the execution, which stores nothing more.
-    for (const step of this.#kept.splice(0)) journal.append(this.#turn.position, step).catch(() => {});
+    for (const step of this.#kept.splice(0)) journal.append(this.#turn.position, step).catch(ignore);
   }
 
   /** Tells whether the next step of a name is stored, so that it would not run. */
   has(name: string, per: "turn" | "task"): boolean {
     const perTask = per === "task";
-    const counted = keyOf({ name, count: 0, perTask });
-    return this.#known.has(keyOf({ name, count: (this.#counts.get(counted) ?? 0) + 1, perTask }));
+    return this.#known?.has({ name, count: this.#calledBefore(name, perTask) + 1, perTask }) === true;
   }
 
   /** See `Turn.step`. */
-  run<T>(name: string, work: StepWork<T>, options: StepOptions = {}): Promise<T> {
+  run<T>(name: string, work: StepWork<T>, options: StepOptions = noOptions): Promise<T> {
     const result = this.#run(name, work, options);
     // An author may not wait for it, and an unhandled rejection would end the process.
-    result.catch(() => {});
+    result.catch(ignore);
     return result;
   }
 
   async #run<T>(name: string, work: StepWork<T>, options: StepOptions): Promise<T> {
     checkCall(name, work, options);
     const step = this.#begin(name, options.per === "task");
+    const { aborter } = this.#turn;
+    const { timeoutMs } = options;
     try {
-      const known = this.#known.find(step);
-      const value = known === undefined ? await this.#perform(step, work, options) : await this.#replay(step, known);
-      // The program says the type; the value has been copied from one of that type.
-      return value as T;
+      const known = this.#known?.find(step);
+      // The program says the type, here and below; the value was copied from one of that type.
+      if (known !== undefined) return (await this.#replay(step, known)) as T;
+      for (let attempts = 1; ; attempts++) {
+        this.#checkOpen(step);
+        const started = this.#now();
+        let value: T;
+        try {
+          value = await (timeoutMs === undefined ? work(aborter.signal) : limited(work, aborter.signal, timeoutMs));
+        } catch (error) {
+          // Resolves if it is to be tried again.
+          await this.#failed(step, { attempts, started, error }, options);
+          continue;
+        }
+        const { json, copy } = resultOf(name, value);
+        await this.#store(step, attempts, started, { json });
+        return copy as T;
+      }
     } finally {
       this.#running.delete(name);
     }
@@ -159,13 +181,16 @@ export class TurnSteps {
     }
     if (this.#calls >= MAX_STEPS) throw new RangeError(`A turn may have at most ${MAX_STEPS} steps.`);
     const call = ++this.#calls;
-    const counted = keyOf({ name, count: 0, perTask });
-    const count = (this.#counts.get(counted) ?? 0) + 1;
-    this.#counts.set(counted, count);
+    const count = this.#calledBefore(name, perTask) + 1;
+    (perTask ? this.#ofTask : this.#ofTurn).set(name, count);
     const step = { name, count, call, perTask, overlaps: this.#running.size > 0 };
     for (const other of this.#running.values()) other.overlaps = true;
     this.#running.set(name, step);
     return step;
+  }
+
+  #calledBefore(name: string, perTask: boolean): number {
+    return (perTask ? this.#ofTask : this.#ofTurn).get(name) ?? 0;
   }
 
   async #replay({ name }: StepPlace, { position }: StepRecord): Promise<JsonValue | undefined> {
@@ -176,30 +201,23 @@ export class TurnSteps {
     return outcome.json === undefined ? undefined : (JSON.parse(outcome.json) as JsonValue);
   }
 
-  async #perform<T>(step: RunningStep, work: StepWork<T>, options: StepOptions): Promise<JsonValue | undefined> {
-    const { retries = 0, backoffMs = DEFAULT_BACKOFF_MS, timeoutMs } = options;
+  /** Handles the error of an attempt: waits for the next one, or stores it and throws. */
+  async #failed(
+    step: RunningStep,
+    { attempts, started, error }: { readonly attempts: number; readonly started: number; readonly error: unknown },
+    { retries = 0, backoffMs = DEFAULT_BACKOFF_MS }: StepOptions,
+  ): Promise<void> {
     const { aborter } = this.#turn;
-    share(aborter.signal);
-    for (let attempts = 1; ; attempts++) {
-      this.#checkOpen(step);
-      const begin = performance.now();
-      const tried = await attempt(work, aborter.signal, timeoutMs);
-      const ms = performance.now() - begin;
-      if ("value" in tried) {
-        const { json, copy } = resultOf(step.name, tried.value);
-        await this.#store({ ...step, attempts, ms, outcome: { json } });
-        return copy;
-      }
-      if (aborter.reason !== undefined) throw aborter.reason;
-      // The work goes on in the next turn.
-      if (tried.error instanceof TurnPaused) throw tried.error;
-      if (attempts > retries) {
-        const failure = failureOf(tried.error);
-        await this.#store({ ...step, attempts, ms, outcome: { failure } });
-        throw errorOf(step.name, failure, { cause: tried.error });
-      }
-      await pause(Math.min(backoffMs * 2 ** (attempts - 1), MAX_BACKOFF_MS), aborter.signal);
+    if (aborter.reason !== undefined) throw aborter.reason;
+    // The work goes on in the next turn.
+    if (error instanceof TurnPaused) throw error;
+    if (attempts > retries) {
+      const failure = failureOf(error);
+      await this.#store(step, attempts, started, { failure });
+      throw errorOf(step.name, failure, { cause: error });
     }
+    share(aborter.signal);
+    await pause(Math.min(backoffMs * 2 ** (attempts - 1), MAX_BACKOFF_MS), aborter.signal);
   }
 
   /** Checks that the result can be stored, before the work begins. */
@@ -210,9 +228,16 @@ export class TurnSteps {
       throw new Error(`The turn is over: the step "${name}" is not run.`);
   }
 
-  async #store(step: EndedStep): Promise<void> {
-    if (this.#journal === undefined) this.#kept.push(step);
-    else await this.#journal.append(this.#turn.position, step);
+  #now(): number {
+    return this.#journal?.now() ?? Date.now();
+  }
+
+  #store(step: RunningStep, attempts: number, started: number, outcome: StepOutcome): Promise<unknown> | undefined {
+    const { name, count, call, perTask, overlaps } = step;
+    const ended: EndedStep = { name, count, call, perTask, overlaps, attempts, started, outcome };
+    if (this.#journal !== undefined) return this.#journal.append(this.#turn.position, ended);
+    this.#kept.push(ended);
+    return undefined;
   }
 }
 
@@ -235,8 +260,8 @@ class StoredSteps {
     }
   }
 
-  has(key: string): boolean {
-    return this.#byKey.has(key);
+  has(step: Pick<StepPlace, "name" | "count" | "perTask">): boolean {
+    return this.#byKey.has(keyOf(step));
   }
 
   /** Returns the stored step, or undefined if it has not run. @throws StepOrderError */
@@ -265,9 +290,13 @@ function orderError(asked: StepPlace, stored: StepPlace | undefined): StepOrderE
   );
 }
 
+function isName(text: string): boolean {
+  return text !== "" && text.length <= MAX_NAME && text.isWellFormed();
+}
+
 /** @throws TypeError */
 function checkCall(name: unknown, work: unknown, options: unknown): void {
-  const isName = (text: string): boolean => text !== "" && text.length <= MAX_NAME && text.isWellFormed();
+  if (typeof name === "string" && isName(name) && typeof work === "function" && options === noOptions) return;
   const faults = [
     ...aText(`a text of at most ${MAX_NAME} characters`, isName)("name", name),
     ...aFunction()("fn", work),
@@ -276,19 +305,12 @@ function checkCall(name: unknown, work: unknown, options: unknown): void {
   if (faults.length > 0) throw new TypeError(`turn.step(name, fn, options): ${faults.join("; ")}.`);
 }
 
-type Tried<T> = { readonly value: T } | { readonly error: unknown };
-
-async function attempt<T>(work: StepWork<T>, signal: AbortSignal, timeoutMs: number | undefined): Promise<Tried<T>> {
-  try {
-    return { value: timeoutMs === undefined ? await work(signal) : await limited(work, signal, timeoutMs) };
-  } catch (error) {
-    return { error };
-  }
-}
+function ignore(): void {}
 
 /** Runs an attempt with a timeout. */
 async function limited<T>(work: StepWork<T>, signal: AbortSignal, timeoutMs: number): Promise<T> {
   const own = new AbortController();
+  share(signal);
   const forward = (): void => own.abort(signal.reason);
   signal.addEventListener("abort", forward);
   const late = (): Error => {
@@ -308,7 +330,8 @@ function resultOf(name: string, value: unknown): { readonly json: string | undef
   if (value === undefined) return { json: undefined };
   const copy = jsonCopy(`The result of the step "${name}"`, value);
   const json = JSON.stringify(copy);
-  const bytes = utf8LengthOf(json);
+  // No character takes more than three bytes.
+  const bytes = json.length * 3 <= MAX_RESULT_BYTES ? 0 : utf8LengthOf(json);
   if (bytes > MAX_RESULT_BYTES) {
     throw new RangeError(
       `The result of the step "${name}" has ${bytes} bytes as JSON, of at most ${MAX_RESULT_BYTES}.`,

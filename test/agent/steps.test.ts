@@ -19,6 +19,10 @@ class Journal implements StepJournal {
     return this.#records.of(turn);
   }
 
+  now(): number {
+    return Date.now();
+  }
+
   async read(position: number): Promise<StepOutcome> {
     return this.steps[position - 1]!.outcome;
   }
@@ -469,6 +473,7 @@ class DrawnProcess {
   journal(journal: Journal): StepJournal {
     return {
       mayStore: () => true,
+      now: () => journal.now(),
       stored: (turn) => journal.stored(turn),
       read: (position) => journal.read(position),
       append: async (turn, step) => {

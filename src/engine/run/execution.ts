@@ -72,7 +72,7 @@ export class Execution {
     this.#lease = new ExecutionLease(log, source.lease, start);
     this.#output = new TaskOutput(source, log);
     this.#subTasks = new SubTasks(source, log);
-    this.#steps = new TaskSteps(source, log, (draft) => this.#append(draft));
+    this.#steps = new TaskSteps(source, log, (draft, onStored) => this.#append(draft, onStored));
     this.done = new Promise((resolve) => {
       this.#finish = resolve;
     });
@@ -206,8 +206,8 @@ export class Execution {
   }
 
   /** Stores an entry of the present turn that its agent has not yielded. */
-  #append(draft: Draft): Promise<unknown> {
-    const stored = this.log.append(draft, this.#lease.fenced);
+  #append(draft: Draft, onStored: () => void = () => {}): Promise<void> {
+    const stored = this.log.appendAnd(draft, this.#lease.fenced, onStored);
     stored.catch(this.#note);
     return stored;
   }

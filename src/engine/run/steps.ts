@@ -11,16 +11,19 @@ interface TaskStepsSource {
   readonly now: () => number;
 }
 
+/** Appends an entry and calls back when it is stored. */
+type StepAppend = (draft: Draft, onStored: () => void) => Promise<void>;
+
 /** Keeps the steps of one execution's turns in the log of its task. */
 export class TaskSteps implements StepJournal {
   readonly #source: TaskStepsSource;
   readonly #log: TaskLog;
-  readonly #append: (draft: Draft) => Promise<unknown>;
+  readonly #append: StepAppend;
   /** The running turn; 0 between turns. */
   #turn = 0;
 
   /** @param append stores an entry under the execution's lease */
-  constructor(source: TaskStepsSource, log: TaskLog, append: (draft: Draft) => Promise<unknown>) {
+  constructor(source: TaskStepsSource, log: TaskLog, append: StepAppend) {
     this.#source = source;
     this.#log = log;
     this.#append = append;
@@ -53,11 +56,20 @@ export class TaskSteps implements StepJournal {
     return { json: outcome.case === "result" ? outcome.value : undefined };
   }
 
-  async append(turn: number, step: EndedStep): Promise<void> {
-    if (!this.mayStore(turn)) throw new Error(`The turn is over: the step "${step.name}" cannot be stored.`);
-    await this.#append(stepDraft(turn, step, this.#source.now()));
-    const { name, attempts, ms, outcome } = step;
-    const facts = { taskId: this.#log.taskId, step: name, attempts, ms: Math.round(ms), failed: "failure" in outcome };
+  append(turn: number, step: EndedStep): Promise<void> {
+    if (!this.mayStore(turn)) {
+      return Promise.reject(new Error(`The turn is over: the step "${step.name}" cannot be stored.`));
+    }
+    const now = this.now();
+    return this.#append(stepDraft(turn, step, now), () => this.#note(step, now));
+  }
+
+  now(): number {
+    return this.#source.now();
+  }
+
+  #note({ name, attempts, started, outcome }: EndedStep, now: number): void {
+    const facts = { taskId: this.#log.taskId, step: name, attempts, ms: now - started, failed: "failure" in outcome };
     this.#source.logger.debug(facts, "a step is stored");
   }
 }
