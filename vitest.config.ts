@@ -49,7 +49,7 @@ const alone = [
 const ownNames = [
   { find: /^parley-a2a$/, replacement: at("src/index.ts") },
   { find: /^parley-a2a\/(events|fetch|fastify|extend)$/, replacement: at("src/$1.ts") },
-  { find: /^parley-a2a\/(auth|testing)$/, replacement: at("src/$1/index.ts") },
+  { find: /^parley-a2a\/(ai|auth|testing)$/, replacement: at("src/$1/index.ts") },
   { find: /^parley-a2a\/store$/, replacement: at("src/store/index.ts") },
   { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
   { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },

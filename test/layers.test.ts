@@ -54,6 +54,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "wire", "task", "version", "outgoing"],
     because: "it calls agents of any maker, from anywhere: nothing of a server comes with it",
   },
+  ai: {
+    may: ["core", "wire", "task", "agent"],
+    because: "an agent of a model is an agent like any other: it uses what every author has, and nothing uses it",
+  },
   delegation: {
     may: ["core", "wire", "task", "agent", "client"],
     because: "it joins the author's view with the client; the engine below and the server above know a seam of it",

@@ -1,0 +1,50 @@
+import type { ToolSet } from "ai";
+import type { FormSchema } from "../agent/schema.js";
+
+/** Options of `askUser`. */
+export interface AskUserOptions {
+  /** Tells the model when to ask. */
+  readonly description?: string;
+  /** The form of the answer, as for `turn.form`. The model gets the answer as JSON. Default: any message. */
+  readonly form?: FormSchema;
+}
+
+/** Key of a tool's form. */
+const formKey: unique symbol = Symbol("form");
+
+/** Input of the tool. */
+const input = {
+  type: "object",
+  properties: { question: { type: "string", description: "The question for the user." } },
+  required: ["question"],
+  additionalProperties: false,
+};
+
+/**
+ * Returns a tool by which the model asks the user: its question becomes INPUT_REQUIRED, and the user's next message is
+ * the tool's result. Any tool without `execute` asks the user as well.
+ */
+export function askUser(options: AskUserOptions = {}): ToolSet[string] {
+  const { description = "Asks the user a question, if something that only the user knows is missing.", form } = options;
+  return { description, inputSchema: questionSchema, ...(form === undefined ? {} : { [formKey]: form }) };
+}
+
+/** Returns the form of a tool by which the model asks the user. */
+export function formOf(tool: ToolSet[string]): FormSchema | undefined {
+  return (tool as { readonly [formKey]?: FormSchema })[formKey];
+}
+
+/** A Standard Schema, so that the AI SDK is not imported for it. */
+const questionSchema = {
+  "~standard": {
+    version: 1,
+    vendor: "parley",
+    validate: (value: unknown): { value: { question: string } } | { issues: { message: string }[] } =>
+      isQuestion(value) ? { value } : { issues: [{ message: "question is missing" }] },
+    jsonSchema: { input: () => input, output: () => input },
+  },
+} as const;
+
+function isQuestion(value: unknown): value is { question: string } {
+  return typeof value === "object" && value !== null && "question" in value && typeof value.question === "string";
+}

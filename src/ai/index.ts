@@ -1,0 +1,15 @@
+// Makes agents of models: `aiAgent` of a model and tools of the AI SDK, the other functions for agents of your own. Only
+// `aiAgent` needs the package `ai` (6 or 7).
+
+export { aiAgent } from "./agent.js";
+export { type AskUserOptions, askUser } from "./ask-user.js";
+export { modelMessages } from "./model-messages.js";
+export {
+  type ChatPart,
+  chatMessages,
+  type OpenAIMessage,
+  type ResponsesPart,
+  responsesInput,
+} from "./openai-messages.js";
+export type { AIAgentOptions, ModelSettings, PerTurn } from "./options.js";
+export type { TalkOptions } from "./talk.js";

@@ -1,0 +1,191 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { LanguageModel, ModelMessage, ToolCallPart, ToolSet } from "ai";
+import type { Turn } from "../agent/agent.js";
+import { AgentError } from "../agent/errors.js";
+import { type AgentEvent, working } from "../agent/event.js";
+import { EventQueue } from "./event-queue.js";
+import { GrowingText } from "./growing-text.js";
+import { generate, type ModelResponse } from "./model-call.js";
+import { modelMessage } from "./model-messages.js";
+import type { AIAgentOptions, PerTurn } from "./options.js";
+import { StoredOutput } from "./stored-output.js";
+import { joined, type TalkMessage, talkOf } from "./talk.js";
+import { type NamedCall, needsApproval, openCalls, runTool, type ToolOutput, toolResult } from "./tool-calls.js";
+import { ToolGroup } from "./tool-group.js";
+import { UserReplies } from "./user-replies.js";
+
+/** Default of `maxSteps`. */
+const MAX_STEPS = 20;
+
+/** Default of `artifactName`. */
+const NAME = "answer";
+
+/** The options of an agent that may differ from turn to turn. */
+interface Resolved {
+  readonly model: LanguageModel;
+  readonly system: string | undefined;
+  readonly tools: ToolSet;
+}
+
+/**
+ * One turn of an agent of a model. Each turn runs the task's loop of model and tools from its start. Calls that are
+ * stored return their results, so that it continues where the last turn or a crashed attempt ended.
+ */
+export class ModelTurn {
+  readonly #turn: Turn;
+  readonly #options: AIAgentOptions;
+  readonly #events = new EventQueue();
+  readonly #stored: StoredOutput;
+  readonly #replies: UserReplies;
+  readonly #messages: ModelMessage[] = [];
+  #text: GrowingText;
+  /** Number of texts so far. Each answer of the user begins a new one. */
+  #texts = 0;
+  /** Number of calls of the model in the task so far. */
+  #calls = 0;
+
+  /** Emits an event of a tool, unless it is a status that an interrupted attempt has stored. */
+  readonly #emitOnce = async (event: AgentEvent): Promise<void> => {
+    if (!this.#stored.takes(event)) await this.#events.emit(event);
+  };
+
+  constructor(turn: Turn, options: AIAgentOptions) {
+    this.#turn = turn;
+    this.#options = options;
+    this.#stored = new StoredOutput(turn);
+    this.#replies = new UserReplies(turn);
+    this.#text = this.#nextText();
+  }
+
+  async *run(): AsyncGenerator<AgentEvent, void, undefined> {
+    const { maxSteps = MAX_STEPS } = this.#options;
+    const resolved = await this.#resolve();
+    this.#messages.push(...(await this.#firstMessages()));
+    for (let left = maxSteps; left > 0; left--) {
+      const response = yield* this.#events.until(this.#callModel(resolved));
+      this.#messages.push(...response);
+      const calls = openCalls(response);
+      if (calls.length > 0) {
+        if (!(yield* this.#useTools(resolved.tools, calls))) return;
+      } else if (response.at(-1)?.role !== "tool") {
+        const message = yield* this.#asking(this.#replies.next());
+        if (message === undefined) return;
+        this.#messages.push(modelMessage(message));
+        left = maxSteps + 1;
+      }
+    }
+    throw new AgentError(`The model did not finish within ${maxSteps} steps.`);
+  }
+
+  async #resolve(): Promise<Resolved> {
+    const { model, system, tools } = this.#options;
+    return {
+      model: await valueFor(this.#turn, model),
+      system: await valueFor(this.#turn, system),
+      tools: (await valueFor(this.#turn, tools)) ?? {},
+    };
+  }
+
+  /** Returns the conversation before the task, and the message that began it. */
+  async #firstMessages(): Promise<ModelMessage[]> {
+    const { memory = {} } = this.#options;
+    const own = [this.#turn.taskId, this.#turn.message.taskId];
+    const before = memory === false ? [] : await talkOf(this.#turn, memory, ({ taskId }) => !own.includes(taskId));
+    return joined([...before, this.#replies.first]).map(modelMessage);
+  }
+
+  async #callModel(resolved: Resolved): Promise<ModelMessage[]> {
+    const { settings, artifactName = NAME } = this.#options;
+    this.#text.next();
+    this.#calls++;
+    let isNew = false;
+    const call = (signal: AbortSignal): Promise<ModelResponse> => {
+      isNew = true;
+      return generate({
+        ...resolved,
+        settings,
+        messages: this.#messages,
+        signal,
+        write: (text, isLast) => this.#write(text, isLast),
+        emit: (event) => this.#events.emit(event),
+        fileId: `${artifactName}-file-${this.#calls}`,
+      });
+    };
+    const { messages, text } = await this.#turn.step("model", call, { per: "task" });
+    if (!isNew) await this.#write(text);
+    return messages;
+  }
+
+  /** Calls the tools. Returns false if the turn ends, because the user has to answer first. */
+  async *#useTools(tools: ToolSet, calls: readonly ToolCallPart[]): AsyncGenerator<AgentEvent, boolean, undefined> {
+    const outputs = new Map<ToolCallPart, ToolOutput>();
+    const runs: NamedCall[] = [];
+    for (const [index, call] of calls.entries()) {
+      const tool = tools[call.toolName];
+      if (tool?.execute === undefined) continue;
+      const named = { call, tool, name: `${call.toolName} ${this.#calls}.${index + 1}` };
+      if (yield* this.#isDenied(named)) outputs.set(call, { type: "execution-denied" });
+      else runs.push(named);
+    }
+    for (const { call } of runs) yield* this.#announce(call);
+    const group = new ToolGroup(runs.length);
+    const run = async (each: NamedCall): Promise<void> => {
+      const around = { messages: [...this.#messages], emit: group.emitter(this.#emitOnce) };
+      outputs.set(each.call, await runTool(this.#turn, { ...each, ...around }));
+      group.ended();
+    };
+    yield* this.#events.until(Promise.all(runs.map(run)));
+    const files: TalkMessage[] = [];
+    for (const call of calls.filter((each) => !outputs.has(each))) {
+      const reply = yield* this.#asking(this.#replies.result(call, tools[call.toolName]));
+      if (reply === undefined) return false;
+      outputs.set(call, reply.output);
+      files.push(...reply.files);
+    }
+    const content = calls.map((call) => toolResult(call, outputs.get(call)));
+    this.#messages.push({ role: "tool", content }, ...files.map(modelMessage));
+    return true;
+  }
+
+  async *#isDenied({ call, tool, name }: NamedCall): AsyncGenerator<AgentEvent, boolean, undefined> {
+    if (tool.needsApproval === undefined || tool.needsApproval === false) return false;
+    const judge = (): Promise<boolean> => needsApproval(tool, call, this.#messages);
+    const isNeeded = await this.#turn.step(`approval of ${name}`, judge, { per: "task" });
+    return isNeeded && !(yield* this.#asking(this.#replies.isAllowed(call)));
+  }
+
+  /** Yields the status with a call, if the options want one. */
+  *#announce({ toolCallId: id, toolName: name, input }: ToolCallPart): Generator<AgentEvent, void, undefined> {
+    const { toolCalls } = this.#options;
+    const call = { id, name, input: input as JsonValue };
+    const content = toolCalls === true ? `Calling ${name}.` : toolCalls?.(call);
+    if (content === undefined) return;
+    const event = working(content);
+    if (!this.#stored.takes(event)) yield event;
+  }
+
+  async #write(text: string, isLast = false): Promise<void> {
+    const event = this.#text.add(text, isLast);
+    if (event !== undefined) await this.#events.emit(event);
+  }
+
+  /** Ends the text before a question, and begins another one after its answer. */
+  async *#asking<T>(question: AsyncGenerator<AgentEvent, T, undefined>): AsyncGenerator<AgentEvent, T, undefined> {
+    const rest = this.#text.end();
+    if (rest !== undefined) yield rest;
+    const answer = yield* question;
+    this.#text = this.#nextText();
+    return answer;
+  }
+
+  #nextText(): GrowingText {
+    const { artifactName: name = NAME } = this.#options;
+    this.#texts++;
+    const id = this.#texts === 1 ? name : `${name}-${this.#texts}`;
+    return new GrowingText({ id, name }, this.#stored.textOf(id));
+  }
+}
+
+async function valueFor<T>(turn: Turn, value: PerTurn<T>): Promise<T> {
+  return typeof value === "function" ? (value as (turn: Turn) => T | Promise<T>)(turn) : value;
+}

@@ -1,0 +1,103 @@
+import type { ModelMessage, ToolCallPart, ToolResultPart, ToolSet } from "ai";
+import type { Turn } from "../agent/agent.js";
+import { AgentError, StepError } from "../agent/errors.js";
+import { type AgentEvent, artifact } from "../agent/event.js";
+import { isRecord } from "../core/members.js";
+import { splitFiles } from "./result-files.js";
+
+/** What the model gets as the result of a tool. */
+export type ToolOutput = ToolResultPart["output"];
+
+type ModelPart = Exclude<ModelMessage["content"], string>[number];
+
+/** Maximum size of a tool's result, in characters of JSON. */
+const MAX_RESULT = 262_144;
+
+/** Returns the calls in a response of the model that have no result yet. */
+export function openCalls(response: readonly ModelMessage[]): ToolCallPart[] {
+  const parts = response.flatMap(({ content }): readonly ModelPart[] => (typeof content === "string" ? [] : content));
+  const results = new Set(parts.flatMap((part) => (part.type === "tool-result" ? [part.toolCallId] : [])));
+  return parts.filter(
+    (part): part is ToolCallPart =>
+      part.type === "tool-call" && part.providerExecuted !== true && !results.has(part.toolCallId),
+  );
+}
+
+/** A call of a tool. */
+export interface NamedCall {
+  readonly call: ToolCallPart;
+  readonly tool: ToolSet[string];
+  /** Name of the step, unique in the task. */
+  readonly name: string;
+}
+
+/** A call of a tool with its surroundings. */
+export interface ToolRun extends NamedCall {
+  readonly messages: ModelMessage[];
+  readonly emit: (event: AgentEvent) => Promise<void>;
+}
+
+/** Tells whether the user has to allow a call. */
+export async function needsApproval(
+  tool: ToolSet[string],
+  call: ToolCallPart,
+  messages: ModelMessage[],
+): Promise<boolean> {
+  const { toolCallId, input } = call;
+  const { needsApproval: needs = false } = tool;
+  return typeof needs === "function" ? needs(input, { toolCallId, messages }) : needs;
+}
+
+/** Returns the part of a message with the output of a call. */
+export function toolResult({ toolCallId, toolName }: ToolCallPart, output: ToolOutput | undefined): ToolResultPart {
+  return { type: "tool-result", toolCallId, toolName, output: output ?? { type: "json", value: null } };
+}
+
+/** Calls a tool in a step of the task. Its error is a result for the model. Its files become an artifact. */
+export async function runTool(turn: Turn, run: ToolRun): Promise<ToolOutput> {
+  try {
+    return await turn.step(run.name, (signal) => outputOf(run, signal), { per: "task" });
+  } catch (error) {
+    if (!(error instanceof StepError || error instanceof AgentError)) throw error;
+    return { type: "error-text", value: error.message };
+  }
+}
+
+async function outputOf(run: ToolRun, signal: AbortSignal): Promise<ToolOutput> {
+  const { call, tool, name, emit } = run;
+  const { toolCallId, input, toolName } = call;
+  const result = await execute(run, signal);
+  const { files, rest } = splitFiles(result);
+  if (files.length > 0) {
+    const parts = files.map((file) => ({ file }));
+    await emit(artifact({ id: name.replace(" ", "-"), name: files[0]?.name ?? toolName, parts }));
+  }
+  const output: ToolOutput =
+    (await tool.toModelOutput?.({ toolCallId, input, output: result })) ??
+    (typeof rest === "string" ? { type: "text", value: rest } : { type: "json", value: rest });
+  const json = JSON.stringify(output);
+  if (json.length <= MAX_RESULT) return JSON.parse(json) as ToolOutput;
+  return { type: "error-text", value: `The result is too large: ${json.length} characters of ${MAX_RESULT}.` };
+}
+
+/**
+ * Calls `execute`. If it is a generator, its events are emitted, and its result is what it returns, or else the last
+ * other value that it yields.
+ */
+async function execute({ tool, call, messages, emit }: ToolRun, signal: AbortSignal): Promise<unknown> {
+  const { toolCallId, input } = call;
+  const running: unknown = tool.execute?.(input, { toolCallId, messages, abortSignal: signal });
+  if (!isRecord(running) || !(Symbol.asyncIterator in running)) return running;
+  const iterator = (running as AsyncIterable<unknown, unknown>)[Symbol.asyncIterator]();
+  let last: unknown;
+  for (;;) {
+    const { done, value } = await iterator.next();
+    if (done) return value ?? last;
+    if (isEvent(value)) await emit(value);
+    else last = value;
+  }
+}
+
+function isEvent(value: unknown): value is AgentEvent {
+  return isRecord(value) && (value.kind === "status" || value.kind === "artifact" || value.kind === "metadata");
+}

@@ -1,0 +1,112 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { ToolCallPart, ToolSet } from "ai";
+import { type Message, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Turn } from "../agent/agent.js";
+import { FormDeclined } from "../agent/errors.js";
+import { type AgentEvent, type Content, inputRequired } from "../agent/event.js";
+import { isRecord } from "../core/members.js";
+import { partsOf } from "../task/plain.js";
+import { formOf } from "./ask-user.js";
+import { type TalkMessage, talkMessage } from "./talk.js";
+import type { ToolOutput } from "./tool-calls.js";
+
+/** The user's answer to a tool call. */
+export interface ToolReply {
+  readonly output: ToolOutput;
+  /** The files of the answer, which a tool's result cannot contain. */
+  readonly files: readonly TalkMessage[];
+}
+
+/** The user's messages in a task: the first one, and answers to questions. */
+export class UserReplies {
+  readonly #turn: Turn;
+  /** The messages up to that of the turn. Each began one turn. */
+  readonly #messages: readonly Message[];
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+    const all = turn.task?.history.filter(({ role }) => role === Role.USER) ?? [];
+    const own = all.findIndex(({ messageId }) => messageId === turn.message.messageId);
+    this.#messages = own < 0 ? [...all, turn.message] : all.slice(0, own + 1);
+  }
+
+  get first(): TalkMessage {
+    return userMessage(this.#messages[0] ?? this.#turn.message);
+  }
+
+  /**
+   * Returns the user's message after this point of the task. If there is none yet, yields the question and returns
+   * undefined; the turn has to end then.
+   */
+  async *next(question?: Content): AsyncGenerator<AgentEvent, TalkMessage | undefined, undefined> {
+    // The turn that stops here is followed by the one that the next message begins. Questions of other agents, which
+    // tools delegate to, end turns as well, so that the questions alone do not tell.
+    const turns = await this.#turn.step("turn", () => this.#messages.length, { per: "task" });
+    const message = this.#messages[turns];
+    if (message !== undefined) return userMessage(message);
+    if (question !== undefined) yield inputRequired(question);
+    return undefined;
+  }
+
+  /** Asks the user for the result of a tool without `execute`. Returns undefined if the turn has to end. */
+  async *result(
+    call: ToolCallPart,
+    tool: ToolSet[string] | undefined,
+  ): AsyncGenerator<AgentEvent, ToolReply | undefined, undefined> {
+    const question = questionIn(call);
+    const form = tool && formOf(tool);
+    if (form === undefined) {
+      const answer = yield* this.next(question);
+      return answer && replyOf(answer);
+    }
+    try {
+      const value: unknown = yield* this.#turn.form(form, { text: question });
+      return { output: { type: "json", value: JSON.parse(JSON.stringify(value)) as JsonValue }, files: [] };
+    } catch (error) {
+      if (!(error instanceof FormDeclined)) throw error;
+      return { output: { type: "error-text", value: "The user declined to answer." }, files: [] };
+    }
+  }
+
+  /** Asks the user whether a tool may be called. */
+  async *isAllowed({ toolName, input }: ToolCallPart): AsyncGenerator<AgentEvent, boolean, undefined> {
+    const text = `May the tool ${toolName} be called with ${JSON.stringify(input)}?`;
+    try {
+      const { allowed } = yield* this.#turn.form(approval, { text, name: "approval", read: yesOrNo });
+      return allowed === true;
+    } catch (error) {
+      if (!(error instanceof FormDeclined)) throw error;
+      return false;
+    }
+  }
+}
+
+const approval = {
+  type: "object",
+  properties: { allowed: { type: "boolean", title: "Allowed" } },
+  required: ["allowed"],
+} as const;
+
+function yesOrNo(text: string): JsonValue | undefined {
+  const answer = text.trim().toLowerCase().replace(/[.!]$/, "");
+  if (/^(?:yes|y|ok|okay|allow|allowed|approve|approved)$/.test(answer)) return { allowed: true };
+  return /^(?:no|n|deny|denied|reject|rejected)$/.test(answer) ? { allowed: false } : undefined;
+}
+
+/** Returns the question of a call: its argument of that or a similar name, or else the whole call. */
+function questionIn({ toolName, input }: ToolCallPart): string {
+  const { question, message, text, prompt } = isRecord(input) ? input : {};
+  const found = [question, message, text, prompt].find((each) => typeof each === "string" && each !== "");
+  return typeof found === "string" ? found : `${toolName}: ${JSON.stringify(input)}`;
+}
+
+function userMessage(message: Message): TalkMessage {
+  return talkMessage({ role: "user", parts: partsOf(message) });
+}
+
+function replyOf({ role, parts }: TalkMessage): ToolReply {
+  const texts = parts.flatMap((part) => ("text" in part ? [part.text] : []));
+  const files = parts.filter((part) => "file" in part);
+  const output: ToolOutput = { type: "text", value: texts.join("\n") };
+  return { output, files: files.length === 0 ? [] : [{ role, parts: files }] };
+}
