@@ -286,7 +286,7 @@ describe("a turn that changes the state and runs again after a crash", () => {
       },
       { recover: "restart" },
     );
-    const options = { leaseMs: 600, limits: quick };
+    const options = { leaseMs: 600, limits: { ...quick, maxStallMs: 0 } };
     const [dead, alive] = [new Bench(agent, options, one), new Bench(agent, options, two)];
     await Promise.all([dead.engine.start(), alive.engine.start()]);
     const held = await dead.send("x", { message: { contextId } });
