@@ -108,6 +108,13 @@ const questions: Record<string, Command> = {
     yield artifact({ name: "history", data: turn.history.map((message) => message.messageId) });
     yield completed();
   },
+  async *talk(_rest, turn) {
+    const messages = await turn.conversation.messages();
+    const talk = messages.map(({ role, text, state }) => {
+      return `${role === "user" ? ">" : "<"} ${text}${state === undefined ? "" : ` (${state})`}`;
+    });
+    yield artifact({ name: "talk", data: talk });
+  },
   async *references(_rest, turn) {
     const tasks = await turn.referencedTasks();
     yield artifact({ name: "references", data: tasks.map((task) => task.id) });
@@ -338,6 +345,17 @@ export const messenger: Agent = {
     if (word === "wait") await gates.pass(gate, turn.signal);
     if (turn.signal.aborted) await gates.pass(`${gate} was left`, turn.signal);
     yield reply({ parts: [{ text: `You said: ${turn.text}` }], metadata: { mood: "fine" } });
+  },
+};
+
+/** Says how often it was asked in the conversation, and how much was said before. */
+export const rememberer: Agent = {
+  card: card("rememberer"),
+  responds: "message",
+  remembers: true,
+  async *execute({ conversation }) {
+    const count = await conversation.state.update<number>((before = 0) => before + 1);
+    yield reply(`${count} after ${(await conversation.messages()).length - 1}`);
   },
 };
 

@@ -6,7 +6,7 @@ import type { Limits } from "../../src/core/limits.js";
 import type { Logger } from "../../src/core/log.js";
 import type { PushOptions } from "../../src/push/options.js";
 import type { ServiceInterceptor } from "../../src/service/invoke.js";
-import { messenger, obedient, picky, pickyEither, pickyMessenger, undecided } from "./agents.js";
+import { messenger, obedient, picky, pickyEither, pickyMessenger, rememberer, undecided } from "./agents.js";
 import { toHook } from "./hook.js";
 
 /** What a server of the table is made of, besides its store and its ports. */
@@ -66,6 +66,8 @@ export const setups = {
   main: { agent: obedient("main", { capabilities: { extensions: [may1, may2] } }) },
   /** An agent that answers with messages alone. */
   message: { agent: messenger },
+  /** As before, and it remembers its answers. */
+  remembering: { agent: rememberer },
   /** An agent that decides between message and task. */
   either: { agent: undecided },
   /** Agents that refuse messages before anything is stored. */

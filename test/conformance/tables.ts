@@ -1,6 +1,7 @@
 import type { Case } from "./case.js";
 import { cancelCases } from "./cases/cancel.js";
 import { capabilityCases } from "./cases/capabilities.js";
+import { conversationCases } from "./cases/conversations.js";
 import { extensionCases } from "./cases/extensions.js";
 import { formCases } from "./cases/forms.js";
 import { historyCases } from "./cases/history.js";
@@ -31,6 +32,7 @@ import { restCases } from "./raw/rest-cases.js";
 export const taskTable: readonly Case[] = [
   ...sendCases,
   ...formCases,
+  ...conversationCases,
   ...resultCases,
   ...metadataCases,
   ...historyCases,
@@ -60,6 +62,7 @@ export const storeTable: readonly Case[] = [
   ...sendCases,
   ...historyCases,
   ...listCases,
+  ...conversationCases,
   ...cancelCases,
   ...idempotencyCases,
   ...streamCases,

@@ -1,0 +1,95 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { absent, type Pattern } from "../../support/match.js";
+import { type Case, call, type Step, type StepOptions, say } from "../case.js";
+
+const inContext = { contextId: "{run}" };
+
+/** A message that ends its task or asks, or is answered directly. */
+function said(text: string, more: JsonObject = inContext, options?: StepOptions): Step {
+  return call("SendMessage", say(text, more), { message: {} }, options);
+}
+
+/** The agent reads the conversation, and has to find this. */
+function heard(talk: readonly Pattern[], options?: StepOptions): Step {
+  const artifacts = [{ name: "talk", parts: [{ data: [...talk, "> talk"] }] }];
+  return call("SendMessage", say("talk", inContext), { message: { task: { artifacts } } }, options);
+}
+
+const as = (owner: string): StepOptions => ({ headers: { Authorization: `Bearer ${owner}` } });
+
+/** What agents read of a conversation, and what they remember. */
+export const conversationCases: readonly Case[] = [
+  {
+    name: "an agent reads what was said in all tasks of the context, as its clients saw it",
+    ids: ["SRV-CTX-06", "SRV-CTX-14"],
+    steps: [
+      call("SendMessage", say("ask Which one?", inContext), { message: {}, save: { taskId: "task.id" } }),
+      said("echo hello"),
+      { kind: "tick" },
+      said("say Blue.", { taskId: "{taskId}" }),
+      { kind: "tick" },
+      said("stream 2"),
+      { kind: "tick" },
+      heard([
+        "> ask Which one?",
+        "< Which one? (input-required)",
+        "> echo hello",
+        "< hello",
+        "> say Blue.",
+        "< Blue. (completed)",
+        "> stream 2",
+        "< piece 1piece 2",
+        "< Done. (completed)",
+      ]),
+    ],
+  },
+  {
+    name: "a conversation is of one caller, whoever names its context",
+    ids: ["SRV-CTX-15"],
+    setup: "owners",
+    steps: [
+      said("say secret", inContext, as("alice")),
+      heard([], as("bob")),
+      said("say mine", inContext, as("bob")),
+      heard(["> say secret", "< secret (completed)"], as("alice")),
+    ],
+  },
+  {
+    name: "direct answers that an agent remembers are messages, and completed tasks of its conversation",
+    ids: ["SRV-CTX-06", "SRV-SEND-02"],
+    setup: "remembering",
+    steps: [
+      ...["one", "two"].map((text, index) =>
+        call("SendMessage", say(text, inContext), {
+          message: {
+            task: absent,
+            message: { taskId: absent, contextId: "{run}", parts: [{ text: `${index + 1} after ${2 * index}` }] },
+          },
+        }),
+      ),
+      call("ListTasks", inContext, {
+        message: {
+          totalSize: 2,
+          tasks: [
+            { status: { state: "TASK_STATE_COMPLETED", message: { parts: [{ text: "2 after 2" }] } } },
+            { status: { state: "TASK_STATE_COMPLETED", message: { parts: [{ text: "1 after 0" }] } } },
+          ],
+        },
+      }),
+    ],
+  },
+  {
+    name: "a stream of a remembered answer is that message and nothing else",
+    ids: ["SRV-STRM-03"],
+    setup: "remembering",
+    steps: [
+      { kind: "open", name: "s", rpc: "SendStreamingMessage", request: say("one", inContext) },
+      {
+        kind: "finish",
+        name: "s",
+        events: [{ task: absent, message: { taskId: absent, parts: [{ text: "1 after 0" }] } }],
+      },
+      call("ListTasks", inContext, { message: { totalSize: 1 } }),
+    ],
+  },
+];
