@@ -21,7 +21,7 @@ export interface StoredStep {
   /** Number of its task in the conversation, from 0. */
   readonly task: number;
   readonly name: string;
-  /** Position of the message whose turn it belongs to. */
+  /** Number of the turn among those of its task with steps, from 0. */
   readonly turn: number;
   readonly call: number;
 }
@@ -82,7 +82,11 @@ export async function converse({ module, says, model, moments }: Options): Promi
     }
     const tasks = await Promise.all(ids.map((id) => host.settled(id)));
     const { appends, kills, requests } = host;
-    const steps = host.steps.map(({ taskId, ...step }) => ({ ...step, task: ids.indexOf(taskId) }));
+    const steps = host.steps.map(({ taskId, ...step }) => {
+      // Progress that is reported again moves the position of the next message.
+      const earlier = host.steps.filter((each) => each.taskId === taskId && each.turn < step.turn);
+      return { ...step, turn: new Set(earlier.map(({ turn }) => turn)).size, task: ids.indexOf(taskId) };
+    });
     return { tasks: tasks.map(endedOf), steps, appends, requests, kills };
   } finally {
     await host.stop();
