@@ -37,6 +37,10 @@ const examples: readonly Example[] = [
     running: await serve("currency", await import("./currency/agent.js"), 10_000),
   },
   {
+    says: ["Draw a sailboat on the ocean", "Make the sailboat red", "Add a sun, and give me a link"],
+    running: await (await import("./image/server.js")).start(10_001, `${folder}/image`),
+  },
+  {
     says: ["Which came out first, Jurassic Park or Terminator 2?", "Recommend a good movie."],
     running: await serve("movies", await import("./movies/agent.js"), 41_241),
   },
