@@ -48,6 +48,10 @@ const examples: readonly Example[] = [
     says: ["Create an HTTP server in TypeScript", "Listen on port 8080 instead", "Add tests"],
     running: await serve("coder", await import("./coder/agent.js"), 41_242),
   },
+  {
+    says: ["Add 2 and 3", "Divide 6", 'book_table "Roma"', '{"tool":"countdown","arguments":{"from":5,"pauseMs":500}}'],
+    running: await serve("mcp-bridge", await import("./mcp-bridge/agent.js"), 10_006),
+  },
 ];
 
 process.stdout.write("Open an address in a browser and talk to the agent. For example, say:\n\n");
