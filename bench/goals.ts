@@ -71,6 +71,12 @@ export const GOALS = {
     against: "of a sub-task of 200",
     atMost: 1.3,
   },
+  stepCost: {
+    scenario: "steps",
+    what: "a task of 200 steps, in memory, CPU time of the server",
+    against: "of 200 events, each stored before the next",
+    atMost: 1.3,
+  },
   sseStreamPeer: {
     scenario: "sse-streams",
     what: "one stream of 10,000 chunks over SSE, SQLite FULL, speed",

@@ -31,6 +31,7 @@ import { restart } from "./scenarios/restart.js";
 import { servedTasks } from "./scenarios/served-tasks.js";
 import { size } from "./scenarios/size.js";
 import { startUp } from "./scenarios/start-up.js";
+import { steps } from "./scenarios/steps.js";
 import { grpcStreams, sseStreams } from "./scenarios/streams.js";
 import { grpcTasks, jsonRpcTasks, restTasks } from "./scenarios/tasks.js";
 
@@ -64,6 +65,7 @@ const SCENARIOS: readonly Scenario[] = [
   restart,
   attacked,
   delegation,
+  steps,
   crossCheck,
 ];
 

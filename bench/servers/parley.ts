@@ -1,7 +1,7 @@
 /**
  * Parley on two ports. Arguments: `message`, `jwt` (the same, for callers with a token alone), `either` (the same, decided by
- * the first event), `conversation` (a reply that says how many of 20 messages of its conversation it read) or `task`, then
- * `memory` or the path of a SQLite file.
+ * the first event), `conversation` (a reply that says how many of 20 messages of its conversation it read), `steps` or `task`,
+ * then `memory` or the path of a SQLite file.
  */
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { Agent } from "../../src/agent/agent.js";
@@ -53,10 +53,26 @@ const conversationAgent: Agent = {
   },
 };
 
+/** `steps <count> <ms>` or `events <count> <ms>`: so many of them, each of which is stored in the time before the next. */
+const steppingAgent: Agent = {
+  card,
+  async *execute(turn) {
+    const [what, count, ms] = turn.text.split(" ");
+    for (let index = 0; index < Number(count); index++) {
+      const text = chunkText(index);
+      if (what === "steps") await turn.step("work", () => text);
+      else yield artifact({ id: "work", name: "work", text });
+      await new Promise<unknown>((resolve) => (ms === "0" ? setImmediate(resolve) : setTimeout(resolve, Number(ms))));
+    }
+    yield completed(DONE_TEXT);
+  },
+};
+
 const agents: Readonly<Record<string, Agent>> = {
   message: messageAgent,
   either: eitherAgent,
   conversation: conversationAgent,
+  steps: steppingAgent,
 };
 
 const taskAgent: Agent = {
