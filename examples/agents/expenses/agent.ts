@@ -104,14 +104,14 @@ const expenses: Agent = {
 
     const requestId = await turn.step("request id", () => `request_id_${randomInt(1e6, 1e7)}`, { per: "task" });
     const form = expenseForm(requestId);
-    const said = await detailsIn(turn, "details", "task");
+    const said = await detailsIn(turn, "model: details", "task");
     const complete = form.safeParse(said);
     const expense = complete.success
       ? complete.data
       : yield* turn.form(form, {
           text: "Please fill in the details of the expense.",
           data: { request_id: requestId, ...said },
-          read: async () => ({ ...said, ...(await detailsIn(turn, "details of the answer", "turn")) }),
+          read: async () => ({ ...said, ...(await detailsIn(turn, "model: answer", "turn")) }),
         });
     const what = `${expense.amount} ${expense.currency} for ${expense.purpose}`;
 

@@ -4,9 +4,11 @@ import type { Task } from "parley-a2a/gen";
 import { type AgentTest, type TestSendOptions, testAgent } from "parley-a2a/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Served, serve } from "../test-support/callers.js";
+import { describeKills } from "../test-support/kill-loop.js";
 import { describeTalks } from "../test-support/talks.js";
 import { describeWireExamples } from "../test-support/wire-examples.js";
 import { agent } from "./agent.js";
+import { rules } from "./rules.js";
 
 const A2UI = "https://a2ui.org/a2a-extension/a2ui/v0.9.1";
 const tests: AgentTest[] = [];
@@ -243,3 +245,9 @@ describeTalks(
 );
 
 describeWireExamples(new URL("README.md", import.meta.url), () => served);
+
+describeKills({
+  module: new URL("agent.ts", import.meta.url).href,
+  rules,
+  says: [lunch, "It was on 2025-05-02.", "yes", "What is the status of my request?"],
+});
