@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Violation } from "../core/error.js";
 import type { PartInput } from "../task/message-input.js";
 import { isJsonObject } from "../wire/json-struct.js";
@@ -62,6 +63,12 @@ export function formContent({ text, form, data = {} }: FormRequest, round?: Form
 export function formIdOf(data: readonly JsonValue[]): string | undefined {
   const form = data.find((each): each is JsonObject => isJsonObject(each) && each.type === "form");
   return typeof form?.id === "string" ? form.id : undefined;
+}
+
+/** Returns the id of the form that an answer names in the metadata of its data part. */
+export function namedForm(message: Message): string | undefined {
+  const form = message.parts.find(({ content }) => content.case === "data")?.metadata?.form;
+  return typeof form === "string" ? form : undefined;
 }
 
 /** An answer to a form: its data, or that the user declined it. Undefined for a message that is neither. */

@@ -20,7 +20,7 @@ import { AgentEvents } from "./agent-events.js";
 import type { Conversation } from "./conversation.js";
 import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
 import { askForm, type FormTurn, type StoredAnswer } from "./form.js";
-import { formIdOf } from "./form-part.js";
+import { formIdOf, namedForm } from "./form-part.js";
 import { type StepJournal, TurnSteps } from "./steps.js";
 import type { TurnRequest } from "./turn-request.js";
 
@@ -281,8 +281,10 @@ function formTurnOf(turn: AgentTurn): FormTurn {
       return number === 1 ? name : `${name} ${number}`;
     },
     async answered() {
+      const named = namedForm(request.message);
       const question = await around.source.question(request);
-      return question && formIdOf(dataOf(question));
+      const id = formIdOf(dataOf(question));
+      return named === undefined || named === id ? id : undefined;
     },
     isStored: (id) => stepsOf(turn).has(stepOf(id), "task"),
     // A stored step returns its result and runs nothing.

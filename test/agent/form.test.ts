@@ -181,6 +181,21 @@ describe("turn.form()", () => {
     expect(dataOf(await agent.send([{ data: { color: "blue" } }], { task }))).toEqual([["red", "blue"]]);
   });
 
+  it("does not take an answer that names another form", async () => {
+    const agent = test(async function* (turn) {
+      const first = yield* turn.form(color, { text: "Which?" });
+      const second = yield* turn.form(color, { text: "Which inside?" });
+      yield artifact({ data: [first.color, second.color] });
+    });
+    const answer = (value: string, form: JsonValue) => [{ data: { color: value }, metadata: { form } }];
+    const task = await agent.send("go");
+    expect(asked(await agent.send(answer("red", "form"), { task })).form.id).toBe("form 2");
+    const again = asked(await agent.send(answer("red", "form"), { task })).form;
+    expect(again).toMatchObject({ id: "form 2", form_data: {} });
+    expect(again).not.toHaveProperty("violations");
+    expect(dataOf(await agent.send(answer("blue", "form 2"), { task }))).toEqual([["red", "blue"]]);
+  });
+
   it("does not take a message from before the question for its answer", async () => {
     let open = (): void => {};
     const gate = new Promise<void>((resolve) => {
