@@ -4,7 +4,7 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { createdDraft, messageDraft, statusDraft } from "../../src/engine/log/draft.js";
-import { TaskLog } from "../../src/engine/log/task-log.js";
+import { TaskExists, TaskLog } from "../../src/engine/log/task-log.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { placeDraft } from "../../src/task/entry.js";
@@ -45,6 +45,26 @@ describe("a task log", () => {
     await expect(log.append(createdDraft(turn, 1))).rejects.toMatchObject({ reason: "INTERNAL" });
     const fold = new TaskFold();
     expect(() => fold.apply(placeDraft(working1(), 1, 1))).toThrow("begins with being created");
+  });
+
+  it("says that its task exists where another process creates it first, whoever reads that", async () => {
+    const kept = memoryStore({ shared: true });
+    const late = gate();
+    const store = new Proxy(kept, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (name !== "append") return typeof value === "function" ? value.bind(target) : value;
+        return (request: Parameters<TaskStore["append"]>[0]) => late.opened.then(() => target.append(request));
+      },
+    });
+    const log = new TaskLog({ store, head, fold: new TaskFold(), snapshotAt: 0 });
+    const creating = log.append(createdDraft(turn, 1));
+    await new TaskLog({ store: kept, head, fold: new TaskFold(), snapshotAt: 0 }).append(createdDraft(turn, 1));
+    const refreshed = log.refresh();
+    late.open();
+    await expect(creating).rejects.toBeInstanceOf(TaskExists);
+    await refreshed;
+    expect(log.fold.position).toBe(1);
   });
 });
 

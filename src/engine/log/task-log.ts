@@ -271,7 +271,11 @@ export class TaskLog extends StoredLog {
   /** Checks the waiting entries against the stored task again and rejects those that no longer fit. */
   #replan(): void {
     this.#plan = new Plan(this.fold, this.#unstored);
-    this.#unstored.recheck(({ draft, options }) => this.#plan.add(draft, options, this.#turnAtWork));
+    this.#unstored.recheck(({ draft, options }) => {
+      // Another process created the task first.
+      if (draft.event.case === "created" && this.fold.position > 0) throw new TaskExists(this.taskId);
+      this.#plan.add(draft, options, this.#turnAtWork);
+    });
   }
 
   async #write(): Promise<void> {
