@@ -41,6 +41,10 @@ describe("an agent without a type checker", () => {
     ["metadata that is a date", { kind: "artifact", text: "x", metadata: new Date(0) }],
     ["metadata that is a list", { kind: "artifact", text: "x", metadata: [1] }],
     ["data with a bigint", { kind: "artifact", data: { a: 1n } }],
+    ["metadata of a task that is a number", { kind: "metadata", metadata: 5 }],
+    ["metadata of a task that is missing", { kind: "metadata" }],
+    ["metadata of a task with a function", { kind: "metadata", metadata: { a: () => 1 } }],
+    ["metadata of a task with too many members", { kind: "metadata", metadata: { a: new Array(50_001).fill(0) } }],
     ["an unknown state", { kind: "status", state: 99 }],
     ["the state of a new task", { kind: "status", state: TaskState.SUBMITTED }],
   ])("fails its task with a reason for %s, after what it said before", async (_what, event) => {

@@ -6,7 +6,7 @@ import { headOf } from "../../contract/setup.js";
 import { MessageSchema, type Task, TaskSchema, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
-import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import { artifact, completed, inputRequired, metadata, working } from "../../src/agent/event.js";
 import { defaultLimits } from "../../src/core/limits.js";
 import { silentLogger } from "../../src/core/log.js";
 import { foldStored } from "../../src/engine/log/fold-stored.js";
@@ -102,6 +102,22 @@ describe("a task that would become too large", { timeout: 60_000 }, () => {
     expect(task.artifacts.length).toBeGreaterThan(10);
     expect(jsonOf(task)).toBeLessThan(limits.maxTaskBytes + 1_000);
     expect(cleaned).toBe(true);
+  });
+
+  it("fails when its metadata grows too large, and has room for what is replaced", async () => {
+    const grown = await outcome(async function* () {
+      for (let at = 0; at < 100; at++) yield metadata({ [`member ${at}`]: "x".repeat(900) });
+    });
+    expect(said(grown)).toBe("The task would be larger than it may be, 20000 bytes as JSON.");
+    expect(Object.keys(grown.metadata ?? {}).length).toBeGreaterThan(10);
+    expect(jsonOf(grown)).toBeLessThan(limits.maxTaskBytes + 1_000);
+    const replaced = await outcome(async function* () {
+      for (let at = 0; at < 50; at++) {
+        yield metadata({ member: `${at}`.padEnd(900) });
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+    });
+    expect([replaced.status?.state, replaced.metadata?.member]).toEqual([TaskState.COMPLETED, "49".padEnd(900)]);
   });
 
   it("fails for an artifact that grows too large, whichever way its agent yields", async () => {
