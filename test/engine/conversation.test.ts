@@ -4,7 +4,11 @@ import type { Agent, Turn } from "../../src/agent/agent.js";
 import type { ConversationMessage } from "../../src/agent/conversation.js";
 import { artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
 import { anonymous } from "../../src/core/caller.js";
+import { foldStored } from "../../src/engine/log/fold-stored.js";
 import type { TaskHandle } from "../../src/engine/read/task-handle.js";
+import { taskPage } from "../../src/engine/read/task-reader.js";
+import { encodeSnapshot } from "../../src/task/snapshot.js";
+import { setConstants } from "../support/constants.js";
 import { scaled } from "../support/cover.js";
 import { isSlow, openStore } from "./stores.js";
 import { Bench, gate, quick, settle } from "./support.js";
@@ -196,33 +200,65 @@ describe("turn.conversation.messages()", () => {
     await bench.engine.drain(0);
   });
 
-  it("reads a long conversation page by page, in the same order whatever the size of a page", async () => {
-    let seen: string[][] = [];
-    let now = 1_000_000;
-    const bench = new Bench(
-      agentOf(async (turn) => {
-        if (turn.text !== "look") return;
-        seen = [];
-        for (const limit of [1_000, 7, 20, 1]) seen.push(await allOf(turn, limit));
-      }),
-      // Several tasks have the same time.
-      { now: () => (now += Math.random() < 0.5 ? 1 : 0) },
-    );
+  it.each([
+    ["small", 16 * 1024 * 1024],
+    ["large, so that pages end early", 3_000],
+  ])(
+    "reads a long conversation page by page, the same whatever the size of a page (tasks are %s)",
+    async (_, maxBytes) => {
+      setConstants(taskPage, { maxBytes });
+      let seen: string[][] = [];
+      let now = 1_000_000;
+      const bench = new Bench(
+        agentOf(async (turn) => {
+          if (turn.text !== "look") return;
+          seen = [];
+          for (const limit of [1_000, 7, 20, 1]) seen.push(await allOf(turn, limit));
+        }),
+        // Several tasks have the same time.
+        { now: () => (now += Math.random() < 0.5 ? 1 : 0) },
+      );
+      const asked = await send(bench, "ask name");
+      const texts: string[] = [];
+      for (let index = 0; index < 60; index++) {
+        await send(bench, index % 5 === 0 ? `make ${index}` : `say ${index}`);
+        texts.push(`> ${index % 5 === 0 ? "make" : "say"} ${index}`);
+      }
+      await send(bench, "ask more", { message: { taskId: asked.now().task.id } });
+      await send(bench, "look");
+      const [whole = [], ...pages] = seen;
+      expect(whole).toHaveLength(2 + 60 * 2 + 2 + 1);
+      expect(
+        whole.filter((each) => / (make|say) /.test(` ${each.slice(2)} `) && each.startsWith(">")).toSorted(),
+      ).toEqual(texts.toSorted());
+      for (const page of pages) expect(page).toEqual(whole);
+      await bench.engine.drain(0);
+    },
+  );
+});
+
+describe("a conversation with snapshots of before talk was kept", () => {
+  it("is read from the logs", async () => {
+    let seen: string[] = [];
+    const agent = agentOf(async (turn) => {
+      seen = await allOf(turn, 3);
+    });
+    const bench = new Bench(agent);
     const asked = await send(bench, "ask name");
-    const texts: string[] = [];
-    for (let index = 0; index < 60; index++) {
-      await send(bench, index % 5 === 0 ? `make ${index}` : `say ${index}`);
-      texts.push(`> ${index % 5 === 0 ? "make" : "say"} ${index}`);
-    }
-    await send(bench, "ask more", { message: { taskId: asked.now().task.id } });
-    await send(bench, "look");
-    const [whole = [], ...pages] = seen;
-    expect(whole).toHaveLength(2 + 60 * 2 + 2 + 1);
-    expect(
-      whole.filter((each) => / (make|say) /.test(` ${each.slice(2)} `) && each.startsWith(">")).toSorted(),
-    ).toEqual(texts.toSorted());
-    for (const page of pages) expect(page).toEqual(whole);
+    await send(bench, "make picture");
     await bench.engine.drain(0);
+    for (const { taskId } of (await bench.store.list({ tenant: "", owner: "", limit: 10 })).heads) {
+      const stored = await foldStored(bench.store, taskId);
+      if (stored === undefined) throw new Error("the task is gone");
+      stored.fold.talk = undefined;
+      const snapshot = { position: stored.head.position, bytes: encodeSnapshot(stored.fold) };
+      await bench.store.saveSnapshot({ taskId, snapshot });
+    }
+    const later = new Bench(agent, {}, bench.store);
+    await send(later, "say hello", { message: { taskId: asked.now().task.id } });
+    const before = ["> ask name", "< name? (input-required)", "> make picture", "< file: picture…"];
+    expect(seen).toEqual([...before, "> say hello"]);
+    await later.engine.drain(0);
   });
 });
 

@@ -9,7 +9,7 @@ import {
   StoreError,
   type TaskStore,
 } from "../../store/task-store.js";
-import { isMoved } from "./outage.js";
+import { isMoved, unavailable } from "./outage.js";
 
 /** Maximum size of a conversation's state as JSON, in bytes. */
 const MAX_STATE_BYTES = 256 * 1024;
@@ -172,7 +172,10 @@ export class StateChanges implements ConversationState {
     return text;
   }
 
-  /** Reads the base, unless it is known, and applies the waiting changes to it. @throws StateChangeFailed; StoreError */
+  /**
+   * Reads the base, unless it is known, and applies the waiting changes to it.
+   * @throws StateChangeFailed; A2AError UNAVAILABLE; StoreError
+   */
   async #read(): Promise<Base> {
     if (this.#base !== undefined) return this.#base;
     this.#reading ??= this.#load();
@@ -187,7 +190,9 @@ export class StateChanges implements ConversationState {
   }
 
   async #load(): Promise<Base> {
-    const stored = await this.#source.store.conversation(this.#source.key);
+    const stored = await this.#source.store.conversation(this.#source.key).catch((error: unknown) => {
+      throw unavailable(error);
+    });
     return stored === undefined ? { version: 0, text: undefined } : { ...stored, text: utf8.decode(stored.bytes) };
   }
 
