@@ -45,6 +45,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/task/fold.ts TaskFold.version": "itself, and the reader of snapshots in the same file",
   "src/task/fold.ts TaskFold.relays": "itself, and the reader of snapshots",
   "src/task/fold.ts TaskFold.knowsRelays": "itself, and the reader of snapshots",
+  "src/task/fold.ts TaskFold.initialMetadata": "itself, and the reader of snapshots",
   "src/task/fold.ts TaskFold.talk": "itself, and the reader of snapshots",
   "src/task/talk.ts Talk.ended": "itself, and the reader of snapshots",
   "src/wire/sse.ts EventParser.length": "itself",
