@@ -68,8 +68,10 @@ export class ModelTurn {
       if (calls.length > 0) {
         if (!(yield* this.#useTools(resolved.tools, calls))) return;
       } else if (response.at(-1)?.role !== "tool") {
-        const message = yield* this.#asking(this.#replies.next());
+        yield* this.#endText();
+        const message = await this.#replies.next();
         if (message === undefined) return;
+        this.#text = this.#nextText();
         this.#messages.push(modelMessage(message));
         left = maxSteps + 1;
       }
@@ -135,15 +137,15 @@ export class ModelTurn {
       group.ended();
     };
     yield* this.#events.until(Promise.all(runs.map(run)));
-    const files: TalkMessage[] = [];
+    const more: TalkMessage[] = [];
     for (const call of calls.filter((each) => !outputs.has(each))) {
       const reply = yield* this.#asking(this.#replies.result(call, tools[call.toolName]));
       if (reply === undefined) return false;
       outputs.set(call, reply.output);
-      files.push(...reply.files);
+      more.push(...reply.more);
     }
     const content = calls.map((call) => toolResult(call, outputs.get(call)));
-    this.#messages.push({ role: "tool", content }, ...files.map(modelMessage));
+    this.#messages.push({ role: "tool", content }, ...joined(more).map(modelMessage));
     return true;
   }
 
@@ -171,11 +173,15 @@ export class ModelTurn {
 
   /** Ends the text before a question, and begins another one after its answer. */
   async *#asking<T>(question: AsyncGenerator<AgentEvent, T, undefined>): AsyncGenerator<AgentEvent, T, undefined> {
-    const rest = this.#text.end();
-    if (rest !== undefined) yield rest;
+    yield* this.#endText();
     const answer = yield* question;
     this.#text = this.#nextText();
     return answer;
+  }
+
+  *#endText(): Generator<AgentEvent, void, undefined> {
+    const rest = this.#text.end();
+    if (rest !== undefined) yield rest;
   }
 
   #nextText(): GrowingText {

@@ -3,9 +3,9 @@ import type { ToolCallPart, ToolSet } from "ai";
 import { type Message, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../agent/agent.js";
 import { FormDeclined } from "../agent/errors.js";
-import { type AgentEvent, type Content, inputRequired } from "../agent/event.js";
+import { type AgentEvent, inputRequired } from "../agent/event.js";
 import { isRecord } from "../core/members.js";
-import { partsOf } from "../task/plain.js";
+import { partsOf, textOf } from "../task/plain.js";
 import { formOf } from "./ask-user.js";
 import { type TalkMessage, talkMessage } from "./talk.js";
 import type { ToolOutput } from "./tool-calls.js";
@@ -13,8 +13,8 @@ import type { ToolOutput } from "./tool-calls.js";
 /** The user's answer to a tool call. */
 export interface ToolReply {
   readonly output: ToolOutput;
-  /** The files of the answer, which a tool's result cannot contain. */
-  readonly files: readonly TalkMessage[];
+  /** What a tool's result cannot contain, such as files: the messages after it. */
+  readonly more: readonly TalkMessage[];
 }
 
 /** The user's messages in a task: the first one, and answers to questions. */
@@ -34,18 +34,19 @@ export class UserReplies {
     return userMessage(this.#messages[0] ?? this.#turn.message);
   }
 
+  /** Returns the user's message after this point of the task. If there is none yet, the turn has to end. */
+  async next(): Promise<TalkMessage | undefined> {
+    const message = await this.#next();
+    return message && userMessage(message);
+  }
+
   /**
-   * Returns the user's message after this point of the task. If there is none yet, yields the question and returns
-   * undefined; the turn has to end then.
+   * Returns the message that began the turn after this point. The turn that stops here is stored: questions of other
+   * agents, which tools delegate to, end turns as well, so that the number of questions does not tell it.
    */
-  async *next(question?: Content): AsyncGenerator<AgentEvent, TalkMessage | undefined, undefined> {
-    // The turn that stops here is followed by the one that the next message begins. Questions of other agents, which
-    // tools delegate to, end turns as well, so that the questions alone do not tell.
+  async #next(): Promise<Message | undefined> {
     const turns = await this.#turn.step("turn", () => this.#messages.length, { per: "task" });
-    const message = this.#messages[turns];
-    if (message !== undefined) return userMessage(message);
-    if (question !== undefined) yield inputRequired(question);
-    return undefined;
+    return this.#messages[turns];
   }
 
   /** Asks the user for the result of a tool without `execute`. Returns undefined if the turn has to end. */
@@ -56,16 +57,27 @@ export class UserReplies {
     const question = questionIn(call);
     const form = tool && formOf(tool);
     if (form === undefined) {
-      const answer = yield* this.next(question);
-      return answer && replyOf(answer);
+      const answer = await this.#next();
+      if (answer !== undefined) return this.#replyOf(answer, question);
+      yield inputRequired(question);
+      return undefined;
     }
     try {
       const value: unknown = yield* this.#turn.form(form, { text: question });
-      return { output: { type: "json", value: JSON.parse(JSON.stringify(value)) as JsonValue }, files: [] };
+      return { output: { type: "json", value: JSON.parse(JSON.stringify(value)) as JsonValue }, more: [] };
     } catch (error) {
       if (!(error instanceof FormDeclined)) throw error;
-      return { output: { type: "error-text", value: "The user declined to answer." }, files: [] };
+      return { output: { type: "error-text", value: "The user declined to answer." }, more: [] };
     }
+  }
+
+  /** A message that was accepted before the question was stored does not answer it. */
+  #replyOf(message: Message, question: string): ToolReply {
+    const history = this.#turn.task?.history ?? [];
+    const before = history[history.findIndex(({ messageId }) => messageId === message.messageId) - 1];
+    const isAnswer = before?.role === Role.AGENT && textOf(before) === question;
+    const answer = userMessage(message);
+    return isAnswer ? replyOf(answer) : { output: { type: "text", value: UNANSWERED }, more: [answer] };
   }
 
   /** Asks the user whether a tool may be called. */
@@ -80,6 +92,8 @@ export class UserReplies {
     }
   }
 }
+
+const UNANSWERED = "The user has not answered yet. The next message was written before the question.";
 
 const approval = {
   type: "object",
@@ -108,5 +122,5 @@ function replyOf({ role, parts }: TalkMessage): ToolReply {
   const texts = parts.flatMap((part) => ("text" in part ? [part.text] : []));
   const files = parts.filter((part) => "file" in part);
   const output: ToolOutput = { type: "text", value: texts.join("\n") };
-  return { output, files: files.length === 0 ? [] : [{ role, parts: files }] };
+  return { output, more: files.length === 0 ? [] : [{ role, parts: files }] };
 }

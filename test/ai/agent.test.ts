@@ -357,6 +357,34 @@ describe("aiAgent()", () => {
     expect(linesOf(asked[1]?.prompt ?? [])).toEqual(["user: One.", "assistant: Answer 1.", "user: Two."]);
   });
 
+  it("takes no message for an answer that was written before the question", async () => {
+    const gates = new Gates();
+    const { agent, asked } = serve(
+      async ({ number }) => {
+        if (number === 1) await gates.pass("model");
+        if (number === 3) return { text: ["Done."] };
+        return { calls: [{ name: "ask", input: { question: "Which size?" } }] };
+      },
+      { tools: { ask: askUser() } },
+    );
+    const task = await agent.send("One.", { returnImmediately: true });
+    const early = agent.send("In blue.", { task });
+    await expect.poll(async () => (await agent.get(task)).history.length).toBe(2);
+    gates.open("model");
+    expect(said(await early).at(-1)).toBe("agent: Which size?");
+    await expect.poll(() => asked.length).toBe(2);
+    expect(stateOf(await agent.settled(task))).toBe(TaskState.INPUT_REQUIRED);
+    expect(stateOf(await agent.send("Large.", { task }))).toBe(TaskState.COMPLETED);
+    expect(linesOf(asked[2]?.prompt ?? [])).toEqual([
+      "user: One.",
+      'assistant: ask({"question":"Which size?"})',
+      "tool: ask=The user has not answered yet. The next message was written before the question.",
+      "user: In blue.",
+      'assistant: ask({"question":"Which size?"})',
+      "tool: ask=Large.",
+    ]);
+  });
+
   it("takes model, system and tools of the turn", async () => {
     const { model, asked } = scriptedModel(() => ({ text: ["a"] }));
     served = testAgent(
