@@ -52,6 +52,10 @@ const examples: readonly Example[] = [
     says: ["Add 2 and 3", "Divide 6", 'book_table "Roma"', '{"tool":"countdown","arguments":{"from":5,"pauseMs":500}}'],
     running: await serve("mcp-bridge", await import("./mcp-bridge/agent.js"), 10_006),
   },
+  {
+    says: ["Draw a chart.", "10, 20, 30", "Compare the sales of 2024 and 2025."],
+    running: await serve("charts", await import("./charts/agent.js"), 41_243),
+  },
 ];
 
 process.stdout.write("Open an address in a browser and talk to the agent. For example, say:\n\n");
