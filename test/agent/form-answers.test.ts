@@ -26,7 +26,8 @@ const agent: Agent = {
       answers.push(question);
       await turn.step("checked", () => question);
     }
-    yield artifact({ data: answers });
+    // A turn that runs again, or a further message, replaces it.
+    yield artifact({ id: "answers", data: answers });
   },
 };
 
