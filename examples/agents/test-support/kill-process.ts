@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { fromBinary } from "@bufbuild/protobuf";
-import { type Agent, createServer } from "parley-a2a";
+import { type Agent, createServer, type RemoteAgents } from "parley-a2a";
 import { sqliteStore } from "parley-a2a/store/sqlite";
 import { LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
 
@@ -10,7 +10,11 @@ import { LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
 //
 // It prints what it has stored, so that the test knows which results must never be computed again.
 const [module = "", file = "", when = "never", count = "0"] = process.argv.slice(2);
-const { agent } = (await import(module)) as { readonly agent: Agent };
+const { agent, remoteAgents } = (await import(module)) as {
+  readonly agent: Agent;
+  /** Other agents, which are not killed. */
+  readonly remoteAgents?: RemoteAgents;
+};
 
 const say = (line: object): void => void writeSync(1, `${JSON.stringify(line)}\n`);
 
@@ -33,5 +37,8 @@ store.append = async (request) => {
   return result;
 };
 
-const server = await createServer({ agent, store, host: "127.0.0.1", port: 0, grpcPort: false });
+const server = await createServer({
+  ...{ agent, store, host: "127.0.0.1", port: 0, grpcPort: false },
+  ...(remoteAgents && { remoteAgents }),
+});
 say({ url: `http://127.0.0.1:${server.port}` });

@@ -1,0 +1,54 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { createServer, type RemoteAgents, type Server } from "parley-a2a";
+import { connect } from "parley-a2a/client";
+import { sqliteStore } from "parley-a2a/store/sqlite";
+import { agent } from "./agent.js";
+
+/** A running host. */
+export interface Host {
+  readonly url: string;
+  readonly server: Server;
+  /** Adds the agent at an address under the name of its card, and returns the name. */
+  add(address: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves the host with the agents at some addresses. Further ones can be added while it runs; they are not stored.
+ * @param folder the place of its tasks
+ */
+export async function start(port: number, addresses: readonly string[] = [], folder = ".host"): Promise<Host> {
+  mkdirSync(folder, { recursive: true });
+  const found = await Promise.allSettled(addresses.map(named));
+  const remoteAgents: RemoteAgents = Object.fromEntries(
+    found.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])),
+  );
+  const server = await createServer({
+    agent,
+    store: sqliteStore(join(folder, "tasks.db")),
+    port,
+    grpcPort: false,
+    remoteAgents,
+  });
+  return {
+    url: server.url,
+    server,
+    add: async (address) => {
+      const [name, url] = await named(address);
+      server.remoteAgents.add(name, url);
+      return name;
+    },
+    stop: () => server.close(),
+  };
+}
+
+/** Reads the card at an address. */
+async function named(address: string): Promise<[name: string, url: string]> {
+  const client = await connect(address);
+  try {
+    return [client.card.name, address];
+  } finally {
+    await client.close();
+  }
+}
