@@ -31,7 +31,7 @@ async function serve(name: string, { agent }: { readonly agent: Agent }, port: n
   return { url: server.url, stop: () => server.close() };
 }
 
-const examples: readonly Example[] = [
+const agents: readonly Example[] = [
   {
     says: ["How much is 100 USD in GBP?", "How much is 10 USD?", "CAD"],
     running: await serve("currency", await import("./currency/agent.js"), 10_000),
@@ -55,6 +55,23 @@ const examples: readonly Example[] = [
   {
     says: ["Draw a chart.", "10, 20, 30", "Compare the sales of 2024 and 2025."],
     running: await serve("charts", await import("./charts/agent.js"), 41_243),
+  },
+  {
+    says: ["Can you reimburse me $20 for my lunch with the clients?"],
+    running: await serve("expenses", await import("./expenses/agent.js"), 10_002),
+  },
+];
+
+const host = await import("./host/server.js");
+const addresses = agents.map(({ running }) => running.url);
+const examples: readonly Example[] = [
+  ...agents,
+  {
+    says: [
+      "Reimburse my lunch for 20 EUR, I need it in USD first",
+      "How much is 100 USD in GBP and create an HTTP server in TypeScript",
+    ],
+    running: await host.start(10_010, addresses, `${folder}/host`),
   },
 ];
 
