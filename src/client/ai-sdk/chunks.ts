@@ -1,5 +1,4 @@
 import { equals, type JsonValue } from "@bufbuild/protobuf";
-import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import {
   type Artifact,
   type Message,
@@ -12,12 +11,9 @@ import { base64Of } from "../../core/bytes.js";
 import { defined } from "../../core/defined.js";
 import { toA2AError } from "../../core/error.js";
 import type { Update } from "../../task/answer.js";
-import { textOf } from "../../task/plain.js";
+import { dataOf, textOf } from "../../task/plain.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { jsonWriter } from "../../wire/json-writer.js";
 import { isSameMessage } from "../follow/update.js";
-
-const writeValue = jsonWriter(ValueSchema);
 
 /** Task state in the metadata of an AI SDK message. */
 export interface A2AMetadata {
@@ -174,7 +170,7 @@ class ChunkWriter {
       const statusMessage = this.#task?.status?.message;
       yield {
         type: "error",
-        errorText: (statusMessage && textOf(statusMessage)) || `The task ended as ${TaskState[state]}.`,
+        errorText: textOf(statusMessage) || `The task ended as ${TaskState[state]}.`,
       };
     }
     if (state === TaskState.CANCELED) yield { type: "abort" };
@@ -269,7 +265,7 @@ class ChunkWriter {
     others.seen = parts.length;
     this.#others.set(artifactId, others);
     for (const part of added) yield* fileOf(part);
-    const values = added.flatMap(jsonOf);
+    const values = dataOf({ parts: added });
     if (values.length > 0) yield { type: "data-artifact", id: `${artifactId}/${from}`, data: { name, values } };
   }
 
@@ -279,8 +275,8 @@ class ChunkWriter {
     if (state === TaskState.FAILED || state === TaskState.REJECTED)
       return statusMessage && (yield* this.#rest(statusMessage));
     if (isTerminal(state) || isInterrupted(state)) return statusMessage && (yield* this.#message(statusMessage));
-    const text = statusMessage === undefined ? "" : textOf(statusMessage);
-    const values = statusMessage?.parts.flatMap(jsonOf) ?? [];
+    const text = textOf(statusMessage);
+    const values = dataOf(statusMessage);
     yield { type: "data-status", id: "status", data: { state: stateName(state), text, values }, transient: true };
     if (statusMessage === undefined || (this.#progress !== undefined && isSameMessage(this.#progress, statusMessage)))
       return;
@@ -300,7 +296,7 @@ class ChunkWriter {
     if (this.#isWritten(message)) return;
     this.#written = message;
     for (const part of message.parts) yield* fileOf(part);
-    const values = message.parts.flatMap(jsonOf);
+    const values = dataOf(message);
     if (values.length > 0) yield { type: "data-message", id: message.messageId, data: { values } };
   }
 
@@ -346,8 +342,4 @@ function urlOf(part: Part): string | undefined {
   if (part.content.case === "url") return part.content.value;
   if (part.content.case === "raw") return `data:${mediaTypeOf(part)};base64,${base64Of(part.content.value)}`;
   return undefined;
-}
-
-function jsonOf({ content }: Part): JsonValue[] {
-  return content.case === "data" ? [JSON.parse(writeValue(content.value))] : [];
 }

@@ -63,7 +63,7 @@ export class TurnText {
   }
 
   #status({ status }: Task): void {
-    const statusText = status?.message === undefined ? "" : textOf(status.message);
+    const statusText = textOf(status?.message);
     const state = status?.state ?? 0;
     const isOver = isTerminal(state) || isInterrupted(state);
     this.#messageText = isOver ? statusText : "";
