@@ -6,12 +6,12 @@ import { expect, it } from "vitest";
 const examples = fileURLToPath(new URL("../../examples", import.meta.url));
 
 /** The sources of all examples, without tests and installed packages. */
-function sources(): string[] {
-  const entries = readdirSync(examples, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.name.endsWith(".test.ts"))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => !path.includes("node_modules"));
+function sources(folder = examples): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : sources(path);
+    return /\.tsx?$/.test(entry.name) && !entry.name.endsWith(".test.ts") ? [path] : [];
+  });
 }
 
 /** Variables of a module that can grow: maps, sets and lists that are not declared as read-only. */
