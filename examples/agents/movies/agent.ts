@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
-import { openAICompatible } from "@genkit-ai/compat-oai";
-import { genkit, type MessageData, z } from "genkit";
+import type { MessageData } from "genkit";
 import type { ModelMiddleware } from "genkit/model";
 import { type Agent, AgentError, completed, inputRequired, type Turn, working } from "parley-a2a";
 import { failed } from "parley-a2a/events";
 import { modelFor } from "../offline-model/model.js";
 import { searchMovies, searchPeople } from "./catalog.js";
+import { genkit, openAICompatible, z } from "./genkit.js";
 import { rules } from "./rules.js";
 
 const { baseURL, apiKey, model } = await modelFor(rules);

@@ -98,6 +98,11 @@ interface Answer {
   readonly result: { status: { state: string; message?: { parts: readonly { text?: string }[] } } };
 }
 
+it("leaves the signals to the server", () => {
+  const listeners = [...process.listeners("SIGINT"), ...process.listeners("SIGTERM")];
+  expect(listeners.filter((listener) => String(listener).includes("process.exit"))).toEqual([]);
+});
+
 describe("the shipped movies", () => {
   it("are found by title, with the whole URL of the poster", async () => {
     const [movie] = await searchMovies("interstellar");
