@@ -41,6 +41,15 @@ const agents: readonly Example[] = [
     running: await (await import("./image/server.js")).start(10_001, `${folder}/image`),
   },
   {
+    says: [
+      "Can you reimburse me $20 for my lunch with the clients?",
+      "It was on 2025-05-02.",
+      "yes",
+      "What is the status of my request?",
+    ],
+    running: await serve("expenses", await import("./expenses/agent.js"), 10_002),
+  },
+  {
     says: ["Which came out first, Jurassic Park or Terminator 2?", "Recommend a good movie."],
     running: await serve("movies", await import("./movies/agent.js"), 41_241),
   },
