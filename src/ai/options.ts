@@ -35,7 +35,9 @@ export type ModelSettings = Pick<
 >;
 
 /** Options of `aiAgent`, which has those of any agent but `execute` and `responds` too. */
-export interface AIAgentOptions extends Omit<Agent, "execute" | "responds"> {
+export interface AIAgentOptions extends Omit<Agent, "accept" | "execute" | "responds"> {
+  /** Checks a message before anything of it is stored, as `Agent.accept` does. */
+  readonly accept?: NonNullable<Agent["accept"]>;
   /** A model of the AI SDK. */
   readonly model: PerTurn<LanguageModel>;
   /** The system prompt. */
