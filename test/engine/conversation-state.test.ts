@@ -227,6 +227,37 @@ describe("turn.conversation.state", () => {
     await bench.engine.drain(0);
   });
 
+  it("keeps the events before a change that fails on a newer state", async () => {
+    const [at, go] = [gate(), gate()];
+    const bench = new Bench(
+      once(async function* (turn) {
+        const { state } = turn.conversation;
+        if (turn.text === "quick") return await state.set([1]);
+        await state.get();
+        at.open();
+        await go.opened;
+        yield artifact({ text: "before" });
+        await state.update<number[]>((before = []) => {
+          if (before.length > 0) throw new AgentError("It is taken.");
+          return [2];
+        });
+        yield artifact({ text: "with the change" });
+        yield artifact({ text: "after" });
+      }),
+    );
+    const held = await bench.send("slow", { message: { contextId } });
+    await at.opened;
+    expect(await ask(bench, "quick")).toBe("COMPLETED");
+    go.open();
+    expect(await settle(held)).toBe("FAILED");
+    const { status, artifacts } = held.now().task;
+    expect(artifacts.map(({ parts }) => parts[0]?.content.value)).toEqual(["before"]);
+    expect(status?.message?.parts[0]?.content.value).toBe("It is taken.");
+    expect(await stored(bench.store)).toEqual([1]);
+    held.release();
+    await bench.engine.drain(0);
+  });
+
   it("goes with the first event of an agent that decides between task and message", async () => {
     const bench = new Bench(
       once(

@@ -124,6 +124,18 @@ export class Unstored {
     return taken;
   }
 
+  /** Removes the first entry with changes that are not stored, and later ones that depend on a lease; returns them. */
+  takeChanging(): Pending[] {
+    const taken: Pending[] = [];
+    for (const pending of this.takeAll()) {
+      const { fence, state } = pending.options;
+      const isChanging = state?.isWaiting(pending.changes) === true;
+      if (isChanging || (taken.length > 0 && fence !== undefined)) taken.push(pending);
+      else this.push(pending);
+    }
+    return taken;
+  }
+
   /**
    * Returns the next append's batch, positioned after the stored entries, of up to `maxAppendBytes`. A send with an
    * idempotency key or a push configuration is appended alone, since the store may reject it; entries with different

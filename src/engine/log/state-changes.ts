@@ -103,6 +103,11 @@ export class StateChanges implements ConversationState {
     return this.#waiting.length === 0 || this.#failure !== undefined ? undefined : this.#stored + this.#waiting.length;
   }
 
+  /** True if some of the first `count` changes are not stored. */
+  isWaiting(count = 0): boolean {
+    return count > this.#stored;
+  }
+
   /** Resolves when no call is in progress. */
   async settled(): Promise<void> {
     for (let calls: Promise<unknown> | undefined; calls !== this.#calls; ) {
@@ -118,7 +123,7 @@ export class StateChanges implements ConversationState {
    */
   async append(request: AppendRequest, count = 0): Promise<AppendResult | undefined> {
     const { store } = this.#source;
-    if (count <= this.#stored) return store.append(request);
+    if (!this.isWaiting(count)) return store.append(request);
     const { version } = await this.#read();
     const { text } = defined(this.#waiting[count - this.#stored - 1]);
     const next = version > 0 && version < Number.MAX_SAFE_INTEGER ? version + 1 : firstVersion();

@@ -347,9 +347,9 @@ export class TaskLog extends StoredLog {
     await this.#retry(cause);
   }
 
-  /** Rejects the entries of an execution whose changes cannot be stored. */
+  /** Rejects the first entry whose changes cannot be stored, and what its execution appended after it. */
   #reject(error: StateChangeFailed): void {
-    for (const pending of this.#unstored.takeFenced()) pending.reject(error);
+    for (const pending of this.#unstored.takeChanging()) pending.reject(error);
     this.#replan();
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
   }

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { countTo, create, follow, leaseOf, listAll, OWNER, readAll } from "../../../contract/setup.js";
+import {
+  bytesOf,
+  countTo,
+  create,
+  follow,
+  followRequest,
+  leaseOf,
+  listAll,
+  OWNER,
+  readAll,
+} from "../../../contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { NO_HOLDER } from "../../../src/store/task-store.js";
 import { temporaryFile } from "./files.js";
@@ -28,6 +38,36 @@ describe("two stores on one file", () => {
     const three = sqliteStore(path);
     expect(await readAll(three, "a")).toEqual(countTo(6));
     await three.close();
+  });
+
+  it("never both replace the same version of a conversation's state", async () => {
+    const path = temporaryFile();
+    const stores = [sqliteStore({ path, shared: true }), sqliteStore({ path, shared: true })];
+    const key = { ...OWNER, contextId: "context" };
+    const heads = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => create(stores[index % 2]!, { taskId: `${index}` })),
+    );
+    for (let version = 0; version < 5; version++) {
+      const outcomes = await Promise.all(
+        heads.map((head, index) => {
+          const conversation = { expected: version, version: version + 1, bytes: bytesOf(`${index}`) };
+          const request = followRequest(head);
+          return stores[index % 2]!.append({ ...request, conversation }).then(
+            () => {
+              heads[index] = { ...head, position: request.head.position };
+              return `${index}`;
+            },
+            (error: unknown) => void expect(error).toMatchObject({ kind: "conversation-moved" }),
+          );
+        }),
+      );
+      const [winner, ...others] = outcomes.filter((outcome) => outcome !== undefined);
+      expect(others).toEqual([]);
+      for (const store of stores) {
+        expect(await store.conversation(key)).toEqual({ version: version + 1, bytes: bytesOf(winner!) });
+      }
+    }
+    await Promise.all(stores.map((store) => store.close()));
   });
 
   it("never both claim a lease", async () => {
