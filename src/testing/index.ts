@@ -6,7 +6,6 @@ import {
   CancelTaskRequestSchema,
   GetTaskRequestSchema,
   ListTasksRequestSchema,
-  type Message,
   Role,
   type SendMessageRequest,
   SendMessageRequestSchema,
@@ -29,6 +28,7 @@ import type { RemoteAgents } from "../delegation/options.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
 import { decodeEntry } from "../task/entry.js";
+import { type ReadableMessage, type ReadableTask, readable, readableTask } from "../task/plain.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { OtherAgents } from "./other-agents.js";
 import { SimulatedProcess, type TestCallOptions } from "./process.js";
@@ -112,16 +112,16 @@ export class AgentTest {
   }
 
   /** Sends a message and waits until its task is over or waits for the client. @throws when the agent answers directly */
-  async send(content: Content, options: TestSendOptions = {}): Promise<Task> {
+  async send(content: Content, options: TestSendOptions = {}): Promise<ReadableTask> {
     const { payload } = await this.#send(content, options);
-    if (payload.case === "task") return payload.value;
+    if (payload.case === "task") return readableTask(payload.value);
     throw new Error("The agent answered with a message instead of a task: ask() gives it.");
   }
 
   /** Sends a message to an agent that answers directly. @throws when it answers with a task */
-  async ask(content: Content, options: TestSendOptions = {}): Promise<Message> {
+  async ask(content: Content, options: TestSendOptions = {}): Promise<ReadableMessage> {
     const { payload } = await this.#send(content, options);
-    if (payload.case === "message") return payload.value;
+    if (payload.case === "message") return readable(payload.value);
     throw new Error("The agent answered with a task instead of a message: send() gives it.");
   }
 
@@ -138,21 +138,22 @@ export class AgentTest {
   }
 
   /** A task in its present state. */
-  get(task: Task | string, calling: TestCallOptions = {}): Promise<Task> {
+  async get(task: Task | string, calling: TestCallOptions = {}): Promise<ReadableTask> {
     const request = create(GetTaskRequestSchema, { id: idOf(task) });
-    return this.#process.unary(A2AService.method.getTask, request, this.#calling(calling));
+    return readableTask(await this.#process.unary(A2AService.method.getTask, request, this.#calling(calling)));
   }
 
   /** The caller's tasks, newest status first: at most 100. */
-  async list(calling: TestCallOptions = {}): Promise<Task[]> {
+  async list(calling: TestCallOptions = {}): Promise<ReadableTask[]> {
     const request = create(ListTasksRequestSchema, { pageSize: 100, includeArtifacts: true });
-    return (await this.#process.unary(A2AService.method.listTasks, request, this.#calling(calling))).tasks;
+    const { tasks } = await this.#process.unary(A2AService.method.listTasks, request, this.#calling(calling));
+    return tasks.map(readableTask);
   }
 
   /** Cancels a task and returns it. */
-  cancel(task: Task | string, calling: TestCallOptions = {}): Promise<Task> {
+  async cancel(task: Task | string, calling: TestCallOptions = {}): Promise<ReadableTask> {
     const request = create(CancelTaskRequestSchema, { id: idOf(task) });
-    return this.#process.unary(A2AService.method.cancelTask, request, this.#calling(calling));
+    return readableTask(await this.#process.unary(A2AService.method.cancelTask, request, this.#calling(calling)));
   }
 
   /** The stored steps of a task (`turn.step`) in their order, which no client sees. */
@@ -167,7 +168,7 @@ export class AgentTest {
   }
 
   /** Waits until a task is over or waits for the client, as after `returnImmediately` or a crash. */
-  async settled(task: Task | string, calling: TestCallOptions = {}): Promise<Task> {
+  async settled(task: Task | string, calling: TestCallOptions = {}): Promise<ReadableTask> {
     for (;;) {
       const now = await this.get(task, calling);
       const state = now.status?.state ?? TaskState.UNSPECIFIED;

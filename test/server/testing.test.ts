@@ -44,6 +44,17 @@ describe("turn.initialMetadata", () => {
   });
 });
 
+describe("a task of a test", () => {
+  it("has parts with plain values, like those of clients", async () => {
+    const t = test(echo);
+    const task = await t.send([{ text: "hello" }, { data: [1] }]);
+    expect(task.artifacts[0]?.parts[0]?.text).toBe("hello");
+    for (const each of [await t.get(task), ...(await t.list()), await t.settled(task)]) {
+      expect(each.history[0]?.parts.map(({ text, data }) => text ?? data)).toEqual(["hello", [1]]);
+    }
+  });
+});
+
 describe("textOf()", () => {
   it("separates the artifacts that have text by line feeds", async () => {
     const t = test({

@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { dataOf, TaskState, textOf } from "parley-a2a";
-import type { Task } from "parley-a2a/gen";
+import { dataOf, type ReadableTask, TaskState, textOf } from "parley-a2a";
 import { type AgentTest, type TestSendOptions, testAgent } from "parley-a2a/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Served, serve } from "../test-support/callers.js";
@@ -23,7 +22,7 @@ function begin(): AgentTest {
 }
 
 /** A task's state, the text and the data of its status, and the data of its artifacts. */
-function seen({ status, artifacts }: Task): {
+function seen({ status, artifacts }: ReadableTask): {
   readonly state: string | undefined;
   readonly text: string;
   readonly data: JsonValue[];
@@ -37,7 +36,11 @@ function seen({ status, artifacts }: Task): {
   };
 }
 
-async function asked(test: AgentTest, text: string, options: TestSendOptions = {}): Promise<[Task, JsonObject]> {
+async function asked(
+  test: AgentTest,
+  text: string,
+  options: TestSendOptions = {},
+): Promise<[ReadableTask, JsonObject]> {
   const task = await test.send(text, options);
   expect(seen(task).state).toBe("INPUT_REQUIRED");
   return [task, seen(task).data[0] as JsonObject];
@@ -180,7 +183,7 @@ describe("the expenses agent for a client with A2UI", () => {
     const test = begin();
     const renderer = new Renderer();
     const extensions = [A2UI];
-    const show = (task: Task): Task => {
+    const show = (task: ReadableTask): ReadableTask => {
       const [, surface] = seen(task).data;
       renderer.show(surface as JsonObject[]);
       return task;

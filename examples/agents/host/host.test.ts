@@ -174,7 +174,7 @@ describe("the host", () => {
     }
     expect(questions.toSorted()).toEqual(["Which color?", "Which rate?"]);
     const [drawn] = answer.task?.artifacts ?? [];
-    expect([drawn?.name, drawn?.parts[0]?.content.value?.toString()]).toEqual([
+    expect([drawn?.name, drawn?.parts[0]?.file?.bytes?.toString()]).toEqual([
       "cat.svg",
       new TextEncoder().encode("<svg>red</svg>").toString(),
     ]);
