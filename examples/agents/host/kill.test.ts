@@ -23,7 +23,7 @@ describeKills({
     "Reimburse my lunch for 20 EUR, I need it in USD first",
     "It was on 2025-05-02.",
     "yes",
-    "Convert 10 EUR to USD and reimburse 5 USD for the bus of 2025-05-03",
+    "Reimburse 5 USD for the bus of 2025-05-03",
     "no",
   ],
 });
