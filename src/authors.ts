@@ -10,7 +10,6 @@ export type {
   ConversationPageOptions,
   ConversationState,
   ConversationTask,
-  ConversationTaskState,
 } from "./agent/conversation.js";
 export type {
   DelegatedContent,

@@ -1,16 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import type { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { PlainPart, ReadableTask } from "../task/plain.js";
-
-/** State of a task in a conversation, as in the JSON of version 0.3 of the protocol. */
-export type ConversationTaskState =
-  | "submitted"
-  | "working"
-  | "completed"
-  | "failed"
-  | "canceled"
-  | "input-required"
-  | "rejected"
-  | "auth-required";
 
 /** A page of a conversation. */
 export interface ConversationPageOptions {
@@ -42,14 +32,14 @@ export interface ConversationMessage {
   readonly artifactId?: string;
   /** Name of the artifact, if it has one. */
   readonly name?: string;
-  /** State of the task that a question or final message belongs to, such as `input-required`. */
-  readonly state?: ConversationTaskState;
+  /** State of the task that a question or final message belongs to, such as INPUT_REQUIRED. */
+  readonly state?: TaskState;
 }
 
 /** A task of a conversation. */
 export interface ConversationTask {
   readonly taskId: string;
-  readonly state: ConversationTaskState;
+  readonly state: TaskState;
   /** Time of its status. */
   readonly time: Date;
   /** The task as stored: a copy. */

@@ -111,7 +111,7 @@ const questions: Record<string, Command> = {
   async *talk(_rest, turn) {
     const messages = await turn.conversation.messages();
     const talk = messages.map(({ role, text, state }) => {
-      return `${role === "user" ? ">" : "<"} ${text}${state === undefined ? "" : ` (${state})`}`;
+      return `${role === "user" ? ">" : "<"} ${text}${state === undefined ? "" : ` (${TaskState[state]})`}`;
     });
     yield artifact({ name: "talk", data: talk });
   },

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import type { ConversationMessage } from "../../src/agent/conversation.js";
 import { artifact, completed, failed, inputRequired, reply, working } from "../../src/agent/event.js";
@@ -17,10 +18,12 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const contextId = "conversation";
 
+const nameOf = (state: TaskState): string | undefined => TaskState[state]?.toLowerCase().replace("_", "-");
+
 /** An utterance in a word. */
 function said({ role, text, state, name }: ConversationMessage): string {
   const what = name === undefined ? text : `${name}: ${text}`;
-  return `${role === "user" ? ">" : "<"} ${what}${state === undefined ? "" : ` (${state})`}`;
+  return `${role === "user" ? ">" : "<"} ${what}${state === undefined ? "" : ` (${nameOf(state)})`}`;
 }
 
 /** All of a conversation, read page by page. */
@@ -152,7 +155,7 @@ describe("turn.conversation.messages()", () => {
         artifactId: "a",
         name: "file",
       },
-      { role: "agent", parts: [{ text: "done" }], text: "done", taskId, state: "completed" },
+      { role: "agent", parts: [{ text: "done" }], text: "done", taskId, state: TaskState.COMPLETED },
       { role: "user", parts: [{ text: "look" }], text: "look", taskId: expect.any(String) },
     ]);
     expect(page.map(({ messageId }) => typeof messageId)).toEqual(["string", "undefined", "string", "string"]);
@@ -277,7 +280,7 @@ describe("turn.conversation.tasks()", () => {
             expect(time.getTime()).toBe(
               Number(task.status?.timestamp?.seconds) * 1_000 + Math.floor((task.status?.timestamp?.nanos ?? 0) / 1e6),
             );
-            seen.push(`${task.history[0]?.parts[0]?.content.value} ${state}`);
+            seen.push(`${task.history[0]?.parts[0]?.content.value} ${nameOf(state)}`);
           }
           before = last.cursor;
         }

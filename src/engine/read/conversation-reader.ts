@@ -1,13 +1,7 @@
 import { type Artifact, type Message, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type {
-  ConversationMessage,
-  ConversationPageOptions,
-  ConversationTask,
-  ConversationTaskState,
-} from "../../agent/conversation.js";
+import type { ConversationMessage, ConversationPageOptions, ConversationTask } from "../../agent/conversation.js";
 import { copyMessage } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
-import { defined } from "../../core/defined.js";
 import type { ListRequest, TaskHead, TaskScope } from "../../store/task-store.js";
 import { copyArtifact } from "../../task/event-fold.js";
 import { type TaskFold, viewTask } from "../../task/fold.js";
@@ -231,13 +225,13 @@ function messageOf(of: Pick<Placed, "taskId" | "ms" | "state" | "content">, curs
     ...(isArtifact(content)
       ? { artifactId: content.artifactId, ...(content.name !== "" && { name: content.name }) }
       : { messageId: content.messageId }),
-    ...(state === TaskState.UNSPECIFIED ? {} : { state: stateName(state) }),
+    ...(state === TaskState.UNSPECIFIED ? {} : { state }),
   };
 }
 
 function conversationTask({ taskId, state, statusTime }: TaskHead, task: Task): ConversationTask {
   const cursor = encodeCursor([statusTime, taskId]);
-  return { taskId, state: stateName(state), time: new Date(statusTime), task: readableTask(copyMessage(task)), cursor };
+  return { taskId, state, time: new Date(statusTime), task: readableTask(copyMessage(task)), cursor };
 }
 
 function isArtifact(content: Message | Artifact): content is Artifact {
@@ -252,11 +246,6 @@ function ownPart(part: PlainPart): PlainPart {
   return copy.file === undefined || bytes === undefined
     ? copy
     : { ...copy, file: { ...copy.file, bytes: new Uint8Array(bytes) } };
-}
-
-/** The name of a state, as older versions of the protocol write it. */
-function stateName(state: TaskState): ConversationTaskState {
-  return defined(TaskState[state]).toLowerCase().replace("_", "-") as ConversationTaskState;
 }
 
 function limitOf({ limit = DEFAULT_LIMIT }: ConversationPageOptions): number {
