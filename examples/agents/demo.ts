@@ -65,10 +65,6 @@ const agents: readonly Example[] = [
     says: ["Draw a chart.", "10, 20, 30", "Compare the sales of 2024 and 2025."],
     running: await serve("charts", await import("./charts/agent.js"), 41_243),
   },
-  {
-    says: ["Can you reimburse me $20 for my lunch with the clients?"],
-    running: await serve("expenses", await import("./expenses/agent.js"), 10_002),
-  },
 ];
 
 const host = await import("./host/server.js");
