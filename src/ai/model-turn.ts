@@ -93,7 +93,7 @@ export class ModelTurn {
     const { memory = {} } = this.#options;
     const own = [this.#turn.taskId, this.#turn.message.taskId];
     const before = memory === false ? [] : await talkOf(this.#turn, memory, ({ taskId }) => !own.includes(taskId));
-    return joined([...before, this.#replies.first]).map(modelMessage);
+    return joined([...before, await this.#replies.first()]).map(modelMessage);
   }
 
   async #callModel(resolved: Resolved): Promise<ModelMessage[]> {

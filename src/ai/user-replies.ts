@@ -20,18 +20,22 @@ export interface ToolReply {
 /** The user's messages in a task: the first one, and answers to questions. */
 export class UserReplies {
   readonly #turn: Turn;
-  /** The messages up to that of the turn. Each began one turn. */
-  readonly #messages: readonly Message[];
+  #own: Promise<readonly Message[]> | undefined;
 
   constructor(turn: Turn) {
     this.#turn = turn;
-    const all = turn.task?.history.filter(({ role }) => role === Role.USER) ?? [];
-    const own = all.findIndex(({ messageId }) => messageId === turn.message.messageId);
-    this.#messages = own < 0 ? [...all, turn.message] : all.slice(0, own + 1);
   }
 
-  get first(): TalkMessage {
-    return userMessage(this.#messages[0] ?? this.#turn.message);
+  /** Returns the message that began the task. */
+  async first(): Promise<TalkMessage> {
+    const [first = this.#turn.message] = await this.#messages();
+    return userMessage(first);
+  }
+
+  /** Returns the messages up to that of the turn. Each began one turn. */
+  #messages(): Promise<readonly Message[]> {
+    this.#own ??= messagesOf(this.#turn);
+    return this.#own;
   }
 
   /** Returns the user's message after this point of the task. If there is none yet, the turn has to end. */
@@ -45,8 +49,9 @@ export class UserReplies {
    * agents, which tools delegate to, end turns as well, so that the number of questions does not tell it.
    */
   async #next(): Promise<Message | undefined> {
-    const turns = await this.#turn.step("turn", () => this.#messages.length, { per: "task" });
-    return this.#messages[turns];
+    const messages = await this.#messages();
+    const turns = await this.#turn.step("turn", () => messages.length, { per: "task" });
+    return messages[turns];
   }
 
   /** Asks the user for the result of a tool without `execute`. Returns undefined if the turn has to end. */
@@ -90,6 +95,33 @@ export class UserReplies {
       if (!(error instanceof FormDeclined)) throw error;
       return false;
     }
+  }
+}
+
+async function messagesOf(turn: Turn): Promise<readonly Message[]> {
+  const all = turn.task?.history.filter(({ role }) => role === Role.USER) ?? [];
+  const own = all.findIndex(({ messageId }) => messageId === turn.message.messageId);
+  const messages = own < 0 ? [...all, turn.message] : all.slice(0, own + 1);
+  // The history of a task whose client named it (A2A 0.1) begins with the messages of ended tasks that it continues.
+  if (turn.message.taskId === turn.taskId) return messages;
+  const first = await firstMessageId(turn);
+  return messages.slice(
+    Math.max(
+      0,
+      messages.findIndex(({ messageId }) => messageId === first),
+    ),
+  );
+}
+
+/** Returns the id of the user's first message in the task. */
+async function firstMessageId(turn: Turn): Promise<string> {
+  let first = turn.message.messageId;
+  for (let before: string | undefined; ; ) {
+    const page = await turn.conversation.messages(before === undefined ? {} : { before });
+    const own = page.filter(({ taskId }) => taskId === turn.taskId);
+    first = own.find(({ role }) => role === "user")?.messageId ?? first;
+    before = page[0]?.cursor;
+    if (own.length === 0) return first;
   }
 }
 

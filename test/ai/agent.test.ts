@@ -7,6 +7,7 @@ import { type AIAgentOptions, aiAgent, askUser } from "../../src/ai/index.js";
 import { filesOf } from "../../src/task/plain.js";
 import { type AgentTest, testAgent, textOf } from "../../src/testing/index.js";
 import { Gates } from "../support/gates.js";
+import { Spoken, say } from "../version/v0.1/server.js";
 import { type Asked, linesOf, type Scripted, scriptedModel } from "./scripted-model.js";
 
 const card = {
@@ -383,6 +384,22 @@ describe("aiAgent()", () => {
       'assistant: ask({"question":"Which size?"})',
       "tool: ask=Large.",
     ]);
+  });
+
+  it("continues an ended task of A2A 0.1 with its new message", async () => {
+    const ask = { name: "ask", input: { question: "Which size?" } };
+    const { model, asked } = scriptedModel(({ number }) => (number % 2 === 1 ? { calls: [ask] } : { text: ["Done."] }));
+    const spoken = new Spoken(aiAgent({ card, model, tools: { ask: askUser() } }));
+    const states = ["input-required", "completed", "input-required", "completed"];
+    for (const [i, text] of ["One.", "Large.", "Two.", "Small."].entries()) {
+      expect(await spoken.result("tasks/send", say("mine", text))).toMatchObject({ status: { state: states[i] } });
+    }
+    expect(linesOf(asked[3]?.prompt ?? []).slice(-3)).toEqual([
+      "user: Two.",
+      'assistant: ask({"question":"Which size?"})',
+      "tool: ask=Small.",
+    ]);
+    expect(linesOf(asked[3]?.prompt ?? []).filter((line) => line === "user: One.")).toHaveLength(1);
   });
 
   it("takes model, system and tools of the turn", async () => {
