@@ -97,9 +97,12 @@ const expenses: Agent = {
   recover: "restart",
   checkOutputModes: true,
   async *execute(turn) {
-    const [first] = turn.history.length === 0 ? [turn.text] : [];
-    if (first !== undefined && /request_id_\d{7}|\bstatus\b/i.test(first)) {
-      return yield completed(await statusOf(turn, /request_id_\d{7}/.exec(first)?.[0]));
+    // The history of a task may begin with ended ones, which a client of A2A 0.1 continues.
+    const begins = (await turn.conversation.messages({ limit: 2 })).every(({ messageId, taskId }) => {
+      return taskId !== turn.taskId || messageId === turn.message.messageId;
+    });
+    if (begins && /request_id_\d{7}|\bstatus\b/i.test(turn.text)) {
+      return yield completed(await statusOf(turn, /request_id_\d{7}/.exec(turn.text)?.[0]));
     }
 
     const requestId = await turn.step("request id", () => `request_id_${randomInt(1e6, 1e7)}`, { per: "task" });

@@ -177,7 +177,7 @@ function textIn(value: JsonValue | undefined, separator = "\n"): string {
 }
 
 /** Reads the events of a stream of any version. */
-function streamIn(events: readonly JsonValue[]): SeenStream {
+export function streamIn(events: readonly JsonValue[]): SeenStream {
   const statuses: { state: string; text: string }[] = [];
   const pieces: SeenArtifact[] = [];
   let taskId = "";

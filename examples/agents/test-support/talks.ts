@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { callers, type SeenArtifact, type Served } from "./callers.js";
+import { FirstPythonClient, javaScriptHost, pythonHost } from "../../../test/version/v0.1/first-hosts.js";
+import { callers, type SeenArtifact, type SeenTask, type Served, streamIn, taskIn } from "./callers.js";
 
 /** A message of a user, and what the agent has to answer. */
 export interface Exchange {
@@ -24,21 +26,18 @@ export interface Talk {
   readonly exchanges: readonly Exchange[];
 }
 
-/** Has each conversation over every binding and version, sent and streamed. */
+/** Has each conversation over every binding and version, sent and streamed, and with the hosts of the first repository. */
 export function describeTalks(served: () => Served, talks: readonly Talk[]): void {
+  describeHosts(served, talks);
   describe.each(callers.map((caller) => [caller.name, caller] as const))("a client of %s", (_, caller) => {
     for (const { title, exchanges } of talks) {
       it(`${title}, sent`, async () => {
         const contextId = randomUUID();
         let taskId: string | undefined;
-        for (const { says, state = "completed", text, artifacts } of exchanges) {
-          const task = await caller.send(served(), { text: says, contextId, taskId });
-          expect([task.contextId, task.state], says).toEqual([contextId, state]);
-          if (text !== undefined) expect(task.text, says).toBe(text);
-          if (artifacts !== undefined) {
-            expect(Object.fromEntries(task.artifacts.map(({ name, text }) => [name, text])), says).toEqual(artifacts);
-          }
-          taskId = isWaiting(state) ? task.id : undefined;
+        for (const exchange of exchanges) {
+          const task = await caller.send(served(), { text: exchange.says, contextId, taskId });
+          expectTask(task, exchange, contextId);
+          taskId = isWaiting(task.state) ? task.id : undefined;
         }
       });
 
@@ -61,6 +60,48 @@ export function describeTalks(served: () => Served, talks: readonly Talk[]): voi
       });
     }
   });
+}
+
+/**
+ * The host in Python begins a task of its session for each message, unless one waits for an answer; it fails at answers
+ * that its types do not allow. The host in JavaScript sends every message to one task, also after its end.
+ */
+function describeHosts(served: () => Served, talks: readonly Talk[]): void {
+  it.each(talks.map((talk) => [talk.title, talk] as const))("the first Python host: %s", async (_, { exchanges }) => {
+    const session = randomUUID();
+    const client = await FirstPythonClient.resolve(served().url);
+    const printed = await pythonHost(
+      client,
+      exchanges.map(({ says }) => says),
+      { session },
+    );
+    for (const [i, { task }] of printed.entries()) expectTask(taskIn(task as JsonObject), exchanges[i], session);
+  });
+
+  it.each(talks.map((talk) => [talk.title, talk] as const))(
+    "the first JavaScript host: %s",
+    async (_, { exchanges }) => {
+      const answers = await javaScriptHost(
+        served().url,
+        exchanges.map(({ says }) => says),
+      );
+      expect(new Set(answers.flat().map(({ id }) => id)).size).toBe(1);
+      for (const [i, events] of answers.entries()) {
+        const { statuses, pieces } = streamIn(events as JsonObject[]);
+        const { says, state = "completed", text, artifacts } = exchanges[i] as Exchange;
+        expect(statuses.at(-1), says).toEqual({ state, text: text ?? expect.any(String) });
+        if (artifacts !== undefined) expect(joined(pieces), says).toEqual(artifacts);
+      }
+    },
+  );
+}
+
+function expectTask(task: SeenTask, exchange: Exchange | undefined, contextId: string): void {
+  const { says, state = "completed", text, artifacts } = exchange as Exchange;
+  expect([task.contextId, task.state], says).toEqual([contextId, state]);
+  if (text !== undefined) expect(task.text, says).toBe(text);
+  if (artifacts === undefined) return;
+  expect(Object.fromEntries(task.artifacts.map(({ name, text }) => [name, text])), says).toEqual(artifacts);
 }
 
 const isWaiting = (state: string): boolean => state === "input-required" || state === "auth-required";
