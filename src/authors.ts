@@ -5,11 +5,11 @@ export { Role, TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 export { AbortReason } from "./agent/abort.js";
 export type { AcceptRequest, Agent, AgentCardInput, ExtendedCard, Recovery, Turn } from "./agent/agent.js";
 export type {
-  Conversation,
   ConversationMessage,
   ConversationPageOptions,
-  ConversationState,
   ConversationTask,
+  TurnConversation,
+  TurnConversationState,
 } from "./agent/conversation.js";
 export type {
   DelegatedContent,

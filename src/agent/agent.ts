@@ -4,7 +4,7 @@ import type { SecuritySchemeInput } from "../auth/scheme-card.js";
 import type { AgentSecurity } from "../auth/security.js";
 import type { Caller } from "../core/caller.js";
 import type { PlainFile, PlainPart, ReadableMessage, ReadableTask } from "../task/plain.js";
-import type { Conversation } from "./conversation.js";
+import type { TurnConversation } from "./conversation.js";
 import type { DelegatedContent, DelegateOptions, RemoteAgent, SubTask, TurnCallOptions } from "./delegation.js";
 import type { AgentEvent } from "./event.js";
 import type { FormOptions } from "./form.js";
@@ -112,7 +112,7 @@ export interface Turn {
   /** Messages of the task before this one, oldest first. */
   readonly history: readonly ReadableMessage[];
   /** The tasks of the same caller and context, what was said in them, and a state that they share. */
-  readonly conversation: Conversation;
+  readonly conversation: TurnConversation;
   /** Tasks named in the message's `referenceTaskIds`, as far as the caller may see them (specification 3.4.3). */
   referencedTasks(): Promise<ReadableTask[]>;
   /** The sender of the message. */

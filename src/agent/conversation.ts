@@ -57,7 +57,7 @@ export interface ConversationTask {
  * the newer state, so that no update is lost. A turn that runs again after a crash skips as many changes as it had
  * stored. Await each call before the next event.
  */
-export interface ConversationState {
+export interface TurnConversationState {
   /** Returns the state with all changes of this turn, or undefined if there is none. The value is a copy. */
   get<T = JsonValue>(): Promise<T | undefined>;
   /** Replaces the state by a JSON value. @throws RangeError if it is too large; TypeError if it is not JSON */
@@ -74,7 +74,7 @@ export interface ConversationState {
  * The conversation that a turn belongs to: the tasks of its caller with the same `contextId` (specification 3.4.1),
  * under the same tenant.
  */
-export interface Conversation {
+export interface TurnConversation {
   /**
    * Returns what was said, oldest first: the user's messages, the agent's questions and final messages, and artifacts;
    * no progress texts. The message of this turn is the last one. Output of turns that still run is not included. A page
@@ -83,5 +83,5 @@ export interface Conversation {
   messages(options?: ConversationPageOptions): Promise<ConversationMessage[]>;
   /** Returns the tasks, newest status first, including the one of this turn. Pages are as in `messages`. */
   tasks(options?: ConversationPageOptions): Promise<ConversationTask[]>;
-  readonly state: ConversationState;
+  readonly state: TurnConversationState;
 }

@@ -17,7 +17,7 @@ import { setOwn } from "../wire/json-value.js";
 import type { TurnAborter } from "./abort.js";
 import type { Turn } from "./agent.js";
 import { AgentEvents } from "./agent-events.js";
-import type { Conversation } from "./conversation.js";
+import type { TurnConversation } from "./conversation.js";
 import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
 import { askForm, type FormTurn, type StoredAnswer } from "./form.js";
 import { formIdOf, namedForm } from "./form-part.js";
@@ -43,7 +43,7 @@ export interface TurnSource {
   /** Returns the agent's own question that a turn's message answers: the task's status right before the message. */
   question(turn: TurnRequest): Promise<Message | undefined>;
   /** Returns the conversation of a turn, once for each turn. */
-  conversation(turn: TurnRequest, isOver: () => boolean): Conversation;
+  conversation(turn: TurnRequest, isOver: () => boolean): TurnConversation;
 }
 
 /** Context of a turn at its start. */
@@ -65,7 +65,7 @@ interface TurnContext {
   /** Number of forms asked for so far, by their names. */
   forms?: Map<string, number>;
   /** Created when the agent first uses it. */
-  conversation?: Conversation;
+  conversation?: TurnConversation;
   /** True after the turn has ended. */
   isOver?: boolean;
 }
@@ -102,7 +102,7 @@ export function turnCalls(turn: Turn): TurnCalls | undefined {
 }
 
 /** Returns the turn's conversation; undefined if the agent did not use it. */
-export function turnConversation(turn: Turn): Conversation | undefined {
+export function turnConversation(turn: Turn): TurnConversation | undefined {
   return (turn as AgentTurn)[aroundKey].conversation;
 }
 
@@ -240,7 +240,7 @@ class AgentTurn implements Turn {
     return this[aroundKey].source.outgoing?.names ?? [];
   }
 
-  get conversation(): Conversation {
+  get conversation(): TurnConversation {
     const around = this[aroundKey];
     around.conversation ??= around.source.conversation(this[requestKey], () => around.isOver === true);
     return around.conversation;

@@ -1,4 +1,4 @@
-import type { ConversationState } from "../../agent/conversation.js";
+import type { TurnConversationState } from "../../agent/conversation.js";
 import { isPromiseLike } from "../../core/async.js";
 import { utf8LengthOf, utf8Of } from "../../core/bytes.js";
 import { defined } from "../../core/defined.js";
@@ -58,7 +58,7 @@ interface StateChangesSource {
  * The changes of a turn to the state of its conversation. They wait here until an entry of the turn is appended, and
  * are stored with it. Changes of another turn move the base; the waiting ones are then applied again.
  */
-export class StateChanges implements ConversationState {
+export class StateChanges implements TurnConversationState {
   readonly #source: StateChangesSource;
   #base: Base | undefined;
   #reading: Promise<Base> | undefined;

@@ -56,12 +56,12 @@ export class ConversationReader {
     this.#scope = { tenant: turn.tenant, owner: turn.caller.owner, contextId: turn.message.contextId };
   }
 
-  /** See `Conversation.messages`. */
+  /** See `TurnConversation.messages`. */
   messages(options: ConversationPageOptions = {}): Promise<ConversationMessage[]> {
     return this.#messages(options).catch(this.#fail);
   }
 
-  /** See `Conversation.tasks`. */
+  /** See `TurnConversation.tasks`. */
   tasks(options: ConversationPageOptions = {}): Promise<ConversationTask[]> {
     return this.#tasks(options).catch(this.#fail);
   }

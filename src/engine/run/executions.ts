@@ -22,7 +22,7 @@ import { type ExecutionSlot, ExecutionSlots } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
 import { leaveOthers } from "./relayed.js";
-import { type ConversationReads, TurnConversation } from "./turn-conversation.js";
+import { type ConversationReads, StoredConversation } from "./turn-conversation.js";
 
 /** Dependencies of a process's executions. */
 export interface ExecutionsSource {
@@ -78,7 +78,7 @@ export class Executions {
       question,
       conversation: (turn, isOver) => {
         const log = (): TaskLog | undefined => source.logs.get(turn.taskId);
-        return new TurnConversation({ store, reads: source.conversation(turn), log, isOver }, turn);
+        return new StoredConversation({ store, reads: source.conversation(turn), log, isOver }, turn);
       },
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
       late: (turn, event) => logLate(event, turn.taskId, logger),

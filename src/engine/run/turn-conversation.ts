@@ -1,9 +1,9 @@
 import type { Turn } from "../../agent/agent.js";
 import type {
-  Conversation,
   ConversationMessage,
   ConversationPageOptions,
   ConversationTask,
+  TurnConversation,
 } from "../../agent/conversation.js";
 import { turnConversation } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
@@ -13,7 +13,7 @@ import { StateChanges } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
 
 /** Reads of a turn's conversation. */
-export type ConversationReads = Pick<Conversation, "messages" | "tasks">;
+export type ConversationReads = Pick<TurnConversation, "messages" | "tasks">;
 
 /** Dependencies of a turn's conversation. */
 interface TurnConversationSource {
@@ -25,7 +25,7 @@ interface TurnConversationSource {
 }
 
 /** The conversation of one turn. */
-export class TurnConversation implements Conversation {
+export class StoredConversation implements TurnConversation {
   readonly state: StateChanges;
   readonly #reads: ConversationReads;
 
@@ -57,5 +57,5 @@ export class TurnConversation implements Conversation {
 /** Returns the changes of a turn to the state of its conversation; undefined if it did not use its conversation. */
 export function changesOf(turn: Turn): StateChanges | undefined {
   const conversation = turnConversation(turn);
-  return conversation instanceof TurnConversation ? conversation.state : undefined;
+  return conversation instanceof StoredConversation ? conversation.state : undefined;
 }
