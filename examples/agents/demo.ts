@@ -17,8 +17,11 @@ interface Example {
   readonly says: readonly string[];
 }
 
-const folder = ".cache/demo";
+const folder = process.env.DEMO_FOLDER ?? ".cache/demo";
 mkdirSync(folder, { recursive: true });
+
+/** The usual port of an agent; any free one for tests, which have a folder of their own. */
+const at = (port: number): number => (process.env.DEMO_FOLDER === undefined ? port : 0);
 
 /** Serves the agent that a module exports. */
 async function serve(name: string, { agent }: { readonly agent: Agent }, port: number): Promise<Running> {
@@ -34,11 +37,11 @@ async function serve(name: string, { agent }: { readonly agent: Agent }, port: n
 const agents: readonly Example[] = [
   {
     says: ["How much is 100 USD in GBP?", "How much is 10 USD?", "CAD"],
-    running: await serve("currency", await import("./currency/agent.js"), 10_000),
+    running: await serve("currency", await import("./currency/agent.js"), at(10_000)),
   },
   {
     says: ["Draw a sailboat on the ocean", "Make the sailboat red", "Add a sun, and give me a link"],
-    running: await (await import("./image/server.js")).start(10_001, `${folder}/image`),
+    running: await (await import("./image/server.js")).start(at(10_001), `${folder}/image`),
   },
   {
     says: [
@@ -47,23 +50,23 @@ const agents: readonly Example[] = [
       "yes",
       "What is the status of my request?",
     ],
-    running: await serve("expenses", await import("./expenses/agent.js"), 10_002),
+    running: await serve("expenses", await import("./expenses/agent.js"), at(10_002)),
   },
   {
     says: ["Which came out first, Jurassic Park or Terminator 2?", "Recommend a good movie."],
-    running: await serve("movies", await import("./movies/agent.js"), 41_241),
+    running: await serve("movies", await import("./movies/agent.js"), at(41_241)),
   },
   {
     says: ["Create an HTTP server in TypeScript", "Listen on port 8080 instead", "Add tests"],
-    running: await serve("coder", await import("./coder/agent.js"), 41_242),
+    running: await serve("coder", await import("./coder/agent.js"), at(41_242)),
   },
   {
     says: ["Add 2 and 3", "Divide 6", 'book_table "Roma"', '{"tool":"countdown","arguments":{"from":5,"pauseMs":500}}'],
-    running: await serve("mcp-bridge", await import("./mcp-bridge/agent.js"), 10_006),
+    running: await serve("mcp-bridge", await import("./mcp-bridge/agent.js"), at(10_006)),
   },
   {
     says: ["Draw a chart.", "10, 20, 30", "Compare the sales of 2024 and 2025."],
-    running: await serve("charts", await import("./charts/agent.js"), 41_243),
+    running: await serve("charts", await import("./charts/agent.js"), at(41_243)),
   },
 ];
 
@@ -76,7 +79,7 @@ const examples: readonly Example[] = [
       "Reimburse my lunch for 20 EUR, I need it in USD first",
       "How much is 100 USD in GBP and create an HTTP server in TypeScript",
     ],
-    running: await host.start(10_010, addresses, `${folder}/host`),
+    running: await host.start(at(10_010), addresses, `${folder}/host`),
   },
 ];
 
@@ -86,4 +89,8 @@ for (const { running, says } of examples) {
 }
 process.stdout.write("Ctrl-C ends all of them.\n");
 
-process.once("SIGINT", () => void Promise.all(examples.map(({ running }) => running.stop())));
+// The bridge's MCP server is a process that would keep this one running.
+const stop = (): void => {
+  void Promise.all(examples.map(({ running }) => running.stop())).then(() => process.exit());
+};
+process.once("SIGINT", stop).once("SIGTERM", stop);

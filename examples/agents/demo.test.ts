@@ -1,0 +1,43 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { connect } from "../../src/client/index.js";
+import { build, root } from "../../test/e2e/support/build.js";
+
+it("npm run demo serves every agent and the host, which knows the others, until Ctrl-C", async () => {
+  build();
+  const folder = mkdtempSync(join(tmpdir(), "parley-demo-"));
+  const program = fileURLToPath(new URL("demo.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--import", "tsx", program], {
+    cwd: root,
+    env: { ...process.env, DEMO_FOLDER: folder },
+  });
+  const ended = once(child, "exit");
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  try {
+    await expect.poll(() => stdout + stderr, { timeout: 90_000 }).toContain("Ctrl-C");
+    const urls = stdout.match(/^http:\S+$/gm) ?? [];
+    const clients = await Promise.all(urls.map((url) => connect(url)));
+    const names = clients.map(({ card }) => card.name);
+    expect(names).toEqual(expect.arrayContaining(["Currency Agent", "Movie Agent", "Coder Agent"]));
+    const answer = await clients.at(-1)?.send("How much is 100 USD in GBP and create an HTTP server in TypeScript");
+    expect(answer?.task?.artifacts.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["conversion", "src/server.ts"]),
+    );
+    await Promise.all(clients.map((client) => client.close()));
+  } finally {
+    child.kill("SIGINT");
+  }
+  expect(await ended, stderr).toEqual([0, null]);
+  rmSync(folder, { recursive: true, force: true });
+});
