@@ -2,29 +2,26 @@ import type { AgentEvent } from "./event.js";
 
 type Result = IteratorResult<AgentEvent>;
 
-/** A reader that waits for an event. */
-interface Reader {
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** An event, or the error of the agent, that nothing has read. */
 interface Unread {
-  readonly give: (reader: Reader) => void;
+  readonly give: () => void;
   /** Of an emitted event: called when the reader wants the next one. */
   readonly taken?: () => void;
 }
 
 /**
  * The events of a turn in their order: those that its agent yields and those that it emits. `next` must not be called
- * again before it has settled.
+ * again before it has settled. It runs for every event, so it creates no more than a promise.
  */
 export class AgentEvents implements AsyncIterator<AgentEvent> {
   #agent: AsyncIterator<AgentEvent> | undefined;
-  readonly #unread: Unread[] = [];
+  /** Undefined as long as the agent has emitted nothing. */
+  #unread: Unread[] | undefined;
   /** Lets the emitter of the event that was read last continue. */
   #taken: (() => void) | undefined;
-  #reader: Reader | undefined;
+  /** The reader, while it waits. */
+  #resolve: ((result: Result) => void) | undefined;
+  #reject: (error: unknown) => void = () => {};
   /** True while the agent's next event is awaited. */
   #isAsked = false;
   #isOver = false;
@@ -47,26 +44,31 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
       return Promise.resolve();
     }
     return new Promise((taken) => {
-      const give = (reader: Reader): void => {
+      const give = (): void => {
         this.#taken = taken;
-        reader.resolve({ done: false, value: event });
+        this.#answer({ done: false, value: event });
       };
-      const reader = this.#reader;
-      this.#reader = undefined;
-      if (reader === undefined) this.#unread.push({ give, taken });
-      else give(reader);
+      this.#add({ give, taken });
     });
   }
 
   next(): Promise<Result> {
-    this.#release();
-    return new Promise((resolve, reject) => {
-      const unread = this.#unread.shift();
-      if (unread !== undefined) return unread.give({ resolve, reject });
-      this.#reader = { resolve, reject };
-      if (!this.#isAsked) this.#ask();
-    });
+    if (this.#taken !== undefined) this.#release();
+    return new Promise(this.#read);
   }
+
+  readonly #read = (resolve: (result: Result) => void, reject: (error: unknown) => void): void => {
+    this.#resolve = resolve;
+    this.#reject = reject;
+    const unread = this.#unread?.shift();
+    if (unread !== undefined) unread.give();
+    else if (!this.#isAsked) {
+      this.#isAsked = true;
+      const next = this.#agent?.next() as Promise<Result>;
+      // Untyped iterators may return results instead of promises.
+      (next instanceof Promise ? next : Promise.resolve(next)).then(this.#yielded, this.#threw);
+    }
+  };
 
   /** Ends the events, and the agent where it has yielded last. What was not read is dropped. */
   async return(): Promise<Result> {
@@ -75,48 +77,51 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     return { done: true, value: undefined };
   }
 
-  #ask(): void {
-    this.#isAsked = true;
-    // Untyped iterators may return results instead of promises.
-    Promise.resolve(this.#agent?.next() as Promise<Result>).then(this.#yielded, this.#threw);
-  }
-
   readonly #yielded = (result: Result): void => {
     this.#isAsked = false;
-    const reader = this.#reader;
-    if (reader !== undefined) this.#give(reader, result);
-    else this.#unread.push({ give: (later) => this.#give(later, result) });
+    if (this.#resolve !== undefined) this.#give(result);
+    else this.#add({ give: () => this.#give(result) });
   };
 
-  #give(reader: Reader, result: Result): void {
-    this.#reader = undefined;
+  #give(result: Result): void {
     if (isDone(result)) this.#end();
-    reader.resolve(result);
+    this.#answer(result);
   }
 
   readonly #threw = (error: unknown): void => {
     this.#isAsked = false;
-    const give = (reader: Reader): void => {
-      this.#reader = undefined;
+    const give = (): void => {
       this.#end();
-      reader.reject(error);
+      this.#resolve = undefined;
+      this.#reject(error);
     };
-    if (this.#reader !== undefined) give(this.#reader);
-    else this.#unread.push({ give });
+    this.#add({ give });
   };
+
+  /** Gives an event to the reader if it waits, otherwise later. */
+  #add(unread: Unread): void {
+    if (this.#resolve !== undefined) return unread.give();
+    this.#unread ??= [];
+    this.#unread.push(unread);
+  }
+
+  #answer(result: Result): void {
+    const resolve = this.#resolve;
+    this.#resolve = undefined;
+    resolve?.(result);
+  }
 
   /** Lets the emitter of the event that was read last continue. */
   #release(): void {
     const taken = this.#taken;
-    if (taken === undefined) return;
     this.#taken = undefined;
-    taken();
+    taken?.();
   }
 
   #end(): void {
     this.#isOver = true;
     this.#release();
-    for (const { taken } of this.#unread.splice(0)) taken?.();
+    for (const { taken } of this.#unread?.splice(0) ?? []) taken?.();
   }
 }
 

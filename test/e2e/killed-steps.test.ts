@@ -127,9 +127,13 @@ describe("a process that is killed between any two events and steps", () => {
     process.env.TEST_NOTES = file;
     home = new Home();
     home.agent = fixture("stepping");
-    const clients = Array.from({ length: TASKS }, (_, at) => new Client(`client ${at}`));
-    const kills = await untilOver(clients, scaled(12, 60), seeded(seed));
-    expect(kills).toBeGreaterThan(1);
+    const random = seeded(seed);
+    const clients: Client[] = [];
+    for (let round = 0; round < scaled(1, 5); round++) {
+      const begun = Array.from({ length: TASKS }, (_, at) => new Client(`client ${round} ${at}`));
+      expect(await untilOver(begun, scaled(12, 60), random)).toBeGreaterThan(1);
+      clients.push(...begun);
+    }
     process.env.TEST_DIE_AT = "0";
     const driver = bindings[0]?.connect(await home.start()) as Driver;
     for (const { id } of clients) {
