@@ -56,6 +56,15 @@ const ownNames = [
   { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
 ];
 
+/** The AI SDK of a folder, for `src/ai`: the first install has none. */
+function aiSdkOf(folder: string): { readonly find: RegExp; readonly replacement: string }[] {
+  const built = at(`${folder}/node_modules/ai/dist`);
+  return [
+    { find: /^ai$/, replacement: `${built}/index.mjs` },
+    { find: /^ai\/test$/, replacement: `${built}/test/index.mjs` },
+  ];
+}
+
 /** A test that a busy machine of CI has made fail has one more try; `.ci/run` names it at its end. Elsewhere it just fails. */
 const retry = process.env.CI === undefined ? 0 : 1;
 
@@ -69,7 +78,7 @@ const retry = process.env.CI === undefined ? 0 : 1;
  */
 export default defineConfig(({ mode }): ViteUserConfig => {
   if (mode === "agents") return agents;
-  if (mode === "interop") return { test: interop() };
+  if (mode === "interop") return { resolve: { alias: aiSdkOf("test/interop") }, test: interop() };
   if (mode === "nodes") return { test: nodes };
   if (mode === "tools") return { test: tools };
   return sources(mode);
@@ -200,7 +209,7 @@ function interop(): Tests {
 
 /** Tests of the agents in `examples/agents`, with the frameworks that they are written with; `npm run test:agents` has them. */
 const agents: ViteUserConfig = {
-  resolve: { alias: ownNames },
+  resolve: { alias: [...ownNames, ...aiSdkOf("examples/agents")] },
   test: {
     include: ["examples/agents/**/*.test.ts"],
     globalSetup: [at("test/support/bundles.ts")],

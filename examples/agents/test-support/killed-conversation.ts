@@ -207,7 +207,16 @@ class Host {
     const { module, file, model } = this.#options;
     const [moment, ...later] = this.#moments;
     const program = fileURLToPath(new URL("kill-process.ts", import.meta.url));
-    const args = ["--import", "tsx", program, module, file, moment?.when ?? "never", String(moment?.count ?? 0)];
+    const args = [
+      "--preserve-symlinks",
+      "--import",
+      "tsx",
+      program,
+      module,
+      file,
+      moment?.when ?? "never",
+      String(moment?.count ?? 0),
+    ];
     const { PARLEY_TESTS: _, ...env } = process.env;
     const child = spawn(process.execPath, args, {
       cwd: root,

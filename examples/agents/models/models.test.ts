@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { createOpenAI } from "@ai-sdk/openai";
+import { createServer, type Server } from "parley-a2a";
+import { memoryStore } from "parley-a2a/store/memory";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Rule } from "../../examples/agents/offline-model/rules.js";
-import { type OfflineModel, startOfflineModel } from "../../examples/agents/offline-model/server.js";
-import { reports } from "../../examples/models/agent.js";
-import { createServer, type Server } from "../../src/index.js";
-import { memoryStore } from "../../src/store/memory/index.js";
-import { TestIssuer } from "../auth/issuer.js";
+import { TestIssuer } from "../../../test/auth/issuer.js";
+import type { Rule } from "../offline-model/rules.js";
+import { type OfflineModel, startOfflineModel } from "../offline-model/server.js";
+import { reports } from "./reports.js";
 
 /** Asks for the subject, saves a report and says so. */
 const rules: readonly Rule[] = [
@@ -71,7 +71,7 @@ it("it refuses others", async () => {
 });
 
 it("it has at most twenty lines", () => {
-  const source = readFileSync(new URL("../../examples/models/agent.ts", import.meta.url), "utf8");
+  const source = readFileSync(new URL("reports.ts", import.meta.url), "utf8");
   const lines = source.split("\n").filter((line) => line.trim() !== "" && !/^\s*(?:\/\/|\/\*\*)/.test(line));
   expect(lines.length).toBeLessThanOrEqual(20);
 });

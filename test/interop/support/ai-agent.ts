@@ -1,13 +1,13 @@
 import { jsonSchema, type ToolSet, tool } from "ai";
 import { afterEach, describe, expect, it } from "vitest";
-import { Role, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Agent } from "../../src/agent/agent.js";
-import { artifact, inputRequired, working } from "../../src/agent/event.js";
-import { type AIAgentOptions, aiAgent, askUser } from "../../src/ai/index.js";
-import { filesOf } from "../../src/task/plain.js";
-import { type AgentTest, testAgent, textOf } from "../../src/testing/index.js";
-import { Gates } from "../support/gates.js";
-import { Spoken, say } from "../version/v0.1/server.js";
+import { Role, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../../src/agent/agent.js";
+import { artifact, inputRequired, working } from "../../../src/agent/event.js";
+import { type AIAgentOptions, aiAgent, askUser } from "../../../src/ai/index.js";
+import { filesOf } from "../../../src/task/plain.js";
+import { type AgentTest, testAgent, textOf } from "../../../src/testing/index.js";
+import { Gates } from "../../support/gates.js";
+import { Spoken, say } from "../../version/v0.1/server.js";
 import { type Asked, linesOf, type Scripted, scriptedModel } from "./scripted-model.js";
 
 const card = {
