@@ -21,7 +21,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
   #taken: (() => void) | undefined;
   /** The reader, while it waits. */
   #resolve: ((result: Result) => void) | undefined;
-  #reject: (error: unknown) => void = () => {};
+  #reject: (error: unknown) => void = ignore;
   /** True while the agent's next event is awaited. */
   #isAsked = false;
   #isOver = false;
@@ -124,6 +124,8 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     for (const { taken } of this.#unread?.splice(0) ?? []) taken?.();
   }
 }
+
+function ignore(): void {}
 
 /** An agent without a type checker may return anything, even a value whose properties throw. */
 function isDone(result: Result): boolean {
