@@ -39,5 +39,7 @@ function withTypes(answer: JsonValue, { properties, required }: JsonObject): Jso
 function typed(text: string, type: unknown): JsonValue {
   if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
   if (type !== "number" && type !== "integer") return text;
-  return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
+  const number = /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  // A text of enough digits becomes Infinity, which validators take for a number and JSON cannot hold.
+  return Number.isFinite(number) ? number : text;
 }

@@ -135,6 +135,12 @@ describe("checkAnswer()", () => {
     );
   });
 
+  it("takes no text for a number that is too large for one", async () => {
+    const digits = "9".repeat(400);
+    const schema = { type: "object", properties: { count: { type: "integer" } } };
+    expect(await checkAnswer(schema, { count: digits })).toMatchObject({ violations: [{ field: "count" }] });
+  });
+
   it("names the wrong field and no other", async () => {
     const spoilt = filled.chain(({ form, answer }) =>
       fc
