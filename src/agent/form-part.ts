@@ -95,7 +95,9 @@ export function isBounded(answer: JsonValue): boolean {
 
 function levelsOf(value: JsonValue, above = 0): number {
   if (typeof value !== "object" || value === null || above > formBounds.maxLevels) return above;
-  return Math.max(above, ...Object.values(value).map((inner) => levelsOf(inner, above + 1)));
+  let levels = above;
+  for (const inner of Object.values(value)) levels = Math.max(levels, levelsOf(inner, above + 1));
+  return levels;
 }
 
 /** Clients of the first samples fail at values of fields that the form does not have. */
