@@ -31,6 +31,10 @@ export interface FormTurn {
   readonly data: readonly JsonValue[];
   /** Returns the id of the next form of a name in this turn. */
   nextId(name: string): string;
+  /** Takes the answer of a form that this turn asks for. */
+  taking<T>(id: string, take: () => Promise<T>): Promise<T>;
+  /** Resolves when the answer of a form is taken, if this turn has asked for it. */
+  taken(id: string | undefined): Promise<void>;
   /** Returns the id of the form that this turn's message answers. */
   answered(): Promise<string | undefined>;
   /** Tells whether the answer of a form is stored. */
@@ -55,24 +59,38 @@ export async function* askForm<Schema extends FormSchema>(
   if (name.length > MAX_NAME) throw new TypeError(`The name of a form has at most ${MAX_NAME} characters.`);
   await checkSchema(schema);
   const id = turn.nextId(name);
-  const isAnswer = (await turn.answered()) === id;
+  const taken = await turn.taking(id, () => take(turn, id, schema, options));
+  if ("value" in taken) return taken.value as FormAnswer<Schema>;
+  const { violations, filled = data } = taken;
+  const content = formContent({ text, form: schema, ...(filled && { data: filled }) }, { id, violations });
+  yield { ...inputRequired(content), [endsTurn]: true };
+  throw new TurnPaused();
+}
+
+/** A form's valid answer, or why it is asked for, with what the user filled in. */
+type Taken = Checked & { readonly filled?: JsonObject };
+
+/** Takes the form's answer from the log or from the turn's message, and stores it. @throws FormDeclined */
+async function take(turn: FormTurn, id: string, schema: FormSchema, options: FormOptions): Promise<Taken> {
+  const answered = await turn.answered();
   // Also where the answer is stored: `read` may use steps, which a turn that runs again has to repeat in order.
-  const given = isAnswer ? await answerOf(turn, options) : undefined;
-  if (turn.isStored(id)) return (await storedValue(id, schema, await turn.store(id))) as FormAnswer<Schema>;
+  const given = answered === id ? await answerOf(turn, options) : undefined;
+  if (turn.isStored(id)) return { value: await storedValue(id, schema, await turn.store(id)) };
+  if (answered !== id) {
+    // The question of this form ends the turn, and the answer of another one would be lost.
+    await turn.taken(answered);
+    return { violations: [] };
+  }
   if (given !== undefined && "declined" in given) {
     await turn.store(id, given);
     throw new FormDeclined();
   }
-  const checked = isAnswer ? await check(schema, given?.data) : { violations: [] };
+  const checked = await check(schema, given?.data);
   if ("value" in checked) {
     await turn.store(id, { answer: given?.data as JsonValue });
-    return checked.value as FormAnswer<Schema>;
+    return checked;
   }
-  const { violations } = checked;
-  const filled = isJsonObject(given?.data) && isBounded(given.data) ? given.data : data;
-  const content = formContent({ text, form: schema, ...(filled && { data: filled }) }, { id, violations });
-  yield { ...inputRequired(content), [endsTurn]: true };
-  throw new TurnPaused();
+  return isJsonObject(given?.data) && isBounded(given.data) ? { ...checked, filled: given.data } : checked;
 }
 
 const MAX_NAME = 64;

@@ -64,6 +64,8 @@ interface TurnContext {
   calls?: TurnCalls;
   /** Number of forms asked for so far, by their names. */
   forms?: Map<string, number>;
+  /** The forms asked for so far, by their ids: each resolves when its answer is taken. */
+  taking?: Map<string, Promise<unknown>>;
   /** Created when the agent first uses it. */
   conversation?: TurnConversation;
   /** True after the turn has ended. */
@@ -279,6 +281,15 @@ function formTurnOf(turn: AgentTurn): FormTurn {
       const number = (around.forms.get(name) ?? 0) + 1;
       around.forms.set(name, number);
       return number === 1 ? name : `${name} ${number}`;
+    },
+    taking(id, take) {
+      around.taking ??= new Map();
+      const taking = take();
+      around.taking.set(id, taking);
+      return taking;
+    },
+    async taken(id) {
+      if (id !== undefined) await around.taking?.get(id)?.catch(() => {});
     },
     async answered() {
       const named = namedForm(request.message);

@@ -166,6 +166,24 @@ describe("turn.form()", () => {
     expect(dataOf(await agent.send([{ data: { color: "blue" } }], { task }))).toEqual([["red", 3, "blue"]]);
   });
 
+  it("loses no answer of forms that are asked for at the same time", async () => {
+    const agent = test(async function* (turn) {
+      const fill = async (name: string): Promise<string> => {
+        const form = turn.form(color, { text: `Which ${name}?`, name });
+        for (let next = await form.next(); ; next = await form.next()) {
+          if (next.done) return next.value.color;
+          await turn.emit(next.value);
+        }
+      };
+      yield artifact({ data: await Promise.all(["roof", "door", "wall"].map(fill)) });
+    });
+    const task = await agent.send("go");
+    expect(asked(task).form.id).toBe("roof");
+    expect(asked(await agent.send([{ data: { color: "red" } }], { task })).form.id).toBe("door");
+    expect(asked(await agent.send([{ data: { color: "blue" } }], { task })).form.id).toBe("wall");
+    expect(dataOf(await agent.send([{ data: { color: "red" } }], { task }))).toEqual([["red", "blue", "red"]]);
+  });
+
   it("does not take a second submission of one form for the answer to the next", async () => {
     const agent = test(async function* (turn) {
       const first = yield* turn.form(color, { text: "Which?" });
@@ -304,7 +322,7 @@ describe("turn.form()", () => {
     const task = await agent.send("go");
     let deep: JsonValue = "deep";
     for (let level = 0; level < 20; level++) deep = [deep];
-    for (const note of ["x".repeat(70_000), deep]) {
+    for (const note of ["x".repeat(70_000), deep, Array.from({ length: 200_000 }, () => 1)]) {
       const { form } = asked(await agent.send([{ data: { note } }], { task }));
       expect(form.form_data).toEqual({});
       expect(form.violations).toEqual([{ field: "", description: "The answer is too large." }]);
