@@ -162,11 +162,16 @@ describe("turn.conversation.state", () => {
 
   it("refuses what is not JSON, what is too large, and what comes too late", async () => {
     const errors: unknown[] = [];
+    const endless: unknown[] = [];
+    endless.push(endless);
     const bench = new Bench(
       once(async function* (turn) {
         const { state } = turn.conversation;
         const note = (change: Promise<unknown>): Promise<unknown> => change.catch((error) => errors.push(error));
         await note(state.set(undefined));
+        await note(state.set({ names: new Map([["Ada", 1]]) }));
+        await note(state.set([Number.NaN]));
+        await note(state.set(endless));
         await note(state.set("x".repeat(256 * 1024 - 1)));
         await note(state.update((async () => 1) as never));
         await note(
@@ -180,9 +185,12 @@ describe("turn.conversation.state", () => {
       }),
     );
     expect(await ask(bench, "x")).toBe("COMPLETED");
-    await vi.waitFor(() => expect(errors).toHaveLength(5));
-    expect(errors.map(String)).toEqual([
-      "TypeError: The state of a conversation has to be a JSON value.",
+    await vi.waitFor(() => expect(errors).toHaveLength(8));
+    expect(errors.map((error) => String(error).replace(/(\[0\])+/, "[0]"))).toEqual([
+      "TypeError: The state of a conversation is kept as JSON, but it is undefined.",
+      "TypeError: The state of a conversation is kept as JSON, but .names is a value of Map.",
+      "TypeError: The state of a conversation is kept as JSON, but [0] is NaN.",
+      "TypeError: The state of a conversation is kept as JSON, but [0] is nested more than 100 levels deep.",
       "RangeError: The state of a conversation is at most 262144 bytes of JSON, and this has 262145.",
       "TypeError: A change of the conversation's state has to be synchronous.",
       "AgentError: mine",

@@ -1,4 +1,5 @@
 import type { TurnConversationState } from "../../agent/conversation.js";
+import { jsonCopy } from "../../agent/json-copy.js";
 import { isPromiseLike } from "../../core/async.js";
 import { utf8LengthOf, utf8Of } from "../../core/bytes.js";
 import { defined } from "../../core/defined.js";
@@ -231,8 +232,7 @@ function parsed(text: string | undefined): unknown {
 /** @throws TypeError, RangeError */
 function jsonOf(value: unknown): string {
   if (isPromiseLike(value)) throw new TypeError("A change of the conversation's state has to be synchronous.");
-  const text: string | undefined = JSON.stringify(value);
-  if (text === undefined) throw new TypeError("The state of a conversation has to be a JSON value.");
+  const text = JSON.stringify(jsonCopy("The state of a conversation", value));
   const bytes = utf8LengthOf(text);
   if (bytes <= MAX_STATE_BYTES) return text;
   throw new RangeError(
