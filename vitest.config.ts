@@ -65,6 +65,9 @@ function aiSdkOf(folder: string): { readonly find: RegExp; readonly replacement:
   ];
 }
 
+/** The stand-in of the AI SDK, since the first install has none. */
+const aiStandIn = [{ find: /^ai(\/test)?$/, replacement: at("test/ai/stand-in.ts") }];
+
 /** A test that a busy machine of CI has made fail has one more try; `.ci/run` names it at its end. Elsewhere it just fails. */
 const retry = process.env.CI === undefined ? 0 : 1;
 
@@ -89,7 +92,7 @@ function sources(mode: string): ViteUserConfig {
   const counts = mode === "coverage";
   const isWhole = counts || mode === "all";
   return {
-    resolve: { alias: ownNames },
+    resolve: { alias: [...ownNames, ...aiStandIn] },
     test: {
       globalSetup: [at("test/support/bundles.ts")],
       setupFiles: [at("test/support/setup.ts")],
