@@ -208,6 +208,14 @@ describe("the host", () => {
     expect((await client.send("Hello")).text).toBe("I can ask these agents: Currency Agent, Image Agent.");
   });
 
+  it("says which addresses have no agent, and why", async () => {
+    const gone = await currency();
+    await gone.close({ graceMs: 0 });
+    const { host } = await hosting([(await expenses()).url, gone.url]);
+    expect(host.server.remoteAgents.names).toEqual(["Expenses"]);
+    expect(host.missing).toEqual([expect.stringMatching(`^${gone.url}: .+`)]);
+  });
+
   it("cancels all the way down", async () => {
     const stopped: string[] = [];
     const draws = await serve("Image Agent", "Draws images.", async function* ({ signal }) {

@@ -9,6 +9,8 @@ import { agent } from "./agent.js";
 export interface Host {
   readonly url: string;
   readonly server: Server;
+  /** The given addresses without an agent, each with the reason. */
+  readonly missing: readonly string[];
   /** Adds the agent at an address under the name of its card, and returns the name. */
   add(address: string): Promise<string>;
   stop(): Promise<void>;
@@ -24,6 +26,9 @@ export async function start(port: number, addresses: readonly string[] = [], fol
   const remoteAgents: RemoteAgents = Object.fromEntries(
     found.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])),
   );
+  const missing = found.flatMap((each, i) =>
+    each.status === "rejected" ? [`${addresses[i]}: ${each.reason.message}`] : [],
+  );
   const server = await createServer({
     agent,
     store: sqliteStore(join(folder, "tasks.db")),
@@ -34,6 +39,7 @@ export async function start(port: number, addresses: readonly string[] = [], fol
   return {
     url: server.url,
     server,
+    missing,
     add: async (address) => {
       const [name, url] = await named(address);
       server.remoteAgents.add(name, url);
