@@ -12,7 +12,7 @@ it("npm run demo serves every agent and the host, which knows the others, until 
   build();
   const folder = mkdtempSync(join(tmpdir(), "parley-demo-"));
   const program = fileURLToPath(new URL("demo.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--import", "tsx", program], {
+  const child = spawn(process.execPath, ["--preserve-symlinks", "--import", "tsx", program], {
     cwd: root,
     env: { ...process.env, DEMO_FOLDER: folder },
   });
@@ -26,9 +26,10 @@ it("npm run demo serves every agent and the host, which knows the others, until 
   });
   try {
     await expect.poll(() => stdout + stderr, { timeout: 90_000 }).toContain("Ctrl-C");
-    const urls = stdout.match(/^http:\S+$/gm) ?? [];
+    const urls = stdout.match(/^http:\S+/gm) ?? [];
     const clients = await Promise.all(urls.map((url) => connect(url)));
     const names = clients.map(({ card }) => card.name);
+    expect(stdout.match(/(?<=^http:\S+ {2}).+$/gm)).toEqual(names);
     expect(names).toEqual(expect.arrayContaining(["Currency Agent", "Movie Agent", "Coder Agent"]));
     const answer = await clients.at(-1)?.send("How much is 100 USD in GBP and create an HTTP server in TypeScript");
     expect(answer?.task?.artifacts.map(({ name }) => name)).toEqual(

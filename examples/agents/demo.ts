@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { type Agent, createServer } from "parley-a2a";
+import { connect } from "parley-a2a/client";
 import { sqliteStore } from "parley-a2a/store/sqlite";
 
 // `npm run demo` serves every example agent and prints what to say to each. Their tasks are kept in .cache/demo, so
@@ -34,58 +35,75 @@ async function serve(name: string, { agent }: { readonly agent: Agent }, port: n
   return { url: server.url, stop: () => server.close() };
 }
 
-const agents: readonly Example[] = [
-  {
-    says: ["How much is 100 USD in GBP?", "How much is 10 USD?", "CAD"],
-    running: await serve("currency", await import("./currency/agent.js"), at(10_000)),
-  },
-  {
-    says: ["Draw a sailboat on the ocean", "Make the sailboat red", "Add a sun, and give me a link"],
-    running: await (await import("./image/server.js")).start(at(10_001), `${folder}/image`),
-  },
-  {
-    says: [
-      "Can you reimburse me $20 for my lunch with the clients?",
-      "It was on 2025-05-02.",
-      "yes",
-      "What is the status of my request?",
-    ],
-    running: await serve("expenses", await import("./expenses/agent.js"), at(10_002)),
-  },
-  {
-    says: ["Which came out first, Jurassic Park or Terminator 2?", "Recommend a good movie."],
-    running: await serve("movies", await import("./movies/agent.js"), at(41_241)),
-  },
-  {
-    says: ["Create an HTTP server in TypeScript", "Listen on port 8080 instead", "Add tests"],
-    running: await serve("coder", await import("./coder/agent.js"), at(41_242)),
-  },
-  {
-    says: ["Add 2 and 3", "Divide 6", 'book_table "Roma"', '{"tool":"countdown","arguments":{"from":5,"pauseMs":500}}'],
-    running: await serve("mcp-bridge", await import("./mcp-bridge/agent.js"), at(10_006)),
-  },
-  {
-    says: ["Draw a chart.", "10, 20, 30", "Compare the sales of 2024 and 2025."],
-    running: await serve("charts", await import("./charts/agent.js"), at(41_243)),
-  },
-];
+/** Starts all agents, and the host that knows the others. */
+async function start(): Promise<readonly Example[]> {
+  const agents: readonly Example[] = [
+    {
+      says: ["How much is 100 USD in GBP?", "How much is 10 USD?", "CAD"],
+      running: await serve("currency", await import("./currency/agent.js"), at(10_000)),
+    },
+    {
+      says: ["Draw a sailboat on the ocean", "Make the sailboat red", "Add a sun, and give me a link"],
+      running: await (await import("./image/server.js")).start(at(10_001), `${folder}/image`),
+    },
+    {
+      says: [
+        "Can you reimburse me $20 for my lunch with the clients?",
+        "It was on 2025-05-02.",
+        "yes",
+        "What is the status of my request?",
+      ],
+      running: await serve("expenses", await import("./expenses/agent.js"), at(10_002)),
+    },
+    {
+      says: ["Which came out first, Jurassic Park or Terminator 2?", "Recommend a good movie."],
+      running: await serve("movies", await import("./movies/agent.js"), at(10_003)),
+    },
+    {
+      says: ["Create an HTTP server in TypeScript", "Listen on port 8080 instead", "Add tests"],
+      running: await serve("coder", await import("./coder/agent.js"), at(10_004)),
+    },
+    {
+      says: [
+        "Add 2 and 3",
+        "Divide 6",
+        'book_table "Roma"',
+        '{"tool":"countdown","arguments":{"from":5,"pauseMs":500}}',
+      ],
+      running: await serve("mcp-bridge", await import("./mcp-bridge/agent.js"), at(10_006)),
+    },
+    {
+      says: ["Draw a chart.", "10, 20, 30", "Compare the sales of 2024 and 2025."],
+      running: await serve("charts", await import("./charts/agent.js"), at(10_005)),
+    },
+  ];
 
-const host = await import("./host/server.js");
-const addresses = agents.map(({ running }) => running.url);
-const examples: readonly Example[] = [
-  ...agents,
-  {
-    says: [
-      "Reimburse my lunch for 20 EUR, I need it in USD first",
-      "How much is 100 USD in GBP and create an HTTP server in TypeScript",
-    ],
-    running: await host.start(at(10_010), addresses, `${folder}/host`),
-  },
-];
+  const host = await import("./host/server.js");
+  const addresses = agents.map(({ running }) => running.url);
+  return [
+    ...agents,
+    {
+      says: [
+        "Reimburse my lunch for 20 EUR, I need it in USD first",
+        "How much is 100 USD in GBP and create an HTTP server in TypeScript",
+      ],
+      running: await host.start(at(10_010), addresses, `${folder}/host`),
+    },
+  ];
+}
+
+const examples = await start().catch((error: Error) => {
+  // Usually a port that is in use. The server's own text suggests options that the demo does not have.
+  const { message } = error.cause instanceof Error ? error.cause : error;
+  process.stderr.write(`The demo cannot start: ${message}\n`);
+  process.exit(1);
+});
 
 process.stdout.write("Open an address in a browser and talk to the agent. For example, say:\n\n");
 for (const { running, says } of examples) {
-  process.stdout.write(`${running.url}\n${says.map((text) => `  ${text}\n`).join("")}\n`);
+  const client = await connect(running.url);
+  process.stdout.write(`${running.url}  ${client.card.name}\n${says.map((text) => `  ${text}\n`).join("")}\n`);
+  await client.close();
 }
 process.stdout.write("Ctrl-C ends all of them.\n");
 
