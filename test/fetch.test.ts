@@ -148,8 +148,16 @@ describe("the body of a stream whose client goes away", () => {
 /** What Cloudflare's workerd offers with `nodejs_compat`. */
 const offered = ["node:buffer", "node:crypto", "node:net", "node:tls"];
 
-/** Packages that need no more than that themselves. */
-const packages = ["@bufbuild/protobuf", "@connectrpc/connect", "canonicalize", "jose", "proxy-addr"];
+/** Packages that need no more than that themselves; ajv is loaded with the first JSON Schema of a form. */
+const packages = [
+  "@bufbuild/protobuf",
+  "@connectrpc/connect",
+  "ajv",
+  "ajv-formats",
+  "canonicalize",
+  "jose",
+  "proxy-addr",
+];
 
 describe("the entry point for other runtimes", () => {
   const { files, outside } = importGraph("src/fetch.ts", "src/store/memory/index.ts");
