@@ -75,10 +75,13 @@ async function* watched(
   }
 }
 
-/** Removes the functions of the tools, so that the AI SDK does not call them. */
+/**
+ * Removes the functions of the tools, so that the AI SDK does not call them. It looks for them by the names that the
+ * model gives, which may be `constructor`: the object has no other members.
+ */
 function withoutExecute(tools: ToolSet): ToolSet {
   const bare = Object.entries(tools).map(([name, { execute: _, needsApproval: __, ...tool }]) => [name, tool]);
-  return Object.fromEntries(bare) as ToolSet;
+  return Object.assign(Object.create(null), Object.fromEntries(bare)) as ToolSet;
 }
 
 /** Replaces the files in a message by texts that mention them: models take none from their own side. */

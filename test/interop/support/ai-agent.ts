@@ -115,6 +115,15 @@ describe("aiAgent()", () => {
     ]);
   });
 
+  it("has no tool of a name that every object has", async () => {
+    const names = ["constructor", "toString", "__proto__"];
+    const calls = names.map((name) => ({ name, input: {} }));
+    const { agent, asked } = serve(inOrder({ calls }, { text: ["Sorry."] }), { tools: search });
+    const task = await agent.send("Hi.");
+    expect(stateOf(task)).toBe(TaskState.COMPLETED);
+    expect(linesOf(asked[1]?.prompt ?? []).filter((line) => line.startsWith("tool:"))).toHaveLength(3);
+  });
+
   it("remembers the conversation", async () => {
     const { agent, asked } = serve(({ number }) => ({ text: [`Answer ${number}.`] }));
     const { contextId } = await agent.send("One.");
