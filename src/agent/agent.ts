@@ -148,7 +148,7 @@ export interface Turn {
    * (`message`, and `either` before its first event) results are stored with the task, if there will be one. See
    * docs/memory.md.
    *
-   * @param name at most 128 characters
+   * @param name at most 65,536 characters
    * @throws StepError, AgentError; StepOrderError; TypeError if the result is not JSON; AbortReason if the signal has
    * fired
    */

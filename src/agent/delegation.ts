@@ -48,7 +48,7 @@ export type DelegatedContent = Content | Message;
 export interface DelegateOptions {
   /**
    * Identifies a delegation within its turn, also after a crash. Default: its number in the order of the calls, which
-   * has to be the same when the turn is rerun; set names if it is not. At most 64 characters.
+   * has to be the same when the turn is rerun; set names if it is not. At most 65,536 characters.
    */
   readonly name?: string;
   /**

@@ -6,6 +6,7 @@ import { FormDeclined, TurnPaused } from "./errors.js";
 import { endsTurn, inputRequired, type StatusEvent } from "./event.js";
 import { answerIn, formContent, isBounded } from "./form-part.js";
 import type { Checked, FormAnswer, FormSchema } from "./schema.js";
+import { MAX_NAME, storedName } from "./stored-name.js";
 
 /** Options of `turn.form`. */
 export interface FormOptions {
@@ -15,7 +16,7 @@ export interface FormOptions {
   readonly data?: JsonObject;
   /**
    * Identifies the form within its task. Default: "form". Forms of the same name are numbered in the order in which a
-   * turn asks for them, which has to be the same in each turn; set names if it is not. At most 64 characters.
+   * turn asks for them, which has to be the same in each turn; set names if it is not. At most 65,536 characters.
    */
   readonly name?: string;
   /**
@@ -58,7 +59,7 @@ export async function* askForm<Schema extends FormSchema>(
   const { text, data, name = "form" } = options;
   if (name.length > MAX_NAME) throw new TypeError(`The name of a form has at most ${MAX_NAME} characters.`);
   await checkSchema(schema);
-  const id = turn.nextId(name);
+  const id = turn.nextId(storedName(name, MAX_ID));
   const taken = await turn.taking(id, () => take(turn, id, schema, options));
   if ("value" in taken) return taken.value as FormAnswer<Schema>;
   const { violations, filled = data } = taken;
@@ -93,7 +94,8 @@ async function take(turn: FormTurn, id: string, schema: FormSchema, options: For
   return isJsonObject(given?.data) && isBounded(given.data) ? { ...checked, filled: given.data } : checked;
 }
 
-const MAX_NAME = 64;
+/** Maximum characters of a name in the ids of forms. */
+const MAX_ID = 64;
 
 async function answerOf(turn: FormTurn, { read }: FormOptions): Promise<ReturnType<typeof answerIn>> {
   const given = answerIn(turn);

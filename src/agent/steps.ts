@@ -9,6 +9,7 @@ import type { StepRecord } from "../task/step-records.js";
 import type { TurnAborter } from "./abort.js";
 import { AgentError, StepError, StepOrderError, TurnPaused } from "./errors.js";
 import { jsonCopy } from "./json-copy.js";
+import { MAX_NAME, storedName } from "./stored-name.js";
 
 /** Options of `turn.step`. */
 export interface StepOptions {
@@ -76,7 +77,8 @@ const MAX_RESULT_BYTES = 1_048_576;
 /** Maximum number of steps of a turn: the task keeps the place of each in memory. */
 const MAX_STEPS = 10_000;
 
-const MAX_NAME = 128;
+/** Maximum characters of a stored name. */
+const MAX_STORED_NAME = 128;
 
 /** Maximum characters of a stored error text. */
 const MAX_MESSAGE = 10_000;
@@ -135,7 +137,8 @@ export class TurnSteps {
   /** Tells whether the next step of a name is stored, so that it would not run. */
   has(name: string, per: "turn" | "task"): boolean {
     const perTask = per === "task";
-    return this.#known?.has({ name, count: this.#calledBefore(name, perTask) + 1, perTask }) === true;
+    const key = storedName(name, MAX_STORED_NAME);
+    return this.#known?.has({ name: key, count: this.#calledBefore(key, perTask) + 1, perTask }) === true;
   }
 
   /** See `Turn.step`. */
@@ -146,8 +149,9 @@ export class TurnSteps {
     return result;
   }
 
-  async #run<T>(name: string, work: StepWork<T>, options: StepOptions): Promise<T> {
-    checkCall(name, work, options);
+  async #run<T>(given: string, work: StepWork<T>, options: StepOptions): Promise<T> {
+    checkCall(given, work, options);
+    const name = storedName(given, MAX_STORED_NAME);
     const step = this.#begin(name, options.per === "task");
     const { aborter } = this.#turn;
     const { timeoutMs } = options;
@@ -291,7 +295,7 @@ function orderError(asked: StepPlace, stored: StepPlace | undefined): StepOrderE
 }
 
 function isName(text: string): boolean {
-  return text !== "" && text.length <= MAX_NAME && text.isWellFormed();
+  return text !== "" && text.length <= MAX_NAME;
 }
 
 /** @throws TypeError */
@@ -346,7 +350,7 @@ function failureOf(error: unknown): StepFailure {
     const { name, message } = membersOf(error);
     const text = typeof message === "string" ? message : described(error);
     return {
-      name: typeof name === "string" ? name.slice(0, MAX_NAME).toWellFormed() : "Error",
+      name: typeof name === "string" ? name.slice(0, MAX_STORED_NAME).toWellFormed() : "Error",
       message: (text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`).toWellFormed(),
       agentError: error instanceof AgentError,
     };

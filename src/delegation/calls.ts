@@ -12,6 +12,7 @@ import {
   type TurnCalls,
 } from "../agent/delegation.js";
 import type { AgentEvent } from "../agent/event.js";
+import { MAX_NAME, storedName } from "../agent/stored-name.js";
 import { completionReason } from "../core/cancellation.js";
 import { lazyImport } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
@@ -22,8 +23,9 @@ import { Remotes, type RemotesOptions, remoteBounds } from "./remotes.js";
 const theClient = lazyImport(() => import("./remote-agent.js"));
 const theRelay = lazyImport(() => import("./delegate.js"));
 
-/** Allowed names of delegations. A slash would make artifact ids ambiguous. */
-const NAME = /^[\w.-]{1,64}$/;
+/** Characters of stored names. A slash would make artifact ids ambiguous. */
+const NAME = /^[\w.-]*$/;
+const MAX_STORED_NAME = 64;
 
 /** Calls of other agents by turns. */
 export class RemoteCalls implements OutgoingCalls {
@@ -201,8 +203,10 @@ class CallsOfTurn implements TurnCalls {
   }
 
   #nameOf(given: string | undefined): string {
-    const name = given ?? String(this.#names.size);
-    if (!NAME.test(name)) throw new TypeError("The name of a delegation has 1 to 64 letters, digits, dots or dashes.");
+    if (given === "" || (given?.length ?? 0) > MAX_NAME) {
+      throw new TypeError(`The name of a delegation has 1 to ${MAX_NAME} characters.`);
+    }
+    const name = storedName(given ?? String(this.#names.size), MAX_STORED_NAME, NAME);
     if (this.#names.has(name)) throw new TypeError(`This turn has a delegation of the name ${name} already.`);
     this.#names.add(name);
     return name;

@@ -312,7 +312,7 @@ describe("TurnSteps.run()", () => {
     const { steps } = run(new Journal());
     const call = steps.run.bind(steps) as (...args: unknown[]) => Promise<unknown>;
     await expect(call("", () => 1)).rejects.toThrow("name is");
-    await expect(call("x".repeat(129), () => 1)).rejects.toThrow("at most 128 characters");
+    await expect(call("x".repeat(65_537), () => 1)).rejects.toThrow("at most 65536 characters");
     await expect(call("x")).rejects.toThrow("fn is");
     await expect(call("x", () => 1, { per: "context" })).rejects.toThrow('per is "context"');
     await expect(call("x", () => 1, { retries: -1 })).rejects.toThrow("retries is -1");

@@ -39,7 +39,7 @@ export const agent: Agent = aiAgent({
         // A URL would be called as well, and the model may repeat one of the user.
         if (!turn.remoteAgents.includes(agent)) throw new AgentError(`There is no agent "${agent}".`);
         const parts = [{ text: message }, ...turn.files.map((file) => ({ file }))];
-        const { state, text, task } = yield* turn.delegate(agent, parts, { name: nameOf(toolCallId) });
+        const { state, text, task } = yield* turn.delegate(agent, parts, { name: toolCallId });
         const files = filesOf(task).map(({ name, mediaType }) => ({ name, mediaType }));
         return { state: TaskState[state], text, data: dataOf(task), files };
       },
@@ -71,6 +71,3 @@ async function described(turn: Turn, name: string): Promise<string> {
     return `- ${name}: cannot be reached at the moment.`;
   }
 }
-
-/** Names a delegation by the model's call, which is the same when the turn runs again. */
-const nameOf = (toolCallId: string): string => toolCallId.replace(/[^\w.-]/g, "-").slice(-64);
