@@ -11,6 +11,7 @@ import { isInterrupted, isTerminal } from "../task/state.js";
 import { answeringPosition } from "./answers.js";
 import type { SubTaskClient, SubTaskMessage } from "./client.js";
 import { findExistingSend } from "./existing-send.js";
+import { namingForm } from "./form-answer.js";
 import type { DelegationJob } from "./job.js";
 import { checkAgent, originOf } from "./origin.js";
 import { inputOf, Relay, statusId, subTaskOf } from "./relay.js";
@@ -181,7 +182,7 @@ class DelegationRun {
    */
   async #answer(position: number): Promise<Omit<SubTaskMessage, "messageId">> {
     const { turn, options } = this.#job;
-    const message = await turn.messageAt(position);
+    const message = namingForm(await turn.messageAt(position), turn.task, this.#parts.have.taskId);
     return inputOf(position === turn.request.position ? (options.answer ?? message) : message);
   }
 

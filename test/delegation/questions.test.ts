@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type AgentEvent, completed, inputRequired } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
@@ -86,6 +86,31 @@ describe("delegations that ask at once", () => {
       ]);
     },
   );
+
+  it("do not get a second submission of one form as the answer to the next", async () => {
+    const color = { type: "object", properties: { color: { type: "string" } }, required: ["color"] } as const;
+    const remoteAgents = {
+      paint: agentOf("Paint", async function* (turn) {
+        const first = yield* turn.form(color, { text: "Outside?" });
+        const second = yield* turn.form(color, { text: "Inside?" });
+        yield completed(`${first.color}, ${second.color}`);
+      }),
+    };
+    const asking = agentOf("Front", async function* (turn) {
+      const { text } = yield* turn.delegate("paint");
+      yield completed(text);
+    });
+    await using test = testAgent(asking, { remoteAgents });
+    const said = ({ status }: Task): string => textOf(status?.message ?? expect.fail("Nothing is said."));
+    let task = await test.send("go");
+    const sent = [1, 2].map(() => test.send([{ data: { color: "red" } }], { task, returnImmediately: true }));
+    await Promise.all(sent);
+    // The first message, the question, two answers and the question that the second one does not answer, twice.
+    await expect.poll(async () => (await test.get(task)).history.length).toBe(5);
+    task = await test.get(task);
+    expect(said(task)).toBe("Inside?");
+    expect(said(await test.send([{ data: { color: "blue" } }], { task }))).toBe("red, blue");
+  });
 
   it("get what the author makes of the answer to their own question", async () => {
     const heard: Heard = {};
