@@ -17,3 +17,11 @@ it("the agent that remembers plans once, asks, and books what it has planned bef
     { name: "book", result: "A room in Oslo", error: undefined },
   ]);
 });
+
+it("the agent that remembers books nothing if the user answers no", async () => {
+  await using test = testAgent(agent);
+  const asked = await test.send("Rome and Oslo");
+  const task = await test.send("No", { task: asked });
+  expect([task.status?.state, textOf(task)]).toEqual([TaskState.COMPLETED, "Nothing is booked."]);
+  expect(await test.steps(task)).toMatchObject([{ name: "plan" }]);
+});
