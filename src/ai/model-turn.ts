@@ -60,6 +60,7 @@ export class ModelTurn {
   async *run(): AsyncGenerator<AgentEvent, void, undefined> {
     const { maxSteps = MAX_STEPS } = this.#options;
     const resolved = await this.#resolve();
+    this.#stored.beginAt(await this.#replies.firstId());
     this.#messages.push(...(await this.#firstMessages()));
     for (let left = maxSteps; left > 0; left--) {
       const response = yield* this.#events.until(this.#callModel(resolved));

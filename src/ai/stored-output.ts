@@ -1,4 +1,4 @@
-import { Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Message, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../agent/agent.js";
 import type { AgentEvent } from "../agent/event.js";
 import { textOf } from "../task/plain.js";
@@ -9,13 +9,20 @@ import { textOf } from "../task/plain.js";
  */
 export class StoredOutput {
   readonly #texts: ReadonlyMap<string, string>;
+  readonly #messages: readonly Message[];
   /** Texts of the agent's statuses. */
-  readonly #statuses: string[];
+  #statuses: string[] = [];
 
   constructor({ task }: Turn) {
-    const messages = [...(task?.history ?? []), ...(task?.status?.message === undefined ? [] : [task.status.message])];
-    this.#statuses = messages.filter(({ role }) => role === Role.AGENT).map(textOf);
+    this.#messages = [...(task?.history ?? []), ...(task?.status?.message === undefined ? [] : [task.status.message])];
     this.#texts = new Map(task?.artifacts.map((artifact) => [artifact.artifactId, textOf(artifact)]));
+  }
+
+  /** Takes the statuses after a message: those before it are of ended tasks that this one continues (A2A 0.1). */
+  beginAt(messageId: string): void {
+    const begin = this.#messages.findIndex((message) => message.messageId === messageId);
+    const own = this.#messages.slice(Math.max(0, begin));
+    this.#statuses = own.filter(({ role }) => role === Role.AGENT).map(textOf);
   }
 
   /** Returns the text of an artifact, or an empty one. */

@@ -26,6 +26,12 @@ export class UserReplies {
     this.#turn = turn;
   }
 
+  /** Returns the id of the message that began the task. */
+  async firstId(): Promise<string> {
+    const [first = this.#turn.message] = await this.#messages();
+    return first.messageId;
+  }
+
   /** Returns the message that began the task. */
   async first(): Promise<TalkMessage> {
     const [first = this.#turn.message] = await this.#messages();

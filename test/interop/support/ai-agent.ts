@@ -411,6 +411,17 @@ describe("aiAgent()", () => {
     expect(linesOf(asked[3]?.prompt ?? []).filter((line) => line === "user: One.")).toHaveLength(1);
   });
 
+  it("shows progress again that an ended task of A2A 0.1 has shown", async () => {
+    const { model } = scriptedModel(({ number }) =>
+      number % 2 === 1 ? { calls: [{ name: "search", input: { q: "a" } }] } : { text: ["Done."] },
+    );
+    const spoken = new Spoken(aiAgent({ card, model, tools: search, toolCalls: true }));
+    for (const text of ["One.", "Two."]) {
+      const { events } = await spoken.call("tasks/sendSubscribe", say("mine", text));
+      expect(JSON.stringify(events)).toContain("Calling search.");
+    }
+  });
+
   it("takes model, system and tools of the turn", async () => {
     const { model, asked } = scriptedModel(() => ({ text: ["a"] }));
     served = testAgent(
