@@ -5,9 +5,16 @@ import type { FormSchema } from "../agent/schema.js";
 export interface AskUserOptions {
   /** Tells the model when to ask. */
   readonly description?: string;
-  /** The form of the answer, as for `turn.form`. The model gets the answer as JSON. Default: any message. */
+  /**
+   * The form of the answer, as for `turn.form`. The model gets the valid answer as JSON. A user who answers by a text
+   * that is none gives it `{ said }` instead, the text, so that it can ask again. Default: any message.
+   */
   readonly form?: FormSchema;
 }
+
+/** Tells the model about answers that are no data of the form. */
+const IN_WORDS =
+  "The user fills in a form, which is the result, or answers in words: then the result is their text as `said`.";
 
 /** Key of a tool's form. */
 const formKey: unique symbol = Symbol("form");
@@ -26,7 +33,8 @@ const input = {
  */
 export function askUser(options: AskUserOptions = {}): ToolSet[string] {
   const { description = "Asks the user a question, if something that only the user knows is missing.", form } = options;
-  return { description, inputSchema: questionSchema, ...(form === undefined ? {} : { [formKey]: form }) };
+  if (form === undefined) return { description, inputSchema: questionSchema };
+  return { description: `${description} ${IN_WORDS}`, inputSchema: questionSchema, ...{ [formKey]: form } };
 }
 
 /** Returns the form of a tool by which the model asks the user. */

@@ -127,8 +127,9 @@ export class ModelTurn {
       const tool = tools[call.toolName];
       if (tool?.execute === undefined) continue;
       const named = { call, tool, name: `${call.toolName} ${this.#calls}.${index + 1}` };
-      if (yield* this.#isDenied(named)) outputs.set(call, { type: "execution-denied" });
-      else runs.push(named);
+      const denial = yield* this.#denial(named);
+      if (denial === undefined) runs.push(named);
+      else outputs.set(call, denial);
     }
     for (const { call } of runs) yield* this.#announce(call);
     const group = new ToolGroup(runs.length);
@@ -150,11 +151,15 @@ export class ModelTurn {
     return true;
   }
 
-  async *#isDenied({ call, tool, name }: NamedCall): AsyncGenerator<AgentEvent, boolean, undefined> {
-    if (tool.needsApproval === undefined || tool.needsApproval === false) return false;
+  /** Asks the user about a call that needs an approval. Returns its result if the user denies it. */
+  async *#denial({ call, tool, name }: NamedCall): AsyncGenerator<AgentEvent, ToolOutput | undefined, undefined> {
+    if (tool.needsApproval === undefined || tool.needsApproval === false) return undefined;
     const judge = (): Promise<boolean> => needsApproval(tool, call, this.#messages);
     const isNeeded = await this.#turn.step(`approval of ${name}`, judge, { per: "task" });
-    return isNeeded && !(yield* this.#asking(this.#replies.isAllowed(call)));
+    if (!isNeeded) return undefined;
+    const { allowed, reason } = yield* this.#asking(this.#replies.approval(call));
+    if (allowed) return undefined;
+    return { type: "execution-denied", ...(reason === undefined ? {} : { reason }) };
   }
 
   /** Yields the status with a call, if the options want one. */

@@ -6,7 +6,9 @@ import { FormDeclined } from "../agent/errors.js";
 import { type AgentEvent, inputRequired } from "../agent/event.js";
 import { isRecord } from "../core/members.js";
 import { partsOf, textOf } from "../task/plain.js";
+import { type Approval, approvalForm, readApproval, YES_OR_NO } from "./approval.js";
 import { formOf } from "./ask-user.js";
+import { formOrWords } from "./form-answer.js";
 import { type TalkMessage, talkMessage } from "./talk.js";
 import type { ToolOutput } from "./tool-calls.js";
 
@@ -74,7 +76,8 @@ export class UserReplies {
       return undefined;
     }
     try {
-      const value: unknown = yield* this.#turn.form(form, { text: question });
+      const answer = yield* formOrWords(this.#turn, form, question);
+      const value: unknown = "data" in answer ? answer.data : answer;
       return { output: { type: "json", value: JSON.parse(JSON.stringify(value)) as JsonValue }, more: [] };
     } catch (error) {
       if (!(error instanceof FormDeclined)) throw error;
@@ -92,14 +95,13 @@ export class UserReplies {
   }
 
   /** Asks the user whether a tool may be called. */
-  async *isAllowed({ toolName, input }: ToolCallPart): AsyncGenerator<AgentEvent, boolean, undefined> {
-    const text = `May the tool ${toolName} be called with ${JSON.stringify(input)}?`;
+  async *approval({ toolName, input }: ToolCallPart): AsyncGenerator<AgentEvent, Approval, undefined> {
+    const text = `May the tool ${toolName} be called with ${JSON.stringify(input)}? ${YES_OR_NO}`;
     try {
-      const { allowed } = yield* this.#turn.form(approval, { text, name: "approval", read: yesOrNo });
-      return allowed === true;
+      return yield* this.#turn.form(approvalForm, { text, name: "approval", read: readApproval });
     } catch (error) {
       if (!(error instanceof FormDeclined)) throw error;
-      return false;
+      return { allowed: false };
     }
   }
 }
@@ -132,18 +134,6 @@ async function firstMessageId(turn: Turn): Promise<string> {
 }
 
 const UNANSWERED = "The user has not answered yet. The next message was written before the question.";
-
-const approval = {
-  type: "object",
-  properties: { allowed: { type: "boolean", title: "Allowed" } },
-  required: ["allowed"],
-} as const;
-
-function yesOrNo(text: string): JsonValue | undefined {
-  const answer = text.trim().toLowerCase().replace(/[.!]$/, "");
-  if (/^(?:yes|y|ok|okay|allow|allowed|approve|approved)$/.test(answer)) return { allowed: true };
-  return /^(?:no|n|deny|denied|reject|rejected)$/.test(answer) ? { allowed: false } : undefined;
-}
 
 /** Returns the question of a call: its argument of that or a similar name, or else the whole call. */
 function questionIn({ toolName, input }: ToolCallPart): string {

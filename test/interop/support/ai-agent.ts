@@ -236,7 +236,7 @@ describe("aiAgent()", () => {
       tools: { pay },
     });
     const task = await agent.send("Pay.");
-    expect(said(task).at(-1)).toBe('agent: May the tool pay be called with {"eur":"20"}?');
+    expect(said(task).at(-1)).toBe('agent: May the tool pay be called with {"eur":"20"}? Answer yes or no.');
     expect(said(await agent.send("Yes.", { task })).at(-1)).toContain('{"eur":"30"}');
     const last = await agent.send([{ data: { allowed: false } }], { task });
     expect(stateOf(last)).toBe(TaskState.COMPLETED);
@@ -246,6 +246,54 @@ describe("aiAgent()", () => {
       "tool: pay=paid",
       'tool: pay="execution-denied"',
     ]);
+  });
+
+  it("asks again what is neither an approval nor a denial, and gives the model a denial in words", async () => {
+    let paid = 0;
+    const pay = tool({ inputSchema: anyObject, needsApproval: true, execute: () => ++paid });
+    const payment = { calls: [{ name: "pay", input: {} }] };
+    const { agent, asked } = serve(inOrder(payment, payment, { text: ["Done."] }), { tools: { pay } });
+    const task = await agent.send("Pay.");
+    const again = "agent: May the tool pay be called with {}? Answer yes or no.\nAnswer yes or no.";
+    for (const unclear of ["Perhaps.", "Yes, but only 5", "true", "[]"]) {
+      expect(said(await agent.send(unclear, { task })).at(-1)).toBe(again);
+    }
+    expect(said(await agent.send("Yes, please do", { task })).at(-1)).toMatch(/Answer yes or no\.$/);
+    expect(paid).toBe(1);
+    await agent.crash();
+    expect(stateOf(await agent.send("Not now, only 5", { task }))).toBe(TaskState.COMPLETED);
+    expect(paid).toBe(1);
+    const [result] = asked[2]?.prompt.at(-1)?.content.slice(-1) ?? [];
+    expect(result).toMatchObject({ output: { type: "execution-denied", reason: "Not now, only 5" } });
+    expect(asked).toHaveLength(3);
+  });
+
+  it("gives the model an answer in words instead of a form, so that it can ask again", async () => {
+    const form = {
+      type: "object",
+      properties: { size: { enum: ["small", "large"] }, minutes: { type: "integer" } },
+      required: ["size", "minutes"],
+    } as const;
+    const ask = { calls: [{ name: "order", input: { question: "Which size, and when?" } }] };
+    const { agent, asked } = serve(inOrder(ask, ask, ask, ask, { text: ["Done."] }), {
+      tools: { order: askUser({ form }) },
+    });
+    const task = await agent.send("Hi.");
+    await agent.send("large, in 5 minutes", { task });
+    await agent.send("12345678901234567890", { task });
+    const wrong = await agent.send('{"size":"huge","minutes":5}', { task });
+    expect(said(wrong).at(-1)).toContain("size: ");
+    expect(asked).toHaveLength(3);
+    await agent.crash();
+    await agent.send('{"size":"large","minutes":"5"}', { task });
+    expect(stateOf(await agent.send([{ data: { size: "small", minutes: 1 } }], { task }))).toBe(TaskState.COMPLETED);
+    expect(linesOf(asked[4]?.prompt ?? []).filter((line) => line.startsWith("tool"))).toEqual([
+      'tool: order={"said":"large, in 5 minutes"}',
+      'tool: order={"said":"12345678901234567890"}',
+      'tool: order={"size":"large","minutes":5}',
+      'tool: order={"size":"small","minutes":1}',
+    ]);
+    expect(asked).toHaveLength(5);
   });
 
   it("puts the files of tools and of the model into artifacts", async () => {

@@ -1,0 +1,57 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { type Turn, turnWith } from "../agent/agent.js";
+import { checkAnswer, checkSchema } from "../agent/check-answer.js";
+import type { AgentEvent } from "../agent/event.js";
+import { type FormSchema, jsonSchemaOf, type StandardSchema } from "../agent/schema.js";
+
+/** What the model gets of an answer: the valid data of the form, or the user's words. */
+export type FormOrWords = { readonly data: unknown } | { readonly said: string };
+
+/** Asks for a form by `turn.form`. A text that is no data of the form answers it too: in words, for the model. */
+export async function* formOrWords(
+  turn: Turn,
+  form: FormSchema,
+  question: string,
+): AsyncGenerator<AgentEvent, FormOrWords, undefined> {
+  await checkSchema(form);
+  const read = (text: string): string | undefined => (text.trim() === "" ? undefined : text);
+  return yield* withWords(turn).form(wordsOr(form), { text: question, read });
+}
+
+/** Texts such as "5" are JSON, but words as well: as a number, "5.0" or a long number would not be what the user said. */
+function withWords(turn: Turn): Turn {
+  const value = parsed(turn.text);
+  const isWords = value !== undefined && (typeof value !== "object" || value === null);
+  return isWords ? turnWith(turn, { text: JSON.stringify(turn.text) }) : turn;
+}
+
+function wordsOr(form: FormSchema): StandardSchema<unknown, FormOrWords> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "parley",
+      jsonSchema: { input: () => jsonSchemaOf(form) },
+      validate: async (answer) => {
+        const value = answer as JsonValue;
+        const text = typeof value === "string" ? value : undefined;
+        const inText = text === undefined ? undefined : parsed(text);
+        const fromText = inText === undefined ? undefined : await checkAnswer(form, inText);
+        if (fromText !== undefined && "value" in fromText) return { value: { data: fromText.value } };
+        const checked = await checkAnswer(form, value);
+        if ("value" in checked) return { value: { data: checked.value } };
+        if (text !== undefined) return { value: { said: text } };
+        return {
+          issues: checked.violations.map(({ field, description }) => ({ message: description, path: [field] })),
+        };
+      },
+    },
+  };
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
