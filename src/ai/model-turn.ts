@@ -41,6 +41,9 @@ export class ModelTurn {
   #text: GrowingText;
   /** Number of texts so far. Each answer of the user begins a new one. */
   #texts = 0;
+  readonly #maxSteps: number;
+  /** Number of calls of the model that are left. Each message of the user allows all of them again. */
+  #left: number;
   /** Number of calls of the model in the task so far. */
   #calls = 0;
 
@@ -52,17 +55,18 @@ export class ModelTurn {
   constructor(turn: Turn, options: AIAgentOptions) {
     this.#turn = turn;
     this.#options = options;
+    this.#maxSteps = options.maxSteps ?? MAX_STEPS;
+    this.#left = this.#maxSteps;
     this.#stored = new StoredOutput(turn);
     this.#replies = new UserReplies(turn);
     this.#text = this.#nextText();
   }
 
   async *run(): AsyncGenerator<AgentEvent, void, undefined> {
-    const { maxSteps = MAX_STEPS } = this.#options;
     const resolved = await this.#resolve();
     this.#stored.beginAt(await this.#replies.firstId());
     this.#messages.push(...(await this.#firstMessages()));
-    for (let left = maxSteps; left > 0; left--) {
+    for (; this.#left > 0; this.#left--) {
       const response = yield* this.#events.until(this.#callModel(resolved));
       this.#messages.push(...response);
       const calls = openCalls(response);
@@ -74,10 +78,10 @@ export class ModelTurn {
         if (message === undefined) return;
         this.#text = this.#nextText();
         this.#messages.push(modelMessage(message));
-        left = maxSteps + 1;
+        this.#left = this.#maxSteps + 1;
       }
     }
-    throw new AgentError(`The model did not finish within ${maxSteps} steps.`);
+    throw new AgentError(`The model did not finish within ${this.#maxSteps} steps.`);
   }
 
   async #resolve(): Promise<Resolved> {
@@ -181,6 +185,7 @@ export class ModelTurn {
   async *#asking<T>(question: AsyncGenerator<AgentEvent, T, undefined>): AsyncGenerator<AgentEvent, T, undefined> {
     yield* this.#endText();
     const answer = yield* question;
+    this.#left = this.#maxSteps + 1;
     this.#text = this.#nextText();
     return answer;
   }

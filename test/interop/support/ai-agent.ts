@@ -390,6 +390,14 @@ describe("aiAgent()", () => {
     expect(asked).toHaveLength(3);
   });
 
+  it("counts the calls of the model anew after each answer of the user", async () => {
+    const ask = { calls: [{ name: "ask", input: { question: "And now?" } }] };
+    const { agent } = serve(inOrder(ask, ask, ask, { text: ["Done."] }), { tools: { ask: askUser() }, maxSteps: 2 });
+    const task = await agent.send("Go.");
+    for (const answer of ["1", "2"]) await agent.send(answer, { task });
+    expect(stateOf(await agent.send("3", { task }))).toBe(TaskState.COMPLETED);
+  });
+
   it("fails with an error of the model, without its text", async () => {
     const { agent } = serve(inOrder({ text: ["Half"], error: new Error("secret") }));
     const task = await agent.send("Go.");
