@@ -55,7 +55,8 @@ export interface ConversationTask {
  * Changes are stored together with the next event or step of the turn, or at its end, in the same transaction: after a
  * crash both exist, or neither. When another turn changed the state meanwhile, this turn's changes are applied again to
  * the newer state, so that no update is lost. A turn that runs again after a crash skips as many changes as it had
- * stored. Await each call before the next event.
+ * stored. A change in a step counts as made once the step is stored; among steps that run at the same time, one that had
+ * not ended may make its change again. Await each call before the next event.
  */
 export interface TurnConversationState {
   /** Returns the state with all changes of this turn, or undefined if there is none. The value is a copy. */

@@ -58,6 +58,11 @@ export interface StepJournal {
   stored(turn: number): readonly StepRecord[];
   /** Returns the outcome of a stored step, by the position of its entry. */
   read(position: number): Promise<StepOutcome>;
+  /**
+   * Number of changes of the conversation's state that the running turn had made up to the last step whose stored result
+   * has come back. Those in steps are not made again.
+   */
+  reusedChanges(): number;
   /** Stores a step. Resolves when it is stored. */
   append(turn: number, step: EndedStep): Promise<unknown>;
   /** Milliseconds since the epoch. */

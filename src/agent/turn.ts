@@ -43,7 +43,14 @@ export interface TurnSource {
   /** Returns the agent's own question that a turn's message answers: the task's status right before the message. */
   question(turn: TurnRequest): Promise<Message | undefined>;
   /** Returns the conversation of a turn, once for each turn. */
-  conversation(turn: TurnRequest, isOver: () => boolean): TurnConversation;
+  conversation(turn: TurnRequest, progress: TurnProgress): TurnConversation;
+}
+
+/** How far a turn is. */
+export interface TurnProgress {
+  isOver(): boolean;
+  /** See `StepJournal.reusedChanges`. */
+  reusedChanges(): number;
 }
 
 /** Context of a turn at its start. */
@@ -244,7 +251,10 @@ class AgentTurn implements Turn {
 
   get conversation(): TurnConversation {
     const around = this[aroundKey];
-    around.conversation ??= around.source.conversation(this[requestKey], () => around.isOver === true);
+    around.conversation ??= around.source.conversation(this[requestKey], {
+      isOver: () => around.isOver === true,
+      reusedChanges: () => around.journal?.reusedChanges() ?? 0,
+    });
     return around.conversation;
   }
 

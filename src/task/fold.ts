@@ -89,7 +89,10 @@ export class TaskFold extends EventFold {
     this.position = entry.position;
     this.generation = entry.generation;
     if (countsAsGeneration(entry.event)) this.generationPosition = entry.position;
-    if (entry.changes !== undefined) this.changes = entry.changes;
+    // A step of a turn that runs again may tell of fewer changes than the turn has stored.
+    const { turn, count = 0 } = this.changes ?? {};
+    if (entry.changes !== undefined && (entry.changes.turn !== turn || entry.changes.count > count))
+      this.changes = entry.changes;
     if (entry.relay !== undefined) {
       this.relays ??= new RelayCheckpoints();
       this.relays.add(entry);

@@ -23,6 +23,10 @@ class Journal implements StepJournal {
     return Date.now();
   }
 
+  reusedChanges(): number {
+    return 0;
+  }
+
   async read(position: number): Promise<StepOutcome> {
     return this.steps[position - 1]!.outcome;
   }
@@ -474,6 +478,7 @@ class DrawnProcess {
     return {
       mayStore: () => true,
       now: () => journal.now(),
+      reusedChanges: () => 0,
       stored: (turn) => journal.stored(turn),
       read: (position) => journal.read(position),
       append: async (turn, step) => {

@@ -24,6 +24,9 @@ async function stored(store: TaskStore, of: Partial<typeof key> = {}): Promise<u
 
 const count = (turn: Turn): Promise<number> => turn.conversation.state.update<number>((before = 0) => before + 1);
 
+const add = (turn: Turn, name: string): Promise<string[]> =>
+  turn.conversation.state.update<string[]>((before = []) => [...before, name]);
+
 /** An agent of one turn. */
 function once(execute: Agent["execute"], more: Partial<Agent> = {}): Omit<Agent, "card"> {
   return { execute, ...more };
@@ -337,6 +340,40 @@ describe("a turn that changes the state and runs again after a crash", () => {
     await vi.waitFor(() => expect(handle.now().task.status?.state).toBe(3), { timeout: 30_000 });
     expect(seen).toEqual([4]);
     expect(await stored(two)).toBe(4);
+    for (const each of [held, handle]) each.release();
+    await alive.engine.drain(0);
+  });
+
+  it("makes a change in a step, after steps that have made and stored theirs", async () => {
+    const [one, two] = openShared();
+    const at = gate();
+    const agent = once(
+      async function* (turn) {
+        for (const name of ["first", "second", "third"]) {
+          await turn.step(name, async () => {
+            await add(turn, name);
+            if (name !== "second" || turn.attempt > 1) return;
+            await turn.emit(working());
+            // The change is stored with the event, before the step.
+            await vi.waitFor(async () => expect(await stored(one)).toContain(name));
+          });
+          if (turn.attempt > 1 || name !== "second") continue;
+          at.open();
+          await new Promise(() => {});
+        }
+        await add(turn, "last");
+      },
+      { recover: "restart" },
+    );
+    const options = { leaseMs: 600, limits: { ...quick, maxStallMs: 0 } };
+    const [dead, alive] = [new Bench(agent, options, one), new Bench(agent, options, two)];
+    await Promise.all([dead.engine.start(), alive.engine.start()]);
+    const held = await dead.send("x", { message: { contextId } });
+    await at.opened;
+    dead.engine.abandon();
+    const handle = await alive.engine.open({ tenant: "", owner: "" }, held.now().task.id);
+    await vi.waitFor(() => expect(handle.now().task.status?.state).toBe(3), { timeout: 30_000 });
+    expect(await stored(two)).toEqual(["first", "second", "third", "last"]);
     for (const each of [held, handle]) each.release();
     await alive.engine.drain(0);
   });

@@ -51,6 +51,8 @@ interface StateChangesSource {
   readonly turn: number;
   /** Number of changes that earlier attempts of the turn have stored. */
   readonly stored: number;
+  /** Returns how many of them were made up to the last step that this attempt has not repeated. */
+  readonly reused: () => number;
   /** Returns the reason why nothing can be changed now. */
   readonly refusal: () => string | undefined;
 }
@@ -102,6 +104,11 @@ export class StateChanges implements TurnConversationState {
   /** Number of changes of the turn, if an entry that is appended now should carry some; otherwise undefined. */
   get unstored(): number | undefined {
     return this.#waiting.length === 0 || this.#failure !== undefined ? undefined : this.#stored + this.#waiting.length;
+  }
+
+  /** Number of changes that the attempt has made, if all of them are stored and there are any. */
+  get allStored(): number | undefined {
+    return this.#made > 0 && this.#made <= this.#stored ? this.#made : undefined;
   }
 
   /** True if some of the first `count` changes are not stored. */
@@ -167,6 +174,8 @@ export class StateChanges implements TurnConversationState {
     const refusal = this.#source.refusal();
     if (refusal !== undefined) throw new TypeError(refusal);
     await this.#read();
+    // Those in steps with a stored result are not made again.
+    this.#made = Math.max(this.#made, this.#source.reused());
     if (this.#made < this.#source.stored) {
       // The state exists as long as the task.
       this.#made++;

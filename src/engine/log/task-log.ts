@@ -154,7 +154,9 @@ export class TaskLog extends StoredLog {
         throw unavailable(new Error("An entry before this one could not be stored."));
       }
       this.#plan.add(draft, options, this.#turnAtWork);
-      if (options.state?.unstored !== undefined) pending.changes = options.state.unstored;
+      // A step tells how many changes come before it, because those that it has made are not made again.
+      const changes = options.state?.unstored ?? (draft.event.case === "step" ? options.state?.allStored : undefined);
+      if (changes !== undefined) pending.changes = changes;
     } catch (error) {
       pending.reject(error);
       return;

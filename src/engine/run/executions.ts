@@ -76,9 +76,9 @@ export class Executions {
       contextBefore,
       messageAt,
       question,
-      conversation: (turn, isOver) => {
+      conversation: (turn, progress) => {
         const log = (): TaskLog | undefined => source.logs.get(turn.taskId);
-        return new StoredConversation({ store, reads: source.conversation(turn), log, isOver }, turn);
+        return new StoredConversation({ store, reads: source.conversation(turn), log, progress }, turn);
       },
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
       late: (turn, event) => logLate(event, turn.taskId, logger),

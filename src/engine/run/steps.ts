@@ -21,6 +21,7 @@ export class TaskSteps implements StepJournal {
   readonly #append: StepAppend;
   /** The running turn; 0 between turns. */
   #turn = 0;
+  #reusedChanges = 0;
 
   /** @param append stores an entry under the execution's lease */
   constructor(source: TaskStepsSource, log: TaskLog, append: StepAppend) {
@@ -31,6 +32,7 @@ export class TaskSteps implements StepJournal {
 
   beginTurn(turn: number): void {
     this.#turn = turn;
+    this.#reusedChanges = 0;
   }
 
   /** Called after the last event of a turn: its agent may clean up, but asks for no further step. */
@@ -51,9 +53,15 @@ export class TaskSteps implements StepJournal {
     if (entry?.event.case !== "step") {
       throw new Error(`Entry ${position} of task ${this.#log.taskId} is not a step.`);
     }
+    const { changes } = entry;
+    if (changes?.turn === this.#turn) this.#reusedChanges = Math.max(this.#reusedChanges, changes.count);
     const { outcome } = entry.event.value;
     if (outcome.case === "error") return { failure: outcome.value };
     return { json: outcome.case === "result" ? outcome.value : undefined };
+  }
+
+  reusedChanges(): number {
+    return this.#reusedChanges;
   }
 
   append(turn: number, step: EndedStep): Promise<void> {

@@ -5,7 +5,7 @@ import type {
   ConversationTask,
   TurnConversation,
 } from "../../agent/conversation.js";
-import { turnConversation } from "../../agent/turn.js";
+import { type TurnProgress, turnConversation } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { isTerminal } from "../../task/state.js";
@@ -21,7 +21,7 @@ interface TurnConversationSource {
   readonly reads: ConversationReads;
   /** Returns the log of the turn's task while it is in use. */
   readonly log: () => TaskLog | undefined;
-  readonly isOver: () => boolean;
+  readonly progress: TurnProgress;
 }
 
 /** The conversation of one turn. */
@@ -29,7 +29,7 @@ export class StoredConversation implements TurnConversation {
   readonly state: StateChanges;
   readonly #reads: ConversationReads;
 
-  constructor({ store, reads, log, isOver }: TurnConversationSource, turn: TurnRequest) {
+  constructor({ store, reads, log, progress }: TurnConversationSource, turn: TurnRequest) {
     this.#reads = reads;
     const stored = log()?.fold.changes;
     this.state = new StateChanges({
@@ -37,9 +37,10 @@ export class StoredConversation implements TurnConversation {
       key: { tenant: turn.tenant, owner: turn.caller.owner, contextId: turn.message.contextId },
       turn: turn.position,
       stored: stored?.turn === turn.position ? stored.count : 0,
+      reused: () => progress.reusedChanges(),
       refusal: () => {
         if (turn.taskId === "") return "An agent that answers directly changes the state only if it `remembers`.";
-        const isPast = isOver() || isTerminal(log()?.plannedState ?? 0);
+        const isPast = progress.isOver() || isTerminal(log()?.plannedState ?? 0);
         return isPast ? "The turn is over and changes the state no more." : undefined;
       },
     });

@@ -289,7 +289,8 @@ export const StepErrorSchema: GenMessage<StepError> = /*@__PURE__*/
   messageDesc(file_parley_log_v1_log, 2);
 
 /**
- * How much of a turn's changes of its conversation's state is stored.
+ * How much of a turn's changes of its conversation's state is stored. In a step: how many the turn had made up to its end,
+ * which is less than what is stored if the turn ran again.
  *
  * @generated from message parley.log.v1.ConversationChanges
  */
