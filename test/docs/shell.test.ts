@@ -100,7 +100,9 @@ describe("what a page has its reader type", () => {
         .replaceAll(new URL(url).host, "127.0.0.1:8080")
         .replaceAll(grpcAddress, "127.0.0.1:50051")
         .replace(join(cwd, "start.db"), "parley.db");
-      expect(asPrinted(asShown)).toMatch(shownAs(command?.prints ?? ""));
+      // Not every page shows the output.
+      const prints = command?.prints ?? "";
+      if (prints.trim() !== "") expect(asPrinted(asShown)).toMatch(shownAs(prints));
     } finally {
       run.child.kill("SIGTERM");
       await run.exited;
