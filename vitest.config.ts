@@ -4,6 +4,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { compiledSources } from "./test/support/compiled.js";
 
 type Tests = NonNullable<ViteUserConfig["test"]>;
 
@@ -92,10 +93,16 @@ function sources(mode: string): ViteUserConfig {
   const counts = mode === "coverage";
   const isWhole = counts || mode === "all";
   return {
+<<<<<<< HEAD
     resolve: { alias: [...ownNames, ...aiStandIn] },
+=======
+    resolve: { alias: ownNames },
+    plugins: counts ? [] : [compiledSources],
+>>>>>>> ba2364c9 (test: load compiled sources, which takes a fraction of the time)
     test: {
       globalSetup: [at("test/support/bundles.ts")],
       setupFiles: [at("test/support/setup.ts")],
+      server: { deps: { external: [/\.cache\/tests-/] } },
       env: isWhole ? { PARLEY_TESTS: "all" } : {},
       // connect-node's client destroys an idle session with this error when its server goes, at times after it has stopped
       // listening for errors. It concerns no call, and no server.

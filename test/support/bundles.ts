@@ -1,10 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { compiled, root } from "./compiled.js";
 import { bundlesVariable } from "./writer-thread.js";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
  * Bundles the writer's thread of SQLite, and the servers and clients that tests start as processes, into one file each, once for
@@ -13,9 +12,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
  */
 export default async function bundleProcesses(): Promise<(() => void) | undefined> {
   if (process.env[bundlesVariable] !== undefined) return undefined;
-  // In the project, where packages are found as from the sources.
-  mkdirSync(join(root, ".cache"), { recursive: true });
-  const directory = mkdtempSync(join(root, ".cache", "bundles-"));
+  const directory = join(compiled, "..");
+  mkdirSync(directory, { recursive: true });
   await build({
     // A process finds its writer's thread beside it, as what is built does.
     entryPoints: {
@@ -33,6 +31,28 @@ export default async function bundleProcesses(): Promise<(() => void) | undefine
     packages: "external",
     logLevel: "warning",
   });
+  await compileSources();
+  copyFileSync(join(directory, "writer.js"), join(compiled, "src/store/sqlite/writer.js"));
+  copyFileSync(join(root, "package.json"), join(directory, "package.json"));
   process.env[bundlesVariable] = pathToFileURL(join(directory, "/")).href;
   return () => rmSync(directory, { recursive: true, force: true });
+}
+
+/** Compiles each source by itself: Node.js loads the files in a fraction of the time that Vitest takes for them. */
+async function compileSources(): Promise<void> {
+  const sources = ["src", "gen", "contract"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => /\.tsx?$/.test(name))
+      .map((name) => join(root, folder, name)),
+  );
+  await build({
+    entryPoints: sources,
+    outdir: compiled,
+    outbase: root,
+    platform: "node",
+    format: "esm",
+    target: "node20.19",
+    sourcemap: true,
+    logLevel: "warning",
+  });
 }
