@@ -33,8 +33,11 @@ class Mixed extends BaseSequencer {
   }
 }
 
-/** Tests on slow stores, which load the engine's tests once more. */
+/** Tests on slow stores, which load the engine's tests once more for each. */
 const slow = "test/slow-engine/**/*.test.ts";
+
+/** Two of the four: one of each kind, one that processes share, and one that they do not. */
+const someSlow = "test/slow-engine/{memory,sqlite-shared}.test.ts";
 
 /** Tests that count what their whole process has, or take the place of a module that others have loaded. */
 const alone = [
@@ -93,12 +96,8 @@ function sources(mode: string): ViteUserConfig {
   const counts = mode === "coverage";
   const isWhole = counts || mode === "all";
   return {
-<<<<<<< HEAD
     resolve: { alias: [...ownNames, ...aiStandIn] },
-=======
-    resolve: { alias: ownNames },
     plugins: counts ? [] : [compiledSources],
->>>>>>> ba2364c9 (test: load compiled sources, which takes a fraction of the time)
     test: {
       globalSetup: [at("test/support/bundles.ts")],
       setupFiles: [at("test/support/setup.ts")],
@@ -128,7 +127,7 @@ function sources(mode: string): ViteUserConfig {
             exclude: ["**/node_modules/**", ...(isWhole ? processes : []), ...alone, slow],
           },
         },
-        { extends: true, test: { name: "alone", include: counts ? alone : [...alone, slow] } },
+        { extends: true, test: { name: "alone", include: counts ? alone : [...alone, isWhole ? slow : someSlow] } },
         ...(mode === "all"
           ? [
               {

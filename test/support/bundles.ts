@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -32,6 +32,20 @@ export default async function bundleProcesses(): Promise<(() => void) | undefine
     logLevel: "warning",
   });
   await compileSources();
+  await build({
+    // The stand-in of the AI SDK, which the first install has not.
+    entryPoints: { "ai/index": join(root, "test/ai/stand-in.ts") },
+    outdir: join(compiled, "node_modules"),
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+    logLevel: "warning",
+  });
+  writeFileSync(
+    join(compiled, "node_modules/ai/package.json"),
+    '{ "type": "module", "exports": { ".": "./index.js" } }',
+  );
   copyFileSync(join(directory, "writer.js"), join(compiled, "src/store/sqlite/writer.js"));
   copyFileSync(join(root, "package.json"), join(directory, "package.json"));
   process.env[bundlesVariable] = pathToFileURL(join(directory, "/")).href;
