@@ -66,10 +66,13 @@ async function send(bench: Bench, text: string, more: Parameters<Bench["send"]>[
 describe("turn.conversation.messages()", () => {
   it("has the talk of all tasks in order, without progress, and the turn's own message last", async () => {
     let seen: string[] = [];
+    let now = 1_000_000;
     const bench = new Bench(
       agentOf(async (turn) => {
         seen = (await turn.conversation.messages()).map(said);
       }),
+      // What different tasks say in one millisecond has the order of the tasks.
+      { now: () => ++now },
     );
     const asked = await send(bench, "ask name");
     expect(seen).toEqual(["> ask name"]);
