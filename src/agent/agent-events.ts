@@ -2,6 +2,12 @@ import type { AgentEvent } from "./event.js";
 
 type Result = IteratorResult<AgentEvent>;
 
+/**
+ * Takes a yielded event without the reader. Undefined if it was taken and the agent's next event is wanted, otherwise
+ * what the reader gets.
+ */
+export type Take = (result: Result) => Result | undefined;
+
 /** An event, or the error of the agent, that nothing has read. */
 interface Unread {
   readonly give: () => void;
@@ -11,7 +17,7 @@ interface Unread {
 
 /**
  * The events of a turn in their order: those that its agent yields and those that it emits. `next` must not be called
- * again before it has settled. It runs for every event, so it creates no more than a promise.
+ * again before it has settled. It creates no more than a promise for an event, and none for those that `take` takes.
  */
 export class AgentEvents implements AsyncIterator<AgentEvent> {
   #agent: AsyncIterator<AgentEvent> | undefined;
@@ -22,6 +28,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
   /** The reader, while it waits. */
   #resolve: ((result: Result) => void) | undefined;
   #reject: (error: unknown) => void = ignore;
+  #take: Take | undefined;
   /** True while the agent's next event is awaited. */
   #isAsked = false;
   #isOver = false;
@@ -52,8 +59,10 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     });
   }
 
-  next(): Promise<Result> {
+  /** @param take is called with the events that the agent yields while the reader waits */
+  next(take?: Take): Promise<Result> {
     if (this.#taken !== undefined) this.#release();
+    this.#take = take;
     return new Promise(this.#read);
   }
 
@@ -62,13 +71,15 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     this.#reject = reject;
     const unread = this.#unread?.shift();
     if (unread !== undefined) unread.give();
-    else if (!this.#isAsked) {
-      this.#isAsked = true;
-      const next = this.#agent?.next() as Promise<Result>;
-      // Untyped iterators may return results instead of promises.
-      (next instanceof Promise ? next : Promise.resolve(next)).then(this.#yielded, this.#threw);
-    }
+    else if (!this.#isAsked) this.#ask();
   };
+
+  #ask(): void {
+    this.#isAsked = true;
+    const next = this.#agent?.next() as Promise<Result>;
+    // Untyped iterators may return results instead of promises.
+    (next instanceof Promise ? next : Promise.resolve(next)).then(this.#yielded, this.#threw);
+  }
 
   /** Ends the events, and the agent where it has yielded last. What was not read is dropped. */
   async return(): Promise<Result> {
@@ -79,9 +90,31 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
 
   readonly #yielded = (result: Result): void => {
     this.#isAsked = false;
-    if (this.#resolve !== undefined) this.#give(result);
-    else this.#add({ give: () => this.#give(result) });
+    if (this.#resolve === undefined || this.#take === undefined) this.#leave(result);
+    else this.#offer(result, this.#take);
   };
+
+  /** Offers events to `take` until the reader gets one. */
+  #offer(result: Result, take: Take): void {
+    try {
+      const left = take(result);
+      if (left !== undefined) this.#leave(left);
+      // The reader has an event that was emitted meanwhile, if it does not wait.
+      else if (this.#resolve !== undefined) this.#ask();
+    } catch (error) {
+      this.#threw(error);
+    }
+  }
+
+  /** Leaves a result to the reader. */
+  #leave(result: Result): void {
+    if (this.#resolve !== undefined) this.#give(result);
+    else this.#keep(result);
+  }
+
+  #keep(result: Result): void {
+    this.#add({ give: () => this.#give(result) });
+  }
 
   #give(result: Result): void {
     if (isDone(result)) this.#end();

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { Agent, Turn } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, reply, working } from "../../src/agent/event.js";
-import { unstored } from "../../src/engine/run/execution.js";
+import { unstored } from "../../src/engine/run/task-output.js";
 import { setConstants } from "../support/constants.js";
 import { Bench, gate, settle, story } from "./support.js";
 
@@ -41,6 +41,25 @@ describe("turn.emit()", () => {
     await expect.poll(() => held.now().generation).toBe(2);
     end.open();
     expect(await story(held)).toEqual(["WORKING from a timer", "COMPLETED done"]);
+  });
+
+  it("keeps its order while the agent's own events are taken", async () => {
+    const seen = await told(async function* ({ emit }) {
+      const emitting = (event: AgentEvent, name: string): AgentEvent => {
+        let emitted = false;
+        const get = (target: AgentEvent, key: string | symbol): unknown => {
+          if (key === "kind" && !emitted) void emit(working(name));
+          emitted ||= key === "kind";
+          return Reflect.get(target, key);
+        };
+        return new Proxy(event, { get });
+      };
+      yield working("1");
+      yield emitting(artifact({ text: "2" }), "3");
+      await later();
+      yield emitting(completed("5"), "4");
+    });
+    expect(seen).toEqual(["WORKING 1", "artifact 2", "WORKING 3", "WORKING 4", "COMPLETED 5"]);
   });
 
   it("is kept when the agent returns at once", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { artifact, completed, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import type { SendCommand } from "../../src/engine/engine.js";
-import { unstored } from "../../src/engine/run/execution.js";
+import { unstored } from "../../src/engine/run/task-output.js";
 import type { AppendRequest, TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { openStore } from "./stores.js";

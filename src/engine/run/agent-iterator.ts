@@ -8,6 +8,7 @@ import { described } from "../../core/describe.js";
 import { A2AError } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
 import type { Logger } from "../../core/log.js";
+import { isInterrupted } from "../../task/state.js";
 
 /** Maximum characters of a failure text, which is stored even for a task of maximum size. */
 const MAX_REASON = 10_000;
@@ -86,6 +87,11 @@ export function isEvent(value: unknown): value is AgentEvent {
   if (typeof value !== "object" || value === null || !("kind" in value)) return false;
   const { kind } = value;
   return kind === "artifact" || kind === "status" || kind === "metadata" || kind === "reply";
+}
+
+/** True if a turn with the given last state ended with a form or another agent's question, not because of a failure. */
+export function isPause(error: unknown, last: TaskState | undefined): boolean {
+  return last !== undefined && isInterrupted(last) && error instanceof TurnPaused;
 }
 
 /** Returns the error for a yielded value that is not an event. */

@@ -2,10 +2,9 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type AbortCause, TurnAborter } from "../../agent/abort.js";
 import type { Agent, Turn } from "../../agent/agent.js";
 import { recoveryOf, startAgent } from "../../agent/agent-calls.js";
-import { checkValues } from "../../agent/checked-copies.js";
+import type { Take } from "../../agent/agent-events.js";
 import type { RelayCheckpoint } from "../../agent/delegation.js";
-import { TurnPaused } from "../../agent/errors.js";
-import type { AgentEvent, Content } from "../../agent/event.js";
+import { type AgentEvent, type Content, working } from "../../agent/event.js";
 import { makeTurn, storeSteps } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
@@ -20,21 +19,18 @@ import { MessageWaits } from "../log/plan.js";
 import { StateChangeFailed } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
 import { AgentCleanup } from "./agent-cleanup.js";
-import { closeIterator, failureText, isEvent } from "./agent-iterator.js";
+import { closeIterator, failureText, isEvent, isPause } from "./agent-iterator.js";
 import { ExecutionLease } from "./execution-lease.js";
 import type { ExecutionSlot } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
 import { leaveOthers, SubTasks } from "./relayed.js";
 import { TaskSteps } from "./steps.js";
-import { isEnd, isLastOfTurn, type TaskEvent, TaskOutput } from "./task-output.js";
+import { isEnd, isHeavy, isLastOfTurn, isProgress, type TaskEvent, TaskOutput } from "./task-output.js";
 import { TurnQueue } from "./turn-queue.js";
 
-/** An event with this many JSON values is accepted one event-loop turn after the agent yields it. */
-const HEAVY_VALUES = 10_000;
-
-/** Events of one task, and their bytes (4 MiB), that wait to be stored before the agent is slowed down. */
-export const unstored = { maxEvents: 256, maxBytes: 4_194_304 } as const;
+/** What is read instead of an event that `#take` has accepted. */
+const taken: IteratorResult<AgentEvent> = { done: false, value: working() };
 
 /**
  * Runs an agent on one task, one turn at a time. Later messages wait for their turn, whichever process accepted them:
@@ -229,31 +225,30 @@ export class Execution {
     try {
       let result = started?.first ?? (await iterator.next());
       while (!result.done && !this.#over) {
-        const event = this.#output.eventOf(result.value);
-        const earlier = this.#prepare(event);
-        if (earlier !== undefined) await earlier;
-        if (this.#over) break;
-        this.#output.accept(event, this.#lastState, this.#lease.fenced).catch(this.#note);
-        if (event.kind === "status") this.#lastState = event.state;
-        if (this.#lastState !== undefined && (isTerminal(this.#lastState) || isLastOfTurn(event))) break;
-        if (this.#output.isLong) await this.#output.letOthersRun();
-        const { maxEvents, maxBytes } = unstored;
-        if (this.log.isBehind(maxEvents, maxBytes)) await this.log.waitForDrain(maxEvents, maxBytes);
+        if (result !== taken) {
+          const event = this.#output.eventOf(result.value);
+          const earlier = this.#prepare(event);
+          if (earlier !== undefined) await earlier;
+          if (this.#over || this.#accept(event)) break;
+        }
+        if (this.#output.isAhead) await this.#output.slowDown();
         if (this.#failure !== undefined) break;
-        result = await iterator.next();
+        result = await iterator.next(this.#take);
       }
       if (result.done && !this.#over && isEvent(result.value)) {
         // `return completed()` is equivalent to `yield completed()`.
         const event = this.#output.eventOf(result.value);
         await this.#prepare(event);
-        if (!this.#over) this.#output.accept(event, this.#lastState, this.#lease.fenced).catch(this.#note);
-        if (event.kind === "status") this.#lastState = event.state;
+        if (!this.#over) this.#accept(event);
       }
       // An abandoned agent may still clean up; its output is not stored.
       if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
       if (this.#over) return;
       this.#steps.endTurn();
-      if (!result.done) cleanup = this.#closeAgent(iterator, this.#lastState);
+      if (!result.done) {
+        const end = { agent: this.agent.card.name, taskId: this.log.taskId, last: this.#lastState };
+        cleanup = new AgentCleanup(iterator, end, this.#source.logger);
+      }
     } catch (error) {
       this.#steps.endTurn();
       // The log may have rejected an event whose agent is suspended at its `yield`.
@@ -269,10 +264,20 @@ export class Execution {
     this.#aborter.abort("ended");
   }
 
-  #closeAgent(iterator: AsyncIterator<AgentEvent>, last: TaskState | undefined): AgentCleanup {
-    const end = { agent: this.agent.card.name, taskId: this.log.taskId, last };
-    return new AgentCleanup(iterator, end, this.#source.logger);
+  /** Accepts an event. @returns true if it ends the turn */
+  #accept(event: TaskEvent): boolean {
+    this.#output.accept(event, this.#lastState, this.#lease.fenced).catch(this.#note);
+    if (event.kind === "status") this.#lastState = event.state;
+    return this.#lastState !== undefined && (isTerminal(this.#lastState) || isLastOfTurn(event));
   }
+
+  /** Accepts the events that nothing waits for while `#runAgent` reads, which costs less than reading each. */
+  readonly #take: Take = (result) => {
+    const event: unknown = result.done || this.#over ? undefined : result.value;
+    if (!isEvent(event) || !isProgress(event) || isHeavy(event)) return result;
+    this.#accept(event);
+    return this.#failure !== undefined || this.#output.isAhead ? taken : undefined;
+  };
 
   #start(request: TurnRequest): Pick<PendingTurn, "iterator" | "turn"> {
     const { task, initialMetadata } = this.log.fold;
@@ -294,9 +299,9 @@ export class Execution {
 
   /** Validates an event. Returns a promise if the event has to wait before it is accepted. @throws InvalidAgentEvent */
   #prepare(event: TaskEvent): Promise<void> | undefined {
-    const values = checkValues(event.kind === "status" ? event.content : event);
+    const isLarge = isHeavy(event);
     if (this.#subTasks.mayBeOpen && isEnd(event)) return this.#subTasks.leaveAll();
-    return values < HEAVY_VALUES ? undefined : yieldToEventLoop();
+    return isLarge ? yieldToEventLoop() : undefined;
   }
 
   readonly #note = (error: unknown): void => {
@@ -390,9 +395,4 @@ export class Execution {
   #unstorable(failure: unknown): void {
     if (!isEnded(failure)) throw failure;
   }
-}
-
-/** True if the turn ended with a form or another agent's question, not because of a failure. */
-function isPause(error: unknown, last: TaskState | undefined): boolean {
-  return last !== undefined && isInterrupted(last) && error instanceof TurnPaused;
 }

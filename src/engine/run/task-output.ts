@@ -7,7 +7,7 @@ import {
   TaskStatusSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
-import { InvalidAgentEvent } from "../../agent/checked-copies.js";
+import { checkValues, InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { type RelayCheckpoint, type RelayedTask, relayCheckpoint } from "../../agent/delegation.js";
 import {
   type AgentEvent,
@@ -31,6 +31,12 @@ import { storedCheckpoint } from "./relayed.js";
 
 /** Maximum bytes of events, as JSON, accepted from an agent per event-loop turn. */
 const MAX_ROUND_BYTES = 256 * 1024;
+
+/** Events of one task, and their bytes (4 MiB), that wait to be stored before the agent is slowed down. */
+export const unstored = { maxEvents: 256, maxBytes: 4_194_304 } as const;
+
+/** An event with this many JSON values is accepted one event-loop turn after the agent yields it. */
+const HEAVY_VALUES = 10_000;
 
 /** An event that becomes an entry of a task. */
 export type TaskEvent = StatusEvent | ArtifactEvent | MetadataEvent;
@@ -94,15 +100,18 @@ export class TaskOutput {
     return this.#log.append(draft, fenced);
   }
 
-  /** True if the agent has to let others run before its next event. */
-  get isLong(): boolean {
-    return this.#acceptedBytes >= MAX_ROUND_BYTES;
+  /** True if the agent has to wait before its next event. */
+  get isAhead(): boolean {
+    return this.#acceptedBytes >= MAX_ROUND_BYTES || this.#log.isBehind(unstored.maxEvents, unstored.maxBytes);
   }
 
-  /** Large events take time, so an agent that never waits yields to the event loop here. */
-  async letOthersRun(): Promise<void> {
-    this.#acceptedBytes = 0;
-    await yieldToEventLoop();
+  /** Large events take time, so an agent that never waits yields to the event loop here. It waits for the store, too. */
+  async slowDown(): Promise<void> {
+    if (this.#acceptedBytes >= MAX_ROUND_BYTES) {
+      this.#acceptedBytes = 0;
+      await yieldToEventLoop();
+    }
+    await this.#log.waitForDrain(unstored.maxEvents, unstored.maxBytes);
   }
 
   /** Returns the draft of a status of the server itself. */
@@ -141,6 +150,16 @@ export class TaskOutput {
 /** Returns the draft of an event that relays another agent's task, with its checkpoint: both are stored, or neither. */
 function relayedDraft(draft: Draft, checkpoint: RelayCheckpoint): Draft {
   return { ...draft, relay: storedCheckpoint(checkpoint) };
+}
+
+/** Validates an event. True if it has so many values that others run before it is accepted. @throws InvalidAgentEvent */
+export function isHeavy(event: TaskEvent): boolean {
+  return checkValues(event.kind === "status" ? event.content : event) >= HEAVY_VALUES;
+}
+
+/** True if the task goes on after an event. */
+export function isProgress(event: AgentEvent): event is ArtifactEvent | StatusEvent {
+  return event.kind === "artifact" || (event.kind === "status" && event.state === State.WORKING);
 }
 
 /** True if an event ends the task. */
