@@ -49,6 +49,8 @@ export interface TurnSource {
 /** How far a turn is. */
 export interface TurnProgress {
   isOver(): boolean;
+  /** Returns the signal of the turn, which is created when it is needed. */
+  readonly signal: () => AbortSignal;
   /** See `StepJournal.reusedChanges`. */
   reusedChanges(): number;
 }
@@ -254,6 +256,7 @@ class AgentTurn implements Turn {
     around.conversation ??= around.source.conversation(this[requestKey], {
       isOver: () => around.isOver === true,
       reusedChanges: () => around.journal?.reusedChanges() ?? 0,
+      signal: () => around.aborter.signal,
     });
     return around.conversation;
   }

@@ -1,6 +1,12 @@
+import { pause } from "../../core/async.js";
+import { backoffMs } from "../../core/backoff.js";
+import { share } from "../../core/cancellation.js";
 import { A2AError, limitReached } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../../store/task-store.js";
+
+/** Retries of an agent's read: at most a second and a half in total. */
+const retries = { most: 5, firstMs: 50, maxMs: 1_000, jitter: 0.5 };
 
 /** Returns the error that callers see when the store fails. The requested operation may have been performed. */
 export function unavailable(cause: unknown): A2AError {
@@ -18,8 +24,31 @@ export function tooManyPushConfigs(of: "task" | "owner"): A2AError {
 
 /** True if an error only repeats the store's health status. The requested operation may have been performed. */
 export function isOutage(error: unknown): boolean {
-  const cause = error instanceof A2AError ? error.cause : error;
-  return cause instanceof StoreError && cause.kind === "unavailable";
+  try {
+    const cause = error instanceof A2AError ? error.cause : error;
+    return cause instanceof StoreError && cause.kind === "unavailable";
+  } catch {
+    // An agent may throw any value, even one whose properties throw.
+    return false;
+  }
+}
+
+/**
+ * Reads from the store for an agent, and waits out a short outage. A longer one ends the execution, if the agent lets
+ * the error through: the task is recovered later.
+ *
+ * @param signal returns the turn's signal, which ends the wait
+ */
+export async function readForAgent<T>(read: () => Promise<T>, signal: () => AbortSignal): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (failures > retries.most || !isOutage(error) || signal().aborted) throw error;
+      share(signal());
+      await pause(backoffMs(failures, retries), signal());
+    }
+  }
 }
 
 /** True if the log rejected an entry because the task is finished. */

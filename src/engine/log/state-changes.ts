@@ -10,7 +10,7 @@ import {
   StoreError,
   type TaskStore,
 } from "../../store/task-store.js";
-import { isMoved, unavailable } from "./outage.js";
+import { isMoved, readForAgent, unavailable } from "./outage.js";
 
 /** Maximum size of a conversation's state as JSON, in bytes. */
 const MAX_STATE_BYTES = 256 * 1024;
@@ -55,6 +55,8 @@ interface StateChangesSource {
   readonly reused: () => number;
   /** Returns the reason why nothing can be changed now. */
   readonly refusal: () => string | undefined;
+  /** Returns the signal of the turn. */
+  readonly signal: () => AbortSignal;
 }
 
 /**
@@ -205,7 +207,8 @@ export class StateChanges implements TurnConversationState {
   }
 
   async #load(): Promise<Base> {
-    const stored = await this.#source.store.conversation(this.#source.key).catch((error: unknown) => {
+    const { store, key, signal } = this.#source;
+    const stored = await readForAgent(async () => store.conversation(key), signal).catch((error: unknown) => {
       throw unavailable(error);
     });
     return stored === undefined ? { version: 0, text: undefined } : { ...stored, text: utf8.decode(stored.bytes) };

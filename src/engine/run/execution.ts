@@ -14,7 +14,7 @@ import type { Draft } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";
 import { endsBlockingSend, isInterrupted, isTerminal } from "../../task/state.js";
 import { LeaseLost } from "../log/lease-keeper.js";
-import { isEnded, logTrouble } from "../log/outage.js";
+import { isEnded, isOutage, logTrouble } from "../log/outage.js";
 import { MessageWaits } from "../log/plan.js";
 import { StateChangeFailed } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
@@ -215,7 +215,7 @@ export class Execution {
     if (started !== undefined) this.#adopt(started.aborter);
     this.#turn = turn;
     this.#lease.beginTurn(turn);
-    this.#steps.beginTurn(request.position);
+    this.#steps.beginTurn(request.position, turn);
     if (started !== undefined) storeSteps(turn, this.#steps);
     this.#subTasks.beginTurn(turn);
     this.#request = request;
@@ -364,6 +364,7 @@ export class Execution {
     const { reason } = this.#aborter;
     if (reason?.cause === "shutdown") return this.#interrupted();
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
+    if (isOutage(error)) throw error;
     await this.#close(TaskState.FAILED, failureText(error, this.#source.logger, this.log.taskId));
   }
 

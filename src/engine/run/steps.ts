@@ -1,8 +1,10 @@
+import type { Turn } from "../../agent/agent.js";
 import type { EndedStep, StepJournal, StepOutcome } from "../../agent/steps.js";
 import type { Logger } from "../../core/log.js";
 import type { Draft } from "../../task/entry.js";
 import type { StepRecord } from "../../task/step-records.js";
 import { stepDraft } from "../log/draft.js";
+import { readForAgent } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 
 /** Dependencies of `TaskSteps`. */
@@ -22,6 +24,7 @@ export class TaskSteps implements StepJournal {
   /** The running turn; 0 between turns. */
   #turn = 0;
   #reusedChanges = 0;
+  #signal = (): AbortSignal => AbortSignal.abort();
 
   /** @param append stores an entry under the execution's lease */
   constructor(source: TaskStepsSource, log: TaskLog, append: StepAppend) {
@@ -30,9 +33,11 @@ export class TaskSteps implements StepJournal {
     this.#append = append;
   }
 
-  beginTurn(turn: number): void {
+  /** @param of ends the waits of its reads */
+  beginTurn(turn: number, of: Pick<Turn, "signal">): void {
     this.#turn = turn;
     this.#reusedChanges = 0;
+    this.#signal = () => of.signal;
   }
 
   /** Called after the last event of a turn: its agent may clean up, but asks for no further step. */
@@ -49,7 +54,7 @@ export class TaskSteps implements StepJournal {
   }
 
   async read(position: number): Promise<StepOutcome> {
-    const entry = await this.#log.entryAt(position);
+    const entry = await readForAgent(() => this.#log.entryAt(position), this.#signal);
     if (entry?.event.case !== "step") {
       throw new Error(`Entry ${position} of task ${this.#log.taskId} is not a step.`);
     }

@@ -9,6 +9,7 @@ import { type TurnProgress, turnConversation } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { isTerminal } from "../../task/state.js";
+import { readForAgent } from "../log/outage.js";
 import { StateChanges } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
 
@@ -28,12 +29,15 @@ interface TurnConversationSource {
 export class StoredConversation implements TurnConversation {
   readonly state: StateChanges;
   readonly #reads: ConversationReads;
+  readonly #signal: () => AbortSignal;
 
   constructor({ store, reads, log, progress }: TurnConversationSource, turn: TurnRequest) {
     this.#reads = reads;
+    this.#signal = progress.signal;
     const stored = log()?.fold.changes;
     this.state = new StateChanges({
       store,
+      signal: progress.signal,
       key: { tenant: turn.tenant, owner: turn.caller.owner, contextId: turn.message.contextId },
       turn: turn.position,
       stored: stored?.turn === turn.position ? stored.count : 0,
@@ -47,11 +51,11 @@ export class StoredConversation implements TurnConversation {
   }
 
   messages(options?: ConversationPageOptions): Promise<ConversationMessage[]> {
-    return this.#reads.messages(options);
+    return readForAgent(() => this.#reads.messages(options), this.#signal);
   }
 
   tasks(options?: ConversationPageOptions): Promise<ConversationTask[]> {
-    return this.#reads.tasks(options);
+    return readForAgent(() => this.#reads.tasks(options), this.#signal);
   }
 }
 
