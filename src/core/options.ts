@@ -27,6 +27,11 @@ export function optionFaults(
 ): string[] {
   const members = membersOf(options);
   let at = place.slice(0, -1) || "the options";
+  // Without options, those that are required are missing.
+  const areNone = options === undefined || (options === null && required.length > 0);
+  if (!areNone && (!isRecord(options) || Array.isArray(options))) {
+    return [`${at} ${place === "" ? "are" : "is"} ${typeName(options)}, not an object`];
+  }
   try {
     return firstFaults(new Set([...required, ...Object.keys(members)]), (name) => {
       at = place + name;

@@ -16,6 +16,8 @@ import { MAX_NAME, storedName } from "../agent/stored-name.js";
 import { completionReason } from "../core/cancellation.js";
 import { lazyImport } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
+import { anything, aText, expects, listOf, type OptionChecks, oneOf, optionFaults, typeName } from "../core/options.js";
+import { isJsonObject } from "../wire/json-struct.js";
 import { Answers } from "./answers.js";
 import { Remotes, type RemotesOptions, remoteBounds } from "./remotes.js";
 
@@ -26,6 +28,19 @@ const theRelay = lazyImport(() => import("./delegate.js"));
 /** Characters of stored names. A slash would make artifact ids ambiguous. */
 const NAME = /^[\w.-]*$/;
 const MAX_STORED_NAME = 64;
+
+const checksOfCall: OptionChecks<TurnCallOptions> = {
+  timeoutMs: expects("a number of at least 0", (value) => typeof value === "number" && value >= 0),
+};
+
+const checksOfDelegate: OptionChecks<DelegateOptions> = {
+  name: aText(),
+  contextId: aText(),
+  acceptedOutputModes: listOf(aText(), true),
+  metadata: expects("an object", isJsonObject, typeName),
+  artifacts: oneOf(["hide", "relay"]),
+  answer: anything(),
+};
 
 /** Calls of other agents by turns. */
 export class RemoteCalls implements OutgoingCalls {
@@ -91,7 +106,9 @@ class CallsOfTurn implements TurnCalls {
     this.#logger = logger;
   }
 
-  async call(agent: string, { timeoutMs = this.#limits.remoteTimeoutMs }: TurnCallOptions = {}): Promise<RemoteAgent> {
+  async call(agent: string, options: TurnCallOptions = {}): Promise<RemoteAgent> {
+    checkOptions("call(agent, options)", options, checksOfCall);
+    const { timeoutMs = this.#limits.remoteTimeoutMs } = options;
     const remote = this.#remotes.for(this.#turn, agent);
     const turn = this.#turn;
     const { signal } = turn;
@@ -113,6 +130,7 @@ class CallsOfTurn implements TurnCalls {
       throw new TypeError("An agent that answers directly has no task that another one could be relayed to.");
     }
     if (this.#endDelegations.signal.aborted) throw new TypeError("The turn is over.");
+    checkOptions("delegate(agent, message, options)", options, checksOfDelegate);
     const name = this.#nameOf(options.name);
     const delegation = this.#delegate(agent, message, { ...options, name }, (isOpen) => {
       if (isOpen) this.#delegations.add(delegation);
@@ -211,6 +229,12 @@ class CallsOfTurn implements TurnCalls {
     this.#names.add(name);
     return name;
   }
+}
+
+/** @throws TypeError */
+function checkOptions(call: string, options: unknown, checks: OptionChecks): void {
+  const faults = optionFaults(options, checks);
+  if (faults.length > 0) throw new TypeError(`turn.${call}: ${faults.join("; ")}.`);
 }
 
 /** Identifies a sub-task within its task. */

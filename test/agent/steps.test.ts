@@ -78,6 +78,19 @@ describe("TurnSteps.run()", () => {
     expect(await Promise.race([result, new Promise((resolve) => setTimeout(resolve, 20, "waits"))])).toBe("waits");
   });
 
+  it.each([
+    [null, "null"],
+    [5, "a value of type number"],
+    ["task", "a text"],
+    [[], "a list"],
+  ])("refuses options that are no object: %j", async (options, shown) => {
+    const work = vi.fn();
+    await expect(run(new Journal()).steps.run("plan", work, options as never)).rejects.toThrow(
+      new TypeError(`turn.step(name, fn, options): the options are ${shown}, not an object.`),
+    );
+    expect(work).not.toHaveBeenCalled();
+  });
+
   it("keeps results of undefined", async () => {
     const journal = new Journal();
     const work = vi.fn(async () => {});

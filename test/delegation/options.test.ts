@@ -28,6 +28,36 @@ describe("options of turn.delegate()", () => {
     ]);
   });
 
+  it("are named if they are wrong, as are those of turn.call()", async () => {
+    const errors: string[] = [];
+    const front = agentOf("Front", async function* (turn) {
+      const note = (error: unknown): number => errors.push(String(error));
+      for (const options of [null, 5, [], { artifacts: "zzz", metadata: "x" }, { name: 7, contextid: "c" }]) {
+        try {
+          yield* turn.delegate("other", "go", options as never);
+        } catch (error) {
+          note(error);
+        }
+      }
+      for (const options of [null, { timeoutMs: "5" }]) await turn.call("other", options as never).catch(note);
+    });
+    await using test = testAgent(front, { remoteAgents: { other: agentOf("Other", async function* () {}) } });
+    await test.send("go");
+    const [delegate, call] = [
+      "TypeError: turn.delegate(agent, message, options)",
+      "TypeError: turn.call(agent, options)",
+    ];
+    expect(errors).toEqual([
+      `${delegate}: the options are null, not an object.`,
+      `${delegate}: the options are a value of type number, not an object.`,
+      `${delegate}: the options are a list, not an object.`,
+      `${delegate}: artifacts is "zzz", not "hide" or "relay"; metadata is a text, not an object.`,
+      `${delegate}: name is 7, not a text; the option contextid is not known: did you mean contextId?.`,
+      `${call}: the options are null, not an object.`,
+      `${call}: timeoutMs is "5", not a number of at least 0.`,
+    ]);
+  });
+
   it("default to the media types of the request, and to no metadata", async () => {
     let heard: unknown;
     const other = agentOf("Other", async function* ({ acceptedOutputModes, metadata }) {
