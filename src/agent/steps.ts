@@ -77,7 +77,7 @@ interface StepTurn {
 }
 
 /** Maximum size of a result as JSON, in bytes of UTF-8 (1 MiB). */
-const MAX_RESULT_BYTES = 1_048_576;
+export const MAX_RESULT_BYTES = 1_048_576;
 
 /** Maximum number of steps of a turn: the task keeps the place of each in memory. */
 const MAX_STEPS = 10_000;

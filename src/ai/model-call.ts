@@ -1,6 +1,9 @@
 import type { LanguageModel, ModelMessage, ToolSet } from "ai";
+import { AgentError } from "../agent/errors.js";
 import { type AgentEvent, artifact } from "../agent/event.js";
+import { MAX_RESULT_BYTES } from "../agent/steps.js";
 import { text } from "../agent/text.js";
+import { utf8LengthOf } from "../core/bytes.js";
 import { membersOf } from "../core/members.js";
 import type { ModelSettings } from "./options.js";
 import { aiSdk } from "./sdk.js";
@@ -27,7 +30,11 @@ export interface ModelResponse {
   readonly text: string;
 }
 
-/** Calls the model and streams its text. Its files become artifacts. */
+/**
+ * Calls the model and streams its text. Its files become artifacts.
+ *
+ * @throws AgentError if the answer is too large to be stored
+ */
 export async function generate(call: ModelCall): Promise<ModelResponse> {
   const { model, system, tools, settings, messages, signal, write } = call;
   const { streamText } = await aiSdk();
@@ -53,7 +60,12 @@ export async function generate(call: ModelCall): Promise<ModelResponse> {
     await write(event.text, event.lastChunk === true && seen.calls === 0);
   }
   const { messages: response } = await result.response;
-  return JSON.parse(JSON.stringify({ messages: response.map(withoutFiles), text: whole })) as ModelResponse;
+  const json = JSON.stringify({ messages: response.map(withoutFiles), text: whole });
+  const bytes = utf8LengthOf(json);
+  if (bytes <= MAX_RESULT_BYTES) return JSON.parse(json) as ModelResponse;
+  throw new AgentError(
+    `The model's answer is too large: with its text twice it has ${bytes} bytes as JSON, of at most ${MAX_RESULT_BYTES}.`,
+  );
 }
 
 /** Passes a stream on. Counts its tool calls, and emits its files. */

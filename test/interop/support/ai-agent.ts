@@ -406,6 +406,15 @@ describe("aiAgent()", () => {
     expect(task.artifacts.map(textOf)).toEqual(["Half"]);
   });
 
+  it("fails with the limit if the model's answer is too large to be stored", async () => {
+    const { agent } = serve(inOrder({ text: ["x".repeat(600_000)] }));
+    const task = await agent.send("Go.");
+    expect(stateOf(task)).toBe(TaskState.FAILED);
+    expect(said(task).at(-1)).toMatch(
+      /^agent: The model's answer is too large: with its text twice it has 12\d{5} bytes as JSON, of at most 1048576\.$/,
+    );
+  });
+
   it("answers a message that came in meanwhile in the same task", async () => {
     const gates = new Gates();
     const { agent, asked } = serve(async ({ number }) => {
