@@ -9,7 +9,8 @@ export interface Limits {
   readonly maxArrivingBytes: number;
   /**
    * Size of a task as JSON in its widest form, in bytes; at most 448 MiB, because V8 limits the length of a string.
-   * Messages beyond it are refused; an agent that exceeds it fails its task. Default 256 MiB.
+   * Messages beyond it are refused; an agent that exceeds it fails its task. The results of the task's steps are counted
+   * on their own, with the same limit. Default 256 MiB.
    */
   readonly maxTaskBytes: number;
   /**

@@ -84,6 +84,7 @@ type Place = Pick<TaskFold, "position" | "generation" | "generationPosition" | "
 interface FoldHead extends Place, Pick<TaskFold, "messages" | "changes" | "initialMetadata"> {
   relays: RelayedEntries | undefined;
   steps: StepRecord[];
+  readonly stepBytes: number;
   talk: StoredTalk | undefined;
 }
 
@@ -92,7 +93,8 @@ function foldHeadOf(fold: TaskFold): FoldHead {
   const { position, generation, generationPosition, statusPosition, version, changes, initialMetadata } = fold;
   const place = { position, generation, generationPosition, statusPosition, version, changes, initialMetadata };
   const steps = fold.steps?.all().map((record) => create(StepRecordSchema, record)) ?? [];
-  return { ...place, messages: fold.messages.slice(), relays: relaysOf(fold), steps, talk: talkOf(fold) };
+  const stepBytes = fold.steps?.bytes ?? 0;
+  return { ...place, messages: fold.messages.slice(), relays: relaysOf(fold), steps, stepBytes, talk: talkOf(fold) };
 }
 
 function relaysOf({ relays, knowsRelays }: TaskFold): RelayedEntries | undefined {
@@ -136,6 +138,7 @@ function pieceOf(place: FoldHead, task: Task): Uint8Array {
   snapshot.version = place.version;
   if (place.relays !== undefined) snapshot.relays = place.relays;
   snapshot.steps = place.steps;
+  snapshot.stepBytes = place.stepBytes;
   if (place.changes !== undefined) snapshot.changes = place.changes;
   if (place.talk !== undefined) snapshot.talk = place.talk;
   if (place.initialMetadata !== undefined) snapshot.firstMetadata = place.initialMetadata;
@@ -164,6 +167,7 @@ export class SnapshotReader {
     if (talk !== undefined) this.fold.talk = restoreTalk(talk);
     if (relays !== undefined) this.#relays(relays);
     if (steps.length > 0) this.fold.steps = new StepRecords();
+    if (this.fold.steps !== undefined) this.fold.steps.bytes = snapshot.stepBytes;
     for (const record of steps) this.fold.steps?.add(record.position, record);
   }
 

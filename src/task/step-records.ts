@@ -1,4 +1,5 @@
 import type { Step } from "../../gen/parley/log/v1/log_pb.js";
+import { utf8LengthOf } from "../core/bytes.js";
 
 /** Where the result of a step is in the log, and which call of its turn it was. See `Step`. */
 export interface StepRecord extends Pick<Step, "name" | "count" | "turn" | "call" | "perTask" | "overlaps"> {
@@ -10,6 +11,8 @@ export interface StepRecord extends Pick<Step, "name" | "count" | "turn" | "call
  * turns that are for the whole task. Results stay in the log.
  */
 export class StepRecords {
+  /** Bytes of the results of all steps of the task as JSON in UTF-8, also of those that are not asked for again. */
+  bytes = 0;
   #turn = 0;
   #ofTurn: StepRecord[] = [];
   readonly #ofEarlierTurns: StepRecord[] = [];
@@ -34,4 +37,9 @@ export class StepRecords {
   all(): StepRecord[] {
     return [...this.#ofEarlierTurns, ...this.#ofTurn];
   }
+}
+
+/** Returns the bytes of a step's result as JSON in UTF-8. */
+export function resultBytes({ outcome }: Pick<Step, "outcome">): number {
+  return outcome.case === "result" ? utf8LengthOf(outcome.value) : 0;
 }

@@ -66,6 +66,40 @@ async function crashed(agent: Omit<Agent, "card">, dies: Promise<void>, texts: r
 }
 
 describe("turn.step()", () => {
+  it("refuses a result that takes those of the task over maxTaskBytes, also in another process", async () => {
+    const kept: number[] = [];
+    const agent: Omit<Agent, "card"> = {
+      async *execute(turn) {
+        try {
+          for (let i = 0; i < 4; i++) await turn.step("fill", () => "x".repeat(5_998));
+        } catch (error) {
+          yield working(String(error));
+        }
+        const kinds = await entries(bench.store, turn.taskId);
+        kept.push(kinds.filter(({ event }) => event.case === "step").length);
+        if (turn.text === "on") yield inputRequired("More?");
+        else await Promise.all(["a", "b"].map((name) => turn.step(name, () => "x".repeat(1_500))));
+      },
+    };
+    const limits = { ...defaultLimits, maxTaskBytes: 20_000 };
+    const store = openStore();
+    let bench = new Bench(agent, { limits }, store);
+    const held = await bench.send("on");
+    const { taskId } = held;
+    expect(await settle(held)).toBe("INPUT_REQUIRED");
+    const text = "The results of the task's steps would have 24000 bytes as JSON, of at most 20000.";
+    expect((await story(held)).join()).toContain(text);
+    held.release();
+    await bench.engine.drain(0);
+    bench = new Bench(agent, { limits }, store);
+    const again = await bench.send("end", { message: { taskId, messageId: "again" } });
+    expect(await settle(again)).toBe("FAILED");
+    expect(kept).toEqual([3, 3]);
+    expect((await story(again)).at(-1)).toContain("would have 21004 bytes as JSON, of at most 20000.");
+    again.release();
+    await bench.engine.drain(0);
+  });
+
   it("is in the log and nowhere else: no stream, no task and no generation shows it", async () => {
     const bench = new Bench({
       async *execute(turn) {

@@ -58,6 +58,9 @@ function known(entries: readonly LogEntry[]): unknown {
     generationPosition: seen,
     messagesSince: entries.filter(({ position, event }) => position > seen && event.case === "message").length,
     steps: isOver ? [] : steps.filter(({ perTask, turn }) => perTask || turn === last),
+    stepBytes: isOver
+      ? 0
+      : entries.reduce((sum, { event }) => sum + (event.case === "step" ? sizeOf(event.value) : 0), 0),
   };
 }
 
@@ -65,8 +68,12 @@ function recordOf({ name, count, turn, call, perTask, overlaps }: Step): Omit<St
   return { name, count, turn, call, perTask, overlaps };
 }
 
+function sizeOf({ outcome }: Step): number {
+  return outcome.case === "result" ? Buffer.byteLength(outcome.value) : 0;
+}
+
 function knownOf({ generationPosition, messagesSince, steps }: TaskFold): unknown {
-  return { generationPosition, messagesSince, steps: steps?.all() ?? [] };
+  return { generationPosition, messagesSince, steps: steps?.all() ?? [], stepBytes: steps?.bytes ?? 0 };
 }
 
 describe("TaskFold", () => {

@@ -1,14 +1,18 @@
 import type { Turn } from "../../agent/agent.js";
 import type { EndedStep, StepJournal, StepOutcome } from "../../agent/steps.js";
+import { utf8LengthOf } from "../../core/bytes.js";
+import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import type { Draft } from "../../task/entry.js";
 import type { StepRecord } from "../../task/step-records.js";
 import { stepDraft } from "../log/draft.js";
 import { readForAgent } from "../log/outage.js";
+import type { SizeLimits } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
 
 /** Dependencies of `TaskSteps`. */
 interface TaskStepsSource {
+  readonly limits: SizeLimits;
   readonly logger: Logger;
   readonly now: () => number;
 }
@@ -24,6 +28,8 @@ export class TaskSteps implements StepJournal {
   /** The running turn; 0 between turns. */
   #turn = 0;
   #reusedChanges = 0;
+  /** Bytes of results that are not stored yet. */
+  #unstored = 0;
   #signal = (): AbortSignal => AbortSignal.abort();
 
   /** @param append stores an entry under the execution's lease */
@@ -74,7 +80,25 @@ export class TaskSteps implements StepJournal {
       return Promise.reject(new Error(`The turn is over: the step "${step.name}" cannot be stored.`));
     }
     const now = this.now();
-    return this.#append(stepDraft(turn, step, now), () => this.#note(step, now));
+    const { outcome } = step;
+    const bytes = "json" in outcome && outcome.json !== undefined ? utf8LengthOf(outcome.json) : 0;
+    const error = this.#tooLarge(bytes);
+    if (error !== undefined) return Promise.reject(error);
+    this.#unstored += bytes;
+    return this.#append(stepDraft(turn, step, now), () => {
+      this.#unstored -= bytes;
+      this.#note(step, now);
+    });
+  }
+
+  #tooLarge(bytes: number): A2AError | undefined {
+    const { maxTaskBytes } = this.#source.limits;
+    const all = (this.#log.fold.steps?.bytes ?? 0) + this.#unstored + bytes;
+    if (all <= maxTaskBytes) return undefined;
+    const message = `The results of the task's steps would have ${all} bytes as JSON, of at most ${maxTaskBytes}.`;
+    return new A2AError("TASK_TOO_LARGE", message, {
+      metadata: { taskId: this.#log.taskId, limit: "maxTaskBytes", maxTaskBytes: String(maxTaskBytes) },
+    });
   }
 
   now(): number {
