@@ -7,7 +7,7 @@ import { copyArtifact, EventFold } from "./event-fold.js";
 import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { addedSize } from "./size.js";
 import { isTerminal } from "./state.js";
-import { resultBytes, StepRecords } from "./step-records.js";
+import { StepRecords } from "./step-records.js";
 import { Talk } from "./talk.js";
 
 /** A task's log folded into the task. Readers get copies (`viewTask`). */
@@ -121,7 +121,6 @@ export class TaskFold extends EventFold {
         return this.applyArtifact(entry.event.value, size);
       case "step":
         this.steps ??= new StepRecords();
-        this.steps.bytes += resultBytes(entry.event.value);
         return this.steps.add(this.position, entry.event.value);
       case "note":
         return;

@@ -166,8 +166,7 @@ export class SnapshotReader {
     this.fold.initialMetadata = snapshot.firstMetadata;
     if (talk !== undefined) this.fold.talk = restoreTalk(talk);
     if (relays !== undefined) this.#relays(relays);
-    if (steps.length > 0) this.fold.steps = new StepRecords();
-    if (this.fold.steps !== undefined) this.fold.steps.bytes = snapshot.stepBytes;
+    if (steps.length > 0) this.fold.steps = new StepRecords(snapshot.stepBytes);
     for (const record of steps) this.fold.steps?.add(record.position, record);
   }
 

@@ -11,14 +11,25 @@ export interface StepRecord extends Pick<Step, "name" | "count" | "turn" | "call
  * turns that are for the whole task. Results stay in the log.
  */
 export class StepRecords {
-  /** Bytes of the results of all steps of the task as JSON in UTF-8, also of those that are not asked for again. */
-  bytes = 0;
+  #bytes: number;
   #turn = 0;
   #ofTurn: StepRecord[] = [];
   readonly #ofEarlierTurns: StepRecord[] = [];
 
+  /** @param bytes those of the results that the records of a snapshot lack */
+  constructor(bytes = 0) {
+    this.#bytes = bytes;
+  }
+
+  /** Bytes of the results of all steps of the task as JSON in UTF-8, also of those that are not asked for again. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** @param position of its entry, which comes after all that were added before */
-  add(position: number, { name, count, turn, call, perTask, overlaps }: Omit<StepRecord, "position">): void {
+  add(position: number, step: Omit<StepRecord, "position"> & Partial<Pick<Step, "outcome">>): void {
+    const { name, count, turn, call, perTask, overlaps, outcome } = step;
+    if (outcome !== undefined) this.#bytes += resultBytes({ outcome });
     if (turn !== this.#turn) {
       // An earlier turn has ended and is not repeated.
       for (const record of this.#ofTurn) if (record.perTask) this.#ofEarlierTurns.push(record);

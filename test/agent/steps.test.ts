@@ -33,7 +33,8 @@ class Journal implements StepJournal {
 
   async append(turn: number, step: EndedStep): Promise<void> {
     this.steps.push({ ...step, turn });
-    this.#records.add(this.steps.length, { ...step, turn });
+    const { name, count, call, perTask, overlaps } = step;
+    this.#records.add(this.steps.length, { name, count, call, perTask, overlaps, turn });
   }
 }
 

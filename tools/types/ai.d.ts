@@ -52,12 +52,17 @@ declare module "ai" {
   export type ToolSet = Record<
     string,
     {
+      /** Tells the model what the tool does. */
       description?: string;
+      /** Schema of the input. */
       inputSchema: unknown;
+      /** Runs the tool. Without it, the user is asked. */
       // biome-ignore lint/suspicious/noExplicitAny: a tool's own type
       execute?: (input: any, options: ToolExecutionOptions) => unknown;
+      /** True if the user has to allow the call. */
       // biome-ignore lint/suspicious/noExplicitAny: a tool's own type
       needsApproval?: boolean | ((input: any, options: ToolExecutionOptions) => boolean | PromiseLike<boolean>);
+      /** Returns the result as the model gets it. */
       toModelOutput?: (options: {
         toolCallId: string;
         input: unknown;
