@@ -95,9 +95,10 @@ export default defineConfig(({ mode }): ViteUserConfig => {
 function sources(mode: string): ViteUserConfig {
   const counts = mode === "coverage";
   const isWhole = counts || mode === "all";
+  // Of each project: Vitest evaluates what they extend with another mode.
+  const plugins = counts ? [] : [compiledSources];
   return {
     resolve: { alias: [...ownNames, ...aiStandIn] },
-    plugins: counts ? [] : [compiledSources],
     test: {
       globalSetup: [at("test/support/bundles.ts")],
       setupFiles: [at("test/support/setup.ts")],
@@ -118,6 +119,7 @@ function sources(mode: string): ViteUserConfig {
       projects: [
         {
           extends: true,
+          plugins,
           test: {
             name: "unit",
             // Loading the sources anew for each of 370 files would take longer than their tests. What a file changes of its
@@ -127,11 +129,12 @@ function sources(mode: string): ViteUserConfig {
             exclude: ["**/node_modules/**", ...(isWhole ? processes : []), ...alone, slow],
           },
         },
-        { extends: true, test: { name: "alone", include: counts ? alone : [...alone, isWhole ? slow : someSlow] } },
+        { extends: true, plugins, test: { name: "alone", include: counts ? alone : [...alone, isWhole ? slow : someSlow] } },
         ...(mode === "all"
           ? [
               {
                 extends: true as const,
+                plugins,
                 test: {
                   name: "processes",
                   isolate: false,
@@ -146,6 +149,7 @@ function sources(mode: string): ViteUserConfig {
           ? [
               {
                 extends: true as const,
+                plugins,
                 test: {
                   name: "photostructure",
                   include: ["test/store/sqlite/**/*.test.ts"],
