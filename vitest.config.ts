@@ -129,7 +129,11 @@ function sources(mode: string): ViteUserConfig {
             exclude: ["**/node_modules/**", ...(isWhole ? processes : []), ...alone, slow],
           },
         },
-        { extends: true, plugins, test: { name: "alone", include: counts ? alone : [...alone, isWhole ? slow : someSlow] } },
+        {
+          extends: true,
+          plugins,
+          test: { name: "alone", include: counts ? alone : [...alone, isWhole ? slow : someSlow] },
+        },
         ...(mode === "all"
           ? [
               {
