@@ -1,5 +1,6 @@
 import type { ToolSet } from "ai";
 import type { FormSchema } from "../agent/schema.js";
+import { membersOf } from "../core/members.js";
 
 /** Options of `askUser`. */
 export interface AskUserOptions {
@@ -54,5 +55,5 @@ const questionSchema = {
 } as const;
 
 function isQuestion(value: unknown): value is { question: string } {
-  return typeof value === "object" && value !== null && "question" in value && typeof value.question === "string";
+  return typeof membersOf(value).question === "string";
 }

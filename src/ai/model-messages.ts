@@ -1,6 +1,6 @@
 import type { FilePart, ModelMessage, TextPart } from "ai";
 import type { Turn } from "../agent/agent.js";
-import { onlyText, type TalkMessage, type TalkOptions, type TalkPart, talkOf } from "./talk.js";
+import { apiMessage, type TalkMessage, type TalkOptions, type TalkPart, talkOf } from "./talk.js";
 
 /**
  * Returns the conversation up to the message of the turn as messages of the AI SDK: texts, data as JSON, and the user's
@@ -12,9 +12,7 @@ export async function modelMessages(turn: Turn, options: TalkOptions = {}): Prom
 }
 
 export function modelMessage(message: TalkMessage): ModelMessage {
-  const text = onlyText(message);
-  if (message.role === "assistant") return { role: "assistant", content: text ?? "" };
-  return { role: "user", content: text ?? message.parts.map(modelPart) };
+  return apiMessage(message, modelPart);
 }
 
 function modelPart(part: TalkPart): TextPart | FilePart {

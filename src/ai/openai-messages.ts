@@ -1,6 +1,6 @@
 import type { Turn } from "../agent/agent.js";
 import { base64Of } from "../core/bytes.js";
-import { onlyText, type TalkOptions, type TalkPart, talkOf } from "./talk.js";
+import { apiMessage, type TalkOptions, type TalkPart, talkOf } from "./talk.js";
 import { mentionOf, type TalkFile } from "./talk-file.js";
 
 /** A message of OpenAI's APIs. @typeParam P the parts of a user's message that are not all texts */
@@ -41,11 +41,7 @@ async function messagesOf<P>(
   options: TalkOptions,
   partOf: (part: TalkPart) => P,
 ): Promise<OpenAIMessage<P>[]> {
-  return (await talkOf(turn, options)).map((message) => {
-    const text = onlyText(message);
-    if (message.role === "assistant") return { role: "assistant", content: text ?? "" };
-    return { role: "user", content: text ?? message.parts.map(partOf) };
-  });
+  return (await talkOf(turn, options)).map((message) => apiMessage(message, partOf));
 }
 
 function chatPart(part: TalkPart): ChatPart {

@@ -1,7 +1,7 @@
 import type { Turn } from "../agent/agent.js";
 import { utf8LengthOf } from "../core/bytes.js";
 import { aWholeNumber, type OptionChecks, optionFaults } from "../core/options.js";
-import type { PlainPart } from "../task/plain.js";
+import { type PlainPart, textOf } from "../task/plain.js";
 import { fileOf, type TalkFile } from "./talk-file.js";
 
 /** How much of a conversation a model gets. */
@@ -106,8 +106,13 @@ export function joined(messages: readonly TalkMessage[]): TalkMessage[] {
   return result;
 }
 
-/** Returns the text of a message of which all parts are texts; otherwise undefined. */
-export function onlyText({ parts }: TalkMessage): string | undefined {
-  const texts = parts.flatMap((part) => ("text" in part ? [part.text] : []));
-  return texts.length === parts.length ? texts.join("\n") : undefined;
+/** Returns a message as the APIs of models take it: as one text if all its parts are texts. */
+export function apiMessage<P>(
+  { role, parts }: TalkMessage,
+  partOf: (part: TalkPart) => P,
+): { role: "user"; content: string | P[] } | { role: "assistant"; content: string } {
+  const texts = parts.filter((part) => "text" in part);
+  const text = texts.length === parts.length ? textOf({ parts: texts }) : undefined;
+  if (role === "assistant") return { role, content: text ?? "" };
+  return { role, content: text ?? parts.map(partOf) };
 }

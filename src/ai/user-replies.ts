@@ -147,8 +147,8 @@ function userMessage(message: Message): TalkMessage {
 }
 
 function replyOf({ role, parts }: TalkMessage): ToolReply {
-  const texts = parts.flatMap((part) => ("text" in part ? [part.text] : []));
+  const texts = parts.filter((part) => "text" in part);
   const files = parts.filter((part) => "file" in part);
-  const output: ToolOutput = { type: "text", value: texts.join("\n") };
+  const output: ToolOutput = { type: "text", value: textOf({ parts: texts }) };
   return { output, more: files.length === 0 ? [] : [{ role, parts: files }] };
 }
