@@ -33,7 +33,7 @@ function isApproval(value: unknown): value is Approval {
   return value.reason === undefined || typeof value.reason === "string";
 }
 
-/** An approval has no other words than these, so that "yes, but" and "ok if" are none. docs/models.md lists them. */
+/** An approval consists of these words only, so "yes, but" and "ok if" do not approve. docs/models.md lists them. */
 const YES =
   /^(?:yes|y|yeah|yep|sure|ok|okay|allow|allowed|approve|approved|do it|please do|go ahead)(?: (?:yes|sure|ok|okay|please|do|it|that|this|so|go|ahead|thanks|thank|you))*$/;
 
@@ -41,7 +41,7 @@ const YES =
 const NO =
   /^(?:no|n|nope|not now|not yet|don't|do not|never|stop|cancel|deny|denied|reject|rejected)(?= |$)(?! (?:problem|worries|objections?))/;
 
-/** Reads a text as an approval or a denial. A text that is not clearly one of them is returned as it is: no answer. */
+/** Reads a text as an approval or a denial. Returns any other text unchanged, which does not answer. */
 export function readApproval(text: string): JsonValue {
   const words = text
     .toLowerCase()

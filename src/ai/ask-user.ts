@@ -7,13 +7,13 @@ export interface AskUserOptions {
   /** Tells the model when to ask. */
   readonly description?: string;
   /**
-   * The form of the answer, as for `turn.form`. The model gets the valid answer as JSON. A user who answers by a text
-   * that is none gives it `{ said }` instead, the text, so that it can ask again. Default: any message.
+   * The form of the answer, as for `turn.form`. The model gets the valid answer as JSON. If the user answers with any
+   * other text, the model gets `{ said: text }` instead, so that it can ask again. Default: any message.
    */
   readonly form?: FormSchema;
 }
 
-/** Tells the model about answers that are no data of the form. */
+/** Tells the model about answers that do not fit the form. */
 const IN_WORDS =
   "The user fills in a form, which is the result, or answers in words: then the result is their text as `said`.";
 

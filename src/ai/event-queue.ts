@@ -1,6 +1,9 @@
 import type { AgentEvent } from "../agent/event.js";
 
-/** Events of callbacks, such as those of a running tool, for the agent's generator to yield. */
+/**
+ * Events of callbacks, such as those of a running tool, for the agent's generator to yield. `turn.emit` also resolves
+ * when the turn ends; here a tool does not continue after its question has ended the turn.
+ */
 export class EventQueue {
   readonly #events: { readonly event: AgentEvent; readonly taken: () => void }[] = [];
   /** Ends the wait for the next event. */

@@ -7,7 +7,7 @@ import { type FormSchema, jsonSchemaOf, type StandardSchema } from "../agent/sch
 /** What the model gets of an answer: the valid data of the form, or the user's words. */
 export type FormOrWords = { readonly data: unknown } | { readonly said: string };
 
-/** Asks for a form by `turn.form`. A text that is no data of the form answers it too: in words, for the model. */
+/** Asks for a form by `turn.form`. Accepts a text that does not fit the form too, as the user's words for the model. */
 export async function* formOrWords(
   turn: Turn,
   form: FormSchema,

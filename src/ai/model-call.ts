@@ -47,7 +47,7 @@ export async function generate(call: ModelCall): Promise<ModelResponse> {
     // Tools are called as steps of the task.
     stopWhen: () => true,
     abortSignal: signal,
-    // URLs of users may point into the network of the server: the model's provider fetches them, or nobody.
+    // URLs of users may point into the server's network, so only the model's provider may fetch them.
     experimental_download: async (files) => files.map(() => null),
     // The error is thrown below.
     onError: () => {},

@@ -10,7 +10,7 @@ export type ToolOutput = ToolResultPart["output"];
 
 type ModelPart = Exclude<ModelMessage["content"], string>[number];
 
-/** Maximum size of a tool's result, in characters of JSON. */
+/** Maximum size of a tool's result, in characters of JSON. At three bytes each they still fit into a step. */
 const MAX_RESULT = 262_144;
 
 /** Returns the calls in a response of the model that have no result yet. */
