@@ -1,4 +1,4 @@
-import type { Json, Reply, Rule, ToolResult } from "../offline-model/rules.js";
+import { type Chat, type Json, membersOf, type Reply, type Rule, type ToolResult } from "../offline-model/rules.js";
 
 /** What the offline model understands of a question. */
 interface Asked {
@@ -24,7 +24,7 @@ const words = /^(THE|AND|FOR|NOT|HOW|WHY|WHO|API|PDF)$/;
 export const rules: readonly Rule[] = [structured, result, offTopic, lookUp];
 
 /** The structured output at the end: what the conversation has come to. */
-function structured({ schema, messages, results }: Parameters<Rule>[0]): Reply | undefined {
+function structured({ schema, messages, results }: Chat): Reply | undefined {
   if (schema === undefined) return undefined;
   const message = messages.findLast(({ role }) => role === "assistant")?.text ?? "";
   const isError = results.some(({ output }) => errorOf(output) !== undefined);
@@ -32,7 +32,7 @@ function structured({ schema, messages, results }: Parameters<Rule>[0]): Reply |
 }
 
 /** The answer once the tool has answered. */
-function result({ results, texts }: Parameters<Rule>[0]): Reply | undefined {
+function result({ results, texts }: Chat): Reply | undefined {
   if (results.length === 0) return undefined;
   const error = results.map(({ output }) => errorOf(output)).find((text) => text !== undefined);
   if (error !== undefined) return { text: error };
@@ -51,14 +51,14 @@ function result({ results, texts }: Parameters<Rule>[0]): Reply | undefined {
   return { text: `${based} Therefore, ${amount} ${first.from} would be approximately ${total}.` };
 }
 
-function offTopic({ text, texts }: Parameters<Rule>[0]): Reply | undefined {
+function offTopic({ text, texts }: Chat): Reply | undefined {
   const isAbout = /currenc|exchange|convert|rate|worth|how much/i.test(text) || codesIn(text).length > 0;
   if (isAbout || (texts.length > 1 && understood(texts).from !== undefined && text.length < 30)) return undefined;
   return { text: "I can only help with currency conversion and exchange rates." };
 }
 
 /** Asks for what is missing, or calls the tool: once for each target. */
-function lookUp({ texts }: Parameters<Rule>[0]): Reply {
+function lookUp({ texts }: Chat): Reply {
   const { from, to, date } = understood(texts);
   if (from === undefined) return { text: "Which currencies do you want to convert?" };
   if (to.length === 0) {
@@ -103,7 +103,8 @@ function amountIn(text: string): number | undefined {
 }
 
 function errorOf(output: Json): string | undefined {
-  return isObject(output) && typeof output.error === "string" ? output.error : undefined;
+  const { error } = membersOf(output);
+  return typeof error === "string" ? error : undefined;
 }
 
 function rateOf({ input, output }: ToolResult): { readonly from: string; readonly to: string; readonly rate: number } {
@@ -111,6 +112,3 @@ function rateOf({ input, output }: ToolResult): { readonly from: string; readonl
   const { rates } = output as { readonly rates: Record<string, number> };
   return { from: from ?? "", to: to ?? "", rate: rates[to ?? ""] ?? Number.NaN };
 }
-
-const isObject = (value: Json): value is { [name: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

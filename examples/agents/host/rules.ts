@@ -1,4 +1,4 @@
-import type { Chat, Json, Reply, Rule, ToolResult } from "../offline-model/rules.js";
+import { type Chat, membersOf, type Reply, type Rule, type ToolResult } from "../offline-model/rules.js";
 
 /** Topics of requests, and how the descriptions of agents for them read. */
 const topics: readonly { readonly asked: RegExp; readonly offered: RegExp }[] = [
@@ -69,8 +69,4 @@ function textOf({ output }: ToolResult): string {
   if (typeof text === "string" && text !== "") return text;
   const names = Array.isArray(files) ? files.map((file) => String(membersOf(file).name ?? "a file")) : [];
   return names.length === 0 ? "done" : names.join(", ");
-}
-
-function membersOf(value: Json): { readonly [name: string]: Json | undefined } {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 }

@@ -87,6 +87,11 @@ export function chatOf({ tools, ...request }: RequestParts): Chat {
   return { ...request, texts, text: texts.at(-1) ?? "", results, tools: Object.keys(parameters), parameters };
 }
 
+/** Returns the members of an object. Any other value has none. */
+export function membersOf(value: Json): { readonly [name: string]: Json | undefined } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
+}
+
 /** Returns the value of a JSON text, or the text itself if it is not JSON. */
 export function parsed(text: string): Json {
   try {
