@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { convertIndexedToRgb, decode, encode } from "fast-png";
 import { AgentError } from "parley-a2a";
 import { Drawing } from "./drawing.js";
@@ -7,13 +8,24 @@ import { figureShapes, type Shape, shapesOf } from "./shapes.js";
 /** A picture that is edited: a drawing of this agent, or any other picture, which is drawn upon. */
 export type Source = { readonly drawing: Drawing } | { readonly picture: Raster };
 
+/** Media types of the formats. */
+export const mediaTypes = { png: "image/png", svg: "image/svg+xml" } as const;
+
+/** Format of a file. */
+export type Format = keyof typeof mediaTypes;
+
+/** Returns the id of a picture, which depends on its content only: 32 hexadecimal digits. */
+export function idOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+}
+
 /** Pixels of each side of a new picture. */
 const SIDE = 256;
 /** Pixels of each side of a picture that is drawn upon, at most. */
 const MAX_SIDE = 1024;
 
 /** The picture as a file. `upon` is the picture that it is drawn upon, instead of a background. */
-export function fileOf(drawing: Drawing, format: "png" | "svg", upon?: Raster): Uint8Array {
+export function fileOf(drawing: Drawing, format: Format, upon?: Raster): Uint8Array {
   return format === "svg" ? svgOf(drawing, upon) : pngOf(drawing, upon);
 }
 
@@ -52,7 +64,7 @@ const escaped = (text: string): string => entities.reduce((all, [char, name]) =>
 const unescaped = (text: string): string =>
   entities.reduceRight((all, [char, name]) => all.replaceAll(name, char), text);
 
-/** Reads a picture: PNG of anybody, and SVG of this agent. */
+/** Reads a picture: any PNG, or an SVG that this agent made. */
 export function sourceIn(bytes: Uint8Array): Source {
   if (bytes[0] !== 0x89) return { drawing: drawingIn(svgText(bytes)) };
   checkSize(bytes);
@@ -75,7 +87,7 @@ function drawingIn(text: string): Drawing {
   }
 }
 
-/** Reads width and height before anything is unpacked. */
+/** Checks width and height before anything is unpacked. */
 function checkSize(bytes: Uint8Array): void {
   const { buffer, byteOffset, length } = bytes;
   if (length < 24) throw new AgentError("This is not a PNG file.");

@@ -1,14 +1,10 @@
-import { createHash } from "node:crypto";
 import { type Agent, artifact, completed, inputRequired, type Turn, working } from "parley-a2a";
 import { type ModelAddress, modelFor } from "../offline-model/model.js";
-import { fileOf } from "./files.js";
+import { type Format, fileOf, idOf, mediaTypes } from "./files.js";
 import { planFor } from "./model.js";
 import type { Pictures } from "./pictures.js";
 import { rules } from "./rules.js";
 import { read, referenceFor, textsOf } from "./sources.js";
-
-const types = { png: "image/png", svg: "image/svg+xml" } as const;
-type Format = keyof typeof types;
 
 const card = {
   name: "Image Generator Agent",
@@ -58,12 +54,12 @@ export async function imageAgent({
       const content = delivery === "link" && pictures ? { url: await pictures.save(bytes, kind) } : { bytes };
       // A changed picture has the name of the one before. Its id is another one, because it depends on the content.
       const name = (edits ? found?.name : undefined) ?? title;
-      const id = createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+      const id = idOf(bytes);
       yield artifact({
         id,
         name,
         description: title,
-        parts: [{ file: { ...content, name: `${name}.${kind}`, mediaType: types[kind] } }],
+        parts: [{ file: { ...content, name: `${name}.${kind}`, mediaType: mediaTypes[kind] } }],
       });
       yield completed(`Here it is: ${title} (id ${id}).`);
     },
@@ -72,7 +68,8 @@ export async function imageAgent({
 
 /** The format that the user names, or else one that the client accepts; a PNG if it says nothing of images. */
 function formatFor({ acceptedOutputModes: accepted }: Turn, named: Format | undefined): Format {
-  if (named !== undefined && (accepted.length === 0 || accepted.some((mode) => mode === types[named]))) return named;
-  const first = accepted.find((mode) => mode === types.png || mode === types.svg);
-  return first === undefined ? (named ?? "png") : first === types.svg ? "svg" : "png";
+  if (named !== undefined && (accepted.length === 0 || accepted.some((mode) => mode === mediaTypes[named])))
+    return named;
+  const first = accepted.find((mode) => mode === mediaTypes.png || mode === mediaTypes.svg);
+  return first === undefined ? (named ?? "png") : first === mediaTypes.svg ? "svg" : "png";
 }

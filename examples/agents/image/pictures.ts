@@ -1,14 +1,15 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { type Format, idOf, mediaTypes } from "./files.js";
 
 /** Pictures that are handed out by URL: files in a folder, each named by its content. */
 export interface Pictures {
   /** Stores a picture and returns its URL. The same picture has the same URL. */
-  save(bytes: Uint8Array, format: "png" | "svg"): Promise<string>;
+  save(bytes: Uint8Array, format: Format): Promise<string>;
   /** The picture at a URL of `save`; undefined for any other URL, which is not fetched. */
   read(url: string): Promise<Uint8Array | undefined>;
   close(): void;
@@ -24,7 +25,7 @@ export async function openPictures({ folder, port }: { folder: string; port: num
     const bytes = await fileIn(folder, name);
     if (bytes === undefined) return response.writeHead(404).end();
     response.writeHead(200, {
-      "content-type": format === "svg" ? "image/svg+xml" : "image/png",
+      "content-type": mediaTypes[format as Format],
       "cache-control": "public, max-age=31536000, immutable",
       // A picture runs no script and loads nothing.
       "content-security-policy": "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox",
@@ -37,7 +38,7 @@ export async function openPictures({ folder, port }: { folder: string; port: num
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     save: async (bytes, format) => {
-      const name = `${createHash("sha256").update(bytes).digest("hex").slice(0, 32)}.${format}`;
+      const name = `${idOf(bytes)}.${format}`;
       const written = join(folder, `${name}.${randomUUID()}`);
       await writeFile(written, bytes);
       await rename(written, join(folder, name));
