@@ -49,6 +49,13 @@ export interface MetadataEvent {
 /** An event that an agent may yield. */
 export type AgentEvent = StatusEvent | ArtifactEvent | MetadataEvent | ReplyEvent;
 
+/** True if a value looks like an event; authors without a type checker may yield anything. */
+export function isEvent(value: unknown): value is AgentEvent {
+  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
+  const { kind } = value;
+  return kind === "artifact" || kind === "status" || kind === "metadata" || kind === "reply";
+}
+
 /**
  * An artifact or a chunk of one (specification 4.1.7, 4.2.2). At least one part, as `text`, `data`, `file` or `parts`.
  */

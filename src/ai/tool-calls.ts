@@ -1,7 +1,7 @@
 import type { ModelMessage, ToolCallPart, ToolResultPart, ToolSet } from "ai";
 import type { Turn } from "../agent/agent.js";
 import { AgentError, StepError } from "../agent/errors.js";
-import { type AgentEvent, artifact } from "../agent/event.js";
+import { type AgentEvent, artifact, isEvent } from "../agent/event.js";
 import { isRecord } from "../core/members.js";
 import { splitFiles } from "./result-files.js";
 
@@ -93,11 +93,8 @@ async function execute({ tool, call, messages, emit }: ToolRun, signal: AbortSig
   for (;;) {
     const { done, value } = await iterator.next();
     if (done) return value ?? last;
-    if (isEvent(value)) await emit(value);
+    // A tool may not answer for the agent: a reply is a value like others.
+    if (isEvent(value) && value.kind !== "reply") await emit(value);
     else last = value;
   }
-}
-
-function isEvent(value: unknown): value is AgentEvent {
-  return isRecord(value) && (value.kind === "status" || value.kind === "artifact" || value.kind === "metadata");
 }

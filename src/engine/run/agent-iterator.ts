@@ -2,7 +2,7 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../../agent/agent.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { AgentError, TurnPaused } from "../../agent/errors.js";
-import type { AgentEvent } from "../../agent/event.js";
+import { type AgentEvent, isEvent } from "../../agent/event.js";
 import { endCalls } from "../../agent/turn.js";
 import { described } from "../../core/describe.js";
 import { A2AError } from "../../core/error.js";
@@ -80,13 +80,6 @@ export function failureText(error: unknown, logger: Logger, taskId: string): str
   const reference = newId();
   logger.error({ err: error, reference, taskId }, "an agent failed unexpectedly");
   return `The agent failed unexpectedly. Reference: ${reference}`;
-}
-
-/** True if a value looks like an event; authors without a type checker may yield anything. */
-export function isEvent(value: unknown): value is AgentEvent {
-  if (typeof value !== "object" || value === null || !("kind" in value)) return false;
-  const { kind } = value;
-  return kind === "artifact" || kind === "status" || kind === "metadata" || kind === "reply";
 }
 
 /** True if a turn with the given last state ended with a form or another agent's question, not because of a failure. */

@@ -15,6 +15,7 @@ import {
   type Content,
   completed,
   endsTurn,
+  isEvent,
   type MetadataEvent,
   type StatusEvent,
 } from "../../agent/event.js";
@@ -25,7 +26,7 @@ import type { Draft } from "../../task/entry.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { ArtifactIds, metadataDraft, statusDraft } from "../log/draft.js";
 import type { TaskLog } from "../log/task-log.js";
-import { isEvent, notAnEvent } from "./agent-iterator.js";
+import { notAnEvent } from "./agent-iterator.js";
 import type { Fenced } from "./execution-lease.js";
 import { storedCheckpoint } from "./relayed.js";
 
