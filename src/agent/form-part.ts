@@ -3,6 +3,7 @@ import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Violation } from "../core/error.js";
 import type { PartInput } from "../task/message-input.js";
 import { isJsonObject } from "../wire/json-struct.js";
+import { parsedJson } from "../wire/parsed-json.js";
 import { type FormSchema, formBounds, jsonSchemaOf } from "./schema.js";
 
 /**
@@ -81,11 +82,8 @@ export function answerIn({ text, data }: { readonly text: string; readonly data:
   if (first !== undefined) return { data: first };
   if (text.trim().toLowerCase() === CANCEL_TEXT) return { declined: true };
   if (text.length > formBounds.maxAnswer) return undefined;
-  try {
-    return { data: JSON.parse(text) as JsonValue };
-  } catch {
-    return undefined;
-  }
+  const json = parsedJson(text);
+  return json === undefined ? undefined : { data: json };
 }
 
 /** True for an answer within the bounds. Others are neither checked nor repeated. */

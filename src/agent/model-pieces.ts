@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { isRecord } from "../core/members.js";
+import { parsedJson } from "../wire/parsed-json.js";
 
 /** A tool that the model calls. */
 export interface ToolCall {
@@ -164,11 +165,7 @@ function toolOf(name: unknown, id: unknown, input: unknown): Piece[] {
 }
 
 function parsed(json: unknown): unknown {
-  try {
-    return typeof json === "string" ? JSON.parse(json) : undefined;
-  } catch {
-    return undefined;
-  }
+  return typeof json === "string" ? parsedJson(json) : undefined;
 }
 
 function errorOf(event: Fields): Error {

@@ -3,6 +3,7 @@ import { type Turn, turnWith } from "../agent/agent.js";
 import { checkAnswer, checkSchema } from "../agent/check-answer.js";
 import type { AgentEvent } from "../agent/event.js";
 import { type FormSchema, jsonSchemaOf, type StandardSchema } from "../agent/schema.js";
+import { parsedJson } from "../wire/parsed-json.js";
 
 /** What the model gets of an answer: the valid data of the form, or the user's words. */
 export type FormOrWords = { readonly data: unknown } | { readonly said: string };
@@ -20,7 +21,7 @@ export async function* formOrWords(
 
 /** Texts such as "5" are JSON, but words as well: as a number, "5.0" or a long number would not be what the user said. */
 function withWords(turn: Turn): Turn {
-  const value = parsed(turn.text);
+  const value = parsedJson(turn.text);
   const isWords = value !== undefined && (typeof value !== "object" || value === null);
   return isWords ? turnWith(turn, { text: JSON.stringify(turn.text) }) : turn;
 }
@@ -34,7 +35,7 @@ function wordsOr(form: FormSchema): StandardSchema<unknown, FormOrWords> {
       validate: async (answer) => {
         const value = answer as JsonValue;
         const text = typeof value === "string" ? value : undefined;
-        const inText = text === undefined ? undefined : parsed(text);
+        const inText = text === undefined ? undefined : parsedJson(text);
         const fromText = inText === undefined ? undefined : await checkAnswer(form, inText);
         if (fromText !== undefined && "value" in fromText) return { value: { data: fromText.value } };
         const checked = await checkAnswer(form, value);
@@ -46,12 +47,4 @@ function wordsOr(form: FormSchema): StandardSchema<unknown, FormOrWords> {
       },
     },
   };
-}
-
-function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }

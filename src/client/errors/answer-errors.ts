@@ -1,5 +1,6 @@
 import { A2AError, type Reason, StatusCode } from "../../core/error.js";
 import { isJsonObject } from "../../wire/json-struct.js";
+import { parsedJson } from "../../wire/parsed-json.js";
 import type { HttpAnswer } from "../platform.js";
 import {
   errorOf,
@@ -124,16 +125,7 @@ function shown(contentType: string, body: string): string {
 
 /** Returns the error for an answer with an unexpected body. */
 export function errorOfAnswer(text: string, head: AnswerHead): A2AError {
-  return errorOfBody(parsed(text), head) ?? errorOfHead(head, text);
-}
-
-/** Parses JSON; returns undefined for invalid text. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return errorOfBody(parsedJson(text), head) ?? errorOfHead(head, text);
 }
 
 export function isSuccess(status: number): boolean {

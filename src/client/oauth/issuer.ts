@@ -10,8 +10,9 @@ import {
 } from "openid-client";
 import type { OAuthFlows, SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
-import { isRecord } from "../../core/members.js";
 import { parseUrl } from "../../core/net.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { parsedJson } from "../../wire/parsed-json.js";
 import { hostOf } from "../hosts.js";
 import type { HttpClient } from "../platform.js";
 import { type IssuerFetch, issuerFetch } from "./issuer-fetch.js";
@@ -182,12 +183,8 @@ function fromFlows(flows: OAuthFlows | undefined): Partial<Record<Endpoint, stri
 }
 
 function objectOf(text: string): Record<string, unknown> {
-  try {
-    const json: unknown = JSON.parse(text);
-    if (isRecord(json) && !Array.isArray(json)) return json;
-  } catch {
-    // Invalid JSON is handled below.
-  }
+  const json = parsedJson(text);
+  if (isJsonObject(json)) return json;
   throw untrusted("its metadata are not a JSON object");
 }
 

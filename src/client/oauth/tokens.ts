@@ -1,5 +1,6 @@
 import type { TokenEndpointResponse } from "openid-client";
 import { isRecord } from "../../core/members.js";
+import { parsedJson } from "../../wire/parsed-json.js";
 
 /** The tokens of one agent. */
 export interface Tokens {
@@ -61,12 +62,8 @@ export function readTokens(text: string | null | undefined): Tokens | undefined 
 
 /** Parses a JSON object; undefined for anything else. */
 export function jsonOf(text: string | null | undefined): Record<string, unknown> | undefined {
-  try {
-    const json: unknown = typeof text === "string" ? JSON.parse(text) : undefined;
-    return isRecord(json) ? json : undefined;
-  } catch {
-    return undefined;
-  }
+  const json = typeof text === "string" ? parsedJson(text) : undefined;
+  return isRecord(json) ? json : undefined;
 }
 
 export const isTexts = (value: unknown): value is string[] =>

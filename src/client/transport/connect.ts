@@ -5,7 +5,8 @@ import { A2AError } from "../../core/error.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import type { Envelope } from "../../wire/envelopes.js";
 import { isJsonObject } from "../../wire/json-struct.js";
-import { badAnswer, errorOfHead, isSuccess, parsed } from "../errors/answer-errors.js";
+import { parsedJson } from "../../wire/parsed-json.js";
+import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
 import { Answered, CallTransport, checkJson, readBinary, type WireCall, type WireMethod } from "./call.js";
 import { cutOff, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
@@ -69,7 +70,7 @@ class ConnectMethod implements WireMethod {
     if (!isSuccess(answer.status) || !answer.contentType.startsWith(UNARY_TYPE)) {
       const text = await answer.text(this.#maxBytes);
       checkJson(text, this.#maxValues);
-      throw errorInConnect(parsed(text), answer.headers) ?? errorOfHead(answer, text);
+      throw errorInConnect(parsedJson(text), answer.headers) ?? errorOfHead(answer, text);
     }
     const bytes = await allOf(answer, this.#maxBytes);
     return new Answered(asked, answer, readBinary(this.#desc.output, bytes, this.#maxValues));
@@ -95,7 +96,7 @@ const streams: FramedProtocol = {
   isEnd: ({ flags }) => (flags & END_STREAM) !== 0,
   ended: (end: Envelope | undefined, answer: HttpAnswer) => {
     if (end === undefined) throw cutOff();
-    const json = parsed(new TextDecoder().decode(end.data));
+    const json = parsedJson(new TextDecoder().decode(end.data));
     if (!isJsonObject(json)) throw badAnswer("The end of the stream is not what the Connect protocol has for it.");
     if (json.error !== undefined && json.error !== null) {
       throw (

@@ -5,6 +5,7 @@ import type { A2AError, Reason } from "../../core/error.js";
 import { type NamedMethod, v1Calls } from "../../version/method-table.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { parsedJson } from "../../wire/parsed-json.js";
 import {
   type AnswerHead,
   badAnswer,
@@ -13,7 +14,6 @@ import {
   errorOfHead,
   errorOfRpc,
   isSuccess,
-  parsed,
 } from "../errors/answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
 import { readerOfAnswers } from "./answer-reader.js";
@@ -71,7 +71,7 @@ export function rpcMiddle(name: string): string {
  * @throws A2AError for an error, and for anything that is not a response object
  */
 export function rpcResult(text: string, id: number, head: AnswerHead, reasons?: ReadonlyMap<unknown, Reason>): unknown {
-  const json = parsed(text);
+  const json = parsedJson(text);
   if (!isJsonObject(json)) throw errorOfHead(head, text);
   const { error, result } = json;
   if (error !== undefined && error !== null)

@@ -5,8 +5,9 @@ import { A2AError, type Reason } from "../../core/error.js";
 import { loaded } from "../../version/client-versions.js";
 import type { OlderCalls, OlderExchange, OlderMethod } from "../../version/older-calls.js";
 import { isJsonObject } from "../../wire/json-struct.js";
+import { parsedJson } from "../../wire/parsed-json.js";
 import type { Binding } from "../discovery/interfaces.js";
-import { type AnswerHead, errorOfBody, errorOfHead, isSuccess, parsed } from "../errors/answer-errors.js";
+import { type AnswerHead, errorOfBody, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import { errorOf } from "../errors/error-facts.js";
 import { clientError } from "../errors/errors.js";
 import type { Platform, TransportSettings } from "../platform.js";
@@ -120,7 +121,7 @@ function placed(url: string, { place = "", beside }: OlderExchange): string {
 }
 
 function bodyOf(text: string, head: AnswerHead, calls: OlderCalls): unknown {
-  const json = parsed(text);
+  const json = parsedJson(text);
   if (!isSuccess(head.status)) throw errorOfOlder(json, head, calls) ?? errorOfHead(head, text);
   if (!isJsonObject(json) && !Array.isArray(json)) {
     if (json === null) return json;

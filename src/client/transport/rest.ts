@@ -6,17 +6,11 @@ import { v1Calls } from "../../version/method-table.js";
 import { accessTo } from "../../wire/field-rules.js";
 import { isJsonObject } from "../../wire/json-struct.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { parsedJson } from "../../wire/parsed-json.js";
 import { expandPath } from "../../wire/path-template.js";
 import { queryWriter } from "../../wire/query.js";
 import type { Route } from "../../wire/routes.js";
-import {
-  type AnswerHead,
-  errorOfAnswer,
-  errorOfBody,
-  errorOfHead,
-  isSuccess,
-  parsed,
-} from "../errors/answer-errors.js";
+import { type AnswerHead, errorOfAnswer, errorOfBody, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpClient, TransportSettings } from "../platform.js";
 import { readerOfAnswers } from "./answer-reader.js";
 import { type JsonMethod, type JsonMethods, jsonTransport } from "./json.js";
@@ -68,7 +62,7 @@ function readerOf({ output }: DescMethod): JsonMethod["read"] {
   return (text, _, head: AnswerHead): Message => {
     if (!isSuccess(head.status)) throw errorOfAnswer(text, head);
     if (isEmpty && (text === "" || text === "null")) return create(output);
-    const json = parsed(text);
+    const json = parsedJson(text);
     if (!isJsonObject(json)) throw errorOfHead(head, text);
     // Messages of the contract have no member of this name. It ends an open stream, whatever its status.
     if (json.error !== undefined && json.error !== null) throw errorOfBody(json, head) ?? errorOfHead(head, text);
