@@ -71,6 +71,13 @@ describe("an update", () => {
     expect(update && dataOf(update)).toEqual(["told"]);
   });
 
+  it("has a message once that a task has twice", () => {
+    const said = agentMessage([{ text: "a" }, { data: "said" }], place);
+    const other = agentMessage([{ data: "other" }], place);
+    const task = taskOf([two], { history: [said, other, said] });
+    expect(values(new ClientFold().takeTask(task))).toEqual(["a", ["said", "other"], [two.file]]);
+  });
+
   it("has nothing of a task that is known, and the parts of a direct answer", () => {
     const fold = new ClientFold();
     const begin = event({ case: "task", value: taskOf([one]) });

@@ -13,7 +13,7 @@ import { toA2AError } from "../../core/error.js";
 import type { Update } from "../../task/answer.js";
 import { dataOf, textOf } from "../../task/plain.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { isSameMessage } from "../follow/update.js";
+import { isOther, isSameMessage } from "../follow/update.js";
 
 /** Task state in the metadata of an AI SDK message. */
 export interface A2AMetadata {
@@ -323,10 +323,6 @@ function stateName(state: TaskState): string {
 
 function mediaTypeOf({ mediaType }: Part): string {
   return mediaType || "application/octet-stream";
-}
-
-function isOther({ content }: Part): boolean {
-  return content.case !== "text";
 }
 
 function textAfter(artifact: Artifact, parts = 0): string {

@@ -20,7 +20,15 @@ import { RESUME_EXTENSION } from "../../wire/service-params.js";
 import { MAX_FOLDED_BYTES } from "../calls/call-options.js";
 import { type Gained, GivenTexts } from "./given-texts.js";
 import { ReceivedUpdate, type UpdateFields } from "./received.js";
-import { isSameMessage } from "./update.js";
+import { isOther, isSameMessage } from "./update.js";
+
+/** The content that a task has gained. */
+interface GainedContent extends Gained {
+  /** Its data and files. */
+  readonly added: readonly Part[];
+}
+
+const nothing: GainedContent = { text: "", replaced: false, added: [] };
 
 /** Maximum characters of an id in an error. */
 const MAX_ID = 100;
@@ -126,12 +134,12 @@ export class ClientFold {
     this.hasGap = false;
     if (known !== undefined && isSameMessage(known, next)) return undefined;
     const before = known ?? (this.#known?.id === next.id ? this.#known : undefined);
-    const gained = isKnown ? {} : this.#gained(before, next);
+    const gained = isKnown ? nothing : this.#gained(before, next);
     this.#fold = new EventFold(readableTask(next));
     this.#isOver = false;
     this.#checkSize();
     const kind = known === undefined ? "task" : "snapshot";
-    return this.#updateOf(kind, event, gained, isKnown ? [] : gainedParts(before, next));
+    return this.#updateOf(kind, event, gained, gained.added);
   }
 
   #status(update: TaskStatusUpdateEvent, event: StreamResponse): ReceivedUpdate | undefined {
@@ -171,22 +179,28 @@ export class ClientFold {
     return this.#updateOf("artifact", event, { artifact, text, replaced: added === undefined }, addedParts);
   }
 
-  /** Returns the text that a task has gained: the agent's messages first, each once, then artifacts. */
-  #gained(before: Task | undefined, after: Task): Gained {
+  /** Returns the content that a task has gained: of the agent's messages first, each once, then of artifacts. */
+  #gained(before: Task | undefined, after: Task): GainedContent {
     const heard = new Set(messagesOf(before).map(({ messageId }) => messageId));
+    const added: Part[] = [];
     let text = "";
     for (const message of messagesOf(after)) {
-      if (message.role !== Role.USER && !heard.has(message.messageId)) text += textOf(message);
+      const isNew = message.role !== Role.USER && !heard.has(message.messageId);
       heard.add(message.messageId);
+      if (!isNew) continue;
+      text += textOf(message);
+      for (const part of message.parts) if (isOther(part)) added.push(part);
     }
     const old = new Map(before?.artifacts.map((artifact) => [artifact.artifactId, artifact]));
     let replaced = false;
     for (const artifact of after.artifacts) {
-      const added = this.#texts.added(old.get(artifact.artifactId), artifact);
-      replaced ||= added === undefined;
-      text += added ?? textOf(artifact);
+      const known = old.get(artifact.artifactId);
+      const more = this.#texts.added(known, artifact);
+      replaced ||= more === undefined;
+      text += more ?? textOf(artifact);
+      for (const part of newParts(known, artifact.parts)) added.push(part);
     }
-    return this.#texts.settled(after, { text, replaced });
+    return { ...this.#texts.settled(after, { text, replaced }), added };
   }
 
   /** True if the client does not have an event yet. */
@@ -245,27 +259,12 @@ function messageUpdate(received: Message, event: StreamResponse): ReceivedUpdate
   );
 }
 
-/** Returns the data and files that a task has gained: of the agent's messages first, each once, then of artifacts. */
-function gainedParts(before: Task | undefined, after: Task): Part[] {
-  const heard = new Set(messagesOf(before).map(({ messageId }) => messageId));
-  const old = new Map(before?.artifacts.map((artifact) => [artifact.artifactId, artifact]));
-  const said = messagesOf(after).filter(({ role, messageId }) => role !== Role.USER && !heard.has(messageId));
-  return [
-    ...said.flatMap(({ parts }) => parts.filter(isOther)),
-    ...after.artifacts.flatMap((artifact) => newParts(old.get(artifact.artifactId), artifact.parts)),
-  ];
-}
-
 /** Returns the data and files that go beyond those of an artifact; all of them if they do not begin with those. */
 function newParts(known: Artifact | undefined, parts: readonly Part[]): Part[] {
   const others = parts.filter(isOther);
   const before = known?.parts.filter(isOther) ?? [];
   const isMore = before.length <= others.length && before.every((part, at) => isSameMessage(part, defined(others[at])));
   return isMore ? others.slice(before.length) : others;
-}
-
-function isOther({ content }: Part): boolean {
-  return content.case !== "text";
 }
 
 /** Returns the generation in the metadata of a task or event (docs/extensions/resume.md). */

@@ -1,5 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import { Role, type Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { type Part, Role, type Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { membersOf } from "../../core/members.js";
 import type { Update } from "../../task/answer.js";
 import { isInterrupted } from "../../task/state.js";
@@ -26,6 +26,11 @@ export function waits({ status, history }: Task): boolean {
   if (status === undefined || !isInterrupted(status.state)) return false;
   const asked = history.findIndex(({ messageId }) => messageId === status.message?.messageId);
   return asked < 0 || history.findLastIndex(({ role }) => role === Role.USER) < asked;
+}
+
+/** True for a part that is not text: data or a file. */
+export function isOther({ content }: Part): boolean {
+  return content.case !== "text";
 }
 
 /**
