@@ -161,14 +161,12 @@ class AgentTurn implements Turn {
   }
 
   get message(): ReadableMessage {
-    const copies = copiesOf(this);
-    copies.message ??= copyMessage(this[requestKey].message);
-    return copies.message;
+    return messageOf(this);
   }
 
   get parts(): PlainPart[] {
     const copies = copiesOf(this);
-    copies.parts ??= partsOf(copyMessage(this[requestKey].message));
+    copies.parts ??= partsOf(messageOf(this));
     return copies.parts;
   }
 
@@ -180,7 +178,7 @@ class AgentTurn implements Turn {
 
   get files(): PlainFile[] {
     const copies = copiesOf(this);
-    copies.files ??= filesOf(copyMessage(this[requestKey].message));
+    copies.files ??= filesOf(messageOf(this));
     return copies.files;
   }
 
@@ -355,9 +353,16 @@ function copiesOf(turn: AgentTurn): Copies {
   return turn[copiesKey];
 }
 
+/** Returns the copy of the message, whose files may be large, for `message`, `parts` and `files` together. */
+function messageOf(turn: AgentTurn): ReadableMessage {
+  const copies = copiesOf(turn);
+  copies.message ??= copyMessage(turn[requestKey].message);
+  return copies.message;
+}
+
 /**
- * Copies a message of the protocol deeply, with readable parts. The library's `clone()` follows the message's descriptor and takes several
- * times as long. Messages of proto3 are plain objects, so no descriptor is needed.
+ * Copies a message of the protocol deeply, with readable parts. The library's `clone()` follows the message's
+ * descriptor and takes several times as long. Messages of proto3 are plain objects, so no descriptor is needed.
  */
 export function copyMessage(message: Message): ReadableMessage;
 export function copyMessage(task: Task): ReadableTask;
