@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Violation } from "../core/error.js";
+import { type Violation, violationText } from "../core/error.js";
 import type { PartInput } from "../task/message-input.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import { parsedJson } from "../wire/parsed-json.js";
@@ -45,7 +45,6 @@ export function formContent({ text, form, data = {} }: FormRequest, round?: Form
     field: field.slice(0, formBounds.maxDescription),
     description: description.slice(0, formBounds.maxDescription),
   }));
-  const lines = violations.map(({ field, description }) => (field === "" ? description : `${field}: ${description}`));
   const part: PartInput = {
     mediaType: FORM_MEDIA_TYPE,
     data: {
@@ -57,7 +56,7 @@ export function formContent({ text, form, data = {} }: FormRequest, round?: Form
       ...(violations.length > 0 && { violations }),
     },
   };
-  return { parts: [{ text: [text, ...lines].join("\n") }, part] };
+  return { parts: [{ text: [text, ...violations.map(violationText)].join("\n") }, part] };
 }
 
 /** Returns the id of the form in a question of `turn.form`. */

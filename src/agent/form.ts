@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Violation } from "../core/error.js";
+import { type Violation, violationText } from "../core/error.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import { checkAnswer, checkSchema } from "./check-answer.js";
 import { FormDeclined, TurnPaused } from "./errors.js";
@@ -114,6 +114,6 @@ async function storedValue(id: string, schema: FormSchema, stored: StoredAnswer)
   if ("declined" in stored) throw new FormDeclined();
   const checked = await checkAnswer(schema, stored.answer);
   if ("value" in checked) return checked.value;
-  const why = checked.violations.map(({ field, description }) => `${field}: ${description}`).join("; ");
+  const why = checked.violations.map(violationText).join("; ");
   throw new Error(`The stored answer of the form "${id}" does not fit its present schema: ${why}`);
 }

@@ -237,8 +237,14 @@ export class A2AError extends Error {
 
 /** The validation error of every binding: all violations at once (specification 3.3.2, 9.5). */
 export function invalid(violations: readonly Violation[]): A2AError {
-  const named = violations.map((v) => (v.field === "" ? v.description : `${v.field}: ${v.description}`));
-  return new A2AError("INVALID_PARAMS", `Invalid parameters: ${named.join("; ")}`, { violations });
+  return new A2AError("INVALID_PARAMS", `Invalid parameters: ${violations.map(violationText).join("; ")}`, {
+    violations,
+  });
+}
+
+/** Returns a violation as a text. */
+export function violationText({ field, description }: Violation): string {
+  return field === "" ? description : `${field}: ${description}`;
 }
 
 /**
