@@ -5,7 +5,7 @@ import { type Checked, type FormSchema, fieldOf, isStandard, jsonSchemaOf } from
 
 const jsonSchemas = lazyImport(() => import("./json-schema.js"));
 
-/** Checks a schema before anybody is asked for an answer. @throws Error if it has no JSON Schema, or is not a valid one */
+/** Checks a schema before its form is asked. @throws Error if it has no JSON Schema, or is not a valid one */
 export async function checkSchema(schema: FormSchema): Promise<void> {
   const json = jsonSchemaOf(schema);
   if (!isStandard(schema)) (await jsonSchemas()).validatorOf(json);

@@ -8,8 +8,8 @@ import { evictOldest } from "../core/maps.js";
 import { type Checked, fieldOf } from "./schema.js";
 
 /**
- * Validation by JSON Schema. Loaded with the first form that needs it. Compiling a schema generates code, so runtimes without
- * code generation, such as workerd, need a Standard Schema.
+ * Validation by JSON Schema. Loaded with the first form that needs it. Compiling a schema generates code, so runtimes
+ * without code generation, such as workerd, need a Standard Schema.
  */
 
 /** Compiled schemas, by their text: authors may write a schema inside `execute`. */
