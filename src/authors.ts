@@ -1,7 +1,6 @@
 // Exports of every runtime: for authors of agents, and for servers of any kind. `index.ts` and
 // `fetch.ts` add their servers.
 
-export { Role, TaskState } from "../gen/lf/a2a/v1/a2a_pb.js";
 export { AbortReason } from "./agent/abort.js";
 export type { AcceptRequest, Agent, AgentCardInput, ExtendedCard, Recovery, Turn } from "./agent/agent.js";
 export type {
@@ -38,24 +37,9 @@ export type { AuditLog, AuditRecord } from "./audit/audit.js";
 export { type AuditEvent, type AuditOutcome, auditEvents } from "./audit/events.js";
 export { ConfigurationError } from "./card/faults.js";
 export { Call, type ClientCertificate, type Peer } from "./core/call.js";
-export { A2AError, type A2AErrorOptions, type Reason, StatusCode, type Violation } from "./core/error.js";
 export { defaultLimits, type Limits } from "./core/limits.js";
 export { type Logger, silentLogger } from "./core/log.js";
 export type { RemoteAgentOptions, RemoteAgentRegistry, RemoteAgents } from "./delegation/options.js";
 export type { FetchHandler, FetchOrigin } from "./http/fetch/handler.js";
 export type { PushEventKind, PushOptions, PushSigningOptions, TargetOptions, TargetTls } from "./push/options.js";
-export type { Answer, Update } from "./task/answer.js";
-export type { MessageInput } from "./task/message-input.js";
-export {
-  dataOf,
-  filesOf,
-  type PlainFile,
-  type PlainPart,
-  partsOf,
-  type ReadableArtifact,
-  type ReadableMessage,
-  type ReadablePart,
-  type ReadableTask,
-  textOf,
-  type WithContent,
-} from "./task/plain.js";
+export * from "./task/exports.js";

@@ -1,22 +1,7 @@
 // Exports of the client on every runtime: `index.ts` for Node.js and `web.ts` for all others.
 
-export { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-export { A2AError, type A2AErrorOptions, type Reason, StatusCode, type Violation } from "../core/error.js";
-export type { Answer, Update } from "../task/answer.js";
-export type { MessageFields, MessageInput } from "../task/message-input.js";
-export {
-  dataOf,
-  filesOf,
-  type PlainFile,
-  type PlainPart,
-  partsOf,
-  type ReadableArtifact,
-  type ReadableMessage,
-  type ReadablePart,
-  type ReadableTask,
-  textOf,
-  type WithContent,
-} from "../task/plain.js";
+export * from "../task/exports.js";
+export type { MessageFields } from "../task/message-input.js";
 export { generationOf } from "../wire/marks.js";
 export type { CallOptions, FollowOptions, SendOnceOptions, SendOptions, StreamOptions } from "./calls/call-options.js";
 export type { A2AClient } from "./client.js";
