@@ -16,10 +16,8 @@ import type { TaskHandle, TaskView } from "./read/task-handle.js";
 import type { TaskPage } from "./read/task-reader.js";
 import { Tasks } from "./read/tasks.js";
 import type { Execution } from "./run/execution.js";
-import { cancelTask, Executions, type ExecutionsSource } from "./run/executions.js";
+import { cancelTask, Executions } from "./run/executions.js";
 import { ClockWatch, Maintenance } from "./run/maintenance.js";
-import { questionBefore } from "./run/question.js";
-import { contextBefore, messageAt, relayedBefore } from "./run/relayed.js";
 import { Sender } from "./send/send.js";
 import type { SendCommand, SendResult } from "./send/send-command.js";
 import { DirectCalls, Shutdown, shuttingDown } from "./shutdown.js";
@@ -54,23 +52,6 @@ export interface EngineOptions {
   readonly logsEnds?: boolean;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
-}
-
-type Past = Pick<
-  ExecutionsSource,
-  "referencedTasks" | "relayed" | "contextBefore" | "messageAt" | "question" | "conversation"
->;
-
-/** Reads of stored tasks for executions. */
-function pastOf(store: TaskStore, tasks: Tasks): Past {
-  return {
-    referencedTasks: (turn) => tasks.referenced(turn),
-    relayed: (turn) => relayedBefore(store, tasks.logs.get(turn.taskId), turn),
-    contextBefore: (turn, agent, delegation) => contextBefore({ store, tasks }, turn, agent, delegation),
-    messageAt: (turn, position) => messageAt(store, turn, position),
-    question: (turn) => questionBefore(store, turn),
-    conversation: (turn) => tasks.conversation(turn),
-  };
 }
 
 /**
@@ -130,7 +111,7 @@ export class Engine {
       limits,
       counted,
       logsEnds: options.logsEnds === true,
-      ...pastOf(store, tasks),
+      tasks,
       outgoing: options.outgoing,
       claimSoon: () => this.#maintenance.claimSoon(),
     });

@@ -1,6 +1,5 @@
-import { type Message, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { OutgoingCalls, RelayedEvent } from "../../agent/delegation.js";
-import type { TurnSource } from "../../agent/turn.js";
+import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { OutgoingCalls } from "../../agent/delegation.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import type { AgentRegistration } from "../../card/agents.js";
 import { A2AError } from "../../core/error.js";
@@ -16,13 +15,15 @@ import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { QuotaScope } from "../quota-scope.js";
 import { type TaskView, taskViewOf } from "../read/task-handle.js";
+import type { Tasks } from "../read/tasks.js";
 import { logLate } from "./agent-iterator.js";
 import { Execution } from "./execution.js";
 import { type ExecutionSlot, ExecutionSlots } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
-import { leaveOthers } from "./relayed.js";
-import { type ConversationReads, StoredConversation } from "./turn-conversation.js";
+import { questionBefore } from "./question.js";
+import { contextBefore, leaveOthers, messageAt, relayedBefore } from "./relayed.js";
+import { StoredConversation } from "./turn-conversation.js";
 
 /** Dependencies of a process's executions. */
 export interface ExecutionsSource {
@@ -39,13 +40,8 @@ export interface ExecutionsSource {
   readonly now: () => number;
   /** Logs a line at `info` for each execution that ends. */
   readonly logsEnds: boolean;
-  readonly referencedTasks: (turn: TurnRequest) => Promise<Task[]>;
-  readonly relayed: (turn: TurnRequest) => Promise<readonly RelayedEvent[]>;
-  readonly contextBefore: TurnSource["contextBefore"];
-  readonly messageAt: (turn: TurnRequest, position: number) => Promise<Message>;
-  readonly question: (turn: TurnRequest) => Promise<Message | undefined>;
-  readonly conversation: (turn: TurnRequest) => ConversationReads;
   readonly store: TaskStore;
+  readonly tasks: Pick<Tasks, "referenced" | "relays" | "conversation">;
   /** Calls of agents to other agents. Undefined if disabled. */
   readonly outgoing: OutgoingCalls | undefined;
   /** Claims released leases now rather than in the next round. */
@@ -61,8 +57,7 @@ export class Executions {
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
-    const { limits, counted, logger, now, leases, outgoing, store } = source;
-    const { referencedTasks, relayed, contextBefore, messageAt, question } = source;
+    const { limits, counted, logger, now, leases, logs, outgoing, store, tasks } = source;
     this.#source = source;
     this.slots = new ExecutionSlots(limits, counted);
     this.source = {
@@ -71,14 +66,14 @@ export class Executions {
       now,
       lease: (turn) => leases.lease(turn),
       noteUnstarted: (taskId, after, next) => leases.noteUnstarted(taskId, after, next),
-      referencedTasks,
-      relayed,
-      contextBefore,
-      messageAt,
-      question,
+      referencedTasks: (turn) => tasks.referenced(turn),
+      relayed: (turn) => relayedBefore(store, logs.get(turn.taskId), turn),
+      contextBefore: (turn, agent, delegation) => contextBefore({ store, tasks }, turn, agent, delegation),
+      messageAt: (turn, position) => messageAt(store, turn, position),
+      question: (turn) => questionBefore(store, turn),
       conversation: (turn, progress) => {
-        const log = (): TaskLog | undefined => source.logs.get(turn.taskId);
-        return new StoredConversation({ store, reads: source.conversation(turn), log, progress }, turn);
+        const log = (): TaskLog | undefined => logs.get(turn.taskId);
+        return new StoredConversation({ store, reads: tasks.conversation(turn), log, progress }, turn);
       },
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
       late: (turn, event) => logLate(event, turn.taskId, logger),

@@ -14,7 +14,7 @@ import { StateChanges } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
 
 /** Reads of a turn's conversation. */
-export type ConversationReads = Pick<TurnConversation, "messages" | "tasks">;
+type ConversationReads = Pick<TurnConversation, "messages" | "tasks">;
 
 /** Dependencies of a turn's conversation. */
 interface TurnConversationSource {
