@@ -1,3 +1,4 @@
+import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { Semaphore } from "../../core/async.js";
 import { defined } from "../../core/defined.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
@@ -46,8 +47,13 @@ export async function foldStored(store: TaskStore, taskId: string, of?: TaskScop
 /** Reads what the snapshots of older versions lack. */
 async function completeFold(store: TaskStore, { head: { taskId }, fold }: FoldedTask): Promise<void> {
   if (fold.initialMetadata !== undefined) return;
-  const [first] = await store.read({ taskId, after: 0, limit: 1 });
-  fold.initialMetadata = (first && decodeEntry(first).turn?.metadata) ?? {};
+  fold.initialMetadata = (await storedEntry(store, taskId, 1))?.turn?.metadata ?? {};
+}
+
+/** Reads one entry of a task. Undefined if its log ends before it. */
+export async function storedEntry(store: TaskStore, taskId: string, position: number): Promise<LogEntry | undefined> {
+  const [bytes] = await store.read({ taskId, after: position - 1, limit: 1 });
+  return bytes && decodeEntry(bytes);
 }
 
 /** Folds a task that was loaded completely and is quick to fold; otherwise returns undefined. */

@@ -1,9 +1,10 @@
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { MessageContext } from "../../agent/message.js";
 import type { TaskHead, TaskStore } from "../../store/task-store.js";
-import { decodeEntry, noteSize, stateAfter } from "../../task/entry.js";
+import { noteSize, stateAfter } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
 import { endsBlockingSend, isTerminal } from "../../task/state.js";
+import { storedEntry } from "./fold-stored.js";
 import { SnapshotSaver } from "./snapshots.js";
 import { StoredHead, TurnProgress } from "./stored-head.js";
 import { LogPageCache, Tail, Waiters } from "./tail.js";
@@ -147,9 +148,7 @@ export abstract class StoredLog {
   /** Returns a stored entry, or undefined if the log ends before it. */
   async entryAt(position: number): Promise<LogEntry | undefined> {
     const kept = this.#tail.after(position - 1);
-    if (kept !== undefined) return kept[0];
-    const [bytes] = await this.store.read({ taskId: this.taskId, after: position - 1, limit: 1 });
-    return bytes && decodeEntry(bytes);
+    return kept === undefined ? storedEntry(this.store, this.taskId, position) : kept[0];
   }
 
   /** Calls back once, at the next entry or at `wake`. */

@@ -12,6 +12,7 @@ import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
 import { RelayCheckpoints, type RelayedEntry } from "../../task/relay-checkpoints.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
+import { storedEntry } from "../log/fold-stored.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { Tasks } from "../read/tasks.js";
 
@@ -128,8 +129,7 @@ function openIn(entries: readonly RelayedEntry[]): RelayCheckpoint[] {
 export async function messageAt(store: TaskStore, turn: TurnRequest, position: number): Promise<Message> {
   if (position === turn.position) return turn.message;
   const { taskId } = turn;
-  const [bytes] = await store.read({ taskId, after: position - 1, limit: 1 });
-  const event = bytes && decodeEntry(bytes).event;
+  const event = (await storedEntry(store, taskId, position))?.event;
   const message =
     event?.case === "created" ? event.value.history.at(-1) : event?.case === "message" ? event.value : undefined;
   if (message === undefined) throw new Error(`Entry ${position} of task ${taskId} is not a message.`);
