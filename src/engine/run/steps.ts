@@ -30,7 +30,8 @@ export class TaskSteps implements StepJournal {
   #reusedChanges = 0;
   /** Bytes of results that are not stored yet. */
   #unstored = 0;
-  #signal = (): AbortSignal => AbortSignal.abort();
+  /** The last turn: its signal ends the waits of its reads. */
+  #reading: Pick<Turn, "signal"> | undefined;
 
   /** @param append stores an entry under the execution's lease */
   constructor(source: TaskStepsSource, log: TaskLog, append: StepAppend) {
@@ -43,7 +44,7 @@ export class TaskSteps implements StepJournal {
   beginTurn(turn: number, of: Pick<Turn, "signal">): void {
     this.#turn = turn;
     this.#reusedChanges = 0;
-    this.#signal = () => of.signal;
+    this.#reading = of;
   }
 
   /** Called after the last event of a turn: its agent may clean up, but asks for no further step. */
@@ -60,7 +61,9 @@ export class TaskSteps implements StepJournal {
   }
 
   async read(position: number): Promise<StepOutcome> {
-    const entry = await readForAgent(() => this.#log.entryAt(position), this.#signal);
+    const reading = this.#reading;
+    const signal = (): AbortSignal => reading?.signal ?? AbortSignal.abort();
+    const entry = await readForAgent(() => this.#log.entryAt(position), signal);
     if (entry?.event.case !== "step") {
       throw new Error(`Entry ${position} of task ${this.#log.taskId} is not a step.`);
     }

@@ -1,11 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import {
-  TaskState as State,
-  type TaskState,
-  type TaskStatus,
-  TaskStatusSchema,
-} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { TaskState as State, type TaskState, type TaskStatus } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { checkValues, InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { type RelayCheckpoint, type RelayedTask, relayCheckpoint } from "../../agent/delegation.js";
@@ -54,8 +49,8 @@ export class TaskOutput {
   readonly #log: TaskLog;
   readonly #ids: ArtifactIds;
   readonly #context: MessageContext;
-  /** The last status that asked the client. */
-  #question: TaskStatus = create(TaskStatusSchema, { state: State.WORKING });
+  /** The last status that asked the client, if any. */
+  #question: TaskStatus | undefined;
   /** Bytes of events accepted in this event-loop turn. */
   #acceptedBytes = 0;
 
@@ -83,8 +78,8 @@ export class TaskOutput {
   /**
    * Accepts an event into the log; resolves when it is stored. `last` is the state that the turn has yielded last.
    *
-   * The first artifact of a turn, or its metadata, ends the pause of an earlier one. Otherwise a reader of the task, or of its stream
-   * after a crash, would find a question that was answered.
+   * The first artifact of a turn, or its metadata, ends the pause of an earlier one. Otherwise a reader of the task, or
+   * of its stream after a crash, would find a question that was answered.
    * @throws A2AError TASK_TOO_LARGE
    */
   accept(event: TaskEvent, last: TaskState | undefined, fenced: Fenced): Promise<LogEntry> {
@@ -133,8 +128,9 @@ export class TaskOutput {
   #draftOf(event: TaskEvent, last: TaskState | undefined, now: number): Draft {
     if (event.kind === "artifact") return this.#ids.draft(event, this.#context, now);
     if (event.kind === "status") return this.#statusDraft(statusDraft(this.#context, event.state, event.content, now));
-    // After a question the task goes on waiting for its answer.
-    const status = last !== undefined && isInterrupted(last) ? this.#question : { state: State.WORKING };
+    // After a question the task continues to wait for its answer.
+    const question = last !== undefined && isInterrupted(last) ? this.#question : undefined;
+    const status = question ?? { state: State.WORKING };
     return this.#statusDraft(metadataDraft(this.#context, event.metadata, status, now));
   }
 
