@@ -159,7 +159,7 @@ export class StateChanges implements TurnConversationState {
 
   /** The state with all changes. Requires a base. */
   get #text(): string | undefined {
-    return this.#waiting.length > 0 ? this.#waiting.at(-1)?.text : this.#base?.text;
+    return (this.#waiting.at(-1) ?? this.#base)?.text;
   }
 
   #change(apply: Change["apply"]): Promise<string> {
