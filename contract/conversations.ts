@@ -180,7 +180,7 @@ function refusing(contract: StoreContract): void {
     expect(await stateOf(store)).toEqual([1, "new"]);
   });
 
-  scenario(contract, "refuses a version that is none, or the expected one", async (store) => {
+  scenario(contract, "refuses a version that is not a positive whole number, or is the expected one", async (store) => {
     const head = await create(store, { taskId: "a" });
     for (const [expected, version] of [
       [0, 0],

@@ -12,7 +12,7 @@ export interface ListPlace {
   readonly taskId: string;
 }
 
-/** Where a page of a conversation continues. */
+/** The decoded cursor of an utterance. */
 export interface TalkCursor {
   readonly place: TalkPlace;
   /** The tasks of the list up to this one have no older utterances; undefined if the first one may have. */

@@ -68,7 +68,7 @@ interface PagePlace {
   enter(): Promise<void>;
 }
 
-/** What was read of a list of tasks. */
+/** A page of a list, without its tasks. */
 interface ReadPage {
   readonly total: number;
   /** Cursor of the next page; undefined on the last one. */
@@ -78,13 +78,10 @@ interface ReadPage {
 }
 
 /** A page of tasks. */
-export interface TaskPage {
+export interface TaskPage extends Pick<ReadPage, "total" | "next"> {
   readonly views: readonly TaskView[];
   /** Size of the tasks as returned, in bytes as JSON. */
   readonly bytes: number;
-  readonly total: number;
-  /** Cursor of the next page; undefined on the last one. */
-  readonly next: { readonly statusTime: number; readonly taskId: string } | undefined;
 }
 
 interface TaskReaderOptions {

@@ -79,7 +79,7 @@ export class Tasks {
     return found.flatMap((result) => (result === undefined ? [] : [viewTask(result.fold.task)]));
   }
 
-  /** Returns what a stored task of the scope tells of other agents' tasks; undefined if nothing. @throws StoreError */
+  /** Returns the relay checkpoints of a task that the scope may see; undefined if there are none. @throws StoreError */
   async relays(scope: Scope, taskId: string): Promise<RelayCheckpoints | undefined> {
     return (await this.#reader.get(taskId, scope))?.fold.relays;
   }

@@ -29,7 +29,7 @@ import { TaskSteps } from "./steps.js";
 import { isEnd, isHeavy, isLastOfTurn, isProgress, type TaskEvent, TaskOutput } from "./task-output.js";
 import { TurnQueue } from "./turn-queue.js";
 
-/** What is read instead of an event that `#take` has accepted. */
+/** Read instead of an event that `#take` has accepted. */
 const taken: IteratorResult<AgentEvent> = { done: false, value: working() };
 
 /**

@@ -154,7 +154,7 @@ export function isHeavy(event: TaskEvent): boolean {
   return checkValues(event.kind === "status" ? event.content : event) >= HEAVY_VALUES;
 }
 
-/** True if the task goes on after an event. */
+/** True if the task continues after an event. */
 export function isProgress(event: AgentEvent): event is ArtifactEvent | StatusEvent {
   return event.kind === "artifact" || (event.kind === "status" && event.state === State.WORKING);
 }
