@@ -100,7 +100,7 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
     case: "step";
   } | {
     /**
-     * Nothing happened that has an entry of its own: the entry only carries `changes`. Clients never see it.
+     * The entry only carries `changes`. Clients never see it.
      *
      * @generated from field: google.protobuf.Empty note = 16;
      */
@@ -117,7 +117,7 @@ export type LogEntry = Message<"parley.log.v1.LogEntry"> & {
 
   /**
    * With a status in which an agent waits for its client: position of the message whose turn paused. Absent in entries
-   * of before it was kept.
+   * of older versions.
    *
    * @generated from field: uint32 answers = 11;
    */
@@ -209,7 +209,7 @@ export type Step = Message<"parley.log.v1.Step"> & {
   overlaps: boolean;
 
   /**
-   * How often it was tried.
+   * Number of attempts.
    *
    * @generated from field: uint32 attempts = 7;
    */
@@ -223,7 +223,7 @@ export type Step = Message<"parley.log.v1.Step"> & {
   started?: Timestamp | undefined;
 
   /**
-   * What came of it. Absent for a result of `undefined`.
+   * The outcome. Absent for a result of `undefined`.
    *
    * @generated from oneof parley.log.v1.Step.outcome
    */
@@ -381,7 +381,7 @@ export type Relay = Message<"parley.log.v1.Relay"> & {
   state: TaskState;
 
   /**
-   * The context of the other agent's task; empty where it is not known. Absent in entries of before it was kept.
+   * The context of the other agent's task; empty where it is not known. Absent in entries of older versions.
    *
    * @generated from field: string context_id = 9;
    */
@@ -479,7 +479,7 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
   statusPosition: number;
 
   /**
-   * Positions of the entries that accepted a message, in order. Absent in snapshots of before it was kept.
+   * Positions of the entries that accepted a message, in order. Absent in snapshots of older versions.
    *
    * @generated from field: repeated uint32 messages = 5;
    */
@@ -493,15 +493,15 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
   version: string;
 
   /**
-   * The entries that tell of other agents' tasks. Absent in snapshots of before it was kept.
+   * The entries that tell of other agents' tasks. Absent in snapshots of older versions.
    *
    * @generated from field: parley.log.v1.RelayedEntries relays = 7;
    */
   relays?: RelayedEntries | undefined;
 
   /**
-   * Position of the last entry that counts as a generation. Absent in snapshots of before it was kept, when only
-   * messages did not.
+   * Position of the last entry that counts as a generation. Absent in snapshots of older versions, in which only
+   * messages did not count.
    *
    * @generated from field: uint32 generation_position = 8;
    */
@@ -522,7 +522,7 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
   changes?: ConversationChanges | undefined;
 
   /**
-   * What belongs to the talk of the task. Absent in snapshots of before it was kept.
+   * What belongs to the talk of the task. Absent in snapshots of older versions.
    *
    * @generated from field: parley.log.v1.Talk talk = 11;
    */
@@ -536,7 +536,7 @@ export type Snapshot = Message<"parley.log.v1.Snapshot"> & {
   firstMetadata?: JsonObject | undefined;
 
   /**
-   * Bytes of the results of all steps as JSON in UTF-8. 0 in snapshots of before it was kept.
+   * Bytes of the results of all steps as JSON in UTF-8. 0 in snapshots of older versions.
    *
    * @generated from field: uint32 step_bytes = 13;
    */
