@@ -1,5 +1,7 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Served, serve } from "../test-support/callers.js";
+import { FirstJavaScriptClient } from "../../../test/version/v0.1/first-clients.js";
+import { type SeenTask, type Served, serve, taskIn } from "../test-support/callers.js";
 import { describeKills } from "../test-support/kill-loop.js";
 import { describeTalks } from "../test-support/talks.js";
 import { describeWireExamples } from "../test-support/wire-examples.js";
@@ -81,22 +83,12 @@ describe("a task", () => {
     expect(await send({ text: " " })).toMatchObject({ state: "failed", text: "No message found to process." });
   });
 
-  async function send({ text, metadata }: { text: string; metadata?: object }) {
+  async function send({ text, metadata }: { text: string; metadata?: object }): Promise<SeenTask> {
     const message = { role: "user", parts: [{ type: "text", text }] };
     const params = { id: crypto.randomUUID(), message, metadata };
-    const response = await fetch(served.url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/send", params }),
-    });
-    const { result } = (await response.json()) as Answer;
-    return { state: result.status.state, text: result.status.message?.parts[0]?.text };
+    return taskIn((await new FirstJavaScriptClient(served.url).call("tasks/send", params)) as JsonObject);
   }
 });
-
-interface Answer {
-  readonly result: { status: { state: string; message?: { parts: readonly { text?: string }[] } } };
-}
 
 it("leaves the signals to the server", () => {
   const listeners = [...process.listeners("SIGINT"), ...process.listeners("SIGTERM")];
