@@ -5,7 +5,7 @@ import { type Lane, Rates } from "../harness/rates.js";
 import type { Bench, Row, Scenario } from "../harness/scenario.js";
 import { DONE_TEXT } from "../servers/answers.js";
 
-/** How many of them a task has, and how many milliseconds the agent waits after each: until it is stored. */
+/** Number of events or steps of a task, and the pause after each, in milliseconds: it is stored meanwhile. */
 interface Work {
   readonly store: string;
   readonly count: number;
@@ -27,7 +27,7 @@ async function measure(bench: Bench, { store, count, ms }: Work): Promise<{ rows
   const rates = await Rates.measure(bench, [events, steps]);
   await server.end();
   const rows = [events, steps].map(({ name }) => rates.row(name, events.name, { column }));
-  // Both wait most of the time, so their rates tell nothing.
+  // Both wait most of the time, so only their CPU times are compared.
   return { rows, cost: 1 / rates.cpuRatio(steps.name, events.name) };
 }
 

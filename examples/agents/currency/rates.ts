@@ -18,7 +18,7 @@ const known = JSON.parse(readFileSync(new URL("rates.json", import.meta.url), "u
  * Returns the exchange rate of a day, `YYYY-MM-DD` or `latest`: from the Frankfurter API if `FRANKFURTER_URL` names one
  * (`https://api.frankfurter.dev/v1`), otherwise from the data set. A day without rates has those of the day before.
  *
- * @throws Error that says why there is no rate
+ * @throws Error if the rate is not known; it says why
  */
 export async function exchangeRate(from: string, to: string, date: string, signal?: AbortSignal): Promise<Rates> {
   const { FRANKFURTER_URL: url } = process.env;

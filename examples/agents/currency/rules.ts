@@ -8,7 +8,7 @@ interface Asked {
   readonly date: string;
 }
 
-/** Names of currencies that are no codes. */
+/** Names of currencies other than their codes. */
 const names: readonly (readonly [RegExp, string])[] = [
   [/\beuros?\b|€/i, "EUR"],
   [/\b(us )?dollars?\b|\$/i, "USD"],
@@ -17,7 +17,7 @@ const names: readonly (readonly [RegExp, string])[] = [
   [/\byen\b|¥/i, "JPY"],
 ];
 
-/** Words of three capitals that are no currencies. */
+/** Words of three capitals that are not currencies. */
 const words = /^(THE|AND|FOR|NOT|HOW|WHY|WHO|API|PDF)$/;
 
 /** The rules of a model that converts currencies: they answer as a language model with this prompt and tool would. */

@@ -54,7 +54,7 @@ function colorAt(bytes: Uint8Array, x: number, y: number): string {
 const RED = "#d93025";
 const GREEN = "#2e7d32";
 
-/** A blue picture of somebody else. */
+/** A blue picture that the agent did not make. */
 function foreign(): Uint8Array {
   const data = Uint8Array.from({ length: 40 * 20 * 3 }, (_, i) => (i % 3 === 2 ? 255 : 0));
   return encode({ width: 40, height: 20, channels: 3, data });

@@ -16,14 +16,14 @@ export interface Call {
   onProgress(text: string): void;
 }
 
-/** What came of a call: a result, an error of the tool, or a question that no answer was given for. */
+/** The outcome of a call: a result, an error of the tool, or a question that has no answer yet. */
 export interface Outcome {
   readonly parts?: PartInput[];
   readonly error?: string;
   readonly ask?: Pick<Question, "message" | "requestedSchema">;
 }
 
-/** Calls a tool. If it asks something new, it is told that the user has canceled, to be called again with the answer. */
+/** Calls a tool. Cancels a question without an answer, so that the tool can be called again with one. */
 export async function callOnce(
   connection: Connection,
   { tool, input, answers, signal, onProgress }: Call,

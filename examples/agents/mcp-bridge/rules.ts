@@ -24,7 +24,7 @@ function call(chat: Chat): Reply {
   return { calls: [{ name: tool, input }] };
 }
 
-/** What the user has said since the last answer that was no question. */
+/** Returns the texts of the user since the last answer that was not a question. */
 function saidFor({ messages }: Chat): string {
   const last = messages.findLastIndex(({ role, text }) => role === "assistant" && !text.trimEnd().endsWith("?"));
   return messages

@@ -10,7 +10,7 @@ export interface ModelAddress {
 
 /**
  * Returns the model that the environment names with `OPENAI_API_KEY`, `OPENAI_BASE_URL` and `OPENAI_MODEL`. Without a
- * key it starts an offline model with these rules, so that the agent runs for everybody.
+ * key it starts an offline model with these rules, so that the agent runs without an account.
  */
 export async function modelFor(rules: readonly Rule[]): Promise<ModelAddress> {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL, OPENAI_MODEL: model = "gpt-5-mini", OFFLINE_PIECE_MS } = process.env;

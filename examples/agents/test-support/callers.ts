@@ -149,7 +149,7 @@ const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.is
 export function taskIn(answer: JsonValue): SeenTask {
   const result = membersOf(membersOf(answer).result ?? answer);
   const { id, contextId, sessionId, status, artifacts } = membersOf(result.task ?? (result as JsonObject));
-  if (typeof id !== "string") throw new Error(`This is no task: ${JSON.stringify(answer)}`);
+  if (typeof id !== "string") throw new Error(`Not a task: ${JSON.stringify(answer)}`);
   return {
     id,
     contextId: String(contextId ?? sessionId),
