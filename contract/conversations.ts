@@ -172,7 +172,7 @@ function refusing(contract: StoreContract): void {
       expect(await stateOf(store)).toBeUndefined();
       expect(await stateOf(store, { owner: "other" })).toBeUndefined();
     }
-    // These reasons come first: the version is of no interest to a caller whose append must not be stored anyway.
+    // These reasons have priority over a wrong version.
     for (const [kind, request] of refused.slice(0, 5)) {
       await expect(store.append(withState(request, 8, 9, "new"))).rejects.toMatchObject({ kind });
     }

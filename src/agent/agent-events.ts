@@ -3,8 +3,8 @@ import type { AgentEvent } from "./event.js";
 type Result = IteratorResult<AgentEvent>;
 
 /**
- * Takes a yielded event without the reader. Undefined if it was taken and the agent's next event is wanted, otherwise
- * what the reader gets.
+ * Offers a yielded event before the reader gets it. Returns undefined if the event was taken and the agent may continue,
+ * otherwise the result for the reader.
  */
 export type Take = (result: Result) => Result | undefined;
 
@@ -81,7 +81,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     (next instanceof Promise ? next : Promise.resolve(next)).then(this.#yielded, this.#threw);
   }
 
-  /** Ends the events, and the agent where it has yielded last. What was not read is dropped. */
+  /** Ends the events, and the agent at its last `yield`. Unread events are dropped. */
   async return(): Promise<Result> {
     this.#end();
     await this.#agent?.return?.();

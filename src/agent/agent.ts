@@ -111,7 +111,7 @@ export interface Turn {
   readonly task: ReadableTask | undefined;
   /** Messages of the task before this one, oldest first. */
   readonly history: readonly ReadableMessage[];
-  /** The tasks of the same caller and context, what was said in them, and a state that they share. */
+  /** The tasks of the same caller and context, their messages and artifacts, and a state that they share. */
   readonly conversation: TurnConversation;
   /** Tasks named in the message's `referenceTaskIds`, as far as the caller may see them (specification 3.4.3). */
   referencedTasks(): Promise<ReadableTask[]>;
@@ -154,9 +154,9 @@ export interface Turn {
    */
   step<T>(name: string, fn: StepWork<T>, options?: StepOptions): Promise<T>;
   /**
-   * Does what `yield` does, from callbacks of tools and models. Events are stored in the order in which they are yielded
-   * and emitted. Resolves when the next event is wanted, and never rejects: wait for it where many events follow each
-   * other, and do not change the event before. After the end of the turn it is dropped and logged.
+   * Yields an event from a callback of a tool or model. Events are stored in the order in which they are yielded and
+   * emitted. Resolves when the next event is wanted, and never rejects: await it where many events follow each other, and
+   * do not change the event before it resolves. An event after the end of the turn is dropped and logged.
    */
   emit(event: AgentEvent): Promise<void>;
   /**
@@ -182,9 +182,9 @@ export interface Turn {
   /**
    * Asks the user to fill in a form. Use it with `yield*`, which returns the valid answer, typed by the schema: a
    * Standard Schema (zod, valibot, arktype) or a JSON Schema. The question ends the turn. The answer arrives as a new
-   * turn, which runs `execute` from the start and gets it here; an answer that is not valid is asked for again, with
-   * its violations and what was filled in. The answer is stored, and later turns of the task get it again. See
-   * docs/questions.md.
+   * turn, which runs `execute` from the start and gets it here. After an invalid answer the form is asked again, with the
+   * violations and the values that the user filled in. The answer is stored, and later turns of the task get it again.
+   * See docs/questions.md.
    *
    * @throws FormDeclined if the user declines; TypeError for a schema without JSON Schema
    */

@@ -59,7 +59,7 @@ export interface ConversationTask {
  * not ended may make its change again. Await each call before the next event.
  */
 export interface TurnConversationState {
-  /** Returns the state with all changes of this turn, or undefined if there is none. The value is a copy. */
+  /** Returns the state with all changes of this turn, or undefined if the state does not exist. The value is a copy. */
   get<T = JsonValue>(): Promise<T | undefined>;
   /** Replaces the state by a JSON value. @throws RangeError if it is too large; TypeError if it is not JSON */
   set(value: unknown): Promise<void>;
@@ -77,9 +77,9 @@ export interface TurnConversationState {
  */
 export interface TurnConversation {
   /**
-   * Returns what was said, oldest first: the user's messages, the agent's questions and final messages, and artifacts;
-   * no progress texts. The message of this turn is the last one. Output of turns that still run is not included. A page
-   * may have fewer items than requested if these are large; an empty one is the end.
+   * Returns the utterances, oldest first: the user's messages, the agent's questions and final messages, and artifacts;
+   * progress texts are left out. The message of this turn is the last one. Output of turns that still run is not
+   * included. A page may have fewer items than requested if these are large; an empty one is the end.
    */
   messages(options?: ConversationPageOptions): Promise<ConversationMessage[]>;
   /** Returns the tasks, newest status first, including the one of this turn. Pages are as in `messages`. */

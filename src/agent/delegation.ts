@@ -135,8 +135,8 @@ export interface CallingTurn {
    */
   contextBefore(agent: string, delegation: string): Promise<string | undefined>;
   /**
-   * Ends the turn with a question of another agent, whatever the author does with the delegation that has it. Resolves
-   * when the agent is being ended there.
+   * Ends the turn with a question of another agent, whether or not the author reads that delegation. Resolves once the
+   * turn ends the agent at the question.
    */
   ask(question: AgentEvent): Promise<void>;
   /** Stores that a message which starts a sub-task is about to be sent, so that the sub-task is found after a crash. */

@@ -31,7 +31,7 @@ interface FormContent {
   readonly parts: readonly PartInput[];
 }
 
-/** What `turn.form` adds to a form. */
+/** Members that `turn.form` adds to a form. */
 export interface FormRound {
   /** Identifies the form within its task. */
   readonly id: string;

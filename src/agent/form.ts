@@ -68,7 +68,7 @@ export async function* askForm<Schema extends FormSchema>(
   throw new TurnPaused();
 }
 
-/** A form's valid answer, or why it is asked for, with what the user filled in. */
+/** A form's valid answer, or the violations with the values that the user filled in. */
 type Taken = Checked & { readonly filled?: JsonObject };
 
 /** Takes the form's answer from the log or from the turn's message, and stores it. @throws FormDeclined */

@@ -7,7 +7,7 @@ import { setOwn } from "../wire/json-value.js";
 const MAX_LEVELS = 100;
 
 /**
- * Copies a value that is kept as JSON: the copy is what reading it again gives. Members that are undefined are left out.
+ * Copies a value as JSON stores it: the copy equals the value that is read later. Undefined members are left out.
  *
  * @param what names the value in errors
  * @throws TypeError for a value that JSON would lose or change, such as a Date, a Map or NaN

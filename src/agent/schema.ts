@@ -39,8 +39,8 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
 export type FormSchema = StandardSchema | JsonSchema;
 
 /**
- * Type of a form's answer: the output of a Standard Schema, or what `type`, `properties`, `required`, `items`, `enum`
- * and `const` of a JSON Schema say. For a JSON Schema in a variable, write `as const`.
+ * Type of a form's answer: the output of a Standard Schema, or derived from `type`, `properties`, `required`, `items`,
+ * `enum` and `const` of a JSON Schema. For a JSON Schema in a variable, write `as const`.
  */
 export type FormAnswer<Schema> =
   Schema extends StandardSchema<unknown, infer Output> ? Output : JsonSchemaValue<Schema>;
@@ -72,7 +72,7 @@ type JsonSchemaFields<Fields, Required> = {
 /** Result of checking an answer. */
 export type Checked = { readonly value: unknown } | { readonly violations: readonly Violation[] };
 
-/** Bounds of what a form repeats to its user, and of the answers that it reads. */
+/** Limits of the violations that a form shows, and of the answers that it reads. */
 export const formBounds = {
   maxViolations: 50,
   maxDescription: 500,

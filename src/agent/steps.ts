@@ -218,7 +218,7 @@ export class TurnSteps {
   ): Promise<void> {
     const { aborter } = this.#turn;
     if (aborter.reason !== undefined) throw aborter.reason;
-    // The work goes on in the next turn.
+    // The work continues in the next turn.
     if (error instanceof TurnPaused) throw error;
     if (attempts > retries) {
       const failure = failureOf(error);

@@ -9,7 +9,7 @@ export interface Approval {
   readonly reason?: string;
 }
 
-/** What the question, and each repetition of it, says about the answer. */
+/** The instruction at the end of the question, and the violation of an unclear answer. */
 export const YES_OR_NO = "Answer yes or no.";
 
 const json = {

@@ -5,7 +5,7 @@ import type { AgentEvent } from "../agent/event.js";
 import { type FormSchema, jsonSchemaOf, type StandardSchema } from "../agent/schema.js";
 import { parsedJson } from "../wire/parsed-json.js";
 
-/** What the model gets of an answer: the valid data of the form, or the user's words. */
+/** An answer for the model: the form's valid data, or the user's words. */
 export type FormOrWords = { readonly data: unknown } | { readonly said: string };
 
 /** Asks for a form by `turn.form`. Accepts a text that does not fit the form too, as the user's words for the model. */
@@ -19,7 +19,7 @@ export async function* formOrWords(
   return yield* withWords(turn).form(wordsOr(form), { text: question, read });
 }
 
-/** Texts such as "5" are JSON, but words as well: as a number, "5.0" or a long number would not be what the user said. */
+/** Keeps texts such as "5.0", which are also JSON, as words: parsing them as numbers would change the user's text. */
 function withWords(turn: Turn): Turn {
   const value = parsedJson(turn.text);
   const isWords = value !== undefined && (typeof value !== "object" || value === null);

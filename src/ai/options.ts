@@ -44,7 +44,7 @@ export interface AIAgentOptions extends Omit<Agent, "accept" | "execute" | "resp
   readonly system?: PerTurn<string>;
   /**
    * Tools of the AI SDK. One without `execute`, such as `askUser()`, asks the user. `execute` may be a generator: the
-   * events that it yields are those of the agent, and what it returns is the result. Files in a result (`bytes` with
+   * agent emits the events that it yields, and its return value is the result. Files in a result (`bytes` with
    * `name` and `mediaType`, or those that the AI SDK generates) become an artifact.
    */
   readonly tools?: PerTurn<ToolSet>;

@@ -4,8 +4,8 @@ import type { AgentEvent } from "../agent/event.js";
 import { textOf } from "../task/plain.js";
 
 /**
- * Output that earlier attempts and turns have stored. The agent runs from the start each time; what clients have seen is
- * not yielded again.
+ * Output that earlier attempts and turns have stored. The agent runs from the start each time, without
+ * yielding output that clients have already seen.
  */
 export class StoredOutput {
   readonly #texts: ReadonlyMap<string, string>;

@@ -11,7 +11,7 @@ export interface TalkFile {
   readonly content: Uint8Array | string;
 }
 
-/** Media types of file names whose file has none. */
+/** Media types by the extension of the file's name, for files without a media type. */
 const byExtension: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",

@@ -65,7 +65,7 @@ export async function talkOf(
   return joined(kept.toReversed());
 }
 
-/** Converts what one side said. Models take no files of their own side, so those of the agent are only mentioned. */
+/** Converts a message of one side. Models accept no files from their own side, so the agent's files are only mentioned. */
 export function talkMessage({ role, parts, artifactId }: Said): TalkMessage {
   const isUser = role === "user";
   const content: TalkPart[] = [];

@@ -5,7 +5,7 @@ import { type AgentEvent, artifact, isEvent } from "../agent/event.js";
 import { isRecord } from "../core/members.js";
 import { splitFiles } from "./result-files.js";
 
-/** What the model gets as the result of a tool. */
+/** The result of a tool, for the model. */
 export type ToolOutput = ToolResultPart["output"];
 
 type ModelPart = Exclude<ModelMessage["content"], string>[number];
@@ -81,8 +81,8 @@ async function outputOf(run: ToolRun, signal: AbortSignal): Promise<ToolOutput> 
 }
 
 /**
- * Calls `execute`. If it is a generator, its events are emitted, and its result is what it returns, or else the last
- * other value that it yields.
+ * Calls `execute`. The events of a generator are emitted; its result is its return value, or else the last value other
+ * than an event that it yields.
  */
 async function execute({ tool, call, messages, emit }: ToolRun, signal: AbortSignal): Promise<unknown> {
   const { toolCallId, input } = call;

@@ -15,7 +15,7 @@ import type { ToolOutput } from "./tool-calls.js";
 /** The user's answer to a tool call. */
 export interface ToolReply {
   readonly output: ToolOutput;
-  /** What a tool's result cannot contain, such as files: the messages after it. */
+  /** Messages after the result, with content that a tool's result cannot hold, such as files. */
   readonly more: readonly TalkMessage[];
 }
 
@@ -46,7 +46,7 @@ export class UserReplies {
     return this.#own;
   }
 
-  /** Returns the user's message after this point of the task. If there is none yet, the turn has to end. */
+  /** Returns the user's message after this point of the task. Undefined if it has not arrived: the turn has to end. */
   async next(): Promise<TalkMessage | undefined> {
     const message = await this.#next();
     return message && userMessage(message);
@@ -54,7 +54,7 @@ export class UserReplies {
 
   /**
    * Returns the message that began the turn after this point. The turn that stops here is stored: questions of other
-   * agents, which tools delegate to, end turns as well, so that the number of questions does not tell it.
+   * agents, which tools delegate to, end turns as well, so the number of questions does not determine it.
    */
   async #next(): Promise<Message | undefined> {
     const messages = await this.#messages();

@@ -71,7 +71,7 @@ const REFUSED_CALLER = "Another agent did not accept your credentials: send a me
 
 /**
  * Ends the turn with a question, and with it the other delegations that the author waits for. The question is the next
- * event whatever the author does. It is yielded too, because the author's generator is then ended there.
+ * event of the turn even if the author stops reading. It is also yielded, so that the author's generator ends there.
  */
 async function* pause(job: DelegationJob, question: AgentEvent): AsyncGenerator<AgentEvent, never, undefined> {
   job.answers.noteQuestion(() => job.turn.ask(question));

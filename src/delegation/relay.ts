@@ -182,7 +182,7 @@ export class Relay {
     if (known === undefined) this.#have.artifacts.set(piece.artifactId, [...piece.parts]);
     else for (const part of piece.parts) known.push(part);
     const { artifactId, name, description } = piece;
-    // The artifact keeps what its first chunk says.
+    // The artifact keeps the metadata and extensions of its first chunk.
     const { metadata, extensions } = known === undefined ? this.#withOrigin(piece) : piece;
     const event = artifact({
       id: `${this.#prefix}${artifactId}`,

@@ -44,7 +44,7 @@ export async function foldStored(store: TaskStore, taskId: string, of?: TaskScop
   return folded;
 }
 
-/** Reads what the snapshots of older versions lack. */
+/** Reads the request metadata, which the snapshots of older versions lack. */
 async function completeFold(store: TaskStore, { head: { taskId }, fold }: FoldedTask): Promise<void> {
   if (fold.initialMetadata !== undefined) return;
   fold.initialMetadata = (await storedEntry(store, taskId, 1))?.turn?.metadata ?? {};

@@ -154,7 +154,7 @@ export class TaskLog extends StoredLog {
         throw unavailable(new Error("An entry before this one could not be stored."));
       }
       this.#plan.add(draft, options, this.#turnAtWork);
-      // A step tells how many changes come before it, because those that it has made are not made again.
+      // A step records the number of changes before it, because its own changes are not made again.
       const changes = options.state?.unstored ?? (draft.event.case === "step" ? options.state?.allStored : undefined);
       if (changes !== undefined) pending.changes = changes;
     } catch (error) {
@@ -349,7 +349,7 @@ export class TaskLog extends StoredLog {
     await this.#retry(cause);
   }
 
-  /** Rejects the first entry whose changes cannot be stored, and what its execution appended after it. */
+  /** Rejects the first entry whose changes cannot be stored, and later entries of its execution. */
   #reject(error: StateChangeFailed): void {
     for (const pending of this.#unstored.takeChanging()) pending.reject(error);
     this.#replan();
