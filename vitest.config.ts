@@ -60,7 +60,7 @@ const ownNames = [
   { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
 ];
 
-/** The AI SDK of a folder, for `src/ai`: the first install has none. */
+/** The AI SDK in a folder, for `src/ai`: the first install does not have it. */
 function aiSdkOf(folder: string): { readonly find: RegExp; readonly replacement: string }[] {
   const built = at(`${folder}/node_modules/ai/dist`);
   return [
@@ -69,7 +69,7 @@ function aiSdkOf(folder: string): { readonly find: RegExp; readonly replacement:
   ];
 }
 
-/** The stand-in of the AI SDK, since the first install has none. */
+/** The stand-in for the AI SDK, which the first install does not have. */
 const aiStandIn = [{ find: /^ai(\/test)?$/, replacement: at("test/ai/stand-in.ts") }];
 
 /** A test that a busy machine of CI has made fail has one more try; `.ci/run` names it at its end. Elsewhere it just fails. */
@@ -81,7 +81,7 @@ const retry = process.env.CI === undefined ? 0 : 1;
  * - without a mode: `npm test`, where a large table of cases takes a part that has every pair, and loops are short;
  * - `all`: whole tables and long loops;
  * - `coverage`: the same without `processes`, and which lines of `src` they run;
- * - `agents`, `interop`, `nodes` and `tools`: what needs more than the first install.
+ * - `agents`, `interop`, `nodes` and `tools`: tests that need more than the first install.
  */
 export default defineConfig(({ mode }): ViteUserConfig => {
   if (mode === "agents") return agents;

@@ -31,7 +31,7 @@ const agent: Agent = {
   },
 };
 
-/** What a user does next: several messages may be under way at once. */
+/** A user's next action: several messages may be under way at once. */
 type Deed = "answer" | "answer twice" | "repeat" | "wrong" | "text" | "crash" | "restart";
 
 const isCrash = (deed: Deed): boolean => deed === "crash" || deed === "restart";

@@ -8,7 +8,7 @@ import { testAgent, textOf } from "../../src/testing/index.js";
 
 const card = (name: string): Agent["card"] => ({ name, description: "Has a life.", version: "1.0.0" });
 
-/** Books what the message says, for the place and the days of the bookings that it refers to. */
+/** Books the message's request, for the place and the days of the bookings that it refers to. */
 const travel: Agent = {
   card: card("Travel"),
   async *execute(turn) {

@@ -426,7 +426,7 @@ const drawnProgram: fc.Arbitrary<DrawnProgram> = fc.array(
   { maxLength: 6 },
 );
 
-/** What ends a run before its time: the process dies or the turn is canceled, at one of its moments. */
+/** An early end of a run: the process dies or the turn is canceled, at one of its moments. */
 const drawnEnd = fc.record({ at: fc.nat({ max: 20 }), how: fc.constantFrom("die", "shutdown") });
 
 describe("steps under crashes, retries and cancels", () => {
@@ -542,7 +542,7 @@ async function runOnce(program: DrawnProgram, journal: Journal, { turn, end, kno
     return "done";
   };
   const ended = await Promise.race([whole(), process.died]);
-  // What was stored at the moment of the death counts, though the program has not heard of it.
+  // Steps stored at the moment of the death count, although the program did not get their results.
   for (const { name, count, perTask, turn: at } of journal.steps) {
     known.add(`${perTask ? "task" : at} ${name} ${count}`);
   }

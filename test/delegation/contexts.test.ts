@@ -7,7 +7,7 @@ import { testAgent } from "../../src/testing/index.js";
 import { merged } from "./merged.js";
 import { agentOf } from "./servers.js";
 
-/** An agent that asks when it is told to; and the context of each of its tasks, by the message that began it. */
+/** An agent that asks on request, and the context of each of its tasks by its first message. */
 function listener() {
   const contexts = new Map<string, string>();
   const agent = agentOf("Other", async function* (turn) {

@@ -8,7 +8,7 @@ import { scaled } from "../support/cover.js";
 import { merged } from "./merged.js";
 import { agentOf } from "./servers.js";
 
-/** An agent that asks its questions, each after a while, and what it was answered. */
+/** An agent that asks its questions, each after a while, and the answers that it got. */
 function asking(name: string, delays: readonly number[], heard: Map<string, string[]>) {
   return agentOf(name, async function* (turn): AsyncGenerator<AgentEvent> {
     const asked = turn.history.filter(({ role }) => role === 1).length;

@@ -32,7 +32,7 @@ const front = agentOf("Front", async function* (turn): AsyncGenerator<AgentEvent
 
 type Origin = { agent: string; taskId?: string; origin?: Origin };
 
-/** What a task tells of the origin of its messages and artifacts. */
+/** Origins of a task's messages and artifacts. */
 function originsOf({ status, history, artifacts }: Task) {
   const of = (each: { metadata?: unknown } | undefined) =>
     (each?.metadata as Record<string, Origin> | undefined)?.[DELEGATION_EXTENSION];

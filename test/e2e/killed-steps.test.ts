@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** One client, which knows its task by the key that it sends with, and answers what it is asked. */
+/** A client that finds its task by the idempotency key of its message, and answers the questions. */
 class Client {
   task: JsonObject | undefined;
   readonly #name: string;
@@ -45,7 +45,7 @@ class Client {
     return String(this.task?.id);
   }
 
-  /** Sends what it has to say until the task is over; throws when the server is gone meanwhile. */
+  /** Sends the message and the answers until the task ends; throws if the server dies meanwhile. */
   async work(driver: Driver): Promise<void> {
     this.task = await this.#send(driver, "go", { contextId: this.#name });
     for (;;) {
@@ -101,7 +101,7 @@ function notesOf(file: string): Note[] {
   });
 }
 
-/** What an agent has noted about one task's steps: their values; a step that worked after its result was stored is a fault. */
+/** Values of one task's steps in the agent's notes. A step that ran again after its result was stored is a fault. */
 function valuesOf(notes: readonly Note[]): { readonly values: Map<string, string>; readonly faults: string[] } {
   const values = new Map<string, string>();
   const faults: string[] = [];

@@ -131,7 +131,7 @@ describe("turn.conversation.state", () => {
     const before = held.now().generation;
     expect(await ask(bench, "y", { message: { taskId } })).toBe("COMPLETED");
     expect(held.now().task.artifacts[0]?.parts[0]?.content.value).toBe("1");
-    // A note is no generation: WORKING, an artifact and COMPLETED are.
+    // A note does not count as a generation; WORKING, an artifact and COMPLETED do.
     expect(held.now().generation).toBe(before + 3);
     expect(await stored(bench.store)).toBe(2);
     held.release();
@@ -379,11 +379,11 @@ describe("a turn that changes the state and runs again after a crash", () => {
   });
 });
 
-/** What a turn does next: a change, or an event, or a moment of rest. */
+/** A move of a turn: a change, an event, a pause or a question. */
 type Move = "count" | "event" | "rest" | "ask";
 const moves = fc.array(fc.constantFrom<Move>("count", "count", "event", "rest", "ask"), { maxLength: 8 });
 
-/** A store that refuses or loses every now and then what it is given. */
+/** A store that rejects some appends, and loses the answers of others. */
 function contended(store: TaskStore, draw: () => number): TaskStore {
   return new Proxy(store, {
     get(target, name) {
@@ -394,7 +394,7 @@ function contended(store: TaskStore, draw: () => number): TaskStore {
         if (request.conversation !== undefined && draw() < 0.2) {
           const { expected } = request.conversation;
           const now = (await target.conversation(request.head))?.version ?? 0;
-          // As if somebody had just changed it, without a change.
+          // As if another turn had just written the same state.
           const bytes = (await target.conversation(request.head))?.bytes ?? new TextEncoder().encode("[]");
           if (now === expected && draw() < 0.5) await touch(target, now, bytes);
         }

@@ -39,7 +39,7 @@ async function allOf({ conversation }: Turn, limit: number): Promise<string[]> {
   }
 }
 
-/** An agent that does what it is told, and tells what it sees of the conversation. */
+/** An agent that follows its message, and reports its view of the conversation. */
 function agentOf(see: (turn: Turn) => Promise<unknown> | unknown = () => {}): Omit<Agent, "card"> {
   return {
     async *execute(turn) {
@@ -71,7 +71,7 @@ describe("turn.conversation.messages()", () => {
       agentOf(async (turn) => {
         seen = (await turn.conversation.messages()).map(said);
       }),
-      // What different tasks say in one millisecond has the order of the tasks.
+      // Messages of different tasks in one millisecond have the order of the tasks.
       { now: () => ++now },
     );
     const asked = await send(bench, "ask name");
@@ -373,7 +373,7 @@ describe("an agent that answers directly and remembers", () => {
   });
 });
 
-/** What the user does in a drawn conversation. */
+/** A move of the user in a drawn conversation. */
 const step = fc.record({
   verb: fc.constantFrom("say", "ask", "make", "fail", "nothing"),
   /** Answers the oldest question, if there is one. */
@@ -406,7 +406,7 @@ describe("messages() of a drawn conversation", () => {
             await settle(held);
             const { task } = held.now();
             talk.push(`> ${verb} ${index}`);
-            // Each artifact is in a task of its own, or in one that goes on with it.
+            // Each artifact is in a task of its own, or in one that continues it.
             if (verb === "make") talk.push(`< file: ${index}…`);
             const text = task.status?.message?.parts[0]?.content.value;
             const names: Record<number, string> = { 3: "completed", 4: "failed", 6: "input-required" };

@@ -8,7 +8,7 @@ import { Bench, gate, settle, story } from "./support.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
-/** What the clients of an agent see. */
+/** The events that an agent's clients see. */
 async function told(execute: Agent["execute"], more: Partial<Agent> = {}): Promise<string[]> {
   return story(await new Bench({ execute, ...more }).send("go"));
 }

@@ -43,7 +43,7 @@ function mortal(store: TaskStore): { store: TaskStore; die: () => void } {
 
 const leaseMs = 240;
 
-/** Lets the process of an agent die when the agent says so, and another one go on; returns the task at its end. */
+/** Kills the process of an agent when the agent says so, and continues in another one. Returns the task at its end. */
 async function crashed(agent: Omit<Agent, "card">, dies: Promise<void>, texts: readonly string[] = ["x"]) {
   const [one, store] = openShared();
   const first = mortal(one);
@@ -269,7 +269,7 @@ describe("turn.step()", () => {
     const held = await bench.send("task");
     await settle(held);
     expect(await kinds(bench.store, held.taskId)).toEqual(["created", "step", "status", "step", "status"]);
-    // The store may refuse this message, so the agent goes on after it is stored.
+    // The store may refuse this message, so the agent continues after it is stored.
     const keyed = await bench.send("task", { idempotency: { key: "key", fingerprint: "same" } });
     await settle(keyed);
     expect(await kinds(bench.store, keyed.taskId)).toEqual(["created", "step", "status", "step", "status"]);

@@ -33,7 +33,7 @@ export default async function bundleProcesses(): Promise<(() => void) | undefine
   });
   await compileSources();
   await build({
-    // The stand-in of the AI SDK, which the first install has not.
+    // The stand-in for the AI SDK, which the first install does not have.
     entryPoints: { "ai/index": join(root, "test/ai/stand-in.ts") },
     outdir: join(compiled, "node_modules"),
     bundle: true,

@@ -45,7 +45,7 @@ function eventOf(text: string, append: boolean): LogEntry["event"] {
   return { case: "artifact", value: create(TaskArtifactUpdateEventSchema, { artifact, append }) };
 }
 
-/** What the fold should know besides the task, by looking at the whole log. */
+/** The fields of a fold besides its task, computed from the whole log. */
 function known(entries: readonly LogEntry[]): unknown {
   const isSeen = ({ event }: LogEntry): boolean => !["message", "step", "note"].includes(event.case ?? "");
   const seen = entries.findLast(isSeen)?.position ?? 0;

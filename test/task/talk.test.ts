@@ -10,7 +10,7 @@ import { log } from "./arbitraries.js";
 
 const parts = (text: string) => [{ content: { case: "text", value: text } as const }];
 
-/** What happens in a task: a message of the client, a status of the agent, or a piece of an artifact. */
+/** An event in a task: a message of the client, a status of the agent, or a piece of an artifact. */
 type Happening =
   | { says: string }
   | { status: TaskState; text?: string; answers?: number; id?: string }
@@ -67,7 +67,7 @@ describe("the talk of a task", () => {
       { status: COMPLETED, text: "done" },
     ]);
     expect(told(foldOf(entries))).toEqual(["hello", "y", "which?", "that", "xz", "done"]);
-    // What the second turn has made so far is not said yet.
+    // The second turn's output so far is not part of the talk yet.
     expect(told(foldOf(entries.slice(0, 8)))).toEqual(["hello", "y", "which?", "that"]);
     expect(told(foldOf(entries.slice(0, 4)))).toEqual(["hello"]);
   });

@@ -53,7 +53,7 @@ const agent: Agent = {
     expectTypeOf(turn.signal).toEqualTypeOf<AbortSignal>();
     // @ts-expect-error nothing of a turn can be changed
     turn.text = "";
-    // Content is plain, in the turn and in what it holds, and can be yielded as it is.
+    // Content in the turn and its members is plain, and can be yielded unchanged.
     expectTypeOf(turn.files[0]?.bytes).toEqualTypeOf<Uint8Array | undefined>();
     expectTypeOf(turn.message.parts[0]?.text).toEqualTypeOf<string | undefined>();
     expectTypeOf(filesOf(turn.task)).toEqualTypeOf<PlainFile[]>();

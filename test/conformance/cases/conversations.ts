@@ -17,7 +17,7 @@ function heard(talk: readonly Pattern[], options?: StepOptions): Step {
 
 const as = (owner: string): StepOptions => ({ headers: { Authorization: `Bearer ${owner}` } });
 
-/** What agents read of a conversation, and what they remember. */
+/** Agents read their conversation, and remember a state. */
 export const conversationCases: readonly Case[] = [
   {
     name: "an agent reads what was said in all tasks of the context, as its clients saw it",

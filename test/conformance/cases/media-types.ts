@@ -7,7 +7,7 @@ const part = (mediaType: string) => ({ parts: [{ text: "echo hi" }, { raw: "AAEC
 const accepting = (...acceptedOutputModes: string[]) =>
   say("echo hi", { contextId: "{run}" }, { configuration: { acceptedOutputModes } });
 
-/** What callers accept of an agent that declares `text/markdown` and `image/*`. */
+/** Accepted media types of callers, for an agent that declares `text/markdown` and `image/*`. */
 const accepted: readonly (readonly string[])[] = [
   [],
   ["text/markdown"],

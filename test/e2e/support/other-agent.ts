@@ -63,7 +63,7 @@ export class OtherAgent {
   }
 }
 
-/** What the agent notes. */
+/** Notes of the agent. */
 type Told = Pick<OtherAgent, "contexts" | "heard">;
 
 function agentOf({ heard, contexts }: Told): Agent {

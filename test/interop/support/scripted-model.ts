@@ -5,7 +5,7 @@ type Prompt = Parameters<MockLanguageModelV3["doStream"]>[0]["prompt"];
 type StreamPart =
   Awaited<ReturnType<MockLanguageModelV3["doStream"]>>["stream"] extends ReadableStream<infer P> ? P : never;
 
-/** What a scripted model answers. */
+/** An answer of a scripted model. */
 export interface Scripted {
   /** Pieces of its text. */
   readonly text?: readonly string[];
@@ -14,7 +14,7 @@ export interface Scripted {
   readonly error?: unknown;
 }
 
-/** What a scripted model is asked. */
+/** A call of a scripted model. */
 export interface Asked {
   readonly prompt: Prompt;
   /** Number of this call, from 1. */
@@ -23,7 +23,7 @@ export interface Asked {
   readonly signal: AbortSignal | undefined;
 }
 
-/** A model of the AI SDK that answers as a function says, and keeps what it was asked. */
+/** A model of the AI SDK that answers with a function, and records its calls. */
 export function scriptedModel(answer: (asked: Asked) => Scripted | Promise<Scripted>): {
   readonly model: LanguageModel;
   readonly asked: Asked[];

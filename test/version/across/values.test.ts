@@ -9,7 +9,7 @@ import { caseCard, openWorld } from "../cases/world.js";
 import { seen, seenEvents } from "./seen.js";
 import { furtherSpeakers, type Speaker, speakers } from "./speakers.js";
 
-/** Produces text, for whoever accepts it, and says in the task's metadata how much. */
+/** Produces text if the caller accepts it, and writes its length into the task's metadata. */
 const agent: Agent = {
   card: { ...caseCard, defaultOutputModes: ["text/plain"] },
   checkOutputModes: true,

@@ -13,7 +13,7 @@ export class PythonRpcError extends Error {
   }
 }
 
-/** The first Python client: it reads the card at the old path, sends null for what is not said, and checks the types of answers. */
+/** The first Python client: it reads the card at the old path, sends null for absent members, and checks the types of answers. */
 export class FirstPythonClient {
   readonly card: Json;
   readonly #url: string;
@@ -91,7 +91,7 @@ function resultOf({ result, error }: Json): Json {
   return result as Json;
 }
 
-/** What the types of the library make of the params of a send: every member is there. */
+/** The params of a send as the library's types serialize them: every member is present. */
 function sendParams({ message, ...params }: Json): Json {
   const { role, parts } = message as { role: string; parts: Json[] };
   return {
@@ -100,12 +100,12 @@ function sendParams({ message, ...params }: Json): Json {
   };
 }
 
-/** What somebody types at the Python host: a prompt, and a file to attach. */
+/** Input at the Python host: a prompt, and a file to attach. */
 export type Typed =
   | string
   | { readonly prompt: string; readonly attach: { readonly name: string; readonly bytes: Uint8Array } };
 
-/** What the Python host has printed for a task. */
+/** The output of the Python host for a task. */
 export interface Printed {
   readonly id: string;
   readonly events: readonly Json[];

@@ -2,7 +2,7 @@ import { Ajv, type ValidateFunction } from "ajv";
 
 /**
  * The types of the first Python library of 0.1, as far as they decide whether it can read an answer. It drops members
- * that it does not know, takes null for what is absent, and fails on everything else.
+ * that it does not know, treats null as absent, and fails on everything else.
  */
 
 type Schema = Record<string, unknown>;
@@ -96,7 +96,7 @@ const types = {
   config: ajv.compile(object({ id: text, pushNotificationConfig: config })),
 };
 
-/** Fails with what is wrong where the first Python library could not read a value. */
+/** Throws an error with the reason if the first Python library could not read a value. */
 export function readAs<T>(type: keyof typeof types, value: T): T {
   const validate: ValidateFunction = types[type];
   if (!validate(value)) throw new Error(`no ${type}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
