@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Agent } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
@@ -36,21 +37,38 @@ const endless = agentOf("Endless", async function* ({ signal }) {
   await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 });
 
+/** Serves another agent; `states` returns the states of its tasks. */
+async function serve(agent: Agent): Promise<{ readonly url: string; states(): Promise<TaskState[]> }> {
+  const { url } = await servers.serve(agent, { store: memoryStore() });
+  const client = await connect(url);
+  clients.push(client);
+  const states = async () => (await client.listTasks({})).tasks.map(({ status }) => status?.state ?? 0);
+  return { url, states };
+}
+
+/** Sends messages whose answers never come. */
+const withoutAnswers: typeof fetch = async (input, init) => {
+  const body = await new Response(init?.body).text();
+  const answer = fetch(input, init);
+  if (!/SendStreamingMessage/i.test(`${input} ${body}`)) return answer;
+  // The answer that never comes is aborted with its call.
+  answer.catch(() => {});
+  return new Promise((_, reject) => init?.signal?.addEventListener("abort", reject));
+};
+
 /** Other agents, of which one asks and two work, and the states of their tasks. */
 async function others(onCancel?: () => void) {
   const remoteAgents: Record<string, { url: string; fetch: typeof fetch }> = {};
   const states: (() => Promise<TaskState[]>)[] = [];
   for (const [name, agent] of Object.entries({ asks: asking, works: endless, other: endless })) {
-    const { url } = await servers.serve(agent, { store: memoryStore() });
-    const client = await connect(url);
-    clients.push(client);
+    const { url, states: statesOf } = await serve(agent);
     const spied: typeof fetch = async (input, init) => {
       const body = await new Response(init?.body).text();
       if (/cancel/i.test(`${input} ${body}`)) onCancel?.();
       return fetch(input, init);
     };
     remoteAgents[name] = { url, fetch: spied };
-    states.push(async () => (await client.listTasks({})).tasks.map(({ status }) => status?.state ?? 0));
+    states.push(statesOf);
   }
   return { remoteAgents, states: async () => (await Promise.all(states.map((each) => each()))).flat() };
 }
@@ -166,20 +184,9 @@ describe("a sub-task that was sent, and of which nothing came before the questio
       await isHeard;
       yield inputRequired("which?");
     });
-    const { url } = await servers.serve(silent, { store: memoryStore() });
+    const { url, states } = await serve(silent);
     const asks = await servers.serve(late, { store: memoryStore() });
-    const client = await connect(url);
-    clients.push(client);
-    const mute: typeof fetch = async (input, init) => {
-      const body = await new Response(init?.body).text();
-      const answer = fetch(input, init);
-      if (!/SendStreamingMessage/i.test(`${input} ${body}`)) return answer;
-      // The answer that never comes is aborted with its call.
-      answer.catch(() => {});
-      return new Promise((_, reject) => init?.signal?.addEventListener("abort", reject));
-    };
-    const states = async () => (await client.listTasks({})).tasks.map(({ status }) => status?.state);
-    return { remoteAgents: { silent: { url, fetch: mute }, asks: asks.url }, states };
+    return { remoteAgents: { silent: { url, fetch: withoutAnswers }, asks: asks.url }, states };
   }
 
   const handing = (recover: "restart" | "fail") =>
@@ -216,18 +223,8 @@ describe("a sub-task that was sent, and of which nothing came before the questio
 describe("a sub-task that was sent in a turn that answers a question, and of which nothing came before a crash", () => {
   /** An agent that works until it is canceled, and whose answer to a send never comes. */
   async function silent() {
-    const { url } = await servers.serve(endless, { store: memoryStore() });
-    const client = await connect(url);
-    clients.push(client);
-    const mute: typeof fetch = async (input, init) => {
-      const body = await new Response(init?.body).text();
-      const answer = fetch(input, init);
-      if (!/SendStreamingMessage/i.test(`${input} ${body}`)) return answer;
-      answer.catch(() => {});
-      return new Promise((_, reject) => init?.signal?.addEventListener("abort", reject));
-    };
-    const states = async () => (await client.listTasks({})).tasks.map(({ status }) => status?.state);
-    return { remoteAgents: { silent: { url, fetch: mute } }, states };
+    const { url, states } = await serve(endless);
+    return { remoteAgents: { silent: { url, fetch: withoutAnswers } }, states };
   }
 
   const asksFirst = (recover: "restart" | "fail") =>

@@ -10,6 +10,7 @@ import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { scaled } from "../support/cover.js";
 import { isSlow, openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, settle } from "./support.js";
+import { withAppend } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -385,22 +386,16 @@ const moves = fc.array(fc.constantFrom<Move>("count", "count", "event", "rest", 
 
 /** A store that rejects some appends, and loses the answers of others. */
 function contended(store: TaskStore, draw: () => number): TaskStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const method = Reflect.get(target, name);
-      if (typeof method !== "function") return method;
-      if (name !== "append") return method.bind(target);
-      return async (request: Parameters<TaskStore["append"]>[0]) => {
-        if (request.conversation !== undefined && draw() < 0.2) {
-          const { expected } = request.conversation;
-          const now = (await target.conversation(request.head))?.version ?? 0;
-          // As if another turn had just written the same state.
-          const bytes = (await target.conversation(request.head))?.bytes ?? new TextEncoder().encode("[]");
-          if (now === expected && draw() < 0.5) await touch(target, now, bytes);
-        }
-        return target.append(request);
-      };
-    },
+  return withAppend(store, async (request) => {
+    if (request.conversation !== undefined && draw() < 0.2) {
+      const { expected } = request.conversation;
+      const stored = await store.conversation(request.head);
+      const now = stored?.version ?? 0;
+      // As if another turn had just written the same state.
+      const bytes = stored?.bytes ?? new TextEncoder().encode("[]");
+      if (now === expected && draw() < 0.5) await touch(store, now, bytes);
+    }
+    return store.append(request);
   });
 }
 
@@ -460,15 +455,9 @@ describe("interleaved turns on one conversation's state", () => {
 describe("a store that refuses a version which it has", () => {
   it("fails the task instead of being asked for ever", async () => {
     const inner = memoryStore();
-    const store = new Proxy(inner, {
-      get(target, name) {
-        const method = Reflect.get(target, name);
-        if (name !== "append") return typeof method === "function" ? method.bind(target) : method;
-        return async (request: Parameters<TaskStore["append"]>[0]) => {
-          if (request.conversation !== undefined) throw new StoreError("conversation-moved", "no");
-          return target.append(request);
-        };
-      },
+    const store = withAppend(inner, async (request) => {
+      if (request.conversation !== undefined) throw new StoreError("conversation-moved", "no");
+      return inner.append(request);
     });
     const bench = new Bench(
       once(async function* (turn) {

@@ -11,25 +11,7 @@ import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, scope, settle, story } from "./support.js";
-
-/** A process that died: what it had not stored is gone, and it never says anything again. */
-function mortal(store: TaskStore): { store: TaskStore; die: () => void } {
-  let dead = false;
-  const never = new Promise<never>(() => {});
-  const proxy = new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]) => (dead ? never : (value as (...a: unknown[]) => unknown).apply(target, args));
-    },
-  });
-  return {
-    store: proxy,
-    die: () => {
-      dead = true;
-    },
-  };
-}
+import { mortal, withAppend } from "./wrapped-stores.js";
 
 /** Runs an agent into the middle of a turn, then lets its process die and another one start later. */
 async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"]) {
@@ -298,14 +280,9 @@ describe("a task whose events cannot be stored for a while", () => {
   it("is taken over by the same process when they can, and its readers hear of it", async () => {
     const kept = openStore();
     let full = false;
-    const store = new Proxy(kept, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        if (name === "append" && full) return () => Promise.reject(new StoreError("failed", "The disk is full."));
-        return value.bind(target);
-      },
-    });
+    const store = withAppend(kept, (request) =>
+      full ? Promise.reject(new StoreError("failed", "The disk is full.")) : kept.append(request),
+    );
     const proceed = gate();
     const agent: Omit<Agent, "card"> = {
       async *execute() {

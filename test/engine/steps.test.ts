@@ -10,6 +10,7 @@ import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry, millisOf } from "../../src/task/entry.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
+import { mortal, withAppend } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -20,25 +21,6 @@ async function kinds(store: TaskStore, taskId: string): Promise<(string | undefi
 
 async function entries(store: TaskStore, taskId: string): Promise<ReturnType<typeof decodeEntry>[]> {
   return (await store.read({ taskId, after: 0, limit: 1_000 })).map(decodeEntry);
-}
-
-/** A process whose store lives on without it: what it asks from then on is never done and never answered. */
-function mortal(store: TaskStore): { store: TaskStore; die: () => void } {
-  let isDead = false;
-  const never = new Promise<never>(() => {});
-  const through = new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]) => (isDead ? never : (value as (...a: unknown[]) => unknown).apply(target, args));
-    },
-  });
-  return {
-    store: through,
-    die: () => {
-      isDead = true;
-    },
-  };
 }
 
 const leaseMs = 240;
@@ -361,14 +343,9 @@ describe("a store that fails", () => {
   it("ends the turn whose step it did not store, and another run works again", async () => {
     const store = openStore();
     let isBroken = false;
-    const broken = new Proxy(store, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        if (name === "append" && isBroken) return () => Promise.reject(new Error("no disk"));
-        return (value as (...a: unknown[]) => unknown).bind(target);
-      },
-    });
+    const broken = withAppend(store, (request) =>
+      isBroken ? Promise.reject(new Error("no disk")) : store.append(request),
+    );
     const outcomes: unknown[] = [];
     const bench = new Bench(
       {

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../../src/agent/event.js";
-import { createServer, type Server } from "../../../src/server/create-server.js";
-import { memoryStore } from "../../../src/store/memory/index.js";
-import { FirstJavaScriptClient, FirstReceiver, pythonParams } from "./first-clients.js";
+import type { Server } from "../../../src/server/create-server.js";
+import { FirstJavaScriptClient, type FirstReceiver, pythonParams, serveFirst } from "./first-clients.js";
 
 type Json = Record<string, unknown>;
 
@@ -32,15 +31,7 @@ let client: FirstJavaScriptClient;
 const url = (): string => `http://127.0.0.1:${server.port}`;
 
 beforeAll(async () => {
-  receiver = await FirstReceiver.open(url);
-  server = await createServer({
-    agent,
-    store: memoryStore(),
-    port: 0,
-    grpcPort: false,
-    push: { allow: ["127.0.0.1"], allowHttp: true, ports: [receiver.port] },
-    limits: { shutdownGraceMs: 50 },
-  });
+  ({ server, receiver } = await serveFirst(agent));
   client = new FirstJavaScriptClient(`${url()}/`);
 });
 afterAll(async () => {

@@ -2,6 +2,9 @@ import { createHash } from "node:crypto";
 import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import { createRemoteJWKSet, jwtVerify } from "jose";
+import type { Agent } from "../../../src/agent/agent.js";
+import { createServer, type Server } from "../../../src/server/create-server.js";
+import { memoryStore } from "../../../src/store/memory/index.js";
 
 type Json = Record<string, unknown>;
 
@@ -121,6 +124,20 @@ export class FirstReceiver {
       this.#server.closeAllConnections();
     });
   }
+}
+
+/** Serves an agent in memory, which may notify the returned receiver. */
+export async function serveFirst(agent: Agent): Promise<{ server: Server; receiver: FirstReceiver }> {
+  const receiver = await FirstReceiver.open(() => server.url);
+  const server = await createServer({
+    agent,
+    store: memoryStore(),
+    port: 0,
+    grpcPort: false,
+    push: { allow: ["127.0.0.1"], allowHttp: true, ports: [receiver.port] },
+    limits: { shutdownGraceMs: 50 },
+  });
+  return { server, receiver };
 }
 
 async function faultOf(authorization: string | undefined, task: Json, agentUrl: string): Promise<string | undefined> {

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/agent/agent.js";
 import { AgentError } from "../../../src/agent/errors.js";
 import { artifact, authRequired, completed, inputRequired, rejected, working } from "../../../src/agent/event.js";
-import { createServer, type Server } from "../../../src/server/create-server.js";
-import { memoryStore } from "../../../src/store/memory/index.js";
-import { FirstReceiver } from "./first-clients.js";
+import type { Server } from "../../../src/server/create-server.js";
+import { type FirstReceiver, serveFirst } from "./first-clients.js";
 import { FirstPythonClient, javaScriptHost, pythonHost } from "./first-hosts.js";
 
 type Json = Record<string, unknown>;
@@ -50,15 +49,7 @@ let server: Server;
 let receiver: FirstReceiver;
 let client: FirstPythonClient;
 beforeAll(async () => {
-  receiver = await FirstReceiver.open(() => server.url);
-  server = await createServer({
-    agent,
-    store: memoryStore(),
-    port: 0,
-    grpcPort: false,
-    push: { allow: ["127.0.0.1"], allowHttp: true, ports: [receiver.port] },
-    limits: { shutdownGraceMs: 50 },
-  });
+  ({ server, receiver } = await serveFirst(agent));
   client = await FirstPythonClient.resolve(server.url);
 });
 afterAll(async () => {
