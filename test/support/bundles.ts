@@ -5,6 +5,9 @@ import { build } from "esbuild";
 import { compiled, root } from "./compiled.js";
 import { bundlesVariable } from "./writer-thread.js";
 
+const modules = { platform: "node", format: "esm", logLevel: "warning" } as const;
+const bundled = { ...modules, bundle: true, packages: "external" } as const;
+
 /**
  * Bundles the writer's thread of SQLite, and the servers and clients that tests start as processes, into one file each, once for
  * all tests. From its sources each would start a loader of its own, which takes several times as long, and the tests start
@@ -25,22 +28,14 @@ export default async function bundleProcesses(): Promise<(() => void) | undefine
       "hostile-client": join(root, "test/client/hostile/client.ts"),
     },
     outdir: directory,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
-    logLevel: "warning",
+    ...bundled,
   });
   await compileSources();
   await build({
     // The stand-in for the AI SDK, which the first install does not have.
     entryPoints: { "ai/index": join(root, "test/ai/stand-in.ts") },
     outdir: join(compiled, "node_modules"),
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
-    logLevel: "warning",
+    ...bundled,
   });
   writeFileSync(
     join(compiled, "node_modules/ai/package.json"),
@@ -63,10 +58,8 @@ async function compileSources(): Promise<void> {
     entryPoints: sources,
     outdir: compiled,
     outbase: root,
-    platform: "node",
-    format: "esm",
+    ...modules,
     target: "node20.19",
     sourcemap: true,
-    logLevel: "warning",
   });
 }

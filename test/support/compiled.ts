@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
 
@@ -16,17 +16,16 @@ export const compiledSources: Plugin = {
   name: "compiled-sources",
   enforce: "pre",
   resolveId(source, importer) {
-    if (importer === undefined || mocking.test(importer)) return undefined;
+    // A source that imports was not redirected, because a test replaces one of its modules.
+    if (importer === undefined || mocking.test(importer) || isSource(importer)) return undefined;
     const path = source.startsWith(".") ? resolve(dirname(importer), source) : source;
-    const inside = relative(root, path);
-    if (!/^(src|gen|contract)[\\/]/.test(inside) || isSource(importer)) return undefined;
-    const file = inside.replace(/\.tsx?$/, ".js");
-    const isThere = [".ts", ".tsx"].some((end) => existsSync(join(root, file.replace(/\.js$/, end))));
-    return isThere ? { id: join(compiled, file), external: true } : undefined;
+    if (!isSource(path)) return undefined;
+    const stem = path.replace(/\.(js|tsx?)$/, "");
+    const isThere = existsSync(`${stem}.ts`) || existsSync(`${stem}.tsx`);
+    return isThere ? { id: join(compiled, `${relative(root, stem)}.js`), external: true } : undefined;
   },
 };
 
-/** True for sources that were not redirected, because a test replaces a module of theirs. */
 function isSource(path: string): boolean {
-  return ["src", "gen", "contract"].some((folder) => path.startsWith(join(root, folder) + sep));
+  return /^(src|gen|contract)[\\/]/.test(relative(root, path));
 }
