@@ -4,7 +4,7 @@ import { type AIAgentOptions, checkOptions } from "./options.js";
 import { aiSdk } from "./sdk.js";
 
 /**
- * Makes an agent of a model and tools of the AI SDK. The model's text streams as an artifact, and the conversation is
+ * Makes an agent from a model and tools of the AI SDK. The model's text streams as an artifact, and the conversation is
  * its memory. Each call of the model and of a tool is a step of the task (`turn.step`): after a crash the turn runs
  * again, and no call with a stored result is repeated. Tools without `execute` ask the user, as do those that need an
  * approval. A cancel stops the model and the tools.

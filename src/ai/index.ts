@@ -1,5 +1,5 @@
-// Makes agents of models: `aiAgent` of a model and tools of the AI SDK, the other functions for agents of your own. Only
-// `aiAgent` needs the package `ai` (6 or 7).
+// Agents built on models: `aiAgent` makes one from a model and tools of the AI SDK, and the other functions give models
+// the conversation in agents of your own. Only `aiAgent` needs the package `ai` (6 or 7).
 
 export { aiAgent } from "./agent.js";
 export { type AskUserOptions, askUser } from "./ask-user.js";
