@@ -1,7 +1,7 @@
 import type { Step } from "../../gen/parley/log/v1/log_pb.js";
 import { utf8LengthOf } from "../core/bytes.js";
 
-/** Where the result of a step is in the log, and which call of its turn it was. See `Step`. */
+/** The position of a step's result in the log, and the number of its call in the turn. See `Step`. */
 export interface StepRecord extends Pick<Step, "name" | "count" | "turn" | "call" | "perTask" | "overlaps"> {
   readonly position: number;
 }

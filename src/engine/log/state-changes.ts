@@ -29,7 +29,7 @@ export class StateChangeFailed extends Error {
   }
 }
 
-/** The state as stored; `text` is its JSON, undefined if there is none. */
+/** The state as stored; `text` is its JSON, undefined without a state. */
 interface Base {
   readonly version: number;
   readonly text: string | undefined;

@@ -188,7 +188,7 @@ class TalkPage {
     return complete >= this.limit || (complete > 0 && this.#bytes >= taskPage.maxBytes);
   }
 
-  /** Notes that there are no further tasks. */
+  /** Notes that the list of tasks has ended. */
   end(): void {
     this.#completeAfter = Number.NEGATIVE_INFINITY;
   }
