@@ -178,30 +178,25 @@ export class TaskReader {
   async #page(request: ListRequest, use: (folded: ReadTask) => void, place: PagePlace): Promise<ReadPage> {
     const page = await this.#options.store.list({ ...request, limit: request.limit + 1 });
     const heads = page.heads.slice(0, request.limit);
-    let last: TaskHead | undefined;
-    let following = page.heads[request.limit];
     let bytes = 0;
     const slices = new Slices();
     const ahead = new Map<string, LoadedTask | undefined>();
-    for (let index = 0; index < heads.length; index++) {
+    let index = 0;
+    for (; index < heads.length; index++) {
       const head = defined(heads[index]);
       if (bytes > ONE_READ_BYTES) await place.enter();
       const known = this.#known(head);
       const folded = known ?? (await this.#listed(heads, index, { ahead, place }));
       const size = folded?.fold.size ?? 0;
       // A page of huge tasks ends early: it may have fewer tasks than requested, and the next page continues.
-      if (last !== undefined && bytes + size > this.#options.maxPageBytes) {
-        following = head;
-        break;
-      }
+      if (index > 0 && bytes + size > this.#options.maxPageBytes) break;
       bytes += size;
-      last = head;
       if (folded !== undefined) use(folded);
       const isQuick = known !== undefined && size <= KEPT_TASK_BYTES;
       if (!isQuick && slices.isLong) await slices.pause();
     }
-    const next = last === page.heads.at(-1) ? undefined : last;
-    return { total: page.total, next, following: following?.statusTime };
+    const following = page.heads[index];
+    return { total: page.total, next: following && heads[index - 1], following: following?.statusTime };
   }
 
   /** Returns the task of a head if memory has it at that position. */
