@@ -23,7 +23,7 @@ import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
 import { questionBefore } from "./question.js";
 import { contextBefore, leaveOthers, messageAt, relayedBefore } from "./relayed.js";
-import { StoredConversation } from "./turn-conversation.js";
+import { AgentConversation } from "./turn-conversation.js";
 
 /** Dependencies of a process's executions. */
 export interface ExecutionsSource {
@@ -73,7 +73,7 @@ export class Executions {
       question: (turn) => questionBefore(store, turn),
       conversation: (turn, progress) => {
         const log = (): TaskLog | undefined => logs.get(turn.taskId);
-        return new StoredConversation({ store, reads: tasks.conversation(turn), log, progress }, turn);
+        return new AgentConversation({ store, reads: tasks.conversation(turn), log, progress }, turn);
       },
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
       late: (turn, event) => logLate(event, turn.taskId, logger),

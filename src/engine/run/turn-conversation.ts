@@ -25,8 +25,8 @@ interface TurnConversationSource {
   readonly progress: TurnProgress;
 }
 
-/** The conversation of one turn. */
-export class StoredConversation implements TurnConversation {
+/** The conversation of one turn, as its agent uses it. */
+export class AgentConversation implements TurnConversation {
   readonly state: StateChanges;
   readonly #reads: ConversationReads;
   readonly #signal: () => AbortSignal;
@@ -62,5 +62,5 @@ export class StoredConversation implements TurnConversation {
 /** Returns the changes of a turn to the state of its conversation; undefined if it did not use its conversation. */
 export function changesOf(turn: Turn): StateChanges | undefined {
   const conversation = turnConversation(turn);
-  return conversation instanceof StoredConversation ? conversation.state : undefined;
+  return conversation instanceof AgentConversation ? conversation.state : undefined;
 }
