@@ -5,7 +5,7 @@ import { type AgentSecurity, securityCard, securityFaults } from "../auth/securi
 import { isPromiseLike } from "../core/async.js";
 import type { Caller } from "../core/caller.js";
 import { firstFaults, nearest } from "../core/describe.js";
-import { shown } from "../core/options.js";
+import { aBoolean, shown } from "../core/options.js";
 import { servedVersions } from "../version/versions.js";
 import type { Route } from "../wire/routes.js";
 import { buildCard, checkCard, type ServerCapabilities } from "./build.js";
@@ -166,9 +166,8 @@ function agentFaults(agent: Agent): string[] {
   if (!["task", "message", "either"].includes(responds)) {
     faults.push(`responds is ${shown(responds)}, not "task", "message" or "either"`);
   }
-  if (typeof remembers !== "boolean") faults.push(`remembers is ${shown(remembers)}, not true or false`);
   const { extendedCard, accept, checkOutputModes = false } = agent;
-  if (typeof checkOutputModes !== "boolean") faults.push("checkOutputModes is neither true nor false");
+  faults.push(...aBoolean()("remembers", remembers), ...aBoolean()("checkOutputModes", checkOutputModes));
   if (accept !== undefined && typeof accept !== "function") faults.push("accept is not a function");
   if (extendedCard !== undefined && (extendedCard === null || !["object", "function"].includes(typeof extendedCard))) {
     faults.push("extendedCard is neither a card nor a function");
