@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { described } from "../core/describe.js";
 import type { Violation } from "../core/error.js";
+import { membersOf } from "../core/members.js";
 import { isJsonObject } from "../wire/json-struct.js";
 
 /**
@@ -108,8 +109,7 @@ export function fieldOf(path: StandardIssue["path"]): string {
 
 /** True for a Standard Schema. Those of arktype are functions. */
 export function isStandard(schema: FormSchema): schema is StandardSchema {
-  const isObject = (typeof schema === "object" && schema !== null) || typeof schema === "function";
-  return isObject && typeof (schema as Partial<StandardSchema>)["~standard"]?.validate === "function";
+  return typeof membersOf(membersOf(schema)["~standard"]).validate === "function";
 }
 
 function converted({ "~standard": { vendor, jsonSchema } }: StandardSchema): unknown {
