@@ -11,6 +11,7 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
+import { membersOf } from "../../core/members.js";
 import { type MessageFields, type MessageInput, type PartInput, withoutFile } from "../../task/message-input.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import type { SendOptions } from "./call-options.js";
@@ -76,7 +77,7 @@ function checkParts(input: MessageInput, parts: MessageFields["parts"]): void {
       "is neither a text nor a list of parts: a message is one of them, or an object with them as parts";
     throw invalid([{ field, description }]);
   }
-  const index = parts.findIndex((part) => !contents.some((name) => isSet(withoutFile(part), name)));
+  const index = parts.findIndex((part) => !hasContent(membersOf(withoutFile(part))));
   if (index < 0) return;
   throw invalid([
     { field: `parts[${index}]`, description: `has none of what parts have: ${contents.join(", ")}, file` },
@@ -85,7 +86,7 @@ function checkParts(input: MessageInput, parts: MessageFields["parts"]): void {
 
 const contents = ["text", "data", "raw", "url"];
 
-const isSet = (part: unknown, name: string): boolean => typeof part === "object" && part !== null && name in part;
+const hasContent = (part: object): boolean => contents.some((name) => name in part);
 
 function partOf(given: PartInput): Part {
   const input = withoutFile(given);
