@@ -31,8 +31,10 @@ function modesOf(card: AgentCard): DeclaredModes {
  */
 export function checkInputModes(card: AgentCard, message: Message): void {
   for (const { mediaType } of message.parts) {
+    if (mediaType === "") continue;
     const { input } = modesOf(card);
-    if (mediaType === "" || input.some((mode) => includes(rangeOf(mode), essenceOf(mediaType)))) continue;
+    const essence = essenceOf(mediaType);
+    if (input.some((mode) => includes(rangeOf(mode), essence))) continue;
     throw notSupported(`The agent does not accept ${mediaType.slice(0, 128)}.`, input);
   }
 }
