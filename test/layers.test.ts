@@ -50,6 +50,26 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "audit", "wire", "task", "store", "agent", "engine", "auth", "card", "version", "push"],
     because: "one handler, many bindings: the handler must not know them",
   },
+  telemetry: { may: ["core"], because: "every part counts and traces through it, so it knows none of them" },
+  admin: {
+    may: [
+      "core",
+      "audit",
+      "wire",
+      "task",
+      "store",
+      "agent",
+      "engine",
+      "auth",
+      "card",
+      "version",
+      "push",
+      "service",
+      "telemetry",
+    ],
+    because:
+      "it stands beside the service, whose invoke and interceptors it shares; no binding and no listener is its own",
+  },
   client: {
     may: ["core", "wire", "task", "version", "outgoing"],
     because: "it calls agents of any maker, from anywhere: nothing of a server comes with it",
@@ -83,6 +103,8 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "auth",
       "card",
       "service",
+      "admin",
+      "telemetry",
       "http",
       "binding",
       "page",
@@ -255,7 +277,7 @@ describe("the layers of src/", () => {
 
   it("name an rpc in the service, the command line and the tables of other versions only", () => {
     const names = A2AService.methods.map((method) => method.name);
-    const allowed = /^src\/(service\/operations\/|cli\/|version\/)/;
+    const allowed = /^src\/((?:service|admin)\/operations\/|cli\/|version\/)/;
     const wrong = files
       .filter((file) => !allowed.test(file))
       .flatMap((file) => {

@@ -1,4 +1,4 @@
-import type { DescMessage, DescMethod, Message, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, DescMethodUnary, Message, MessageShape } from "@bufbuild/protobuf";
 import type { AgentRegistration } from "../card/agents.js";
 import type { Call } from "../core/call.js";
 
@@ -28,6 +28,16 @@ export type ServiceInterceptor = (next: Invoke) => Invoke;
  * any message.
  */
 export type Invoke = (invocation: Invocation) => Promise<InvocationResult>;
+
+/** One function per method of a service, by its local name. Those of streaming methods return an iterable. */
+export type MethodTable<Methods extends Readonly<Record<string, DescMethod>>, Context> = {
+  readonly [K in keyof Methods]: (
+    request: MessageShape<Methods[K]["input"]>,
+    context: Context,
+  ) => Methods[K] extends DescMethodUnary
+    ? Promise<MessageShape<Methods[K]["output"]>>
+    : AsyncIterable<MessageShape<Methods[K]["output"]>>;
+};
 
 /** Puts interceptors around a method, the first one outermost. */
 export function chain(interceptors: readonly ServiceInterceptor[], last: Invoke): Invoke {

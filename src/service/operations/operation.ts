@@ -1,4 +1,4 @@
-import { create, type DescMethodUnary, type MessageShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import {
   type A2AService,
   type StreamResponse,
@@ -10,6 +10,7 @@ import type { Call } from "../../core/call.js";
 import type { Scope } from "../../engine/engine.js";
 import { mark, weightOf } from "../../wire/marks.js";
 import type { Subscriptions } from "../caller-shares.js";
+import type { MethodTable } from "../invoke.js";
 import type { ServiceOptions } from "../options.js";
 import type { OutgoingBudget } from "../outgoing-budget.js";
 import { withGeneration } from "../resume.js";
@@ -27,17 +28,8 @@ export interface OperationParts {
   readonly subscriptions: Subscriptions;
 }
 
-type MethodsOf = (typeof A2AService)["method"];
-
-/** One function per rpc of the contract, by its local name. Those of streaming rpcs return an iterable. */
-export type ServiceMethods = {
-  readonly [K in keyof MethodsOf]: (
-    request: MessageShape<MethodsOf[K]["input"]>,
-    context: Context,
-  ) => MethodsOf[K] extends DescMethodUnary
-    ? Promise<MessageShape<MethodsOf[K]["output"]>>
-    : AsyncIterable<MessageShape<MethodsOf[K]["output"]>>;
-};
+/** One function per rpc of the contract. */
+export type ServiceMethods = MethodTable<(typeof A2AService)["method"], Context>;
 
 /** Returns the scope of tasks that a call may see: those of its caller under its tenant. */
 export function scopeOf(call: Call): Scope {

@@ -1,0 +1,35 @@
+import type { Audit } from "../audit/audit.js";
+import type { AgentDirectory } from "../card/agents.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import type { Engine } from "../engine/engine.js";
+import type { PushControl } from "../push/dead-letters.js";
+import type { TaskStore } from "../store/task-store.js";
+
+/** The lifecycle of the server, as operators see it. */
+interface AdminLifecycle {
+  /** `starting`, `ready`, `unavailable` or `draining`. */
+  readonly readiness: string;
+  /** Number of running tasks. */
+  readonly running: number;
+  /** Refuses new calls of the A2A protocol from now on. */
+  beginDrain(): void;
+}
+
+/** Parts of a server that the operator's methods use. */
+export interface AdminParts {
+  readonly store: TaskStore;
+  readonly engine: Engine;
+  readonly agents: AgentDirectory;
+  readonly lifecycle: AdminLifecycle;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  /** Undefined without an audit log. */
+  readonly audit: Audit | undefined;
+  /** Control of push notifications; undefined if none are sent. */
+  readonly push: PushControl | undefined;
+  /** Folder for backups; undefined if none may be made. */
+  readonly backupFolder: string | undefined;
+  /** Returns the metrics as Prometheus text (`GET /metrics`); undefined without metrics. */
+  readonly metricsText?: (() => string) | undefined;
+}
