@@ -5,6 +5,7 @@ import { closeContract } from "./close.js";
 import { conversationContract } from "./conversations.js";
 import { deliveryContract } from "./deliveries.js";
 import { deliveryClaimsContract } from "./delivery-claims.js";
+import { deliveryListsContract } from "./delivery-lists.js";
 import { leaseContract } from "./leases.js";
 import { listContract } from "./list.js";
 import { modelContract } from "./model.js";
@@ -43,6 +44,7 @@ export function storeContract(contract: StoreContract): void {
     pushBytesContract(contract);
     deliveryContract(contract);
     deliveryClaimsContract(contract);
+    deliveryListsContract(contract);
     retentionContract(contract);
     closeContract(contract);
     modelContract(contract);

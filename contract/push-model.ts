@@ -247,11 +247,12 @@ async function settle(
     expect(await store.savePushPosition(progress)).toBe(config === undefined ? "lost" : "saved");
     return;
   }
+  const attempt = { time: now, durationMs: 1, generation: position, status: 0, answer: "" };
   const outcomes: Record<string, DeliveryOutcome> = {
     done: { kind: "done" },
-    retry: { kind: "retry", at: now + 15, failure: "retried", failingSince: now },
+    retry: { kind: "retry", at: now + 15, failure: `retried ${now}`, failingSince: now, attempt },
     later: { kind: "later", at: now + 5 },
-    dead: { kind: "dead", at: now, failure: "dead" },
+    dead: { kind: "dead", at: now, failure: `dead ${now}`, attempt },
   };
   const outcome = outcomes[what] ?? { kind: "done" };
   const expected = config === undefined ? "lost" : model.settle(config, outcome);
@@ -271,6 +272,7 @@ async function compare(contract: StoreContract, store: TaskStore, model: Model):
       })
       .sort((a, b) => (`${a.taskId} ${a.configId}` < `${b.taskId} ${b.configId}` ? -1 : 1)),
   );
+  await compareLists(contract, store, model);
   for (const taskId of model.heads.keys()) {
     const configs = await store.listPushConfigs({ taskId, after: "", limit: 100 });
     expect(configs.map(({ configId, config }) => [configId, config.position])).toEqual(
@@ -279,6 +281,24 @@ async function compare(contract: StoreContract, store: TaskStore, model: Model):
         .map(({ configId, position }) => [configId, position])
         .sort(),
     );
+  }
+}
+
+async function compareLists(contract: StoreContract, store: TaskStore, model: Model): Promise<void> {
+  const { expect } = contract.suite;
+  const { tenant } = model;
+  const { deliveries } = await store.listDeliveries({ tenant, limit: 100 });
+  expect(deliveries.map(({ owner, tenant, ...rest }) => rest)).toEqual(
+    [...model.configs.values()]
+      .map(({ claim, failed, at, ...config }) => {
+        const headPosition = model.heads.get(config.taskId)?.position;
+        return { ...config, headPosition, at: config.state === "idle" ? undefined : at };
+      })
+      .sort((a, b) => (`${a.taskId} ${a.configId}` < `${b.taskId} ${b.configId}` ? -1 : 1)),
+  );
+  for (const config of model.configs.values()) {
+    const attempts = await store.listAttempts(config);
+    expect(attempts.map(({ failure }) => failure)).toEqual(config.failed.slice(0, 20));
   }
 }
 

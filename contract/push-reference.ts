@@ -20,6 +20,8 @@ export interface Config extends PushConfigKey {
   failure: string;
   holder: string | undefined;
   claim: number | undefined;
+  /** Failures of attempts, newest first. */
+  failed: string[];
 }
 
 interface Claim extends ClaimedDelivery {
@@ -69,7 +71,7 @@ export class Model {
     const isBehind = from < (this.heads.get(key.taskId)?.position ?? 0);
     this.configs.set(`${key.taskId} ${key.configId}`, {
       ...{ ...key, target, position: from, state: isBehind ? "due" : "idle", at: this.now, attempts: 0 },
-      ...{ failingSince: undefined, failure: "", holder: undefined, claim: undefined },
+      ...{ failingSince: undefined, failure: "", holder: undefined, claim: undefined, failed: [] },
     });
   }
 
@@ -105,7 +107,9 @@ export class Model {
       Object.assign(config, { state: "idle", attempts: 0, failingSince: undefined, failure: "" });
     } else {
       const { kind, ...rest } = outcome;
-      Object.assign(config, rest);
+      const { attempt, ...changes } = { attempt: undefined, ...rest };
+      Object.assign(config, changes);
+      if (attempt !== undefined) config.failed.unshift(config.failure);
       if (kind === "retry") config.attempts++;
       if (kind === "dead") config.state = "dead";
     }

@@ -1,4 +1,12 @@
-import type { ClaimDeliveries, DeliveryOutcome } from "./push-store.js";
+import type {
+  AttemptFacts,
+  ClaimDeliveries,
+  DeliveryOutcome,
+  DeliveryStateName,
+  FailedAttempt,
+  ListDeliveries,
+  StoredDelivery,
+} from "./push-store.js";
 
 /** Delivery progress of a configuration. Immutable: a change replaces it. Times are milliseconds since the epoch. */
 export interface Delivery {
@@ -19,6 +27,13 @@ export const DEAD = 2;
 
 /** See `PushStore`. */
 export type DeliveryState = typeof IDLE | typeof DUE | typeof DEAD;
+
+/** The names of the stored numbers. */
+export const deliveryStates: Readonly<Record<DeliveryState, DeliveryStateName>> = {
+  [IDLE]: "idle",
+  [DUE]: "due",
+  [DEAD]: "dead",
+};
 
 /** New delivery progress from a position. */
 export function deliveryFrom(position: number, headPosition: number, now: number): Delivery {
@@ -52,6 +67,38 @@ export function settled(before: Delivery, outcome: DeliveryOutcome, headPosition
     case "dead":
       return { ...before, state: DEAD, at: outcome.at, failure: outcome.failure };
   }
+}
+
+/** Number of failed attempts that are stored for each configuration; older ones are removed. */
+export const STORED_ATTEMPTS = 20;
+
+/** Number of configurations that one page of `PushStore.listDeliveries` examines at most. */
+export const EXAMINED_DELIVERIES = 1_000;
+
+/** True if a delivery passes all filters. */
+export function passes(
+  delivery: StoredDelivery,
+  { states = [], tenant, owner, taskId, target }: ListDeliveries,
+): boolean {
+  return (
+    (states.length === 0 || states.includes(delivery.state)) &&
+    (tenant ?? delivery.tenant) === delivery.tenant &&
+    (owner ?? delivery.owner) === delivery.owner &&
+    (taskId ?? delivery.taskId) === delivery.taskId &&
+    (target ?? delivery.target) === delivery.target
+  );
+}
+
+/** The failed attempt of an outcome, to be stored with it; undefined if nothing was sent. */
+export function attemptOf(outcome: DeliveryOutcome, holder: string): FailedAttempt | undefined {
+  if (outcome.kind !== "retry" && outcome.kind !== "dead") return undefined;
+  const { attempt, failure } = outcome;
+  return attempt && { ...factsOf(attempt), failure, holder };
+}
+
+/** Copies the fields explicitly: a caller's object may have more. */
+function factsOf({ time, durationMs, generation, status, answer }: AttemptFacts): AttemptFacts {
+  return { time, durationMs, generation, status, answer };
 }
 
 /** Dead deliveries, made due again. */

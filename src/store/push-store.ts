@@ -79,10 +79,24 @@ export interface PushStore {
   listDeadDeliveries(request: DeadDeliveryRequest): Promise<DeadDelivery[]>;
 
   /**
-   * Makes dead configurations due at `now`, from their positions and without their failures: the named ones, or all.
+   * Lists configurations with the state of their deliveries, ordered by the UTF-8 bytes of task id and configuration id.
+   * A page costs the examination of at most 1,000 configurations, however many exist: it may be short or empty although
+   * more follow.
+   */
+  listDeliveries(request: ListDeliveries): Promise<DeliveryPage>;
+
+  /**
+   * The stored failed attempts of a configuration, newest first: the last 20. They outlast successes and redrives. A
+   * replaced configuration starts without any.
+   */
+  listAttempts(request: PushConfigKey): Promise<FailedAttempt[]>;
+
+  /**
+   * Makes dead configurations due at `now`, from their positions and without their failures: the named ones, or all that
+   * match the filters. With `keys`, filters have no effect.
    * @returns the number of configurations
    */
-  redriveDeliveries(request: { readonly now: number; readonly keys?: readonly PushConfigKey[] }): Promise<number>;
+  redriveDeliveries(request: RedriveDeliveries): Promise<number>;
 }
 
 /** Key of a push configuration (specification 3.1.7). */
@@ -186,16 +200,106 @@ export type DeliveryOutcome =
   /** Everything that the holder knows of was delivered. */
   | { readonly kind: "done" }
   /** An attempt failed and counts in `attempts`. `failure` gives the reason, for people. */
-  | { readonly kind: "retry"; readonly at: number; readonly failure: string; readonly failingSince: number }
+  | {
+      readonly kind: "retry";
+      readonly at: number;
+      readonly failure: string;
+      readonly failingSince: number;
+      /** The failed attempt, stored with the outcome for `listAttempts`. Default: nothing was sent. */
+      readonly attempt?: AttemptFacts | undefined;
+    }
   /** Postponed without an attempt. `failure` and `failingSince`, if given, are recorded as after an attempt. */
   | { readonly kind: "later"; readonly at: number; readonly failure?: string; readonly failingSince?: number }
   /** Given up. The configuration and its position are kept, for inspection and for a redrive. */
-  | { readonly kind: "dead"; readonly at: number; readonly failure: string };
+  | {
+      readonly kind: "dead";
+      readonly at: number;
+      readonly failure: string;
+      /** As of `retry`. */
+      readonly attempt?: AttemptFacts | undefined;
+    };
+
+/** One attempt to deliver one event. */
+export interface AttemptFacts {
+  /** Its start, in milliseconds since the epoch. */
+  readonly time: number;
+  readonly durationMs: number;
+  /** Generation of the event. */
+  readonly generation: number;
+  /** HTTP status of the answer; 0 without one. */
+  readonly status: number;
+  /** Beginning of the answer's body as printable text, at most 512 bytes in UTF-8. */
+  readonly answer: string;
+}
+
+/** A failed attempt as it is stored. */
+export interface FailedAttempt extends AttemptFacts {
+  /** Reason, for people. */
+  readonly failure: string;
+  /** The process that made it. */
+  readonly holder: string;
+}
+
+/** State of a configuration's deliveries: see `PushStore`. */
+export type DeliveryStateName = "idle" | "due" | "dead";
+
+/** Selects configurations by their deliveries. Absent filters do not restrict. */
+export interface ListDeliveries {
+  /** One of these states. Empty: no restriction. */
+  readonly states?: readonly DeliveryStateName[] | undefined;
+  readonly tenant?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly taskId?: string | undefined;
+  readonly target?: string | undefined;
+  /** The key at which the last page ended. */
+  readonly after?: PushConfigKey | undefined;
+  readonly limit: number;
+}
+
+/** A page of deliveries. */
+export interface DeliveryPage {
+  readonly deliveries: readonly StoredDelivery[];
+  /** The key after which the next page begins; undefined on the last page. */
+  readonly next: PushConfigKey | undefined;
+}
+
+/** A configuration with the state of its deliveries. Times are milliseconds since the epoch. */
+export interface StoredDelivery extends PushConfigKey {
+  readonly tenant: string;
+  readonly owner: string;
+  readonly target: string;
+  readonly state: DeliveryStateName;
+  /** Everything up to this position was delivered. */
+  readonly position: number;
+  /** Position of the last entry of its task. */
+  readonly headPosition: number;
+  /** Failed attempts since the last progress. */
+  readonly attempts: number;
+  /** Reason of the last failure; empty without one. */
+  readonly failure: string;
+  /** Time of the first failed attempt since the last progress. */
+  readonly failingSince: number | undefined;
+  /** Time of the next attempt if due, of giving up if dead; undefined if idle. */
+  readonly at: number | undefined;
+  /** The process that delivers it at present. */
+  readonly holder: string | undefined;
+}
+
+/** Selects dead configurations to deliver again. */
+export interface RedriveDeliveries {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly keys?: readonly PushConfigKey[] | undefined;
+  readonly tenant?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly target?: string | undefined;
+}
 
 /** Filter of dead deliveries. */
 export interface DeadDeliveryRequest {
-  readonly tenant?: string;
-  readonly owner?: string;
+  readonly tenant?: string | undefined;
+  readonly owner?: string | undefined;
+  readonly target?: string | undefined;
   /** The key at which the last page ended. */
   readonly after?: PushConfigKey;
   readonly limit: number;

@@ -12,8 +12,9 @@ import {
   type ConversationKey,
   type DeadDelivery,
   type DeadDeliveryRequest,
-  type DeliveryOutcome,
+  type DeliveryPage,
   type DeliveryProgress,
+  type FailedAttempt,
   type HeartbeatRequest,
   type HeldLease,
   type IdempotencyKey,
@@ -22,13 +23,16 @@ import {
   type Lease,
   type LeaseChange,
   type LeaseOutcome,
+  type ListDeliveries,
   type ListPage,
   type ListRequest,
   type LoadedTask,
   type LoadRequest,
   type PushConfigKey,
+  type PushStore,
   type PutPushConfig,
   type PutPushOutcome,
+  type RedriveDeliveries,
   type RescheduleDeliveries,
   type RewritePushConfig,
   type SnapshotPiece,
@@ -43,7 +47,7 @@ import { Conversations } from "./conversations.js";
 import { Leases } from "./leases.js";
 import { compareIds, type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
 import { MemoryLog } from "./log.js";
-import { type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } from "./pushes.js";
+import { listDeliveries, type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } from "./pushes.js";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -65,6 +69,9 @@ interface Task extends Listed {
   /** Keys of the task's entries in `#sends`. */
   sends: string[] | undefined;
 }
+
+type Request<M extends keyof PushStore | "readSnapshot"> = Parameters<TaskStore[M]>[0];
+type Answer<M extends keyof PushStore | "readSnapshot"> = ReturnType<TaskStore[M]>;
 
 /**
  * Each change runs synchronously, without an await between check and change: that is its transaction. Bytes are copied
@@ -134,11 +141,7 @@ class MemoryStore implements TaskStore {
     return Promise.all(taskIds.map((taskId) => this.load({ taskId })));
   }
 
-  async readSnapshot(request: {
-    readonly taskId: string;
-    readonly position: number;
-    readonly piece: number;
-  }): Promise<Uint8Array | undefined> {
+  async readSnapshot(request: Request<"readSnapshot">): Answer<"readSnapshot"> {
     return this.#task(request.taskId)?.log.readSnapshot(request.position, request.piece);
   }
 
@@ -217,11 +220,7 @@ class MemoryStore implements TaskStore {
     return config && toStoredConfig(config);
   }
 
-  async listPushConfigs(request: {
-    readonly taskId: string;
-    readonly after: string;
-    readonly limit: number;
-  }): Promise<{ readonly configId: string; readonly config: StoredPushConfig }[]> {
+  async listPushConfigs(request: Request<"listPushConfigs">): Answer<"listPushConfigs"> {
     const configs = [...(this.#task(request.taskId)?.configs?.values() ?? [])]
       .filter(({ configId }) => compareIds(configId, request.after) > 0)
       .sort((a, b) => compareIds(a.configId, b.configId))
@@ -229,10 +228,7 @@ class MemoryStore implements TaskStore {
     return configs.map((config) => ({ configId: config.configId, config: toStoredConfig(config) }));
   }
 
-  async scanPushConfigs(request: {
-    readonly after?: PushConfigKey;
-    readonly limit: number;
-  }): Promise<(PushConfigKey & { readonly bytes: Uint8Array })[]> {
+  async scanPushConfigs(request: Request<"scanPushConfigs">): Answer<"scanPushConfigs"> {
     this.#check();
     return scan(this.#tasks.values(), request);
   }
@@ -267,9 +263,7 @@ class MemoryStore implements TaskStore {
     return this.#pushes.save(this.#config(request.key), request) ? "saved" : "lost";
   }
 
-  async settleDelivery(
-    request: DeliveryProgress & { readonly outcome: DeliveryOutcome },
-  ): Promise<"more" | "settled" | "lost"> {
+  async settleDelivery(request: Request<"settleDelivery">): Answer<"settleDelivery"> {
     const config = this.#config(request.key);
     return this.#pushes.save(config, request) ? this.#pushes.settle(config, request.outcome) : "lost";
   }
@@ -279,13 +273,22 @@ class MemoryStore implements TaskStore {
     return this.#pushes.listDead(request);
   }
 
-  async redriveDeliveries(request: {
-    readonly now: number;
-    readonly keys?: readonly PushConfigKey[];
-  }): Promise<number> {
+  async listDeliveries(request: ListDeliveries): Promise<DeliveryPage> {
     this.#check();
-    const configs = request.keys?.map((key) => this.#config(key)) ?? this.#pushes.dead();
-    return configs.filter((config) => config !== undefined && this.#pushes.redrive(config, request.now)).length;
+    const { taskId } = request;
+    const task = taskId === undefined ? undefined : this.#tasks.get(taskId);
+    const tasks = taskId === undefined ? this.#tasks.values() : task === undefined ? [] : [task];
+    return listDeliveries(tasks, request);
+  }
+
+  async listAttempts(key: PushConfigKey): Promise<FailedAttempt[]> {
+    return [...(this.#config(key)?.failed ?? [])];
+  }
+
+  async redriveDeliveries({ now, keys, ...filter }: RedriveDeliveries): Promise<number> {
+    this.#check();
+    const configs = keys?.map((key) => this.#config(key)) ?? this.#pushes.dead(filter);
+    return configs.filter((config) => config !== undefined && this.#pushes.redrive(config, now)).length;
   }
 
   async listInterrupted({ before, after, limit }: InterruptedRequest): Promise<readonly TaskHead[]> {

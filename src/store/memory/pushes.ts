@@ -1,15 +1,19 @@
 import { isTerminal } from "../../task/state.js";
 import {
   advanced,
+  attemptOf,
   counts,
   DEAD,
   type Delivery,
   DUE,
   type DueSource,
   deliveryFrom,
+  deliveryStates,
   FairClaims,
   IDLE,
+  passes,
   redriven,
+  STORED_ATTEMPTS,
   settled,
 } from "../deliveries.js";
 import type {
@@ -18,11 +22,15 @@ import type {
   DeadDelivery,
   DeadDeliveryRequest,
   DeliveryOutcome,
+  DeliveryPage,
   DeliveryProgress,
+  FailedAttempt,
+  ListDeliveries,
   NewPushConfig,
   PushConfigKey,
   RescheduleDeliveries,
   RewritePushConfig,
+  StoredDelivery,
   StoredPushConfig,
 } from "../push-store.js";
 import type { TaskHead } from "../task-store.js";
@@ -48,6 +56,8 @@ export interface PushConfig {
   /** The process that holds it, or undefined. */
   holder: string | undefined;
   claim: number;
+  /** Failed attempts, newest first. */
+  failed: readonly FailedAttempt[];
 }
 
 /** The push configurations of a store in memory. */
@@ -81,13 +91,14 @@ export class Pushes {
     const known = task.configs.get(configId);
     const delivery = deliveryFrom(known?.delivery.position ?? at.position, task.head.position, at.now);
     if (known === undefined) {
-      const created = { task, configId, bytes, target, delivery, holder: undefined, claim: 0 };
+      const created = { task, configId, bytes, target, delivery, holder: undefined, claim: 0, failed: [] };
       task.configs.set(configId, created);
       this.#enter(created);
       this.#count(created, 1);
       return;
     }
     known.bytes = bytes;
+    known.failed = [];
     this.#change(known, delivery, target);
   }
 
@@ -170,22 +181,26 @@ export class Pushes {
   settle(config: PushConfig, outcome: DeliveryOutcome): "more" | "settled" {
     const delivery = settled(config.delivery, outcome, config.task.head.position);
     if (delivery === undefined) return "more";
+    const attempt = attemptOf(outcome, config.holder ?? "");
+    if (attempt !== undefined) config.failed = [attempt, ...config.failed].slice(0, STORED_ATTEMPTS);
     this.#change(config, delivery);
     return "settled";
   }
 
-  listDead({ tenant, owner, after, limit }: DeadDeliveryRequest): DeadDelivery[] {
-    return [...this.#dead]
-      .filter(({ task: { head } }) => (tenant ?? head.tenant) === head.tenant && (owner ?? head.owner) === head.owner)
+  listDead({ after, limit, ...filter }: DeadDeliveryRequest): DeadDelivery[] {
+    return this.dead(filter)
       .filter((config) => after === undefined || compareKeys(keyOf(config), after) > 0)
       .sort((a, b) => compareKeys(keyOf(a), keyOf(b)))
       .slice(0, limit)
       .map(toDead);
   }
 
-  /** The dead configurations. */
-  dead(): PushConfig[] {
-    return [...this.#dead];
+  /** The dead configurations that match the filters. */
+  dead({ tenant, owner, target }: Pick<DeadDeliveryRequest, "tenant" | "owner" | "target">): PushConfig[] {
+    return [...this.#dead].filter(
+      ({ task: { head }, target: own }) =>
+        (tenant ?? head.tenant) === head.tenant && (owner ?? head.owner) === head.owner && (target ?? own) === own,
+    );
   }
 
   redrive(config: PushConfig, now: number): boolean {
@@ -291,6 +306,21 @@ export function scan(
     .map((config) => ({ ...keyOf(config), bytes: new Uint8Array(config.bytes) }));
 }
 
+/** A page of the deliveries of tasks, in the order of their keys. */
+export function listDeliveries(tasks: Iterable<Pushed>, request: ListDeliveries): DeliveryPage {
+  const { after, limit } = request;
+  const found = [...tasks]
+    .flatMap((task) => [...(task.configs?.values() ?? [])])
+    .filter((config) => after === undefined || compareKeys(keyOf(config), after) > 0)
+    .map(toDelivery)
+    .filter((delivery) => passes(delivery, request))
+    .sort(compareKeys);
+  const deliveries = found.slice(0, limit);
+  const last = deliveries.at(-1);
+  const next = last && found.length > limit ? { taskId: last.taskId, configId: last.configId } : undefined;
+  return { deliveries, next };
+}
+
 /** Replaces the bytes of a configuration, if they are still `from`. */
 export function rewrite(config: PushConfig, { from, to }: RewritePushConfig): boolean {
   const { bytes } = config;
@@ -312,6 +342,16 @@ function toClaimed(config: PushConfig): ClaimedDelivery {
   const { tenant, owner, position: headPosition } = task.head;
   const { attempts, failingSince } = delivery;
   return { ...keyOf(config), ...toStored(config), tenant, owner, target, headPosition, attempts, failingSince, claim };
+}
+
+function toDelivery(config: PushConfig): StoredDelivery {
+  const { task, target, delivery, holder } = config;
+  const { tenant, owner, position: headPosition } = task.head;
+  const { position, attempts, failure = "", failingSince } = delivery;
+  const state = deliveryStates[delivery.state];
+  const at = state === "idle" ? undefined : delivery.at;
+  const counts = { position, headPosition, attempts, failure, failingSince, at, holder };
+  return { ...keyOf(config), tenant, owner, target, state, ...counts };
 }
 
 function toDead(config: PushConfig): DeadDelivery {

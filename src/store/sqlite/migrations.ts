@@ -273,6 +273,30 @@ const conversations = `
   CREATE UNIQUE INDEX conversation_by_context ON conversation (tenant, owner, context_id);
 `;
 
+/**
+ * Version 13 lets operators list deliveries, with their failed attempts. The order of both indexes is that of all lists
+ * of configurations. `owner` is a copy of that of the task, which never changes; a delivery writes neither index.
+ */
+const deliveries = `
+  ALTER TABLE push_config ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+  UPDATE push_config SET owner = coalesce((SELECT h.owner FROM head h WHERE h.task_id = push_config.task_id), '');
+  CREATE INDEX push_of_owner ON push_config (owner, task_id, config_id);
+  CREATE INDEX push_of_target ON push_config (target, task_id, config_id);
+  CREATE TABLE push_attempt (
+    task_id TEXT NOT NULL,
+    config_id TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    time INTEGER NOT NULL,
+    duration_ms INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    answer TEXT NOT NULL,
+    failure TEXT NOT NULL,
+    holder TEXT NOT NULL,
+    PRIMARY KEY (task_id, config_id, number)
+  ) STRICT, WITHOUT ROWID;
+`;
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
@@ -290,6 +314,7 @@ export const migrations: readonly Step[] = [
   targets,
   contexts,
   conversations,
+  deliveries,
 ];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */

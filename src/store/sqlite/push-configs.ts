@@ -1,8 +1,20 @@
 import { tooManyPushConfigs } from "../check.js";
-import { advanced, counts, DEAD, type Delivery, DUE, deliveryFrom, IDLE, redriven, settled } from "../deliveries.js";
+import {
+  advanced,
+  attemptOf,
+  counts,
+  DEAD,
+  type Delivery,
+  DUE,
+  deliveryFrom,
+  IDLE,
+  redriven,
+  settled,
+} from "../deliveries.js";
 import type { DeliveryProgress, NewPushConfig, PushConfigKey } from "../push-store.js";
 import { type OwnerTotals, ownerTotalsIn } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
+import { PushAttempts } from "./push-attempts.js";
 import { type PushedTask, type PushRow, pushedTaskQuery, pushRowQuery } from "./push-rows.js";
 import type { AppendWrite, WriteRequest, WriteResult } from "./write.js";
 
@@ -23,7 +35,8 @@ export const RESCHEDULE_STEP = 1_000;
 export class PushConfigs {
   readonly #row: (taskId: string, configId: string) => PushRow | undefined;
   readonly #task: (taskId: string) => PushedTask | undefined;
-  readonly #insert: Command<[string, string, string, number, number, number, Uint8Array]>;
+  readonly #attempts: PushAttempts;
+  readonly #insert: Command<[string, string, string, string, number, number, number, Uint8Array]>;
   readonly #replace: Command<[string, Uint8Array, number]>;
   readonly #rewrite: Command<[Uint8Array, string, string, Uint8Array]>;
   readonly #save: Command<Nullable[]>;
@@ -44,9 +57,10 @@ export class PushConfigs {
   constructor(db: Database) {
     this.#row = pushRowQuery(db);
     this.#task = pushedTaskQuery(db);
+    this.#attempts = new PushAttempts(db);
     this.#insert = db.command(
-      "INSERT INTO push_config (task_id, config_id, target, position, state, at, attempts, bytes) " +
-        "VALUES (?, ?, ?, ?, ?, ?, 0, ?)",
+      "INSERT INTO push_config (task_id, config_id, owner, target, position, state, at, attempts, bytes) " +
+        "VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)",
     );
     this.#replace = db.command("UPDATE push_config SET target = ?, bytes = ? WHERE id = ?");
     this.#rewrite = db.command("UPDATE push_config SET bytes = ? WHERE task_id = ? AND config_id = ? AND bytes = ?");
@@ -115,6 +129,7 @@ export class PushConfigs {
     const row = this.#row(taskId, configId);
     if (row === undefined) return;
     this.#delete.run(row.id);
+    this.#attempts.forget({ taskId, configId });
     if (counts(row.delivery.state, row.task.finished)) this.#countMore(row.task, -1);
     this.#remark(row.task);
   }
@@ -137,6 +152,8 @@ export class PushConfigs {
       return "more";
     }
     this.#change(row, delivery);
+    const attempt = attemptOf(request.outcome, request.holder);
+    if (attempt !== undefined) this.#attempts.add(request.key, attempt);
     return undefined;
   }
 
@@ -167,12 +184,13 @@ export class PushConfigs {
     const row = this.#row(task.taskId, configId);
     const delivery = deliveryFrom(row?.delivery.position ?? position, task.position, now);
     if (row === undefined) {
-      this.#insert.run(task.taskId, configId, target, position, delivery.state, now, bytes);
+      this.#insert.run(task.taskId, configId, task.owner, target, position, delivery.state, now, bytes);
       if (counts(delivery.state, task.finished)) this.#countMore(task, 1);
       this.#remark(task);
       return;
     }
     this.#replace.run(target, bytes, row.id);
+    this.#attempts.forget({ taskId: task.taskId, configId });
     this.#change({ ...row, task }, delivery);
   }
 

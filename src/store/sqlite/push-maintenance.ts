@@ -9,7 +9,7 @@ import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { PushConfigs } from "./push-configs.js";
-import { deadQuery, toDead } from "./push-rows.js";
+import { deadQuery, deadValues, toDead } from "./push-rows.js";
 import { redriveInSteps } from "./redrive.js";
 
 /** Dead push notifications, in a file that a server may have open. */
@@ -47,10 +47,7 @@ export function openPushMaintenance(given: string): PushMaintenance {
 function maintenanceOf(db: Database, path: string): PushMaintenance {
   const dead = deadQuery(db);
   const configs = new PushConfigs(db);
-  const listDead = ({ tenant, owner, after, limit }: DeadDeliveryRequest): DeadDelivery[] => {
-    const { taskId = "", configId = "" } = after ?? {};
-    return dead.all(taskId, configId, tenant ?? null, owner ?? null, limit).map(toDead);
-  };
+  const listDead = (request: DeadDeliveryRequest): DeadDelivery[] => dead.all(...deadValues(request)).map(toDead);
   return {
     listDead,
     async redrive({ now, keys }) {

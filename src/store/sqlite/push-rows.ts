@@ -1,5 +1,5 @@
 import { DEAD, type Delivery, type DeliveryState } from "../deliveries.js";
-import type { ClaimedDelivery, DeadDelivery } from "../push-store.js";
+import type { ClaimedDelivery, DeadDelivery, DeadDeliveryRequest } from "../push-store.js";
 import { numberIn, textIn } from "./column.js";
 import type { Database, Query } from "./driver/driver.js";
 
@@ -187,7 +187,13 @@ type DeadRow = [
 ];
 
 /** Dead configurations after a key. */
-export type DeadQuery = Query<[string, string, string | null, string | null, number], DeadRow>;
+export type DeadQuery = Query<[string, string, string | null, string | null, string | null, number], DeadRow>;
+
+/** The values of a `DeadQuery`. */
+export function deadValues(request: DeadDeliveryRequest): Parameters<DeadQuery["all"]> {
+  const { tenant = null, owner = null, target = null, after, limit } = request;
+  return [after?.taskId ?? "", after?.configId ?? "", tenant, owner, target, limit];
+}
 
 /** Prepares a `DeadQuery`. */
 export function deadQuery(db: Database): DeadQuery {
@@ -195,7 +201,7 @@ export function deadQuery(db: Database): DeadQuery {
     "SELECT p.task_id, p.config_id, h.tenant, h.owner, p.target, p.position, h.position AS head_position, p.failure, p.failing_since, p.at, " +
       `p.bytes FROM push_config p INDEXED BY push_dead CROSS JOIN head h ON h.task_id = p.task_id WHERE p.state = ${DEAD} ` +
       "AND (p.task_id, p.config_id) > (?, ?) AND h.tenant = coalesce(?, h.tenant) AND h.owner = coalesce(?, h.owner) " +
-      "ORDER BY p.task_id, p.config_id LIMIT ?",
+      "AND p.target = coalesce(?, p.target) ORDER BY p.task_id, p.config_id LIMIT ?",
   );
 }
 

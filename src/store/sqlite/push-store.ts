@@ -37,9 +37,11 @@ export function pushStoreOf(reader: Reader, writer: WriterClient): PushStore {
     savePushPosition: async (request) => writer.call("savePushPosition", request),
     settleDelivery: async (request) => writer.settle(request),
     listDeadDeliveries: async (request) => reader.listDeadDeliveries(request),
-    async redriveDeliveries({ now, keys }) {
+    listDeliveries: async (request) => reader.listDeliveries(request),
+    listAttempts: async (request) => reader.listAttempts(request),
+    async redriveDeliveries({ now, keys, ...filter }) {
       const listDead = (after: PushConfigKey | undefined, limit: number): DeadDelivery[] =>
-        reader.listDeadDeliveries({ limit, ...(after && { after }) });
+        reader.listDeadDeliveries({ ...filter, limit, ...(after && { after }) });
       const redrive = (step: readonly PushConfigKey[]): Promise<number> =>
         writer.call("redriveDeliveries", { now, keys: step });
       return redriveInSteps({ listDead, redrive }, keys);

@@ -5,10 +5,13 @@ import {
   type ConversationKey,
   type DeadDelivery,
   type DeadDeliveryRequest,
+  type DeliveryPage,
+  type FailedAttempt,
   type HeldLease,
   type IdempotencyKey,
   type IdempotencyRecord,
   type InterruptedRequest,
+  type ListDeliveries,
   type ListPage,
   type ListRequest,
   type LoadedTask,
@@ -24,7 +27,9 @@ import {
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
-import { type DeadQuery, deadQuery, toDead } from "./push-rows.js";
+import { type AttemptsQuery, attemptsQuery, toAttempt } from "./push-attempts.js";
+import { DeliveryLists } from "./push-list.js";
+import { type DeadQuery, deadQuery, deadValues, toDead } from "./push-rows.js";
 import { HEAD_COLUMNS, type HeadRow, type ListedRow, toHead, toListedHead } from "./rows.js";
 import { readEntries } from "./segment.js";
 
@@ -67,6 +72,8 @@ export class Reader {
   readonly #isHeld: Query<[string], number>;
   readonly #isHeldLate: Query<[number], number>;
   readonly #dead: DeadQuery;
+  readonly #deliveries: DeliveryLists;
+  readonly #attempts: AttemptsQuery;
   readonly #lists = new Map<string, ListStatements>();
   /** Bytes that were read since it was set to 0. */
   #bytes = 0;
@@ -118,6 +125,8 @@ export class Reader {
       "SELECT 1 FROM push_config INDEXED BY push_held WHERE holder IS NOT NULL AND at > ? LIMIT 1",
     );
     this.#dead = deadQuery(db);
+    this.#deliveries = new DeliveryLists(db);
+    this.#attempts = attemptsQuery(db);
     const config = "SELECT config_id, bytes, position FROM push_config WHERE task_id = ?";
     this.#config = db.rows<[string, string], ConfigRow>(`${config} AND config_id = ?`);
     this.#allConfigs = db.rows<[string, string, number], [string, string, Uint8Array]>(
@@ -248,11 +257,16 @@ export class Reader {
     });
   }
 
-  listDeadDeliveries({ tenant, owner, after, limit }: DeadDeliveryRequest): DeadDelivery[] {
-    const { taskId = "", configId = "" } = after ?? {};
-    return this.#query("listDeadDeliveries", () =>
-      this.#dead.all(taskId, configId, tenant ?? null, owner ?? null, limit).map(toDead),
-    );
+  listDeadDeliveries(request: DeadDeliveryRequest): DeadDelivery[] {
+    return this.#query("listDeadDeliveries", () => this.#dead.all(...deadValues(request)).map(toDead));
+  }
+
+  listDeliveries(request: ListDeliveries): DeliveryPage {
+    return this.#query("listDeliveries", () => this.#deliveries.page(request));
+  }
+
+  listAttempts({ taskId, configId }: PushConfigKey): FailedAttempt[] {
+    return this.#query("listAttempts", () => this.#attempts.all(taskId, configId).map(toAttempt));
   }
 
   /** Current schema version of the file. */

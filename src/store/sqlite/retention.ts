@@ -6,7 +6,7 @@ import type { PushConfigs } from "./push-configs.js";
 import type { RemovalStep, WriteRequest } from "./write.js";
 
 /** Tables in which a task has few and small rows, removed together with it. */
-const TABLES = ["snapshot", "send", "push_config", "head"];
+const TABLES = ["snapshot", "send", "push_config", "push_attempt", "head"];
 
 /** Bytes of large values that one step deletes at most, so that appends after it wait only briefly. */
 const STEP_BYTES = 8 * 1024 * 1024;

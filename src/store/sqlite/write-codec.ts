@@ -1,5 +1,6 @@
 import type {
   AppendRequest,
+  AttemptFacts,
   ConversationWrite,
   DeliveryOutcome,
   Fence,
@@ -42,6 +43,7 @@ interface Outcome {
   readonly at: number;
   readonly failure: string;
   readonly failingSince: number;
+  readonly attempt: AttemptFacts | undefined;
 }
 
 /** Tag before the fields of an append, a snapshot or a settlement. */
@@ -132,9 +134,12 @@ export class MessageBuilder {
 
   /** Adds a settlement of a delivery. */
   addSettlement({ key, holder, claim, position, outcome }: WriteRequest<"settleDelivery">): void {
-    const { at = 0, failure, failingSince }: { kind: string } & Partial<Outcome> = outcome;
+    const { at = 0, failure, failingSince, attempt }: { kind: string } & Partial<Outcome> = outcome;
     this.#fields.push(SETTLEMENT, key.taskId, key.configId, holder, claim, position);
-    this.#fields.push(outcome.kind, at, failure ?? null, failingSince ?? null);
+    this.#fields.push(outcome.kind, at, failure ?? null, failingSince ?? null, attempt?.time ?? null);
+    if (attempt !== undefined) {
+      this.#fields.push(attempt.durationMs, attempt.generation, attempt.status, attempt.answer);
+    }
     this.#count += 1;
   }
 
@@ -206,8 +211,20 @@ class Cursor {
     const since = this.#take();
     const failingSince = since === null ? undefined : numberIn(since);
     // A field that this kind of outcome lacks is undefined here and never read.
-    const outcome = { kind, at, failure, failingSince } as DeliveryOutcome;
+    const outcome = { kind, at, failure, failingSince, attempt: this.#attempt() } as DeliveryOutcome;
     return { method: "settleDelivery", request: { ...progress, outcome } };
+  }
+
+  #attempt(): AttemptFacts | undefined {
+    const time = this.#take();
+    if (time === null) return undefined;
+    return {
+      time: numberIn(time),
+      durationMs: this.#number(),
+      generation: this.#number(),
+      status: this.#number(),
+      answer: this.#string(),
+    };
   }
 
   #snapshot(): Write {

@@ -63,6 +63,7 @@ describe("migrate()", () => {
       "head",
       "holder",
       "owner_total",
+      "push_attempt",
       "push_config",
       "push_owner",
       "segment",

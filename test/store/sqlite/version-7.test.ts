@@ -76,6 +76,11 @@ describe("sqliteStore() with a file of version 7", () => {
       const config = { bytes: bytesOf(taskId), position: 1 };
       expect(await store.getPushConfig({ taskId, configId: "x" })).toEqual(config);
     }
+    const { deliveries } = await store.listDeliveries({ owner: OWNER.owner, limit: 9 });
+    expect(deliveries.map(({ taskId, owner }) => [taskId, owner])).toEqual([
+      ["task-00", OWNER.owner],
+      ["task-01", OWNER.owner],
+    ]);
     expect(await store.getPushConfig({ taskId: "gone", configId: "x" })).toBeUndefined();
     // One of them counts: the task of the other is over.
     const request = { taskId: "task-02", configId: "x" };

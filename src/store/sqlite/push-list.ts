@@ -1,0 +1,90 @@
+import { DEAD, type DeliveryState, deliveryStates, EXAMINED_DELIVERIES, IDLE, passes } from "../deliveries.js";
+import type { DeliveryPage, ListDeliveries, PushConfigKey, StoredDelivery } from "../push-store.js";
+import type { Database, Query } from "./driver/driver.js";
+
+type DeliveryRow = [
+  taskId: string,
+  configId: string,
+  tenant: string,
+  owner: string,
+  target: string,
+  state: number,
+  position: number,
+  headPosition: number,
+  attempts: number,
+  failure: string | null,
+  failingSince: number | null,
+  at: number,
+  holder: string | null,
+];
+
+const COLUMNS =
+  "p.task_id, p.config_id, h.tenant, h.owner, p.target, p.state, p.position, h.position AS head_position, p.attempts, " +
+  "p.failure, p.failing_since, p.at, p.holder";
+
+type ListQuery = Query<(string | number)[], DeliveryRow>;
+
+/** Lists deliveries by the index that fits the filters best; the other filters are applied to the rows that it yields. */
+export class DeliveryLists {
+  readonly #all: ListQuery;
+  readonly #ofTask: ListQuery;
+  readonly #dead: ListQuery;
+  readonly #ofTarget: ListQuery;
+  readonly #ofOwner: ListQuery;
+
+  constructor(db: Database) {
+    const by = (index: string, where: string, after = "(p.task_id, p.config_id) > (?, ?)"): ListQuery =>
+      db.rows(
+        `SELECT ${COLUMNS} FROM push_config p INDEXED BY ${index} CROSS JOIN head h ON h.task_id = p.task_id ` +
+          `WHERE ${where} AND ${after} ORDER BY p.task_id, p.config_id LIMIT ${EXAMINED_DELIVERIES}`,
+      );
+    this.#all = by("push_config_by_id", "true");
+    this.#ofTask = by("push_config_by_id", "p.task_id = ?", "p.config_id > ?");
+    this.#dead = by("push_dead", `p.state = ${DEAD}`);
+    this.#ofTarget = by("push_of_target", "p.target = ?");
+    this.#ofOwner = by("push_of_owner", "p.owner = ?");
+  }
+
+  page(request: ListDeliveries): DeliveryPage {
+    const { limit } = request;
+    const deliveries: StoredDelivery[] = [];
+    let last: PushConfigKey | undefined;
+    let examined = 0;
+    for (const row of this.#rows(request)) {
+      const delivery = toDelivery(row);
+      if (passes(delivery, request)) {
+        if (deliveries.length === limit) return { deliveries, next: last };
+        deliveries.push(delivery);
+      }
+      last = { taskId: delivery.taskId, configId: delivery.configId };
+      examined++;
+    }
+    return { deliveries, next: examined === EXAMINED_DELIVERIES ? last : undefined };
+  }
+
+  #rows({ taskId, states = [], target, owner, after }: ListDeliveries): Iterable<DeliveryRow> {
+    const key = [after?.taskId ?? "", after?.configId ?? ""] as const;
+    if (taskId !== undefined) {
+      const order = Buffer.compare(Buffer.from(key[0]), Buffer.from(taskId));
+      return order > 0 ? [] : this.#ofTask.iterate(taskId, order < 0 ? "" : key[1]);
+    }
+    if (states.length > 0 && states.every((state) => state === "dead")) return this.#dead.iterate(...key);
+    if (target !== undefined) return this.#ofTarget.iterate(target, ...key);
+    if (owner !== undefined) return this.#ofOwner.iterate(owner, ...key);
+    return this.#all.iterate(...key);
+  }
+}
+
+function toDelivery(row: DeliveryRow): StoredDelivery {
+  const [taskId, configId, tenant, owner, target, stored, position, headPosition, attempts, ...rest] = row;
+  const [failure, failingSince, at, holder] = rest;
+  return {
+    ...{ taskId, configId, tenant, owner, target, position, headPosition, attempts },
+    // Only values of this type are written.
+    state: deliveryStates[stored as DeliveryState],
+    failure: failure ?? "",
+    failingSince: failingSince ?? undefined,
+    at: stored === IDLE ? undefined : at,
+    holder: holder ?? undefined,
+  };
+}
