@@ -123,7 +123,7 @@ export function endOnSignals(latestMs: number, end: (signal: NodeJS.Signals) => 
  * Calls back at each SIGHUP, with which supervisors ask for a reload. A process on a terminal is left as it is: there the signal
  * says that the terminal is gone.
  */
-export function onHangUp(reload: () => void): void {
+export function onHangUp(reload: () => unknown): void {
   if (process.stderr.isTTY !== true) process.on("SIGHUP", reload);
 }
 

@@ -23,6 +23,8 @@ import { endOnSignals, exitProcess, noteUnexpectedEnd, onHangUp, RESTART_CODE } 
 import { addFlags, type Given, givenTo, limitsList, unknownVariables } from "./flags.js";
 import { createLog, isPretty } from "./log.js";
 import { pushOf } from "./push-options.js";
+import { inheritedSockets } from "./socket-activation.js";
+import { notifySystemd } from "./systemd.js";
 import { UsageError } from "./usage-error.js";
 
 const afterHelp = `
@@ -58,6 +60,8 @@ async function serve(path: string, given: Given): Promise<void> {
   });
   // V8's default, which main.ts lowered for the start.
   setFlagsFromString("--semi-space-growth-factor=2");
+  // Before the module is loaded, which may start processes.
+  const sockets = inheritedSockets(process.env, process.pid);
   const module = await loadAgentModule(path);
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
   const accessLog = isPretty(command.logFormat, process.stderr);
@@ -69,6 +73,7 @@ async function serve(path: string, given: Given): Promise<void> {
     audit,
     ...optionsOf(module.options, given, logger),
     ...(command.audit !== undefined && { audit }),
+    ...(Object.keys(sockets).length > 0 && { sockets }),
   };
   const openStore = storeOf(options.store, given, logger);
   // Invalid agents or options must neither create nor lock a file.
@@ -79,6 +84,7 @@ async function serve(path: string, given: Given): Promise<void> {
   // Installed only after the store is open. Opening it blocks this thread, without end on a hanging disk; until then
   // the default action of a signal ends the process.
   endOnSignals(latestEnd(options), async (signal) => {
+    void notifySystemd("STOPPING=1", logger);
     logger.info({ signal, ...(server && { running: server.running }) }, `asked to end${waitsFor(server, signal)}`);
     // If the server is still starting, tasks are left as after a crash; the next start recovers them.
     return server === undefined ? exitProcess(0, signal) : close(server, logger, { code: 0, signal });
@@ -93,9 +99,11 @@ async function serve(path: string, given: Given): Promise<void> {
   const running = server;
   const hasTlsFiles = options.tls !== undefined && "keyFile" in options.tls;
   if (hasTlsFiles || auditFile !== undefined) {
-    onHangUp(() => {
+    onHangUp(async () => {
+      await notifySystemd("RELOADING=1", logger);
       auditFile?.reopen();
       if (hasTlsFiles) reload(running, logger);
+      await notifySystemd("READY=1", logger);
     });
   }
   failureSignal.addEventListener("abort", () => {
@@ -108,6 +116,7 @@ async function serve(path: string, given: Given): Promise<void> {
   process.stdout.write(
     greeting({ url, grpcAddress, card, agents, publicUrl, store: tasks, ...versionsToName(settings) }),
   );
+  await notifySystemd("READY=1", logger);
 }
 
 function auditFileOf(path: string | undefined, logger: Logger): AuditFile | undefined {
@@ -134,9 +143,9 @@ function waitsFor(server: Server | undefined, signal: NodeJS.Signals): string {
 /** Time that a shutdown may take beyond its own limits, in milliseconds. */
 const END_MS = 5_000;
 
-function latestEnd({ limits = {} }: Partial<UncheckedOptions>): number {
+function latestEnd({ limits = {}, drainDelayMs = 0 }: Partial<UncheckedOptions>): number {
   const { shutdownGraceMs, cancelGraceMs } = { ...defaultLimits, ...limits };
-  return shutdownGraceMs + Math.max(cancelGraceMs, storeClose.timeoutMs) + END_MS;
+  return drainDelayMs + shutdownGraceMs + Math.max(cancelGraceMs, storeClose.timeoutMs) + END_MS;
 }
 
 interface Close {

@@ -129,7 +129,7 @@ function serviceOf(settings: Settings, parts: ServiceParts): Invoke {
     push: pushConfigurationsOf(settings, modules),
     keepsBearer: () => outgoing.agents.passesCallers,
     signCard: signer && ((card) => signer.sign(card)),
-    draining: () => lifecycle.readiness === "draining",
+    draining: () => lifecycle.refuses,
   });
 }
 

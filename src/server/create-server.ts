@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { InternalServices } from "../binding/grpc/internal-services.js";
 import { laterService } from "../binding/grpc/reflection.js";
@@ -10,6 +11,7 @@ import type { RemoteAgentRegistry } from "../delegation/options.js";
 import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
+import type { Bound } from "../http/node/listening.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { Versions } from "../version/versions.js";
@@ -26,6 +28,7 @@ import { TlsKeeper, type TlsPaths } from "./tls-reload.js";
 export interface Server {
   /** URL of the HTTP port for clients on this machine; the card has the one for other clients. */
   readonly url: string;
+  /** 0 for a Unix socket. */
   readonly port: number;
   /** Undefined without a gRPC port. */
   readonly grpcPort: number | undefined;
@@ -50,7 +53,7 @@ export interface Server {
    */
   readonly failureSignal: AbortSignal;
   /**
-   * Shuts down in this order: reports that it is draining, refuses new calls, ends open streams with UNAVAILABLE and a
+   * Shuts down in this order: reports that it is draining, waits for `drainDelayMs`, refuses new calls, ends open streams with UNAVAILABLE and a
    * retry delay, waits for running work up to the grace period, closes connections, and closes the store. Further calls
    * return the same promise. It rejects if a step fails, at the latest a few seconds after the grace period; a hanging
    * disk may still hang then.
@@ -105,13 +108,15 @@ export async function openServer(settings: Settings): Promise<Server> {
     secureHeaders: hstsOf(settings),
     health: true,
   });
-  const { limits, logger, host, tls } = settings;
+  const { limits, logger, host, tls, sockets, reusePort } = settings;
   const opened = deferred();
   const handler = after(opened.promise, components);
   const connections = new Connections(settings);
   const listener = await listen({
     host,
     port: settings.port,
+    fd: sockets.http,
+    reusePort,
     limits,
     logger,
     handler,
@@ -122,13 +127,16 @@ export async function openServer(settings: Settings): Promise<Server> {
         components.refused?.({ binding: "http", code, status, from: { peer, header: () => undefined } })),
     ...(tls && { tls }),
   }).catch((error: NodeJS.ErrnoException) => {
-    throw cannotListen(error, { host, port: settings.port, option: "port (--port)" });
+    throw cannotListen(error, { host, port: settings.port, fd: sockets.http, option: "port (--port)" });
   });
   let grpc: OpenGrpc | undefined;
   try {
     grpc = await openGrpc(settings, components, { connections, infrastructure });
-    const listening = { host, encrypted: tls !== undefined };
-    components.address.listening({ ...listening, port: listener.port }, grpc && { ...listening, port: grpc.port });
+    const encrypted = tls !== undefined;
+    if (encrypted && [listener, grpc].some((port) => port?.port === 0)) {
+      throw new ConfigurationError("Cannot listen", ["tls needs TCP, and the server was started with a Unix socket"]);
+    }
+    components.address.listening({ ...listener, encrypted }, grpc && { ...grpc, encrypted });
     components.lifecycle.onReadiness((readiness) => {
       infrastructure.setServing(readiness === "ready");
       if (readiness === "draining") infrastructure.end();
@@ -140,8 +148,8 @@ export async function openServer(settings: Settings): Promise<Server> {
   }
   opened.resolve();
   loadLater(versions, components.lifecycle);
-  logger.info({ host, port: listener.port, grpcPort: grpc?.port }, "the server is ready");
-  return serverOf(settings, components, listener, grpc);
+  logger.info({ host: listener.host, port: listener.port, grpcPort: grpc?.port }, "the server is ready");
+  return serverOf(settings, components, { listener, grpc, connections });
 }
 
 /**
@@ -159,9 +167,14 @@ function loadLater(versions: Versions, lifecycle: Lifecycle): void {
   });
 }
 
-interface OpenGrpc {
+interface OpenGrpc extends Bound {
   readonly server: GrpcServer;
-  readonly port: number;
+}
+
+interface OpenPorts {
+  readonly listener: Listener;
+  readonly grpc: OpenGrpc | undefined;
+  readonly connections: Connections;
 }
 
 async function openGrpc(
@@ -169,11 +182,11 @@ async function openGrpc(
   components: NodeComponents,
   { connections, infrastructure }: { connections: Connections; infrastructure: InternalServices },
 ): Promise<OpenGrpc | undefined> {
-  const { host, grpcPort: port, tls, limits, logger } = settings;
-  if (port === undefined) return undefined;
+  const { host, grpcPort = 0, tls, limits, logger, sockets, reusePort } = settings;
+  if (settings.grpcPort === undefined && sockets.grpc === undefined) return undefined;
   const { grpcServices: services, arrivals, refused, unserved } = components;
   const admit = (socket: Socket): boolean => connections.admit(socket);
-  const listening = { host, port, tls, admit };
+  const listening = { host, port: grpcPort, fd: sockets.grpc, reusePort, tls, admit };
   const { audit } = settings;
   const limited =
     audit &&
@@ -190,9 +203,10 @@ async function openGrpc(
     unserved,
   });
   try {
-    return { server, port: await server.listen() };
+    return { server, ...(await server.listen()) };
   } catch (error) {
-    throw cannotListen(error as NodeJS.ErrnoException, { host, port, option: "grpcPort (--grpc-port)" });
+    const option = "grpcPort (--grpc-port)";
+    throw cannotListen(error as NodeJS.ErrnoException, { host, port: grpcPort, fd: sockets.grpc, option });
   }
 }
 
@@ -218,16 +232,16 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-function serverOf(
-  settings: Settings,
-  components: NodeComponents,
-  listener: Listener,
-  grpc: OpenGrpc | undefined,
-): Server {
-  const { host, tls, limits, logger } = settings;
+function serverOf(settings: Settings, components: NodeComponents, ports: OpenPorts): Server {
+  const { tls, limits, logger, drainDelayMs } = settings;
+  const { listener, grpc } = ports;
   const { lifecycle } = components;
   const end = async (graceMs: number): Promise<void> => {
-    logger.info({ graceMs }, "the server ends");
+    logger.info({ graceMs, drainDelayMs }, "the server ends");
+    lifecycle.announceDrain();
+    listener.announceDrain();
+    grpc?.server.announceDrain();
+    if (drainDelayMs > 0) await lastCalls(settings, ports);
     lifecycle.beginDrain();
     listener.drain();
     // Refuses new calls at once. Open calls are answered when the engine ends, and get a moment to deliver the answer.
@@ -239,14 +253,14 @@ function serverOf(
   };
   // Enough time for all steps, unless the store hangs.
   const storeMs = Math.max(limits.cancelGraceMs, storeClose.timeoutMs);
-  const latest = (graceMs: number): number => graceMs + storeMs + 3 * FLUSH_MS;
+  const latest = (graceMs: number): number => drainDelayMs + graceMs + storeMs + 3 * FLUSH_MS;
   let ended: Promise<void> | undefined;
   const keeper = tlsKeeperOf(settings, [listener, ...(grpc === undefined ? [] : [grpc.server])]);
   return {
-    url: `${tls === undefined ? "http" : "https"}://${authority({ host, port: listener.port })}`,
+    url: `${tls === undefined ? "http" : "https"}://${authority(listener)}`,
     port: listener.port,
     grpcPort: grpc?.port,
-    grpcAddress: grpc && authority({ host, port: grpc.port }),
+    grpcAddress: grpc && authority(grpc),
     card: components.card(),
     push: components.push,
     remoteAgents: components.remoteAgents,
@@ -270,6 +284,19 @@ function serverOf(
   };
 }
 
+/** Time between two looks at the number of open connections, in milliseconds. */
+const LOOK_MS = 20;
+
+/** Waits for the time in which open connections may still begin calls. */
+async function lastCalls({ drainDelayMs, sockets, reusePort }: Settings, ports: OpenPorts): Promise<void> {
+  const { grpc, connections } = ports;
+  const shares = reusePort || (sockets.http !== undefined && (grpc === undefined || sockets.grpc !== undefined));
+  const end = performance.now() + drainDelayMs;
+  while (performance.now() < end && !(shares && connections.size === 0)) {
+    await sleep(Math.min(LOOK_MS, drainDelayMs));
+  }
+}
+
 function tlsKeeperOf(
   { tls, tlsPaths, logger, audit }: Settings,
   ports: readonly Pick<Listener, "setTls">[],
@@ -287,13 +314,18 @@ async function inTime(work: Promise<void>, ms: number): Promise<void> {
 /** Returns the error of a port that could not be opened, with usual reasons as text. */
 export function cannotListen(
   error: NodeJS.ErrnoException,
-  { host, port, option }: { host: string; port: number; option: string },
+  { host, port, fd, option }: { host: string; port: number; fd?: number | undefined; option: string },
 ): ConfigurationError {
+  if (fd !== undefined) {
+    const fault = `the descriptor ${fd} is not a socket that listens: ${error.message}`;
+    return new ConfigurationError("Cannot listen", [fault], error);
+  }
   const known: Record<string, string> = {
     EADDRINUSE: `port ${port} on ${host} is already in use; choose another one with ${option}`,
     EACCES: `port ${port} on ${host} needs permissions that this process does not have`,
     EADDRNOTAVAIL: `${host} is not an address of this machine`,
     ENOTFOUND: `the host ${host} is not known`,
+    ENOTSUP: "this system cannot share a port (--reuse-port)",
   };
   return new ConfigurationError("Cannot listen", [known[error.code ?? ""] ?? error.message], error);
 }

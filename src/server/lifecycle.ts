@@ -43,6 +43,7 @@ export class Lifecycle {
   #lastReadiness: Readiness = "starting";
   #started: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
+  #refuses = false;
   #isUnhealthy = false;
   #failureTimer: NodeJS.Timeout | undefined;
   readonly #removeListener: () => void;
@@ -141,8 +142,19 @@ export class Lifecycle {
     return (invocation) => (this.#phase === "starting" ? waitFor().then(() => next(invocation)) : next(invocation));
   };
 
+  /** True once new calls are refused. */
+  get refuses(): boolean {
+    return this.#refuses;
+  }
+
+  /** Reports that the server is draining. It still accepts calls. */
+  announceDrain(): void {
+    this.#enter("draining");
+  }
+
   /** Begins to refuse new calls. */
   beginDrain(): void {
+    this.#refuses = true;
     this.#enter("draining");
   }
 

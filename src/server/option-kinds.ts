@@ -324,6 +324,23 @@ export const basePath: check.OptionCheck = check.aText("of the form /path", (giv
 
 export const host: check.OptionCheck = check.aText("a name or address", (given) => isIP(given) !== 0 || isHost(given));
 
+const descriptor = check.aWholeNumber(0, 2 ** 31 - 1);
+
+export function sockets(name: string, given: unknown): readonly string[] {
+  return check.optionFaults(given, { http: descriptor, grpc: descriptor }, `${name}.`);
+}
+
+/** Node.js ignores the option before these versions. */
+export function reusePort(name: string, given: unknown): readonly string[] {
+  const { node = "" } = globalThis.process?.versions ?? {};
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  const isNew = major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
+  const faults = check.aBoolean()(name, given);
+  return faults.length > 0 || given === false || isNew
+    ? faults
+    : [`${name} needs Node.js 22.12 or later, and this is ${node}`];
+}
+
 export function tls(_name: string, given: unknown): readonly string[] {
   if (typeof given !== "object" || given === null || !("keyFile" in given)) return tlsFaults(given);
   try {

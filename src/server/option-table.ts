@@ -54,6 +54,9 @@ export const defaultOptions: Required<
     | "port"
     | "grpcPort"
     | "host"
+    | "sockets"
+    | "reusePort"
+    | "drainDelayMs"
     | "reflection"
     | "hstsMaxAgeSeconds"
   >
@@ -75,6 +78,9 @@ export const defaultOptions: Required<
   port: 8080,
   grpcPort: 50_051,
   host: "127.0.0.1",
+  sockets: {},
+  reusePort: false,
+  drainDelayMs: 0,
   reflection: true,
   hstsMaxAgeSeconds: 31_536_000,
 };
@@ -181,6 +187,17 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
   port: { kind: portNumber, help: "HTTP port; 0 for any free port", needsPorts: true },
   grpcPort: { kind: portOrOff, help: "gRPC port; 0 for any free port, off for none", needsPorts: true },
   host: { kind: text("<address>", checks.host), help: "address to listen on, 0.0.0.0 for all", needsPorts: true },
+  sockets: { kind: codeOnly(checks.sockets), otherwise: "none", needsPorts: true },
+  reusePort: {
+    kind: { ...yesNo, faults: checks.reusePort },
+    help: "let other processes of this user listen on the ports too, such as the next version (SO_REUSEPORT)",
+    needsPorts: true,
+  },
+  drainDelayMs: {
+    kind: duration(0, MAX_TIMEOUT_MS),
+    help: "how long calls on open connections are still answered at a shutdown",
+    needsPorts: true,
+  },
   reflection: { kind: onOff, help: "serve gRPC reflection", needsPorts: true },
   tls: { kind: codeOnly(checks.tls), needsPorts: true },
   hstsMaxAgeSeconds: {

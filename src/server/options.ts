@@ -161,6 +161,22 @@ interface PortsOptions {
   readonly grpcPort?: number | false;
   /** Address or name to listen on. Default 127.0.0.1, which only this machine reaches. */
   readonly host?: string;
+  /**
+   * Descriptors of open sockets that the process was started with, TCP or Unix, instead of ports of its own. `parley
+   * serve` takes them from systemd (`LISTEN_FDS`, docs/deploying.md). Default: none.
+   */
+  readonly sockets?: Sockets;
+  /**
+   * Lets other processes of the same user listen on both ports too (SO_REUSEPORT), such as the next version of the
+   * server. It needs Node.js 22.12 or later and Linux or a BSD. Default false.
+   */
+  readonly reusePort?: boolean;
+  /**
+   * Time at shutdown for which calls on open connections are still answered, in milliseconds. Health checks report the
+   * shutdown meanwhile, and HTTP/1.1 clients are told to close their connections. It ends early when no connection is
+   * open and other processes share the ports. Default 0.
+   */
+  readonly drainDelayMs?: number;
   /** Serves gRPC reflection on both ports, which grpcurl uses. Default true. */
   readonly reflection?: boolean;
   /**
@@ -173,6 +189,12 @@ interface PortsOptions {
    * sent over TLS, and if a trusted proxy reports TLS. Default 31,536,000, which is a year.
    */
   readonly hstsMaxAgeSeconds?: number;
+}
+
+/** File descriptors of open sockets by purpose. */
+export interface Sockets {
+  readonly http?: number;
+  readonly grpc?: number;
 }
 
 /** Options with their defaults, checked. */
@@ -215,6 +237,9 @@ export interface Settings {
   readonly tls: TlsFiles | undefined;
   /** The files of `tls`, if it was given as files. */
   readonly tlsPaths: TlsPaths | undefined;
+  readonly sockets: Sockets;
+  readonly reusePort: boolean;
+  readonly drainDelayMs: number;
   readonly hstsMaxAgeSeconds: number;
   readonly reflection: boolean;
 }

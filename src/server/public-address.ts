@@ -113,11 +113,12 @@ export class PublicAddress {
 
 /**
  * Returns `host:port` for a client on this machine. A wildcard becomes `localhost`, and IPv6 gets brackets (RFC 3986,
- * 3.2.2).
+ * 3.2.2). A Unix socket has no port.
  */
 export function authority({ host, port }: Pick<Listening, "host" | "port">): string {
   const wildcard = host === "0.0.0.0" || host === "::";
-  return `${wildcard ? "localhost" : isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const name = wildcard ? "localhost" : isIPv6(host) ? `[${host}]` : host;
+  return port === 0 ? name : `${name}:${port}`;
 }
 
 const schemeOf = ({ encrypted }: { readonly encrypted: boolean }): string => (encrypted ? "https" : "http");

@@ -102,6 +102,9 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     grpcPort: all.grpcPort === false ? undefined : all.grpcPort,
     tls: all.tls && readTls(all.tls),
     tlsPaths: all.tls !== undefined && "keyFile" in all.tls ? all.tls : undefined,
+    sockets: all.sockets,
+    reusePort: all.reusePort,
+    drainDelayMs: all.drainDelayMs,
     hstsMaxAgeSeconds: all.hstsMaxAgeSeconds,
     reflection: all.reflection,
   };
@@ -140,7 +143,10 @@ function valueFaults(options: WithDefaults): readonly string[] {
   for (const [name, value] of Object.entries(options)) {
     if (isKnown(name)) faults.push(...faultsOfValue(name, value));
   }
-  if (options.port !== 0 && options.port === options.grpcPort) faults.push("port and grpcPort are the same");
+  const { sockets } = options;
+  const ownPorts = sockets?.http === undefined && sockets?.grpc === undefined;
+  if (ownPorts && options.port !== 0 && options.port === options.grpcPort)
+    faults.push("port and grpcPort are the same");
   const { cardGrpc, publicUrl = "" } = options;
   const path = parseUrl(publicUrl)?.pathname ?? "/";
   if (cardGrpc === "url" && path !== "/") {

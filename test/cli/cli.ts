@@ -8,7 +8,8 @@ import { afterEach, beforeEach } from "vitest";
 const at = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 const root = at("");
-const main = at("dist/src/cli/main.js");
+/** The built command line. */
+export const main: string = at("dist/src/cli/main.js");
 
 /** The agent that `npm start` serves. */
 export const probe: string = at("dist/examples/probe/agent.js");

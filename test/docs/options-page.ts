@@ -88,7 +88,10 @@ type Topics = readonly (readonly [title: string, names: RegExp])[];
 const optionTopics: Topics = [
   ["Agents and tasks", /^(agents?$|tenants|store|limits|retention|max|lease|idempotent|remoteAgents)/],
   ["Callers", /^(authenticator|ownerOf|interceptors|allowedHosts|cors)/],
-  ["Addresses and ports", /^(publicUrl|grpcPublicUrl|trustProxy|proxyHeaders|basePath|port|grpcPort|host$|tls|hsts)/],
+  [
+    "Addresses and ports",
+    /^(publicUrl|grpcPublicUrl|trustProxy|proxyHeaders|basePath|port|grpcPort|host$|tls|hsts|sockets|reusePort|drain)/,
+  ],
   ["Cards and pages", /^(card|page|reflection)/],
   ["Protocol versions", /^(versions|preview|strictVersion|streamErrors)/],
   ["Logs and notifications", /^(logger|audit|accessLog|push)/],

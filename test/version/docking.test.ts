@@ -274,7 +274,7 @@ describe("another version's service on the gRPC port", () => {
       arrivals,
       logger: silentLogger,
     });
-    const client = new Client(`127.0.0.1:${await server.listen()}`, credentials.createInsecure());
+    const client = new Client(`127.0.0.1:${(await server.listen()).port}`, credentials.createInsecure());
     try {
       const ask = (definition: ServiceDefinition, name: string, request: object) =>
         new Promise<object>((resolve, reject) => {

@@ -1,12 +1,9 @@
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import * as tls from "node:tls";
+import { type Bound, isShared, listenAt, type Place, stopAccepting } from "../../http/node/listening.js";
 import { secureOptions, type TlsFiles } from "../../http/node/tls.js";
 
-export interface PortOptions {
-  /** Name or address to listen on, such as `0.0.0.0` or `::`. */
-  readonly host: string;
-  /** 0 selects any free port. */
-  readonly port: number;
+export interface PortOptions extends Place {
   /** Certificate chain and key, PEM. Without them the server speaks cleartext HTTP/2. */
   readonly tls?: TlsFiles | undefined;
   /** Admits a new connection, or closes it and returns false. Default: admits all. */
@@ -15,8 +12,10 @@ export interface PortOptions {
 
 /** A port that accepts connections for a server. */
 export interface Port {
-  /** Starts to listen and resolves with the port. Rejects if it cannot listen; `code` is the error code of node:net. */
-  listen(): Promise<number>;
+  /** Starts to listen. Rejects if it cannot listen; `code` is the error code of node:net. */
+  listen(): Promise<Bound>;
+  /** Leaves new connections to other processes, if they share the port. */
+  announceDrain(): void;
   /** Accepts no new connections; resolves when the open ones have ended. */
   close(): Promise<void>;
   /** Uses other TLS files for new connections; open ones continue. For a port with TLS. */
@@ -43,6 +42,9 @@ export function openPort(options: PortOptions, handshakeTimeout: number, serve: 
   });
   return {
     listen: () => listen(server, options),
+    announceDrain: () => {
+      if (isShared(options)) stopAccepting(server);
+    },
     close: () => new Promise((resolve) => server.close(() => resolve())),
     setTls: (files) => {
       if ("setSecureContext" in server) (server as tls.Server).setSecureContext(secureOptions(files));
@@ -59,17 +61,15 @@ function serverOf(options: PortOptions, handshakeTimeout: number, serve: (socket
   return tls.createServer(secure, (socket) => serve(socket));
 }
 
-function listen(server: Server, { host, port }: PortOptions): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen({ host, port }, cause)));
-    server.listen(port, host, () => {
-      server.removeAllListeners("error");
-      // Later errors concern single connections that could not be accepted, such as when file descriptors run out. The
-      // clients retry.
-      server.on("error", () => {});
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
+async function listen(server: Server, place: PortOptions): Promise<Bound> {
+  // Later errors concern single connections that could not be accepted, such as when file descriptors run out. The
+  // clients retry.
+  const failed = (): void => {};
+  try {
+    return await listenAt(server, place, failed);
+  } catch (error) {
+    throw cannotListen(place, error as NodeJS.ErrnoException);
+  }
 }
 
 function cannotListen({ host, port }: { host: string; port: number }, cause: NodeJS.ErrnoException): Error {

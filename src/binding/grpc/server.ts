@@ -5,6 +5,7 @@ import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
+import type { Bound } from "../../http/node/listening.js";
 import { peerOf } from "../../http/node/peer.js";
 import type { TlsFiles } from "../../http/node/tls.js";
 import type { HttpRequest } from "../../http/request.js";
@@ -44,12 +45,14 @@ export interface GrpcServerOptions extends PortOptions {
 
 /** A gRPC server with a port of its own. */
 export interface GrpcServer {
-  /** Starts to listen and resolves with the port. Rejects if it cannot listen; `code` is the error code of node:net. */
-  listen(): Promise<number>;
+  /** Starts to listen. Rejects if it cannot listen; `code` is the error code of node:net. */
+  listen(): Promise<Bound>;
   /** Sets the health of the whole server and of its services, initially true. */
   setServing(serving: boolean): void;
   /** Uses other TLS files for new connections; open ones continue. For a server with TLS. */
   setTls(files: TlsFiles): void;
+  /** Reports NOT_SERVING. Leaves new connections to other processes if they share the port. */
+  announceDrain(): void;
   /**
    * Reports NOT_SERVING, rejects new connections and calls, and lets open calls end for `graceMs` milliseconds before
    * it closes them. Resolves when everything is closed; never rejects.
@@ -93,6 +96,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     listen: () => port.listen(),
     setTls: (files) => port.setTls(files),
     setServing: (serving) => infrastructure.setServing(serving),
+    announceDrain: () => {
+      infrastructure.setServing(false);
+      port.announceDrain();
+    },
     drain: (graceMs) => {
       infrastructure.setServing(false);
       infrastructure.end();

@@ -5,6 +5,7 @@ import type { Logger } from "../../core/log.js";
 import { sourceOf } from "../../core/net.js";
 import type { Trust } from "../forwarded.js";
 import { slowReader } from "../response.js";
+import { addressOf } from "./peer.js";
 
 interface ConnectionsOptions {
   readonly limits: Pick<Limits, "maxConnections" | "maxConnectionsPerAddress" | "sendTimeoutMs">;
@@ -45,8 +46,9 @@ export class Connections {
   admit(socket: Socket): boolean {
     // An error without a listener would end the process. The handlers of the connection add their own listeners.
     socket.on("error", ignore);
-    const address = sourceOf(socket.remoteAddress ?? "");
-    const limit = this.#limitFor(address, socket.remoteAddress ?? "");
+    const peer = addressOf(socket);
+    const address = sourceOf(peer);
+    const limit = this.#limitFor(address, peer);
     if (limit !== undefined) {
       this.#refuse(socket, address, limit);
       return false;

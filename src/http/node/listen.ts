@@ -1,20 +1,18 @@
 import * as http from "node:http";
 import * as https from "node:https";
-import type { AddressInfo, Server, Socket } from "node:net";
+import type { Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { TransientSet } from "../../core/maps.js";
 import type { Connections } from "./connections.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
+import { type Bound, isShared, listenAt, type Place, stopAccepting } from "./listening.js";
 import { type RefusedByNode, refuseInTurn } from "./parse-errors.js";
 import { secureOptions, type TlsFiles } from "./tls.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
 
-export interface ListenOptions {
-  readonly host: string;
-  /** 0 for any free port. */
-  readonly port: number;
+export interface ListenOptions extends Place {
   readonly tls?: TlsFiles;
   readonly limits: Limits;
   /** The connections of all ports. */
@@ -29,9 +27,13 @@ export interface ListenOptions {
 }
 
 /** One open port that speaks HTTP/1.1 and HTTP/2. */
-export interface Listener {
-  readonly port: number;
-  /** Announces the end of the connection in every further answer, and closes idle connections. */
+export interface Listener extends Bound {
+  /**
+   * Announces the end of the connection in every further answer of HTTP/1.1. Leaves new connections to other processes
+   * if they share the port.
+   */
+  announceDrain(): void;
+  /** Announces the end of all connections, and closes idle ones. */
   drain(): void;
   /** Accepts no new connections, gives the open ones `graceMs` milliseconds to end, then closes them. */
   close(graceMs: number): Promise<void>;
@@ -60,14 +62,21 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   });
   const undecided = routeByProtocol(server, sessions, options);
   const sockets = trackSockets(server, options.connections);
-  await open(server, options);
+  const { logger } = options;
+  const failed = (error: Error): void => logger.error({ err: error }, "a connection could not be accepted");
+  const bound = await listenAt(server, options, failed);
+  const announceDrain = (): void => {
+    draining.announce();
+    if (isShared(options)) stopAccepting(server);
+  };
   const drain = (): void => {
     draining.begin(() => server.closeIdleConnections());
     sessions.drain();
     server.closeIdleConnections();
   };
   return {
-    port: (server.address() as AddressInfo).port,
+    ...bound,
+    announceDrain,
     drain,
     setTls: (files) => {
       if ("setSecureContext" in server) server.setSecureContext(secureOptions(files));
@@ -161,10 +170,12 @@ function routeByProtocol(
 /** Tracks open HTTP/1.1 answers, so that they can announce the end of their connection. */
 function trackDrain(handler: ListenOptions["handler"]): {
   handler: http.RequestListener;
+  announce(): void;
   begin(idle: () => void): void;
   open(): readonly http.ServerResponse[];
 } {
   const open = new TransientSet<http.ServerResponse>();
+  let announced = false;
   let afterAnswer: (() => void) | undefined;
   const end = (response: http.ServerResponse): void => {
     if (!response.headersSent) response.setHeader("connection", "close");
@@ -174,34 +185,24 @@ function trackDrain(handler: ListenOptions["handler"]): {
     // Node counts the connection as idle only after the listeners of this event have run.
     if (afterAnswer !== undefined) setImmediate(afterAnswer);
   }
+  const announce = (): void => {
+    announced = true;
+    for (const response of open.values()) end(response);
+  };
   return {
     handler: (request, response) => {
       open.add(response);
       response.on("close", closed);
-      if (afterAnswer !== undefined) end(response);
+      if (announced) end(response);
       handler(request, response);
     },
+    announce,
     begin: (idle) => {
+      announce();
       afterAnswer = idle;
-      for (const response of open.values()) end(response);
     },
     open: () => open.values(),
   };
-}
-
-function open(server: Http1Server, { host, port, logger }: ListenOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let listening = false;
-    server.on("error", (error: NodeJS.ErrnoException) => {
-      // Later errors concern single connections that could not be accepted, for example without file descriptors.
-      if (listening) logger.error({ err: error }, "a connection could not be accepted");
-      else reject(error);
-    });
-    server.listen(port, host, () => {
-      listening = true;
-      resolve();
-    });
-  });
 }
 
 /** The connection preface of HTTP/2. `PRI` is not a method of HTTP/1.1 (RFC 9113, 3.4). */

@@ -13,6 +13,19 @@ export function peerOf(request: Pick<NodeServerRequest, "socket">): Peer {
   return socket[peerKey];
 }
 
+/** The peer of a Unix socket: a process of this machine, without an address of its own. */
+const localPeer: Peer = Object.freeze({ address: "127.0.0.1", encrypted: false });
+
+/** Gives a connection through a Unix socket the loopback address, so that a local proxy can be trusted by `loopback`. */
+export function markLocal(socket: Socket & { [peerKey]?: Peer }): void {
+  socket[peerKey] = localPeer;
+}
+
+/** Returns the address of a connection, or an empty text if it has ended. */
+export function addressOf(socket: Socket & { [peerKey]?: Peer }): string {
+  return socket[peerKey]?.address ?? socket.remoteAddress ?? "";
+}
+
 function readPeer(socket: Socket): Peer {
   const address = socket.remoteAddress ?? "";
   return Object.freeze({

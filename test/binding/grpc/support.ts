@@ -69,7 +69,7 @@ export async function serve(
   const services = [{ ...shared, service: A2AService, version: "1.0", invoke }] as const;
   const server = createGrpcServer({ host: "127.0.0.1", port: 0, services, ...shared });
   cleanup(() => server.drain(0));
-  const port = await server.listen();
+  const { port } = await server.listen();
   return { server, port, client: clientOf(port), lines };
 }
 

@@ -1,0 +1,64 @@
+import { type AddressInfo, Server as NetServer, type Server, type Socket } from "node:net";
+import { markLocal } from "./peer.js";
+
+/** Place at which a port listens. */
+export interface Place {
+  /** Name or address to listen on, such as `0.0.0.0` or `::`. */
+  readonly host: string;
+  /** 0 selects any free port. */
+  readonly port: number;
+  /** Descriptor of an open socket that the process was started with, TCP or Unix. `host` and `port` do not apply then. */
+  readonly fd?: number | undefined;
+  /** Lets other processes of the same user listen on the port too (SO_REUSEPORT). Default false. */
+  readonly reusePort?: boolean | undefined;
+}
+
+/** The address on which a port listens. */
+export interface Bound {
+  /** Host as configured; that of the socket if the process was started with it, `localhost` for a Unix socket. */
+  readonly host: string;
+  /** 0 for a Unix socket. */
+  readonly port: number;
+}
+
+/**
+ * Starts to listen. Later errors of the server concern single connections and go to `failed`.
+ *
+ * @throws the system's error if the place is in use or not permitted, or the host is not an address of this machine.
+ */
+export function listenAt(server: Server, place: Place, failed: (error: Error) => void): Promise<Bound> {
+  return new Promise((resolve, reject) => {
+    let isListening = false;
+    server.on("error", (error) => (isListening ? failed(error) : reject(error)));
+    const { host, port, fd, reusePort } = place;
+    // The types of Node.js 20 lack `reusePort`.
+    const options = fd === undefined ? { host, port, ...(reusePort === true && { reusePort }) } : { fd };
+    server.listen(options, () => {
+      isListening = true;
+      const bound = boundOf(server, place);
+      // The clients of a Unix socket have no address. Its file decides who may connect.
+      if (bound.port === 0) server.prependListener("connection", (socket: Socket) => markLocal(socket));
+      resolve(bound);
+    });
+  });
+}
+
+function boundOf(server: Server, { host, fd }: Place): Bound {
+  // Null for a Unix socket that was opened by another process.
+  const address = server.address() as AddressInfo | string | null;
+  if (address === null || typeof address === "string") return { host: "localhost", port: 0 };
+  return { host: fd === undefined ? host : address.address, port: address.port };
+}
+
+/**
+ * Accepts no more connections, but leaves the open ones as they are: `close` of an HTTP server would also end idle
+ * connections and the timeouts of open requests. The callback of a later `close` is still called.
+ */
+export function stopAccepting(server: Server): void {
+  NetServer.prototype.close.call(server);
+}
+
+/** True if another process may accept the connections that this one no longer accepts. */
+export function isShared({ fd, reusePort }: Place): boolean {
+  return fd !== undefined || reusePort === true;
+}

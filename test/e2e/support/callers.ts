@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Driver } from "../../support/driver.js";
+import type { WireError } from "../../support/wire-error.js";
+import { resuming, Story, say } from "./story.js";
+
+/** What clients of one binding saw while servers were exchanged. */
+export interface Tally {
+  /** Calls with one answer, and streams, that ended as they should. */
+  calls: number;
+  streams: number;
+  /** Calls that were refused with UNAVAILABLE and sent again. */
+  refused: number;
+  /** Streams that ended with UNAVAILABLE and were resumed. */
+  resumed: number;
+  /**
+   * Connections that broke. A client of HTTP/1.1 may send a call on a kept connection at the moment when the server closes it
+   * (RFC 9112, 9.3.1), and sends it again on another one.
+   */
+  readonly broken: string[];
+  /** The longest call, in milliseconds. */
+  longestMs: number;
+}
+
+/** Delay before a refused call is sent again, in milliseconds. Servers ask for a second, which is long for a test. */
+const RETRY_MS = 50;
+
+/** How often a call is sent before it has failed. */
+const TRIES = 100;
+
+/** A stream takes about a second. */
+const STREAM = "stream 20 16 50";
+
+/** Generation of the end of such a task. */
+const LAST = 23;
+
+/**
+ * Clients of one binding that follow the rules for retries (docs/deploying.md): UNAVAILABLE and broken connections are tried
+ * again, and nothing else.
+ */
+export class Callers {
+  readonly tally: Tally = { calls: 0, streams: 0, refused: 0, resumed: 0, broken: [], longestMs: 0 };
+  readonly #driver: Driver;
+  #messages = 0;
+
+  get name(): string {
+    return this.#driver.name;
+  }
+
+  constructor(driver: Driver) {
+    this.#driver = driver;
+  }
+
+  /** Sends short messages one after the other, until the signal. @throws for an answer that is not the right one */
+  async call(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const text = `echo ${this.#driver.name} ${this.#messages++}`;
+      const begin = performance.now();
+      const message = await this.#answered(text);
+      this.tally.longestMs = Math.max(this.tally.longestMs, performance.now() - begin);
+      const { task } = message as { task?: JsonObject };
+      if (!JSON.stringify(task).includes(text.slice(5))) throw new Failed(`The answer is ${JSON.stringify(message)}.`);
+      this.tally.calls++;
+    }
+  }
+
+  /** Follows tasks one after the other, until the signal. @throws for an event that is missing, doubled or wrong */
+  async stream(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const story = new Story();
+      const text = `${STREAM} ${this.#driver.name} ${this.#messages++}`;
+      for (let tries = 0; !(await this.#over(story, text)); tries++) {
+        if (tries > TRIES) throw new Failed(`The stream ${text} does not end.`);
+      }
+      // Working, 20 pieces, and the end; the story has seen that none is missing or doubled.
+      if (story.state !== "TASK_STATE_COMPLETED" || story.generation !== LAST) {
+        throw new Failed(`The stream ends at generation ${story.generation} of ${LAST}, ${story.state}.`);
+      }
+      this.tally.streams++;
+    }
+  }
+
+  async #answered(text: string): Promise<JsonObject> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      try {
+        const { message, error } = await this.#driver.call("SendMessage", say(text), resuming());
+        if (message !== undefined) return message;
+        this.#interrupted(error, "refused");
+      } catch (error) {
+        this.#broke(error);
+      }
+      await sleep(RETRY_MS);
+    }
+    throw new Failed(`${text} is refused all the time.`);
+  }
+
+  /** Begins a stream, or goes on with it. @returns true if it has ended */
+  async #over(story: Story, text: string): Promise<boolean> {
+    const { taskId, generation } = story;
+    const from = resuming(taskId === "" ? {} : { "Parley-After-Generation": String(generation) });
+    const stream =
+      taskId === ""
+        ? this.#driver.stream("SendStreamingMessage", say(text), from)
+        : this.#driver.stream("SubscribeToTask", { id: taskId }, from);
+    for (;;) {
+      const item = await stream.next().catch((error) => this.#broke(error));
+      if (item !== undefined && "end" in item) return true;
+      if (item !== undefined && "message" in item) {
+        story.see(item.message);
+        continue;
+      }
+      if (item !== undefined) this.#interrupted(item.error, "resumed");
+      await sleep(RETRY_MS);
+      return false;
+    }
+  }
+
+  #interrupted(error: WireError | undefined, by: "refused" | "resumed"): void {
+    if (error?.status === "UNAVAILABLE" || error?.reason === "UNAVAILABLE") this.tally[by]++;
+    else if (error !== undefined && isOfConnection(error)) this.#broke(error.message);
+    else throw new Failed(`${this.#driver.name}: ${JSON.stringify(error)}`);
+  }
+
+  #broke(error: unknown): void {
+    if (error instanceof Failed) throw error;
+    this.tally.broken.push(String(error));
+  }
+}
+
+class Failed extends Error {}
+
+/**
+ * True for errors that clients make up when a connection ends: the server's own have details, or the message below. A call
+ * that crossed a GOAWAY is refused (RFC 9113, 8.7), and Connect's client leaves it to its caller to send it again.
+ */
+function isOfConnection({ status, details, message }: WireError): boolean {
+  return /ABORTED|INTERNAL|UNKNOWN/.test(status ?? "") && details.length === 0 && message !== "Internal error.";
+}

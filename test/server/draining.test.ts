@@ -1,0 +1,115 @@
+import { once } from "node:events";
+import * as http from "node:http";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Agent } from "../../src/agent/agent.js";
+import { reply } from "../../src/agent/event.js";
+import { createServer, type Server } from "../../src/server/create-server.js";
+import type { ServerOptions } from "../../src/server/options.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+
+const agent: Agent = {
+  card: { name: "Probe", description: "Replies.", version: "1.0.0" },
+  responds: "message",
+  async *execute() {
+    yield reply("yes");
+  },
+};
+
+const servers: Server[] = [];
+
+async function open(options: Partial<ServerOptions>): Promise<Server> {
+  const given = { agent, store: memoryStore(), port: 0, grpcPort: false, ...options } as ServerOptions;
+  const server = await createServer(given);
+  servers.push(server);
+  return server;
+}
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close({ graceMs: 0 })));
+});
+
+const body = JSON.stringify({ message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] } });
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly connection: string | undefined;
+  readonly text: string;
+}
+
+async function send(port: number, path: string, agent?: http.Agent): Promise<Answer> {
+  const headers = { "content-type": "application/json" };
+  const method = path === "/readyz" ? "GET" : "POST";
+  const request = http.request({ host: "127.0.0.1", port, path, method, headers, ...(agent && { agent }) });
+  request.end(method === "POST" ? body : undefined);
+  const [response] = (await once(request, "response")) as [http.IncomingMessage];
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) text += chunk;
+  return { status: response.statusCode, connection: response.headers.connection, text };
+}
+
+describe("close() with a drain delay", () => {
+  it("answers calls meanwhile, asks for the end of their connections, and reports the shutdown", async () => {
+    const { port, close } = await open({ drainDelayMs: 2_000 });
+    const kept = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    expect(await send(port, "/message:send", kept)).toMatchObject({ status: 200, connection: "keep-alive" });
+    let isClosed = false;
+    const closed = close().then(() => {
+      isClosed = true;
+    });
+    expect(await send(port, "/message:send", kept)).toMatchObject({ status: 200, connection: "close" });
+    expect(await send(port, "/readyz")).toMatchObject({ status: 503, text: '{"status":"draining"}' });
+    expect(isClosed).toBe(false);
+    await closed;
+    kept.destroy();
+    await expect(send(port, "/readyz")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+
+  it("refuses calls at once without one", async () => {
+    let go = (): void => {};
+    const waiting = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let begun = (): void => {};
+    const works = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const slow: Agent = {
+      ...agent,
+      async *execute() {
+        begun();
+        await waiting;
+        yield reply("late");
+      },
+    };
+    const { port, close } = await open({ agent: slow });
+    const first = send(port, "/message:send");
+    await works;
+    const closed = close();
+    expect(await send(port, "/message:send")).toMatchObject({ status: 503 });
+    go();
+    expect(await first).toMatchObject({ status: 200 });
+    await closed;
+  });
+});
+
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+const sharesPorts = process.platform === "linux" && (major > 23 || (major === 22 && minor >= 12));
+
+describe("reusePort", () => {
+  it.runIf(sharesPorts)(
+    "lets two servers listen on one port, and new connections reach the one that stays",
+    async () => {
+      const first = await open({ reusePort: true });
+      const { port } = await open({ reusePort: true, port: first.port });
+      expect(port).toBe(first.port);
+      await first.close();
+      for (let i = 0; i < 20; i++) expect(await send(port, "/message:send")).toMatchObject({ status: 200 });
+      await expect(open({ port })).rejects.toThrow(/already in use/);
+    },
+  );
+
+  it.skipIf(sharesPorts || process.platform !== "linux")("is refused where Node.js would ignore it", async () => {
+    await expect(open({ reusePort: true })).rejects.toThrow(/reusePort needs Node.js 22.12 or later/);
+    await open({ reusePort: false });
+  });
+});
