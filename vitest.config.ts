@@ -58,6 +58,7 @@ const ownNames = [
   { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
   { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
   { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
+  { find: /^\.\/start-copier\.js$/, replacement: at("test/support/copier.ts") },
 ];
 
 /** The AI SDK in a folder, for `src/ai`: the first install does not have it. */

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { ConfigurationError } from "../card/faults.js";
 import { StoreError } from "../store/task-store.js";
+import { addBackup } from "./backup.js";
 import { addCard } from "./card.js";
 import { exit, noteLostOutput, RESTART_CODE } from "./exit.js";
 import { addPush } from "./push.js";
@@ -33,6 +34,7 @@ try {
   addServe(program);
   addCard(program);
   addPush(program);
+  addBackup(program);
   await program.parseAsync(process.argv);
 } catch (error) {
   const { exitCode, text } = outcomeOf(error);

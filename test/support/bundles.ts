@@ -21,6 +21,7 @@ export default async function bundleProcesses(): Promise<(() => void) | undefine
     // A process finds its writer's thread beside it, as what is built does.
     entryPoints: {
       writer: join(root, "src/store/sqlite/writer.ts"),
+      copier: join(root, "src/store/sqlite/copier.ts"),
       child: join(root, "test/store/sqlite/child.ts"),
       "conversation-child": join(root, "test/engine/conversation-child.ts"),
       "outgoing-server": join(root, "test/network/outgoing-server.ts"),

@@ -97,8 +97,11 @@ export function leaveLog({ kept }: FileIdentity, fault: FileFault | undefined, l
   }
 }
 
-/** Lets SQLite move the log into its file and remove it. The reader cannot do that, and the writer must not. */
-function moveLog(path: string): void {
+/**
+ * Lets SQLite move the log into its file and remove it, if no other connection has the file open. The reader cannot do that,
+ * and the writer must not.
+ */
+export function moveLog(path: string): void {
   let db: Database | undefined;
   try {
     db = sqliteDriver().open(path, { mustExist: true, timeoutMs: READ_TIMEOUT_MS });

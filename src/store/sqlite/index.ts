@@ -6,6 +6,7 @@ import * as check from "../../core/options.js";
 import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
 import { NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
+import type { Backups } from "./backups.js";
 import { openReader, type Synchronous } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { FileGuard } from "./file-guard.js";
@@ -100,7 +101,8 @@ export function sqliteStore(options: string | SqliteStoreOptions): SqliteStore {
       closeFiles(files);
       file.lock.release();
     };
-    return compose({ reader, writer, file, health: troubles.health, shared, unwatch, leave });
+    const backups = async (): Promise<Backups> => new (await import("./backups.js")).Backups(file.path, driver.name);
+    return compose({ reader, writer, backups, file, health: troubles.health, shared, unwatch, leave });
   } catch (error) {
     file.lock.release();
     throw error;
@@ -136,6 +138,8 @@ function checked(options: SqliteStoreOptions): Required<SqliteStoreOptions> {
 interface Parts {
   readonly reader: Reader;
   readonly writer: WriterClient;
+  /** Loads what few servers use. */
+  readonly backups: () => Promise<Backups>;
   readonly file: Prepared;
   readonly health: StoreHealth;
   readonly shared: boolean;
@@ -144,12 +148,14 @@ interface Parts {
   readonly leave: () => void;
 }
 
-function compose({ reader, writer, file, health, shared, unwatch, leave }: Parts): SqliteStore {
+function compose({ reader, writer, backups: loadBackups, file, health, shared, unwatch, leave }: Parts): SqliteStore {
   // Holders whose leases can be claimed if no other process can have the file: then a read tells whether any exist.
   const claimable = file.gone && [NO_HOLDER, ...file.gone];
   let closed: Promise<void> | undefined;
+  let backups: Promise<Backups> | undefined;
   const close = async (): Promise<void> => {
     unwatch();
+    (await backups)?.close();
     reader.retire();
     try {
       // While the reader is open, SQLite does not checkpoint by itself: the name may lead to another file by now.
@@ -163,6 +169,7 @@ function compose({ reader, writer, file, health, shared, unwatch, leave }: Parts
   return {
     shared,
     health,
+    restorations: file.restorations,
     get statistics() {
       return writer.statistics;
     },
@@ -191,6 +198,11 @@ function compose({ reader, writer, file, health, shared, unwatch, leave }: Parts
     setLease: async (request) => writer.call("setLease", request),
     removeFinished: async (request) => removeInSteps(writer, request),
     ...pushStoreOf(reader, writer),
+    async backup(request) {
+      if (closed !== undefined) throw new StoreError("closed", "The store is closed.");
+      backups ??= loadBackups();
+      return (await backups).make(request);
+    },
     close: () => (closed ??= close()),
   };
 }

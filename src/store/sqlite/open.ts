@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type Logger, silentLogger } from "../../core/log.js";
-import { StoreError } from "../task-store.js";
+import { type Restoration, StoreError } from "../task-store.js";
 import { numberIn } from "./column.js";
 import { APPLICATION_ID, INCREMENTAL, immediate, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
@@ -12,6 +12,7 @@ import { setForeignLogAside } from "./foreign-log.js";
 import { holdersIn } from "./leases.js";
 import { type FileLock, holdersOf, lockFile } from "./lock.js";
 import { migrate, SCHEMA_VERSION } from "./migrations.js";
+import { noteRestoration, readRestorations } from "./restoration.js";
 
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
 const FULL_CHECK_BYTES: number = 64 * 1024 * 1024;
@@ -37,6 +38,8 @@ export interface Prepared {
    * Lease holders whose processes are gone, because no other process can have the file; undefined for a shared file.
    */
   readonly gone: readonly string[] | undefined;
+  /** Restorations of the file from backups, oldest first. */
+  readonly restorations: readonly Restoration[];
   /** Released when the store is closed. */
   readonly lock: FileLock;
 }
@@ -146,7 +149,7 @@ function checkPlace(path: string): void {
 }
 
 /** The application and version of a file; undefined if it has no tables yet. */
-interface Identity {
+export interface Identity {
   readonly application: number;
   readonly version: number;
 }
@@ -170,7 +173,7 @@ function inspect(path: string): void {
   }
 }
 
-function readIdentity(db: Database): Identity | undefined {
+export function readIdentity(db: Database): Identity | undefined {
   const application = numberIn(db.pragma("application_id"));
   const version = numberIn(db.pragma("user_version"));
   const isEmpty = db.rows("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
@@ -195,7 +198,7 @@ function readHeader(path: string): Identity | undefined {
   return { application, version: header.readInt32BE(60) };
 }
 
-function judge(path: string, identity: Identity | undefined): void {
+export function judge(path: string, identity: Identity | undefined): void {
   if (identity === undefined) return;
   if (identity.application !== APPLICATION_ID) {
     throw new StoreError("failed", `Cannot open ${path}: it is the database of another application.`);
@@ -234,7 +237,7 @@ function touch(path: string): void {
   if (!existsSync(path)) closeSync(openSync(path, "a", FILE_MODE));
 }
 
-function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "before" | "gone"> {
+function create(path: string, shared: boolean, logger: Logger): Omit<Prepared, "path" | "lock"> {
   let db: Database | undefined;
   try {
     db = sqliteDriver().open(path, { timeoutMs: WRITE_TIMEOUT_MS });
@@ -256,7 +259,8 @@ function create(path: string, shared: boolean, logger: Logger): Pick<Prepared, "
     if (!shared && before > 0) distinguish(db);
     // The processes that claimed these are gone.
     if (!shared) db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
-    return { before, gone: shared ? undefined : holdersIn(db) };
+    logRestoration(path, db, logger);
+    return { before, gone: shared ? undefined : holdersIn(db), restorations: readRestorations(db) };
   } catch (error) {
     throw openError(path, error);
   } finally {
@@ -283,6 +287,18 @@ function letShrink(db: Database): void {
     // The file stays as it is, which is harmless: the disk has not enough space for a copy, or another program reads
     // it.
   }
+}
+
+/** Logs once that the file was restored: what its original did after the copy is not known. */
+function logRestoration(path: string, db: Database, logger: Logger): void {
+  const found = noteRestoration(db);
+  if (found === undefined) return;
+  const fields = { path, copiedAt: new Date(found.time).toISOString(), webhooks: found.due };
+  logger.warn(
+    fields,
+    "the store was restored from a copy: tasks continue as of then, and undelivered notifications of so many webhooks " +
+      "may be repeated under the same webhook-id",
+  );
 }
 
 /** Logs the progress of a long migration, during which nothing is served. */

@@ -1,0 +1,156 @@
+import { createHash, type Hash, randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { StoreError } from "../task-store.js";
+
+/** Readable by its owner alone, for any umask. */
+const FILE_MODE = 0o600;
+
+/** Bytes that are read at a time. */
+const CHUNK_BYTES: number = 1024 * 1024;
+
+/**
+ * The end of a backup, after the last page of SQLite: a magic text, then the SHA-256 of everything before it. SQLite
+ * ignores what follows the last page, and checks no contents of its own.
+ */
+const MAGIC: Buffer = Buffer.from("Parley backup 1\n", "latin1");
+const DIGEST_BYTES = 32;
+export const TRAILER_BYTES: number = MAGIC.length + DIGEST_BYTES;
+
+/** A temporary name beside a file. A process that is killed leaves such a file, which anybody may remove. */
+export function partialOf(target: string): string {
+  return `${target}.${randomBytes(4).toString("hex")}.partial`;
+}
+
+/** Removes a temporary file, and what SQLite has put beside it. */
+export function removePartial(partial: string): void {
+  for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(`${partial}${suffix}`, { force: true });
+}
+
+/**
+ * Prepares a new file under a temporary name, so that its own name never leads to half a file.
+ * @param work fills the temporary file, which exists and is empty
+ * @throws StoreError `failed` if the folder does not exist, or if the file does: it is never replaced.
+ */
+export async function createWhole<T>(
+  target: string,
+  work: (partial: string) => Promise<T>,
+  partial: string = partialOf(target),
+): Promise<T> {
+  checkNew(target);
+  try {
+    closeSync(openSync(partial, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, FILE_MODE));
+    const result = await work(partial);
+    sync(partial);
+    publish(partial, target);
+    sync(dirname(target));
+    return result;
+  } finally {
+    removePartial(partial);
+  }
+}
+
+/** @throws StoreError `failed` if a file cannot be created there. */
+export function checkNew(target: string): void {
+  const folder = dirname(target);
+  if (!existsSync(folder)) {
+    throw new StoreError("failed", `Cannot write ${target}: the directory ${folder} does not exist.`);
+  }
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) throw exists(target);
+}
+
+function exists(target: string): StoreError {
+  return new StoreError("failed", `${target} exists, and is not replaced. Move it away, or choose another name.`);
+}
+
+/** Gives a file its name, unless the name is taken meanwhile. */
+function publish(partial: string, target: string): void {
+  try {
+    linkSync(partial, target);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") throw exists(target);
+    // A file system without hard links.
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(code)) throw error;
+    checkNew(target);
+    renameSync(partial, target);
+  }
+}
+
+function sync(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Adds the trailer to a file. */
+export async function addTrailer(path: string): Promise<void> {
+  const file = await open(path, "r+");
+  try {
+    const { size } = await file.stat();
+    const hash = createHash("sha256");
+    await eachChunk(file, size, (chunk) => void hash.update(chunk));
+    await file.write(Buffer.concat([MAGIC, hash.digest()]), 0, TRAILER_BYTES, size);
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Copies a file without its trailer.
+ * @returns true if it had one, with the right digest; false if it had none
+ * @throws StoreError `damaged` if the digest is wrong
+ */
+export async function copyWithoutTrailer(from: string, to: string): Promise<boolean> {
+  const source = await open(from, "r");
+  try {
+    const { size } = await source.stat();
+    const end = Buffer.alloc(TRAILER_BYTES);
+    if (size > TRAILER_BYTES) await source.read(end, 0, TRAILER_BYTES, size - TRAILER_BYTES);
+    const hasTrailer = end.subarray(0, MAGIC.length).equals(MAGIC);
+    const digest = await copy(source, to, hasTrailer ? size - TRAILER_BYTES : size);
+    if (!hasTrailer) return false;
+    if (digest.digest().equals(end.subarray(MAGIC.length))) return true;
+    throw new StoreError("damaged", `${from} is damaged: its contents are not those that its digest was made of.`);
+  } finally {
+    await source.close();
+  }
+}
+
+async function copy(source: FileHandle, to: string, bytes: number): Promise<Hash> {
+  const hash = createHash("sha256");
+  const target = await open(to, "r+");
+  try {
+    await eachChunk(source, bytes, async (chunk) => {
+      hash.update(chunk);
+      for (let at = 0; at < chunk.length; ) at += (await target.write(chunk, at)).bytesWritten;
+    });
+  } finally {
+    await target.close();
+  }
+  return hash;
+}
+
+async function eachChunk(file: FileHandle, bytes: number, use: (chunk: Buffer) => Promise<void> | void): Promise<void> {
+  const buffer = Buffer.alloc(CHUNK_BYTES);
+  for (let at = 0; at < bytes; ) {
+    const { bytesRead } = await file.read(buffer, 0, Math.min(CHUNK_BYTES, bytes - at), at);
+    if (bytesRead === 0) throw new Error("the file became shorter while it was read");
+    await use(buffer.subarray(0, bytesRead));
+    at += bytesRead;
+  }
+}

@@ -1,0 +1,97 @@
+import { closeSync, existsSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { StoreError } from "../task-store.js";
+import { checkContents } from "./backup-check.js";
+import { checkNew, copyWithoutTrailer, createWhole } from "./backup-file.js";
+import { WRITE_TIMEOUT_MS } from "./connection.js";
+import { sqliteDriver } from "./driver/choose.js";
+import type { Database } from "./driver/driver.js";
+import { toStoreError } from "./errors.js";
+import { lockFile } from "./lock.js";
+import { type CopyMark, markCopied, readCopyMark } from "./restoration.js";
+
+/** Result of `restoreFile`. */
+export interface RestoreResult {
+  readonly path: string;
+  /** Number of tasks in it. */
+  readonly tasks: number;
+  /** The moment that it holds, in milliseconds since the epoch; undefined if `parley backup` did not make it. */
+  readonly time: number | undefined;
+}
+
+/**
+ * Makes the file of a store from a backup, after checking all of it. The file must not exist, and no process may have
+ * had it open. The next server that opens it knows that it was restored.
+ *
+ * A file that another program copied, such as a file of a server that had ended, is restored as well, but has no digest.
+ * @throws StoreError `failed` if the backup does not exist or is in use, or the target exists or is in use; `damaged`;
+ * `newer-schema`; `unavailable` if the disk is full or fails
+ */
+export async function restoreFile(backup: string, to: string): Promise<RestoreResult> {
+  const from = resolve(backup);
+  const path = resolve(to);
+  checkBackup(from);
+  checkNew(path);
+  const real = join(realpathSync(dirname(path)), basename(path));
+  try {
+    if (!existsSync(`${real}-lock`)) closeSync(openSync(`${real}-lock`, "a", 0o600));
+    const lock = lockFile(real, false);
+    try {
+      return await createWhole(real, async (partial) => {
+        const hasDigest = await copyWithoutTrailer(from, partial);
+        const result = finish(partial, from, hasDigest);
+        setLogAside(real);
+        return { ...result, path: real };
+      });
+    } finally {
+      lock.release();
+    }
+  } catch (error) {
+    throw toStoreError(error, `Cannot restore ${from} to ${path}`);
+  }
+}
+
+function checkBackup(from: string): void {
+  if (!existsSync(from)) throw new StoreError("failed", `Cannot open ${from}: the file does not exist.`);
+  if (!statSync(from).isFile()) throw new StoreError("failed", `Cannot open ${from}: it is not a file.`);
+  for (const suffix of ["-wal", "-journal"]) {
+    const size = statSync(`${from}${suffix}`, { throwIfNoEntry: false })?.size ?? 0;
+    if (size === 0) continue;
+    throw new StoreError(
+      "failed",
+      `${from} is not a whole copy: ${basename(from)}${suffix} has changes that are not in it. Copy it by parley backup.`,
+    );
+  }
+}
+
+/** Checks and marks the copy, which nobody else uses. Errors name the backup. */
+function finish(partial: string, from: string, hasDigest: boolean): Omit<RestoreResult, "path"> {
+  const db = sqliteDriver().open(partial, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });
+  try {
+    checkContents(db, from);
+    const mark = readCopyMark(db);
+    if (mark !== undefined && !hasDigest) {
+      throw new StoreError("damaged", `${from} is damaged: its end is missing, which has the digest.`);
+    }
+    // Leaves no log beside the file, whichever journal its server used.
+    db.pragma("journal_mode = DELETE");
+    if (mark === undefined) markCopied(db, lastTimesIn(db));
+    const tasks = db.values<[], number>("SELECT count(*) FROM head").get() ?? 0;
+    return { tasks, time: mark?.time };
+  } finally {
+    db.close();
+  }
+}
+
+/** The best that is known of a copy without a mark. */
+function lastTimesIn(db: Database): CopyMark {
+  const time = db.values<[], number>("SELECT coalesce(max(status_time), 0) FROM head").get() ?? 0;
+  return { time, until: time };
+}
+
+/** Renames the log of a file that was removed without it: SQLite would apply it to the restored file. */
+function setLogAside(path: string): void {
+  if (!existsSync(`${path}-wal`)) return;
+  renameSync(`${path}-wal`, `${path}-wal-unused`);
+  rmSync(`${path}-shm`, { force: true });
+}
