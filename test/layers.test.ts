@@ -123,6 +123,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   cli: {
     may: [
       "core",
+      "admin",
       "audit",
       "wire",
       "task",

@@ -1,8 +1,23 @@
-import type { Message } from "@bufbuild/protobuf";
-import { A2AError } from "../core/error.js";
-import type { Invoke } from "../service/invoke.js";
-import { chain, type InvocationResult } from "../service/invoke.js";
-import type { AdminContext, AdminMethods } from "./methods.js";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import type { Audit } from "../audit/audit.js";
+import { A2AError, invalid, toA2AError } from "../core/error.js";
+import { accessLog } from "../service/interceptors/access-log.js";
+import { admission } from "../service/interceptors/admission.js";
+import { trace } from "../service/interceptors/trace.js";
+import {
+  chain,
+  type Invocation,
+  type InvocationResult,
+  type Invoke,
+  type ServiceInterceptor,
+} from "../service/invoke.js";
+import { validatorOf } from "../service/validation.js";
+import type { AdminAccess } from "./access.js";
+import { operatorAudit, writeFacts } from "./audit.js";
+import { adminLimitsOf } from "./limits.js";
+import { operatorLog } from "./log.js";
+import type { AdminContext, AdminMethods, Role } from "./methods.js";
 import { backupOperation } from "./operations/backup.js";
 import { contextOperations } from "./operations/contexts.js";
 import { deliveryOperations } from "./operations/deliveries.js";
@@ -11,17 +26,66 @@ import { serverOperations } from "./operations/server.js";
 import { taskOperations } from "./operations/tasks.js";
 import { transferOperations } from "./operations/transfer.js";
 import type { AdminParts } from "./parts.js";
+import { sizeRule } from "./rules.js";
+
+/** Options of the operator's service. */
+interface AdminServiceOptions {
+  readonly access: AdminAccess;
+  /** Logs a line for each call. */
+  readonly logsCalls: boolean;
+  /** Delays calls until the server has started. */
+  readonly afterStart: ServiceInterceptor;
+}
 
 /** Creates the operator's service behind its bindings. */
-export function createAdminInvoke(parts: AdminParts): Invoke {
+export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterStart }: AdminServiceOptions): Invoke {
   const methods = createMethods(parts);
-  return chain([], async ({ method, request, call }): Promise<InvocationResult> => {
-    const run = methods[method.localName as keyof AdminMethods] as
-      | ((request: Message, context: AdminContext) => InvocationResult | Promise<InvocationResult>)
-      | undefined;
-    if (run === undefined) throw new A2AError("METHOD_NOT_FOUND", "Method not found.");
-    return run(request, { call, operator: { name: "", role: "read" } });
+  const violationsOf = validatorOf(sizeRule);
+  const limits = adminLimitsOf(parts.limits);
+  const names = { calls: "maxAdminCalls", streams: "maxAdminStreams" } as const;
+  const interceptors = [
+    trace,
+    ...(logsCalls ? [accessLog(operatorLog(parts.logger))] : []),
+    afterStart,
+    admission({ limits, names, draining: () => false, audit: operatorAudit(parts.audit) }),
+  ];
+  return chain(interceptors, async (invocation) => {
+    const { method, request, call } = invocation;
+    const role = roleOf(method);
+    const context = { call, operator: await access.admit(call, role) };
+    const violations = violationsOf(method.input, request);
+    if (violations.length > 0) throw invalid(violations);
+    const run = (): InvocationResult | Promise<InvocationResult> => {
+      const operation = methods[method.localName as keyof AdminMethods] as
+        | ((request: Message, context: AdminContext) => InvocationResult | Promise<InvocationResult>)
+        | undefined;
+      if (operation === undefined) throw new A2AError("METHOD_NOT_FOUND", "Method not found.");
+      return operation(request, context);
+    };
+    return role === "read" || parts.audit === undefined ? run() : audited(parts.audit, invocation, context, run);
   });
+}
+
+/** Returns the role that a method needs, which its descriptor tells. */
+export function roleOf({ idempotency }: DescMethod): Role {
+  return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS ? "read" : "write";
+}
+
+/** Runs a method that changes something. It is recorded before it begins, and again if it fails. */
+async function audited(
+  audit: Audit,
+  { method, request }: Invocation,
+  context: AdminContext,
+  run: () => InvocationResult | Promise<InvocationResult>,
+): Promise<InvocationResult> {
+  const facts = writeFacts(method, request, context);
+  audit.record(facts);
+  try {
+    return await run();
+  } catch (error) {
+    audit.record({ ...facts, outcome: "failure", reason: toA2AError(error).reason });
+    throw error;
+  }
 }
 
 function createMethods(parts: AdminParts): AdminMethods {

@@ -16,6 +16,10 @@ export interface AuditFacts {
   readonly owner?: string | undefined;
   /** The caller's authenticated name, if it differs from the owner. For a command: the operating system's user. */
   readonly subject?: string | undefined;
+  /** Name of the operator, for calls of the operator's service. */
+  readonly operator?: string | undefined;
+  /** `admin` for calls of the operator's service; absent for others. */
+  readonly service?: "admin" | undefined;
   /** Address of the client. */
   readonly address?: string | undefined;
   readonly tenant?: string | undefined;

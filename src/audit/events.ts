@@ -30,6 +30,7 @@ export type AuditEvent =
   | "tls.reloaded"
   | "tls.reload-failed"
   | "tls.expiring"
+  | "admin.write"
   | "server.started"
   | "server.stopped"
   | "audit.lost";
@@ -51,6 +52,7 @@ export const auditEvents: { readonly [E in AuditEvent]: AuditEventRow } = {
   "tls.reloaded": own("success", "New TLS files are used for new connections."),
   "tls.reload-failed": own("failure", "New TLS files are unusable; the previous ones stay in use."),
   "tls.expiring": own("failure", "A TLS certificate has expired or will soon."),
+  "admin.write": own("success", "An operator begins a change; `failure` tells that it failed."),
   "server.started": own("success", "The server accepts calls."),
   "server.stopped": own("success", "The server ended; the outcome is `failure` after an error."),
   "audit.lost": own("failure", "`count` records were lost between `at` and `until`."),

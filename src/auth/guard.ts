@@ -38,8 +38,8 @@ interface Shared {
   readonly counted: WeakSet<Call>;
 }
 
-/** URL of the metadata of the guarded agent, as the call's client can reach it (RFC 9728). */
-type ResourceMetadata = (call: Call) => string;
+/** URL of the metadata of what is guarded, as the call's client can reach it (RFC 9728); undefined if it has none. */
+type ResourceMetadata = (call: Call) => string | undefined;
 
 /**
  * Makes the guards of one server. They share failed attempts, and each scheme is opened once even if several agents use

@@ -6,6 +6,8 @@ import { WELL_KNOWN_PATH } from "../wire/card-names.js";
 interface Opened {
   readonly url: string;
   readonly grpcAddress: string | undefined;
+  /** The address of the operator's service, if there is one. */
+  readonly adminUrl?: string | undefined;
   /** The location of tasks. */
   readonly store: string;
   /** The address for clients elsewhere, if there is one. */
@@ -33,7 +35,7 @@ export function greeting(opened: Opened): string {
   HTTP   ${url}   JSON-RPC, HTTP+JSON, Connect, gRPC-Web, gRPC
   gRPC   ${grpc}
   Card   ${url}${WELL_KNOWN_PATH}
-${others(url, agents)}${refusals(opened)}  Tasks  ${store}
+${others(url, agents)}${refusals(opened)}${admin(opened)}  Tasks  ${store}
 ${credentials(card)}
 Try it:
 
@@ -63,6 +65,10 @@ function others(url: string, agents: readonly string[]): string {
 function refusals({ card, publicUrl }: Opened): string {
   if (publicUrl === undefined || card.supportedInterfaces.every(({ url }) => /^https?:/.test(url))) return "";
   return "         Google ADK and a2a-proof refuse this card, as it names gRPC by host:port: --card-grpc url, or omit\n";
+}
+
+function admin({ adminUrl }: Opened): string {
+  return adminUrl === undefined ? "" : `  Admin  ${adminUrl}\n`;
 }
 
 /** Credentials that the commands below need; one line, or nothing. */

@@ -15,6 +15,14 @@ export interface CommandOptions {
   /** Lets several servers use the file at the same time; all of them need this option. Default: off. */
   readonly shared: boolean;
   /**
+   * Address of the operator's service (docs/admin.md): `host:port`, or `unix:` and the path of a socket. Default: none.
+   */
+  readonly admin: string;
+  /** File of the operators' tokens (`admin.tokensFile`). A port needs one; a socket may do without. */
+  readonly adminTokens: string;
+  /** Folder for backups that operators make. Default: none may be made. */
+  readonly adminBackups: string;
+  /**
    * File of the certificate chain (PEM) for TLS on both ports, with `tlsKey`. TLS files are read again when they
    * change, and at SIGHUP. Default: cleartext.
    */
@@ -88,6 +96,12 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
     otherwise: "node:sqlite from Node.js 22.13 on",
   },
   shared: { kind: yesNo, help: "let other servers use the file too, all of them with this option" },
+  admin: {
+    kind: text("<address>"),
+    help: "address of the operator's service: host:port, or unix: and a path",
+  },
+  adminTokens: { kind: file, help: "file of the operators' tokens, which a port needs" },
+  adminBackups: { kind: text("<folder>"), help: "folder for backups that operators make" },
   tlsCert: { kind: file, help: "certificate chain (PEM), for TLS on both ports", otherwise: "cleartext" },
   tlsKey: { kind: file, help: "its private key (PEM)", otherwise: "none" },
   tlsCa: { kind: file, help: "authorities of client certificates (PEM)", otherwise: "none" },

@@ -1,9 +1,11 @@
 import { accessSync, constants } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
+import type { AdminOptions } from "../admin/options.js";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { messageIn } from "../core/members.js";
+import { given as optionsGiven } from "../core/options.js";
 import { openServer, type Server } from "../server/create-server.js";
 import { storeClose } from "../server/lifecycle.js";
 import type { UncheckedOptions } from "../server/options.js";
@@ -95,7 +97,7 @@ async function serve(path: string, given: Given): Promise<void> {
     await store.close().catch(() => {});
     throw error;
   }
-  const { url, grpcAddress, card, failureSignal } = server;
+  const { url, grpcAddress, adminUrl, card, failureSignal } = server;
   const running = server;
   const hasTlsFiles = options.tls !== undefined && "keyFile" in options.tls;
   if (hasTlsFiles || auditFile !== undefined) {
@@ -114,7 +116,7 @@ async function serve(path: string, given: Given): Promise<void> {
   const agents = Object.keys(options.agents ?? {});
   const { publicUrl } = settings;
   process.stdout.write(
-    greeting({ url, grpcAddress, card, agents, publicUrl, store: tasks, ...versionsToName(settings) }),
+    greeting({ url, grpcAddress, adminUrl, card, agents, publicUrl, store: tasks, ...versionsToName(settings) }),
   );
   await notifySystemd("READY=1", logger);
 }
@@ -190,6 +192,8 @@ function optionsOf(module: Partial<UncheckedOptions>, given: Given, logger: Logg
   };
   const tls = tlsCert !== undefined && tlsKey !== undefined && { tls: files(tlsCert, tlsKey) };
   const options = { ...module, ...given.server, ...tls };
+  const admin = adminOf(module.admin, given.command);
+  if (admin !== undefined) options.admin = admin;
   const warn = (warning: string): void => logger.warn({}, warning);
   const cardSigning = cardSigningOf(module.cardSigning, given.command, warn);
   if (cardSigning !== undefined) options.cardSigning = cardSigning;
@@ -198,6 +202,19 @@ function optionsOf(module: Partial<UncheckedOptions>, given: Given, logger: Logg
   if (push !== undefined) options.push = push;
   if (Object.keys(given.limits).length > 0) options.limits = { ...module.limits, ...given.limits };
   return options;
+}
+
+/** Returns the module's options of the operator's service, overridden by the command line. */
+function adminOf(
+  module: AdminOptions | undefined,
+  { admin: listen, adminTokens: tokensFile, adminBackups: backupFolder }: Given["command"],
+): AdminOptions | undefined {
+  const own = { listen, tokensFile, backupFolder };
+  if (Object.values(own).every((value) => value === undefined)) return module;
+  if (listen === undefined && module?.listen === undefined) {
+    throw new UsageError("--admin-tokens and --admin-backups need --admin");
+  }
+  return { ...module, ...optionsGiven(own) };
 }
 
 function readable(file: string): string {

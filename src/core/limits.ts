@@ -143,6 +143,8 @@ export interface Limits {
 
 /** Limits that errors name but no option sets: each is a constant beside its use. */
 export type FixedLimit =
+  | "maxAdminCalls"
+  | "maxAdminStreams"
   | "maxOpenRequestBytes"
   | "maxArrivingPerAddress"
   | "maxQueuedBytes"

@@ -1,21 +1,162 @@
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
+import { AdminAccess } from "../admin/access.js";
+import { operatorAudit } from "../admin/audit.js";
+import { adminLimitsOf } from "../admin/limits.js";
+import { operatorLog } from "../admin/log.js";
 import type { AdminParts } from "../admin/parts.js";
 import { createAdminInvoke } from "../admin/service.js";
+import type { BindingOptions, HttpBinding } from "../binding/binding.js";
+import { createConnectBinding } from "../binding/connect/binding.js";
+import { isGrpc } from "../binding/connect/rejection.js";
+import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
+import { InternalServices } from "../binding/grpc/internal-services.js";
+import { createRestBinding } from "../binding/rest/binding.js";
+import { toA2AError } from "../core/error.js";
 import type { Engine } from "../engine/engine.js";
+import { Arrivals } from "../http/arrivals.js";
+import type { Dispatch } from "../http/dispatch.js";
+import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
+import { createHostCheck } from "../http/hosts.js";
+import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
+import { callOf, type HttpRequest } from "../http/request.js";
+import type { HttpResponse } from "../http/response.js";
 import type { PushControl } from "../push/dead-letters.js";
-import type { Invoke } from "../service/invoke.js";
+import { type RejectionLog, rejectionLog } from "../service/interceptors/access-log.js";
+import { jsonRpcOf } from "../version/jsonrpc.js";
+import { restOf } from "../version/rest.js";
+import { Versions } from "../version/versions.js";
+import { refusalAudit, withRejections } from "./compose-http.js";
+import { createDispatch } from "./dispatch.js";
+import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
-import type { Settings } from "./options.js";
+import type { AdminSettings, Settings } from "./options.js";
 
 /** Parts of the server that its operators see. */
-interface AdminComponents {
+export interface AdminComponents {
   readonly engine: Engine;
   readonly lifecycle: Lifecycle;
   readonly push: PushControl | undefined;
 }
 
-/** Creates the operator's service of a server. */
-export function composeAdmin(settings: Settings, { engine, lifecycle, push }: AdminComponents): Invoke {
-  const { store, agents, limits, logger, audit } = settings;
-  const parts: AdminParts = { store, engine, agents, lifecycle, limits, logger, audit, push, backupFolder: undefined };
-  return createAdminInvoke(parts);
+/** The operator's service of a server, without a listener. */
+export interface AdminHandlers {
+  readonly handler: NodeHandler;
+  readonly fetch: FetchHandler;
+  /** Logs input that is not a request. Undefined without an access log. */
+  readonly refused: RejectionLog | undefined;
+  /** Ends the streams of health checks and reflection, which clients never end. */
+  endStreams(): void;
+}
+
+/** Media type of the service's JSON. */
+const JSON_TYPE = "application/json";
+
+/** The service in place of a version of the A2A protocol. */
+const adminVersions = (): Versions =>
+  new Versions({
+    name: "1.0",
+    jsonRpc: { ...jsonRpcOf(AdminService), methods: [] },
+    rest: { ...restOf(AdminService), mediaType: JSON_TYPE },
+    grpc: AdminService,
+    connect: AdminService,
+  });
+
+const addressOf = ({ peer }: Pick<HttpRequest, "peer">): string => peer.address;
+
+/**
+ * Creates the operator's service of a server: REST, Connect, gRPC-Web and gRPC, with reflection, health checks and
+ * metrics. Its limits are its own.
+ *
+ * @throws Error for a tokens file that is invalid
+ */
+export function composeAdmin(
+  settings: Settings,
+  admin: AdminSettings,
+  { engine, lifecycle, push }: AdminComponents,
+): AdminHandlers {
+  const { store, agents, limits: all, logger, audit } = settings;
+  const { backupFolder } = admin;
+  const parts: AdminParts = { store, engine, agents, lifecycle, limits: all, logger, audit, push, backupFolder };
+  const access = new AdminAccess(admin.access, { limits: all, logger, audit: operatorAudit(audit) });
+  const { afterStart } = lifecycle;
+  const invoke = createAdminInvoke(parts, { access, afterStart, logsCalls: settings.accessLog });
+  const limits = adminLimitsOf(all);
+  const refused = settings.accessLog ? rejectionLog(operatorLog(logger), addressOf) : undefined;
+  const arrivals = new Arrivals({ limits });
+  const options: BindingOptions = { versions: adminVersions(), invoke, limits, arrivals, logger, refused };
+  const infrastructure = infrastructureOf(settings, lifecycle);
+  const dispatch = dispatchOf(options, { settings, admin, lifecycle, access, parts }, infrastructure);
+  return {
+    handler: createNodeHandler(dispatch, logger),
+    fetch: createFetchHandler(dispatch, logger),
+    refused,
+    endStreams: () => infrastructure.end(),
+  };
+}
+
+/** Creates health and reflection. */
+function infrastructureOf({ reflection }: Settings, lifecycle: Lifecycle): InternalServices {
+  const infrastructure = new InternalServices({ service: AdminService, reflection });
+  const show = (): void => infrastructure.setServing(lifecycle.readiness === "ready");
+  show();
+  lifecycle.onReadiness(show);
+  return infrastructure;
+}
+
+interface DispatchParts {
+  readonly settings: Settings;
+  readonly admin: AdminSettings;
+  readonly lifecycle: Lifecycle;
+  readonly access: AdminAccess;
+  readonly parts: AdminParts;
+}
+
+function dispatchOf(
+  options: BindingOptions,
+  { settings, admin, lifecycle, access, parts }: DispatchParts,
+  infrastructure: InternalServices,
+): Dispatch {
+  const connect = createConnectBinding(options, {
+    compressions: [compressionGzip, compressionBrotli],
+    more: infrastructureRoutes(infrastructure),
+  });
+  const rest = createRestBinding(options);
+  const answering = createDispatch({
+    hosts: createHostCheck({ allowed: admin.allowedHosts }),
+    routes: [healthRoute(lifecycle)],
+    bindings: [metricsBinding(access, parts, rest), connect, rest],
+    fallback: {
+      notFound: (request) => connect.unserved(request) ?? rest.notFound(request),
+      refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
+    },
+    basePath: "",
+    cors: undefined,
+    headers: { "x-content-type-options": "nosniff" },
+  });
+  const watched = options.refused === undefined ? answering : withRejections(answering, options.refused);
+  const { audit } = settings;
+  return audit === undefined ? watched : { ...watched, refused: refusalAudit(operatorAudit(audit), { addressOf }) };
+}
+
+/** Answers `GET /metrics` for operators with the role `read`, as Prometheus text. */
+function metricsBinding(
+  access: AdminAccess,
+  { metricsText }: AdminParts,
+  { refuse }: Pick<HttpBinding, "refuse">,
+): HttpBinding<string> {
+  const answer = async (request: HttpRequest, text: () => string): Promise<HttpResponse> => {
+    try {
+      await access.admit(callOf(request, "metrics"), "read");
+    } catch (error) {
+      return refuse(request, toA2AError(error));
+    }
+    const headers = [["cache-control", "no-store"]] as const;
+    return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", headers, body: text() };
+  };
+  return {
+    match: (verb, path) => (path === "/metrics" && /^(GET|HEAD)$/.test(verb) && metricsText ? path : undefined),
+    handle: (request) => answer(request, metricsText ?? (() => "")),
+    refuse,
+  };
 }

@@ -142,7 +142,7 @@ function keyHeaders({ agents }: Settings): string[] {
  * Logs the answers to requests that were refused before they became calls. It wraps the dispatch only if the access log
  * is on.
  */
-function withRejections(dispatch: Dispatch, log: RejectionLog): Dispatch {
+export function withRejections(dispatch: Dispatch, log: RejectionLog): Dispatch {
   const watched = (
     request: HttpRequest,
     answer: (request: HttpRequest) => HttpResponse | Promise<HttpResponse> | undefined,
@@ -168,7 +168,10 @@ function withRejections(dispatch: Dispatch, log: RejectionLog): Dispatch {
 }
 
 /** Audits requests that were refused before they became calls. */
-function refusalAudit(audit: Audit, { addressOf }: Pick<Proxies, "addressOf">): NonNullable<Dispatch["refused"]> {
+export function refusalAudit(
+  audit: Audit,
+  { addressOf }: Pick<Proxies, "addressOf">,
+): NonNullable<Dispatch["refused"]> {
   return (request, { binding, method, reason, limit }) => {
     const event = reason === undefined ? undefined : auditEventOf(reason);
     if (event !== undefined) audit.record({ event, address: addressOf(request), binding, method, reason, limit });

@@ -13,6 +13,7 @@ import { switchedOff } from "../binding/switched-off.js";
 import type { Call } from "../core/call.js";
 import { lazyImport } from "../core/lazy.js";
 import type { RemoteAgentRegistry } from "../delegation/options.js";
+import type { Engine } from "../engine/engine.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
@@ -50,6 +51,7 @@ export interface NodeComponents {
   readonly refused: RejectionLog | undefined;
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
+  readonly engine: Engine;
   readonly lifecycle: Lifecycle;
   /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
@@ -77,7 +79,7 @@ export function composeNode(
 ): NodeComponents {
   const { logger, versions } = settings;
   const { native, others } = versions;
-  const { binding, connect, dispatch, card, lifecycle, push, remoteAgents, address } = compose(settings, {
+  const { binding, connect, dispatch, card, engine, lifecycle, push, remoteAgents, address } = compose(settings, {
     secureHeaders,
     push: pushModules,
     connect: async (agent, of) => (await theConnect()).connectNode(agent, of),
@@ -99,6 +101,7 @@ export function composeNode(
     refused: binding.refused,
     invoke: binding.invoke,
     card,
+    engine,
     lifecycle,
     push,
     remoteAgents,

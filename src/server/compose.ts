@@ -31,6 +31,7 @@ interface Components extends HttpComponents {
   /** Options for further bindings of the runtime. */
   readonly binding: BindingOptions;
   readonly card: (call?: Call) => AgentCard;
+  readonly engine: Engine;
   readonly lifecycle: Lifecycle;
   /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
@@ -90,6 +91,7 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
       const card = cardAt(served, address, call === undefined ? undefined : originOf(call));
       return signer === undefined ? card : signer.signedNow(card);
     },
+    engine,
     lifecycle,
     push: push?.control,
     remoteAgents: remoteAgentRegistry(outgoing),

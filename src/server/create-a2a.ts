@@ -1,14 +1,15 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import type { Call } from "../core/call.js";
+import { lazyImport } from "../core/lazy.js";
 import type { RemoteAgentRegistry } from "../delegation/options.js";
 import type { FetchHandler } from "../http/fetch/handler.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { Invoke } from "../service/invoke.js";
-import { type ConnectMount, composeNode } from "./compose-node.js";
+import { type ConnectMount, composeNode, type NodeComponents } from "./compose-node.js";
 import type { Readiness } from "./health.js";
-import type { A2AOptions } from "./options.js";
+import type { A2AOptions, AdminSettings, Settings } from "./options.js";
 import { resolveOptions } from "./resolve-options.js";
 
 /** Options of `close()`. */
@@ -37,6 +38,10 @@ export interface A2A {
   readonly connect: ConnectMount;
   /** For a grpc-js server: `server.addService(grpc.definition, grpc.implementation)`. */
   readonly grpc: GrpcBinding;
+  /**
+   * The operator's service, for a path or a server that only operators reach; undefined without the option `admin`.
+   */
+  readonly admin: AdminMount | undefined;
   /** The service itself, for a binding of your own. */
   readonly invoke: Invoke;
   /**
@@ -73,6 +78,44 @@ export interface A2A {
   close(options?: CloseOptions): Promise<void>;
 }
 
+/** The operator's service, to mount in an existing server. */
+export interface AdminMount {
+  /** For Express, node:http and node:http2: REST, Connect, gRPC-Web, gRPC over HTTP/2, health checks and metrics. */
+  readonly handler: NodeHandler;
+  /** For runtimes and frameworks of the Fetch API: the same except gRPC. */
+  readonly fetch: FetchHandler;
+}
+
+/** Returns handlers that load the operator's service with the first request. */
+function adminMountOf(settings: Settings, admin: AdminSettings, components: NodeComponents): AdminMount {
+  const mount = lazyImport(async () => {
+    const { composeAdmin } = await import("./admin.js");
+    return composeAdmin(settings, admin, components);
+  });
+  const failed = (error: unknown): void =>
+    settings.logger.error({ err: error }, "the operator's service is not loaded");
+  return {
+    handler: (request, response, next) => {
+      mount().then(
+        ({ handler }) => handler(request, response, next),
+        (error: unknown) => {
+          failed(error);
+          response.statusCode = 503;
+          response.end();
+        },
+      );
+    },
+    fetch: async (request, origin) => {
+      try {
+        return await (await mount()).fetch(request, origin);
+      } catch (error) {
+        failed(error);
+        return new Response(null, { status: 503 });
+      }
+    },
+  };
+}
+
 /**
  * Serves agents in an existing server.
  *
@@ -80,7 +123,8 @@ export interface A2A {
  */
 export function createA2A(options: A2AOptions): A2A {
   const settings = resolveOptions(options, false);
-  const { handler, fetch, connect, grpc, invoke, card, lifecycle, push, remoteAgents } = composeNode(settings);
+  const components = composeNode(settings);
+  const { handler, fetch, connect, grpc, invoke, card, lifecycle, push, remoteAgents } = components;
   let grpcBinding: GrpcBinding | undefined;
   return {
     handler,
@@ -90,6 +134,7 @@ export function createA2A(options: A2AOptions): A2A {
       grpcBinding ??= grpc();
       return grpcBinding;
     },
+    admin: settings.admin && adminMountOf(settings, settings.admin, components),
     invoke,
     card,
     push,

@@ -43,6 +43,11 @@ export function createFetchA2A(options: A2AOptions): FetchA2A {
       "push needs Node.js: createA2A of parley-a2a, which has `fetch` too",
     ]);
   }
+  if (settings.admin !== undefined) {
+    throw new ConfigurationError("Invalid options", [
+      "admin needs Node.js: createA2A of parley-a2a, which has `fetch` too",
+    ]);
+  }
   const { binding, dispatch, card, lifecycle, remoteAgents } = compose(settings, {
     connect: async (agent, limits) => (await import("../delegation/connect-web.js")).connectWeb(agent, limits),
   });

@@ -15,6 +15,8 @@ import type { Bound } from "../http/node/listening.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { Versions } from "../version/versions.js";
+import type { AdminListener } from "./admin-listener.js";
+import { cannotListen } from "./cannot-listen.js";
 import { composeNode, type NodeComponents } from "./compose-node.js";
 import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
@@ -34,6 +36,11 @@ export interface Server {
   readonly grpcPort: number | undefined;
   /** `host:port` of gRPC for clients on this machine. */
   readonly grpcAddress: string | undefined;
+  /**
+   * URL of the operator's service for operators on this machine, or `unix:` and the path of its socket; undefined
+   * without the option `admin`.
+   */
+  readonly adminUrl: string | undefined;
   /** The card of the first agent, as the well-known path serves it to a client without a proxy. */
   readonly card: AgentCard;
   /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
@@ -53,9 +60,9 @@ export interface Server {
    */
   readonly failureSignal: AbortSignal;
   /**
-   * Shuts down in this order: reports that it is draining, waits for `drainDelayMs`, refuses new calls, ends open streams with UNAVAILABLE and a
-   * retry delay, waits for running work up to the grace period, closes connections, and closes the store. Further calls
-   * return the same promise. It rejects if a step fails, at the latest a few seconds after the grace period; a hanging
+   * Shuts down in this order: reports that it is draining, waits for `drainDelayMs`, refuses new calls, ends open streams
+   * with UNAVAILABLE and a retry delay, waits for running work up to the grace period, closes connections, those of
+   * operators last, and closes the store. Further calls return the same promise. It rejects if a step fails, at the latest a few seconds after the grace period; a hanging
    * disk may still hang then.
    */
   close(options?: CloseOptions): Promise<void>;
@@ -130,6 +137,7 @@ export async function openServer(settings: Settings): Promise<Server> {
     throw cannotListen(error, { host, port: settings.port, fd: sockets.http, option: "port (--port)" });
   });
   let grpc: OpenGrpc | undefined;
+  let admin: AdminListener | undefined;
   try {
     grpc = await openGrpc(settings, components, { connections, infrastructure });
     const encrypted = tls !== undefined;
@@ -141,15 +149,25 @@ export async function openServer(settings: Settings): Promise<Server> {
       infrastructure.setServing(readiness === "ready");
       if (readiness === "draining") infrastructure.end();
     });
+    admin = await adminOf(settings, components);
     await components.lifecycle.start();
   } catch (error) {
-    await Promise.allSettled([listener.close(0), grpc?.server.drain(0), components.lifecycle.stop(0)]);
+    const closing = [listener.close(0), grpc?.server.drain(0), admin?.close(0), components.lifecycle.stop(0)];
+    await Promise.allSettled(closing);
     throw error;
   }
   opened.resolve();
   loadLater(versions, components.lifecycle);
-  logger.info({ host: listener.host, port: listener.port, grpcPort: grpc?.port }, "the server is ready");
-  return serverOf(settings, components, { listener, grpc, connections });
+  const ports = { host: listener.host, port: listener.port, grpcPort: grpc?.port, admin: admin?.url };
+  logger.info(ports, "the server is ready");
+  return serverOf(settings, components, { listener, grpc, admin, connections });
+}
+
+/** Opens the operator's service. Servers without one do not load it. */
+async function adminOf(settings: Settings, components: NodeComponents): Promise<AdminListener | undefined> {
+  if (settings.admin === undefined) return undefined;
+  const { openAdmin } = await import("./admin-listener.js");
+  return openAdmin(settings, settings.admin, components);
 }
 
 /**
@@ -174,6 +192,7 @@ interface OpenGrpc extends Bound {
 interface OpenPorts {
   readonly listener: Listener;
   readonly grpc: OpenGrpc | undefined;
+  readonly admin: AdminListener | undefined;
   readonly connections: Connections;
 }
 
@@ -234,7 +253,7 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
 
 function serverOf(settings: Settings, components: NodeComponents, ports: OpenPorts): Server {
   const { tls, limits, logger, drainDelayMs } = settings;
-  const { listener, grpc } = ports;
+  const { listener, grpc, admin } = ports;
   const { lifecycle } = components;
   const end = async (graceMs: number): Promise<void> => {
     logger.info({ graceMs, drainDelayMs }, "the server ends");
@@ -248,19 +267,23 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
     const grpcDrained = grpc?.server.drain(graceMs + limits.cancelGraceMs + FLUSH_MS);
     await lifecycle.close(graceMs, async () => {
       await Promise.all([listener.close(FLUSH_MS), grpcDrained]);
+      // Last, so that operators can watch the drain, but before the store that their calls use.
+      await admin?.close(FLUSH_MS);
     });
     logger.info({}, "the server has ended");
   };
   // Enough time for all steps, unless the store hangs.
   const storeMs = Math.max(limits.cancelGraceMs, storeClose.timeoutMs);
-  const latest = (graceMs: number): number => drainDelayMs + graceMs + storeMs + 3 * FLUSH_MS;
+  const latest = (graceMs: number): number => drainDelayMs + graceMs + storeMs + 4 * FLUSH_MS;
   let ended: Promise<void> | undefined;
-  const keeper = tlsKeeperOf(settings, [listener, ...(grpc === undefined ? [] : [grpc.server])]);
+  const tlsPorts = [listener, grpc?.server, admin].filter((port) => port !== undefined);
+  const keeper = tlsKeeperOf(settings, tlsPorts);
   return {
     url: `${tls === undefined ? "http" : "https"}://${authority(listener)}`,
     port: listener.port,
     grpcPort: grpc?.port,
     grpcAddress: grpc && authority(grpc),
+    adminUrl: admin?.url,
     card: components.card(),
     push: components.push,
     remoteAgents: components.remoteAgents,
@@ -309,23 +332,4 @@ function tlsKeeperOf(
 /** @throws if the work takes longer. */
 async function inTime(work: Promise<void>, ms: number): Promise<void> {
   if (!(await within(ms, work))) throw new Error(`The server could not end within ${ms} ms: something hangs.`);
-}
-
-/** Returns the error of a port that could not be opened, with usual reasons as text. */
-export function cannotListen(
-  error: NodeJS.ErrnoException,
-  { host, port, fd, option }: { host: string; port: number; fd?: number | undefined; option: string },
-): ConfigurationError {
-  if (fd !== undefined) {
-    const fault = `the descriptor ${fd} is not a socket that listens: ${error.message}`;
-    return new ConfigurationError("Cannot listen", [fault], error);
-  }
-  const known: Record<string, string> = {
-    EADDRINUSE: `port ${port} on ${host} is already in use; choose another one with ${option}`,
-    EACCES: `port ${port} on ${host} needs permissions that this process does not have`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine`,
-    ENOTFOUND: `the host ${host} is not known`,
-    ENOTSUP: "this system cannot share a port (--reuse-port)",
-  };
-  return new ConfigurationError("Cannot listen", [known[error.code ?? ""] ?? error.message], error);
 }

@@ -1,3 +1,4 @@
+import { adminFaults } from "../admin/option-checks.js";
 import { cardSigningFaults } from "../card/signing/faults.js";
 import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
 import { aFunction, aLogger, anObjectOf, anything, checksOf, havingFunctions, listOf } from "../core/options.js";
@@ -180,6 +181,7 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
     help: "show browsers a page at /, with a box to talk to the agent",
     otherwise: "on; off for an embedded handler",
   },
+  admin: { kind: codeOnly(adminFaults), otherwise: "none" },
   basePath: {
     kind: text("<path>", checks.basePath),
     help: "path before that of every request, if a proxy does not remove it",

@@ -54,7 +54,7 @@ export function warningsOf(settings: Settings, listens: boolean): string[] {
 
 /** Returns warnings about open access and about credentials in cleartext. They are printed even without a logger. */
 export function risksOf(settings: Settings, listens: boolean): string[] {
-  const { host, publicUrl, trust, tls, push } = settings;
+  const { host, publicUrl, trust, tls, push, admin } = settings;
   const isPublic = listens && !isLoopbackHost(host);
   // The URL of an embedded handler shows whether others can reach it. Without a URL this is unknown.
   const isOutside = isPublic || (publicUrl !== undefined && !isLoopback(publicUrl));
@@ -73,6 +73,12 @@ export function risksOf(settings: Settings, listens: boolean): string[] {
   if (isPublic && !isOpen && tls === undefined && trust === undefined) {
     risks.push(
       `credentials travel to ${host} in the clear: set tls (--tls-cert, --tls-key), or trustProxy where a proxy speaks TLS`,
+    );
+  }
+  const { address } = admin ?? {};
+  if (address !== undefined && "host" in address && !isLoopbackHost(address.host) && tls === undefined) {
+    risks.push(
+      `operators' tokens travel to ${address.host} in the clear: set tls (--tls-cert, --tls-key), or listen on a Unix socket`,
     );
   }
   return risks;

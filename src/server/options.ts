@@ -1,3 +1,5 @@
+import type { AdminAddress } from "../admin/option-checks.js";
+import type { AdminAccessOptions, AdminOptions } from "../admin/options.js";
 import type { AuditLog, AuditRecorder } from "../audit/audit.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory, AgentsGiven, AgentsInput } from "../card/agents.js";
@@ -150,6 +152,11 @@ interface CommonOptions {
    * (`RemoteAgentOptions`, docs/delegation.md). Code may also pass a URL. Default: none.
    */
   readonly remoteAgents?: RemoteAgents;
+  /**
+   * The operator's service (docs/admin.md): lists, follows and ends tasks of all owners, and more. `createServer` opens a
+   * listener of its own for it, `createA2A` has it as `a2a.admin`. Nothing of it answers elsewhere. Default: none.
+   */
+  readonly admin?: AdminOptions;
   /** Path below which the handler is mounted, if the framework does not remove it from request URLs. */
   readonly basePath?: string;
 }
@@ -197,6 +204,15 @@ export interface Sockets {
   readonly grpc?: number;
 }
 
+/** Options of the operator's service, checked. */
+export interface AdminSettings {
+  /** Undefined for an embedded handler. */
+  readonly address: AdminAddress | undefined;
+  readonly access: AdminAccessOptions;
+  readonly allowedHosts: true | readonly string[];
+  readonly backupFolder: string | undefined;
+}
+
 /** Options with their defaults, checked. */
 export interface Settings {
   /** Options of the engine only. */
@@ -230,6 +246,8 @@ export interface Settings {
   readonly makesPushKey: boolean;
   readonly remoteAgents: RemoteAgents;
   readonly page: boolean;
+  /** Undefined without an operator's service. */
+  readonly admin: AdminSettings | undefined;
   readonly basePath: string;
   readonly host: string;
   readonly port: number;

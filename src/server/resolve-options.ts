@@ -1,10 +1,12 @@
 import proxyAddr from "proxy-addr";
+import { adminAddressOf } from "../admin/option-checks.js";
 import { AuditRecorder, auditChannel } from "../audit/audit.js";
 import { type AgentDirectory, type AgentsGiven, agentFields, registerAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
 import { unknownNames } from "../core/describe.js";
 import { defaultLimitsOf, heapLimit, type Limits } from "../core/limits.js";
 import { guardedLogger, silentLogger } from "../core/log.js";
+import { membersOf } from "../core/members.js";
 import { isLoopbackHost, parseUrl } from "../core/net.js";
 import { given } from "../core/options.js";
 import type { Trust } from "../http/forwarded.js";
@@ -16,7 +18,7 @@ import { resumeExtension } from "../service/resume.js";
 import { previews, servedVersions, type Versions } from "../version/versions.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 import { risksOf, warningsOf } from "./option-warnings.js";
-import type { Settings, UncheckedOptions } from "./options.js";
+import type { AdminSettings, Settings, UncheckedOptions } from "./options.js";
 import { readTls } from "./tls-reload.js";
 
 /**
@@ -30,7 +32,12 @@ export function resolveOptions(options: UncheckedOptions, listens = true): Setti
     throw new ConfigurationError("Invalid options", ["they are missing: an agent and a store are needed"]);
   }
   const all = { ...defaultOptions, ...read(options) };
-  const faults = [...nameFaults(options, listens), ...valueFaults(all), ...signingFaults(all, listens)];
+  const faults = [
+    ...nameFaults(options, listens),
+    ...valueFaults(all),
+    ...signingFaults(all, listens),
+    ...adminFaults(all, listens),
+  ];
   const { agents, faults: agentFaults } = agentsOf(all);
   if (agents === undefined || faults.length > 0) {
     throw new ConfigurationError(faults.length > 0 ? "Invalid options" : "Invalid agent", [...faults, ...agentFaults]);
@@ -96,6 +103,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
       (push.signing?.jwks ?? (listens && all.cardSigning?.jwks !== false)),
     remoteAgents: all.remoteAgents ?? {},
     page: all.page ?? listens,
+    admin: adminOf(all, listens),
     basePath: all.basePath,
     host: all.host,
     port: all.port,
@@ -207,6 +215,25 @@ function trustOf(proxies: boolean | string | readonly string[]): Trust | undefin
   if (proxies.length === 0) return undefined;
   const trusts = proxyAddr.compile(typeof proxies === "string" ? proxies : [...proxies]);
   return (address) => trusts(address, 0);
+}
+
+function adminOf(all: WithDefaults, listens: boolean): AdminSettings | undefined {
+  if (all.admin === undefined) return undefined;
+  const { listen, backupFolder, ...access } = all.admin;
+  const address = listen === undefined ? undefined : adminAddressOf(listen);
+  // Without a port there is no name to rebind.
+  const isPort = address !== undefined && "host" in address;
+  const allowedHosts = isPort ? hostsOf({ ...all, host: address.host }, listens) : hostsOf(all, false);
+  return { address, access: given(access), allowedHosts, backupFolder };
+}
+
+/** Only a server with ports listens for operators. */
+function adminFaults({ admin }: WithDefaults, listens: boolean): string[] {
+  const hasAddress = membersOf(admin).listen !== undefined;
+  if (admin === undefined || hasAddress === listens) return [];
+  return listens
+    ? ["admin.listen is missing: an address such as 127.0.0.1:8081, or unix: and a path"]
+    : ["admin.listen belongs to createServer: createA2A opens no port"];
 }
 
 function hostsOf({ allowedHosts, host, publicUrl }: WithDefaults, listens: boolean): HostRules["allowed"] {

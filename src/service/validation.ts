@@ -15,19 +15,24 @@ type Check = (message: Message, path: string, violations: Violation[]) => void;
 type Validator = (desc: DescMessage, request: Message) => Violation[];
 
 /**
- * Creates a validator from `field_behavior = REQUIRED` and the short table of value rules in `rules.ts`. Each type is
- * compiled once. For a missing message only the message is reported, not its fields.
+ * Creates the validator of the A2A protocol, with the short table of value rules in `rules.ts`. For a missing message
+ * only the message is reported, not its fields.
  */
 export function createValidator(limits: Limits): Validator {
-  const compiled = new Map<DescMessage, Check>();
   const rules = rulesFor(limits);
+  return validatorOf(({ typeName }) => rules.get(typeName));
+}
+
+/** Creates a validator from `field_behavior = REQUIRED` and the rules of types. Each type is compiled once. */
+export function validatorOf(ruleOf: (desc: DescMessage) => Rule | undefined): Validator {
+  const compiled = new Map<DescMessage, Check>();
   const checkOf = (desc: DescMessage): Check => {
     let check = compiled.get(desc);
     if (check === undefined) {
       // Registered before compilation, for types that contain themselves.
       let inner: Check = () => {};
       compiled.set(desc, (message, path, violations) => inner(message, path, violations));
-      inner = compile(desc, rules.get(desc.typeName), checkOf);
+      inner = compile(desc, ruleOf(desc), checkOf);
       check = inner;
       compiled.set(desc, check);
     }

@@ -95,12 +95,14 @@ const optionTopics: Topics = [
   ["Cards and pages", /^(card|page|reflection)/],
   ["Protocol versions", /^(versions|preview|strictVersion|streamErrors)/],
   ["Logs and notifications", /^(logger|audit|accessLog|push)/],
+  ["Operators", /^admin/],
 ];
 
 const commandTopics: Topics = [
   ["Store and log", /^(store|sqlite|shared|audit|log)/],
   ["TLS and cards", /^(tls|card)/],
   ["Push notifications", /^push/],
+  ["Operators", /^admin/],
 ];
 
 const limitTopics: Topics = [

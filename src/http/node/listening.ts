@@ -1,5 +1,6 @@
 import { type AddressInfo, Server as NetServer, type Server, type Socket } from "node:net";
 import { markLocal } from "./peer.js";
+import { listenPrivately, removeStaleSocket } from "./unix-socket.js";
 
 /** Place at which a port listens. */
 export interface Place {
@@ -9,6 +10,8 @@ export interface Place {
   readonly port: number;
   /** Descriptor of an open socket that the process was started with, TCP or Unix. `host` and `port` do not apply then. */
   readonly fd?: number | undefined;
+  /** Path of a Unix socket to create, in place of host and port. Only the user of this process may open it. */
+  readonly socket?: string | undefined;
   /** Lets other processes of the same user listen on the port too (SO_REUSEPORT). Default false. */
   readonly reusePort?: boolean | undefined;
 }
@@ -22,24 +25,28 @@ export interface Bound {
 }
 
 /**
- * Starts to listen. Later errors of the server concern single connections and go to `failed`.
+ * Starts to listen. Later errors of the server concern single connections and go to `failed`. A Unix socket of a
+ * process that has ended is replaced; its file is removed when the server closes.
  *
  * @throws the system's error if the place is in use or not permitted, or the host is not an address of this machine.
  */
-export function listenAt(server: Server, place: Place, failed: (error: Error) => void): Promise<Bound> {
+export async function listenAt(server: Server, place: Place, failed: (error: Error) => void): Promise<Bound> {
+  const { host, port, fd, socket, reusePort } = place;
+  if (socket !== undefined) await removeStaleSocket(socket);
   return new Promise((resolve, reject) => {
     let isListening = false;
     server.on("error", (error) => (isListening ? failed(error) : reject(error)));
-    const { host, port, fd, reusePort } = place;
     // The types of Node.js 20 lack `reusePort`.
     const options = fd === undefined ? { host, port, ...(reusePort === true && { reusePort }) } : { fd };
-    server.listen(options, () => {
+    const listening = (): void => {
       isListening = true;
       const bound = boundOf(server, place);
       // The clients of a Unix socket have no address. Its file decides who may connect.
       if (bound.port === 0) server.prependListener("connection", (socket: Socket) => markLocal(socket));
       resolve(bound);
-    });
+    };
+    if (socket === undefined) server.listen(options, listening);
+    else listenPrivately(server, socket, listening);
   });
 }
 

@@ -19,6 +19,8 @@ interface AdmissionParts {
   readonly limits: Limits;
   readonly draining: () => boolean;
   readonly audit?: Audit | undefined;
+  /** Names of the limits in errors, if they are not those of the A2A protocol. */
+  readonly names?: Readonly<Record<Counter, Parameters<typeof limitReached>[0]>>;
 }
 
 /**
@@ -51,6 +53,9 @@ export function admission(parts: AdmissionParts): ServiceInterceptor {
 
 type Counter = "calls" | "streams";
 
+/** The limits of the A2A protocol. */
+const limitNames = { calls: "maxCalls", streams: "maxStreams" } as const;
+
 /** Counts open calls and streams, and converts errors. */
 class Gate {
   readonly limits: Limits;
@@ -65,11 +70,11 @@ class Gate {
   /** Counts a call. @returns the counter that `leave` decrements */
   enter(invocation: Invocation): Counter {
     const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
-    const limit = counter === "calls" ? "maxCalls" : "maxStreams";
     if (this.#parts.draining()) {
       throw this.failed(new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs }), invocation);
     }
-    if (this.#open[counter] >= this.limits[limit]) {
+    if (this.#open[counter] >= this.limits[limitNames[counter]]) {
+      const limit = (this.#parts.names ?? limitNames)[counter];
       throw this.failed(limitReached(limit, `The server has too many ${counter} open.`), invocation);
     }
     this.#open[counter]++;

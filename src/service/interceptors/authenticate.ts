@@ -22,7 +22,7 @@ export function authenticate(authenticator: Authenticator, ownerOf?: OwnerOf): S
 }
 
 /** Bounds the time of an author's function, which could otherwise hold its call indefinitely. */
-function inTime<T>(work: Promise<T>, call: Call): Promise<T> {
+export function inTime<T>(work: Promise<T>, call: Call): Promise<T> {
   const error = (): A2AError => {
     const refusal = new A2AError("UNAVAILABLE", "The caller's credentials could not be checked in time.", {
       retryAfterMs: 1_000,

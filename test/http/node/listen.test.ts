@@ -12,7 +12,7 @@ import { silentLogger } from "../../../src/core/log.js";
 import { Connections } from "../../../src/http/node/connections.js";
 import { type Listener, type ListenOptions, listen } from "../../../src/http/node/listen.js";
 import type { NodeServerRequest, NodeServerResponse } from "../../../src/http/node/types.js";
-import { cannotListen } from "../../../src/server/create-server.js";
+import { cannotListen } from "../../../src/server/cannot-listen.js";
 import { testTls } from "../../server/tls.js";
 
 const opened: (() => unknown)[] = [];

@@ -1,0 +1,80 @@
+import type { Audit } from "../audit/audit.js";
+import { type Guard, Guards } from "../auth/guard.js";
+import { httpBearerScheme } from "../auth/http-bearer.js";
+import type { AgentSecurity } from "../auth/security.js";
+import { isPromiseLike } from "../core/async.js";
+import type { Call } from "../core/call.js";
+import type { Caller } from "../core/caller.js";
+import { A2AError } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import { inTime } from "../service/interceptors/authenticate.js";
+import type { Operator, Role } from "./methods.js";
+import type { AdminAccessOptions, AdminRoles } from "./options.js";
+import { TokensFile, tokenLookup } from "./tokens.js";
+
+/** Parts that access needs. */
+interface AccessParts {
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly audit: Audit;
+}
+
+/** The operator of a socket without tokens: whoever may open it. */
+const local: Operator = { name: "local", role: "write" };
+
+/** Roles of tokens, whose scopes are the names of the roles. */
+const ownRoles: AdminRoles = { read: "read", write: "write" };
+
+/**
+ * Identifies operators and their roles. It slows down guessing like the A2A protocol's ports, by failed attempts of its
+ * own.
+ */
+export class AdminAccess {
+  readonly #guard: Guard | undefined;
+  readonly #roles: AdminRoles;
+
+  /** @throws Error for a tokens file that is invalid */
+  constructor(options: AdminAccessOptions, { limits, logger, audit }: AccessParts) {
+    const security = securityOf(options, logger);
+    // An operator's service has no metadata as a protected resource.
+    this.#guard = security && new Guards({ limits, logger }, audit).ofAgent(security, () => undefined);
+    this.#roles = options.roles ?? ownRoles;
+  }
+
+  /**
+   * Returns the operator of a call, synchronously unless a check is asynchronous, and sets the call's caller.
+   *
+   * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED if the role is missing, or TOO_MANY_REQUESTS
+   */
+  admit(call: Call, role: Role): Operator | Promise<Operator> {
+    if (this.#guard === undefined) return local;
+    const caller = this.#guard.admit(call);
+    return isPromiseLike(caller)
+      ? inTime(Promise.resolve(caller), call).then((known) => this.#operator(call, known, role))
+      : this.#operator(call, caller, role);
+  }
+
+  #operator(call: Call, caller: Caller, needed: Role): Operator {
+    const { scopes, owner: name, authenticated } = caller;
+    call.caller = caller;
+    const has = (role: Role): boolean => authenticated && scopes.includes(this.#roles[role]);
+    const role = has("write") ? "write" : has("read") ? "read" : undefined;
+    if (role === undefined || (needed === "write" && role === "read")) {
+      throw new A2AError("PERMISSION_DENIED", `The operator lacks the role ${needed}.`, { metadata: { role: needed } });
+    }
+    return { name, role };
+  }
+}
+
+function securityOf(
+  { tokens, tokensFile, security }: AdminAccessOptions,
+  logger: Logger,
+): Pick<AgentSecurity, "schemes" | "require"> | undefined {
+  if (security !== undefined) return security;
+  if (tokensFile === undefined && tokens === undefined) return undefined;
+  const file = tokensFile === undefined ? undefined : new TokensFile(tokensFile, logger);
+  const ofList = tokenLookup(tokens ?? []);
+  const check = file === undefined ? ofList : (token: string) => file.find(token);
+  return { schemes: { admin: httpBearerScheme({ check }) } };
+}

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
+import { roleOf } from "../../src/admin/service.js";
+import type { AuditRecord } from "../../src/index.js";
+import { bindings, type Caller, methodsOf } from "./callers.js";
+import { bearer, openWorld, tokens, type World } from "./world.js";
+
+/** What the audit log has about operators. */
+
+let world: World;
+let caller: Caller;
+beforeAll(async () => {
+  world = await openWorld();
+  caller = bindings.grpc(world.address);
+});
+afterAll(async () => {
+  caller.close();
+  await world.server.close();
+});
+
+async function recordsOf(work: () => Promise<unknown>): Promise<Partial<AuditRecord>[]> {
+  const before = world.records.length;
+  await work();
+  return world.records.slice(before).map(({ at, requestId, ...record }) => {
+    expect(requestId).toMatch(/./);
+    return record;
+  });
+}
+
+/** Enough for validation, of a task that does not exist. */
+const fields: Record<string, unknown> = {
+  taskId: "no-such-task",
+  configId: "no-such-config",
+  generation: 1,
+  lines: "{}\n",
+  level: "info",
+  name: "../escape",
+  owner: "nobody",
+};
+
+const call = { service: "admin", operator: "wendy", address: "127.0.0.1", binding: "grpc" };
+
+const writes = methodsOf(AdminService).filter((method) => roleOf(method) === "write");
+
+describe("the audit log of AdminService", () => {
+  it.each(writes.map((method) => [method.name, method] as const))(
+    "records %s before it begins",
+    async (name, method) => {
+      const own = method.input.fields.filter(({ localName }) => localName in fields);
+      const request = Object.fromEntries(own.map(({ localName }) => [localName, fields[localName]]));
+      const [first, ...others] = await recordsOf(() => caller.call(method, request, bearer(tokens.write)));
+      const target = ["taskId", "configId", "name", "level"].flatMap((field) => request[field] ?? []).join("/");
+      expect(first).toEqual({
+        event: "admin.write",
+        outcome: "success",
+        ...call,
+        method: name,
+        ...(target !== "" && { target }),
+        ...(request.owner !== undefined && { owner: request.owner }),
+      });
+      // Some of them fail, which a second record tells.
+      for (const other of others.filter(({ event }) => event === "admin.write")) {
+        expect(other).toEqual({ ...first, outcome: "failure", reason: expect.stringMatching(/^[A-Z_]+$/) });
+      }
+    },
+  );
+
+  it("records the failure of a write, with its reason", async () => {
+    const { cancelTask } = AdminService.method;
+    const records = await recordsOf(() => caller.call(cancelTask, { taskId: "x" }, bearer(tokens.write)));
+    const of = { event: "admin.write", ...call, method: "CancelTask", target: "x" };
+    expect(records).toEqual([
+      { ...of, outcome: "success" },
+      { ...of, outcome: "failure", reason: expect.any(String) },
+    ]);
+  });
+
+  it("records nothing of reads", async () => {
+    const { getServer } = AdminService.method;
+    expect(await recordsOf(() => caller.call(getServer, {}, bearer(tokens.read)))).toEqual([]);
+  });
+
+  it("records refused operators, with their names where they are known", async () => {
+    const { drain } = AdminService.method;
+    const refused = { outcome: "denied", ...call, method: "Drain" };
+    const { operator: _, ...unknown } = refused;
+    expect(await recordsOf(() => caller.call(drain))).toEqual([
+      { event: "authentication.failed", ...unknown, reason: "missing" },
+    ]);
+    expect(await recordsOf(() => caller.call(drain, {}, bearer(tokens.wrong)))).toEqual([
+      { event: "authentication.failed", ...unknown, reason: "refused", scheme: "admin" },
+    ]);
+    expect(await recordsOf(() => caller.call(drain, {}, bearer(tokens.read)))).toEqual([
+      { event: "access.denied", ...refused, operator: "rita", reason: "PERMISSION_DENIED" },
+    ]);
+  });
+
+  it("has no secret", () => {
+    expect(JSON.stringify(world.records)).not.toMatch(/471[1-4]/);
+  });
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
+import { roleOf } from "../../src/admin/service.js";
+import { bindings, type Caller, methodsOf } from "./callers.js";
+import { bearer, openWorld, tokens, type World } from "./world.js";
+
+/** Who may call which method, for every method that the descriptor has, over every binding. */
+
+const credentials = {
+  none: {},
+  wrong: bearer(tokens.wrong),
+  "a caller's key as a token": bearer(tokens.caller),
+  "a caller's key": { "x-key": tokens.caller },
+  read: bearer(tokens.read),
+  write: bearer(tokens.write),
+} as const;
+
+/** What a call names: a task and a configuration that do not exist, so that it changes nothing. */
+const nothing = { taskId: "does-not-exist", configId: "nor-this" };
+
+let world: World;
+const callers = new Map<string, Caller>();
+
+beforeAll(async () => {
+  world = await openWorld();
+  for (const [name, open] of Object.entries(bindings)) callers.set(name, open(world.address));
+});
+afterAll(async () => {
+  for (const caller of callers.values()) caller.close();
+  await world.server.close();
+});
+
+describe.each(Object.keys(bindings))("AdminService over %s", (binding) => {
+  it.each(methodsOf(AdminService).map((method) => [method.name, method] as const))(
+    "%s answers to its role alone",
+    async (_, method) => {
+      const fields = Object.fromEntries(
+        Object.entries(nothing).filter(([name]) => method.input.fields.some(({ localName }) => localName === name)),
+      );
+      const outcomes: Record<string, string> = {};
+      for (const [name, headers] of Object.entries(credentials)) {
+        const outcome = await callers.get(binding)!.call(method, fields, headers);
+        const isRefused = ["UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED"].includes(outcome.code);
+        outcomes[name] = isRefused && !outcome.text.includes("not implemented yet") ? outcome.code : "admitted";
+        expect(outcome.text).not.toMatch(/471[1-4]/);
+      }
+      expect(outcomes).toEqual({
+        none: "UNAUTHENTICATED",
+        wrong: "UNAUTHENTICATED",
+        "a caller's key as a token": "UNAUTHENTICATED",
+        "a caller's key": "UNAUTHENTICATED",
+        read: roleOf(method) === "read" ? "admitted" : "PERMISSION_DENIED",
+        write: "admitted",
+      });
+    },
+  );
+});
+
+describe("the roles of AdminService", () => {
+  it("are read for the methods that only read", () => {
+    const reading = methodsOf(AdminService).filter((method) => roleOf(method) === "read");
+    expect(reading.map(({ name }) => name).filter((name) => !/^(?:List|Get|Follow|Export)/.test(name))).toEqual([]);
+    const writing = methodsOf(AdminService).filter((method) => roleOf(method) === "write");
+    expect(writing.map(({ name }) => name).filter((name) => /^(?:List|Get|Follow|Export)/.test(name))).toEqual([]);
+    expect(reading.length + writing.length).toBeGreaterThan(20);
+  });
+});
