@@ -9,6 +9,7 @@ import { deliveryListsContract } from "./delivery-lists.js";
 import { leaseContract } from "./leases.js";
 import { listContract } from "./list.js";
 import { modelContract } from "./model.js";
+import { operatorContract } from "./operators.js";
 import { pagingContract } from "./paging.js";
 import { pushBytesContract, pushContract } from "./push.js";
 import { pushModelContract } from "./push-model.js";
@@ -46,6 +47,7 @@ export function storeContract(contract: StoreContract): void {
     deliveryClaimsContract(contract);
     deliveryListsContract(contract);
     retentionContract(contract);
+    operatorContract(contract);
     closeContract(contract);
     modelContract(contract);
     pushModelContract(contract);

@@ -11,6 +11,11 @@ export class Conversations {
     return state && copy(state);
   }
 
+  /** Bytes of a state, 0 without one. */
+  sizeOf(key: ConversationKey): number {
+    return this.#states.get(keyOf(key))?.bytes.length ?? 0;
+  }
+
   /** @throws StoreError `conversation-moved` if the state has another version than the write expects. */
   check(key: ConversationKey, write: ConversationWrite): void {
     const rejection = conversationRejection(write, this.#states.get(keyOf(key))?.version ?? 0);

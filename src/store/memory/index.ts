@@ -1,13 +1,11 @@
 // Keeps tasks in memory, for tests and for runtimes without files.
 
-import { isInterrupted, isTerminal } from "../../task/state.js";
+import { isTerminal } from "../../task/state.js";
 import { appendRejection, checkRequest, holds, isOf, type StoredTask, tooManyPushConfigs } from "../check.js";
 import { alwaysHealthy } from "../health.js";
 import {
   type AppendRequest,
   type AppendResult,
-  type ClaimDeliveries,
-  type ClaimedDelivery,
   type ClaimRequest,
   type ConversationKey,
   type DeadDelivery,
@@ -28,13 +26,12 @@ import {
   type ListRequest,
   type LoadedTask,
   type LoadRequest,
+  type OperatorStore,
   type PushConfigKey,
   type PushStore,
   type PutPushConfig,
   type PutPushOutcome,
   type RedriveDeliveries,
-  type RescheduleDeliveries,
-  type RewritePushConfig,
   type SnapshotPiece,
   type StoredConversation,
   type StoredPushConfig,
@@ -45,9 +42,10 @@ import {
 } from "../task-store.js";
 import { Conversations } from "./conversations.js";
 import { Leases } from "./leases.js";
-import { compareIds, type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
+import { compareIds, type Listed } from "./list.js";
 import { MemoryLog } from "./log.js";
 import { listDeliveries, type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } from "./pushes.js";
+import { TaskLists, type Usages } from "./task-lists.js";
 
 /** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
@@ -70,8 +68,8 @@ interface Task extends Listed {
   sends: string[] | undefined;
 }
 
-type Request<M extends keyof PushStore | "readSnapshot"> = Parameters<TaskStore[M]>[0];
-type Answer<M extends keyof PushStore | "readSnapshot"> = ReturnType<TaskStore[M]>;
+type Request<M extends keyof PushStore | keyof OperatorStore | "readSnapshot"> = Parameters<TaskStore[M]>[0];
+type Answer<M extends keyof PushStore | keyof OperatorStore | "readSnapshot"> = ReturnType<TaskStore[M]>;
 
 /**
  * Each change runs synchronously, without an await between check and change: that is its transaction. Bytes are copied
@@ -81,16 +79,15 @@ class MemoryStore implements TaskStore {
   readonly shared: boolean;
   readonly health = alwaysHealthy;
   readonly #tasks = new Map<string, Task>();
-  /** The tasks by owner, the finished ones, and the interrupted ones, each in list order. */
-  readonly #owners = new Map<string, OwnerHeads<Task>>();
-  /** The number of unfinished tasks of each owner, across tenants. */
-  readonly #open = new Map<string, number>();
-  readonly #finished = new OrderedHeads<Task>();
-  readonly #interrupted = new OrderedHeads<Task>();
+  readonly #lists = new TaskLists<Task>();
   readonly #pushes = new Pushes();
   readonly #leases: Leases;
   readonly #sends = new Map<string, IdempotencyRecord>();
   readonly #conversations = new Conversations();
+  readonly #usages: Usages = {
+    stateBytes: (context) => this.#conversations.sizeOf(context),
+    pushConfigs: (owner) => this.#pushes.countOf(owner),
+  };
   #closed = false;
 
   constructor({ shared = false, clock }: MemoryStoreOptions) {
@@ -145,11 +142,7 @@ class MemoryStore implements TaskStore {
     return this.#task(request.taskId)?.log.readSnapshot(request.position, request.piece);
   }
 
-  async read(request: {
-    readonly taskId: string;
-    readonly after: number;
-    readonly limit: number;
-  }): Promise<Uint8Array[]> {
+  async read(request: Parameters<TaskStore["read"]>[0]): Promise<Uint8Array[]> {
     const { taskId, after, limit } = request;
     return this.#task(taskId)?.log.read(after, limit) ?? [];
   }
@@ -160,13 +153,32 @@ class MemoryStore implements TaskStore {
 
   async list(request: ListRequest): Promise<ListPage> {
     this.#check();
-    return this.#owners.get(ownerKey(request))?.page(request) ?? { heads: [], total: 0 };
+    return this.#lists.list(request);
   }
 
-  async countOpen({ owner, tenant }: Parameters<TaskStore["countOpen"]>[0]): Promise<number> {
+  async countOpen(request: Parameters<TaskStore["countOpen"]>[0]): Promise<number> {
     this.#check();
-    if (tenant === undefined) return this.#open.get(owner) ?? 0;
-    return this.#owners.get(ownerKey({ owner, tenant }))?.countOpen() ?? 0;
+    return this.#lists.countOpen(request);
+  }
+
+  async listHeads(request: Request<"listHeads">): Answer<"listHeads"> {
+    this.#check();
+    return this.#lists.listHeads(request);
+  }
+
+  async listContexts(request: Request<"listContexts">): Answer<"listContexts"> {
+    this.#check();
+    return this.#lists.listContexts(request, this.#usages);
+  }
+
+  async listOwners(request: Request<"listOwners">): Answer<"listOwners"> {
+    this.#check();
+    return this.#lists.listOwners(request, this.#usages);
+  }
+
+  async listLeased(request: Request<"listLeased">): Answer<"listLeased"> {
+    this.#check();
+    return this.#leases.list(request);
   }
 
   async conversation(request: ConversationKey): Promise<StoredConversation | undefined> {
@@ -233,7 +245,7 @@ class MemoryStore implements TaskStore {
     return scan(this.#tasks.values(), request);
   }
 
-  async rewritePushConfig(request: RewritePushConfig): Promise<boolean> {
+  async rewritePushConfig(request: Request<"rewritePushConfig">): Answer<"rewritePushConfig"> {
     const config = this.#config(request);
     return config !== undefined && rewrite(config, request);
   }
@@ -243,7 +255,7 @@ class MemoryStore implements TaskStore {
     if (config !== undefined) this.#pushes.delete(config);
   }
 
-  async claimDeliveries(request: ClaimDeliveries): Promise<ClaimedDelivery[]> {
+  async claimDeliveries(request: Request<"claimDeliveries">): Answer<"claimDeliveries"> {
     this.#check();
     for (const gone of this.#leases.forgetSilent(request)) this.#pushes.release(gone);
     return this.#pushes.claim(request);
@@ -254,7 +266,7 @@ class MemoryStore implements TaskStore {
     return this.#pushes.next();
   }
 
-  async rescheduleDeliveries(request: RescheduleDeliveries): Promise<number> {
+  async rescheduleDeliveries(request: Request<"rescheduleDeliveries">): Answer<"rescheduleDeliveries"> {
     this.#check();
     return this.#pushes.reschedule(request);
   }
@@ -293,34 +305,43 @@ class MemoryStore implements TaskStore {
 
   async listInterrupted({ before, after, limit }: InterruptedRequest): Promise<readonly TaskHead[]> {
     this.#check();
-    return this.#interrupted.olderThan(before, limit, after).map((task) => task.head);
+    return this.#lists.interrupted.olderThan(before, limit, after).map((task) => task.head);
   }
 
   async removeFinished(request: { readonly before: number; readonly limit: number }): Promise<number> {
     this.#check();
     const tasks = this.#removable(request);
-    for (const task of tasks) {
-      this.#finished.remove(task);
-      this.#pushes.forget(task);
-      const owner = this.#owners.get(ownerKey(task.head));
-      owner?.remove(task);
-      if (owner?.hasContext(task.head.contextId) !== true) this.#conversations.delete(task.head);
-      this.#leases.moved(task, task.head.lease, null);
-      this.#tasks.delete(task.head.taskId);
-      for (const key of task.sends ?? []) this.#sends.delete(key);
-    }
+    for (const task of tasks) this.#remove(task);
     return tasks.length;
+  }
+
+  async removeTasks({ taskIds }: { readonly taskIds: readonly string[] }): Promise<number> {
+    this.#check();
+    const tasks = [...new Set(taskIds)].map((taskId) => this.#tasks.get(taskId));
+    const finished = tasks.filter((task) => task !== undefined).filter(({ head }) => isTerminal(head.state));
+    for (const task of finished) this.#remove(task);
+    return finished.length;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
   }
 
+  #remove(task: Task): void {
+    this.#pushes.forget(task);
+    this.#lists.remove(task);
+    if (!this.#lists.hasContext(task.head)) this.#conversations.delete(task.head);
+    this.#lists.forgetEmpty(task.head);
+    this.#leases.moved(task, task.head.lease, null);
+    this.#tasks.delete(task.head.taskId);
+    for (const key of task.sends ?? []) this.#sends.delete(key);
+  }
+
   /** Finished tasks without due deliveries. */
   #removable({ before, limit }: { readonly before: number; readonly limit: number }): Task[] {
     const found: Task[] = [];
     for (let after: TaskHead | undefined; found.length < limit; ) {
-      const tasks = this.#finished.olderThan(before, limit, after);
+      const tasks = this.#lists.finished.olderThan(before, limit, after);
       found.push(...tasks.filter((task) => !this.#pushes.isDue(task)));
       after = tasks.at(-1)?.head;
       if (after === undefined) break;
@@ -333,34 +354,16 @@ class MemoryStore implements TaskStore {
   }
 
   #saveHead(known: Task | undefined, row: TaskRow, lease: Lease | null): Task {
-    const owner = this.#owner(row);
     const moves = known?.head.statusTime !== row.statusTime || known.head.state !== row.state;
-    if (known !== undefined && moves) owner.remove(known);
-    const waits = isInterrupted(row.state);
-    const waited = known !== undefined && isInterrupted(known.head.state);
-    if (waited && (moves || !waits)) this.#interrupted.remove(known);
-    const isOpen = !isTerminal(row.state);
-    const wasOpen = known !== undefined && !isTerminal(known.head.state);
-    if (isOpen !== wasOpen) this.#open.set(row.owner, (this.#open.get(row.owner) ?? 0) + (isOpen ? 1 : -1));
+    if (known !== undefined && moves) this.#lists.remove(known);
     const head = ownHead(row, lease);
     const task = known ?? { head, log: new MemoryLog(), configs: undefined, sends: undefined };
     const before = known?.head.lease ?? null;
     task.head = head;
     if (known === undefined) this.#tasks.set(head.taskId, task);
-    if (moves) owner.add(task);
-    if (!isOpen) this.#finished.add(task);
-    if (waits && (moves || !waited)) this.#interrupted.add(task);
+    if (moves) this.#lists.add(task);
     this.#leases.moved(task, before, lease);
     return task;
-  }
-
-  #owner(head: TaskRow): OwnerHeads<Task> {
-    const key = ownerKey(head);
-    const known = this.#owners.get(key);
-    if (known !== undefined) return known;
-    const created = new OwnerHeads<Task>();
-    this.#owners.set(key, created);
-    return created;
   }
 
   #task(taskId: string): Task | undefined {

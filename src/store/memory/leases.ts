@@ -5,6 +5,7 @@ import {
   type HeartbeatRequest,
   type HeldLease,
   type Lease,
+  type LeasedRequest,
   NO_HOLDER,
   type TaskHead,
 } from "../task-store.js";
@@ -88,6 +89,22 @@ export class Leases {
     return held
       .slice(0, limit)
       .flatMap(({ head: { taskId, lease } }) => (lease === null ? [] : [{ taskId, ...lease }]));
+  }
+
+  /** Heads of leased tasks in the order of holder and id. */
+  list({ after, limit }: LeasedRequest): TaskHead[] {
+    const found: TaskHead[] = [];
+    const holders = [...this.#held.keys()].filter(
+      (holder) => after === undefined || compareIds(holder, after.holder) >= 0,
+    );
+    for (const holder of holders.sort(compareIds)) {
+      const heads = this.#of(holder).map(({ head }) => head);
+      const isCut = holder === after?.holder;
+      const rest = isCut ? heads.filter(({ taskId }) => compareIds(taskId, after.taskId) > 0) : heads;
+      found.push(...rest.sort((a, b) => compareIds(a.taskId, b.taskId)).slice(0, limit - found.length));
+      if (found.length === limit) break;
+    }
+    return found;
   }
 
   #of(holder: string): Leased[] {

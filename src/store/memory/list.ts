@@ -8,7 +8,7 @@ export interface Listed {
 
 /** The tasks of one owner in one tenant, in all and per context, so that a list of one context scans no others. */
 export class OwnerHeads<T extends Listed> {
-  readonly #all = new OrderedHeads<T>();
+  readonly all: OrderedHeads<T> = new OrderedHeads<T>();
   readonly #contexts = new Map<string, OrderedHeads<T>>();
 
   /** As `OrderedHeads.add`. */
@@ -16,7 +16,7 @@ export class OwnerHeads<T extends Listed> {
     const { contextId } = item.head;
     const context = this.#contexts.get(contextId) ?? new OrderedHeads<T>();
     this.#contexts.set(contextId, context);
-    this.#all.add(item);
+    this.all.add(item);
     context.add(item);
   }
 
@@ -24,15 +24,27 @@ export class OwnerHeads<T extends Listed> {
   remove(item: T): void {
     const { contextId } = item.head;
     const context = this.#contexts.get(contextId);
-    this.#all.remove(item);
+    this.all.remove(item);
     context?.remove(item);
     if (context?.size === 0) this.#contexts.delete(contextId);
   }
 
   /** A page, newest first, and how many tasks the filters match in all. */
   page(request: ListRequest): ListPage {
-    const list = request.contextId === undefined ? this.#all : this.#contexts.get(request.contextId);
+    const list = request.contextId === undefined ? this.all : this.#contexts.get(request.contextId);
     return list?.page(request) ?? { heads: [], total: 0 };
+  }
+
+  get size(): number {
+    return this.all.size;
+  }
+
+  /** The numbers of a context's tasks, if this one is its newest. */
+  newestOf({ contextId, taskId }: TaskHead): { readonly tasks: number; readonly openTasks: number } | undefined {
+    const context = this.#contexts.get(contextId);
+    const [newest] = context?.newestFirst() ?? [];
+    if (context === undefined || newest?.head.taskId !== taskId) return undefined;
+    return { tasks: context.size, openTasks: context.countOpen() };
   }
 
   /** True if the context has a task. */
@@ -42,7 +54,7 @@ export class OwnerHeads<T extends Listed> {
 
   /** Number of unfinished tasks. */
   countOpen(): number {
-    return this.#all.countOpen();
+    return this.all.countOpen();
   }
 }
 
@@ -85,6 +97,12 @@ export class OrderedHeads<T extends Listed> {
       if (this.#items[begin]?.head.taskId === after.taskId) begin += 1;
     }
     return this.#items.slice(begin, Math.min(end, begin + limit));
+  }
+
+  /** The items, newest first, from before a position on. No item may be added or removed meanwhile. */
+  *newestFirst(before?: ListPosition): IterableIterator<T> {
+    let index = before === undefined ? this.#items.length : this.#firstNotBefore(before);
+    while (index-- > 0) yield this.#items[index] as T;
   }
 
   /** A page, newest first, and the total number of matching items, filtered by state or by time. */

@@ -211,6 +211,11 @@ export class Pushes {
     return true;
   }
 
+  /** Number of an owner's configurations that count towards its limit. */
+  countOf(of: Owner): number {
+    return this.#owners.get(ownerKey(of)) ?? 0;
+  }
+
   /** Removes the configurations of a removed task. */
   forget(task: Pushed): void {
     for (const config of task.configs?.values() ?? []) this.delete(config);

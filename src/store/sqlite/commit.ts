@@ -69,6 +69,7 @@ export class Committer {
       redriveDeliveries: (request) => pushConfigs.redrive(request),
       rescheduleDeliveries: (request) => pushConfigs.reschedule(request),
       removeFinished: (request) => this.#retention.removeFinished(request),
+      removeTasks: (request) => this.#retention.removeTasks(request),
     };
   }
 

@@ -1,5 +1,5 @@
 import { ContextCounters, type ContextKey } from "./context-counters.js";
-import type { Database } from "./driver/driver.js";
+import type { Command, Database } from "./driver/driver.js";
 
 /** Terminal states as stored. Numbers, because the writer thread loads no protocol code. */
 const OVER: ReadonlySet<number> = new Set([3, 4, 5, 7]);
@@ -18,17 +18,23 @@ interface Change {
 export class Counters {
   #changes = new Map<string, Change>();
   readonly #save: (change: Change) => void;
+  /** Owners of removed tasks, by tenant and owner. */
+  #removed = new Map<string, Pick<Change, "tenant" | "owner">>();
+  readonly #sweep: Command<[string, string]>;
   readonly #contexts: ContextCounters;
   readonly #addToTotal: (owner: string, tasks: number) => void;
+  readonly #sweepTotal: (owner: string) => void;
 
   constructor(db: Database) {
     const upsert = db.command<[string, string, number, number]>(
       "INSERT INTO counter (tenant, owner, state, tasks) VALUES (?, ?, ?, ?) " +
         "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks",
     );
+    this.#sweep = db.command("DELETE FROM counter WHERE tenant = ? AND owner = ? AND tasks = 0");
     this.#contexts = new ContextCounters(db);
     const totals = ownerTotalsIn(db);
     this.#addToTotal = (owner, tasks) => totals.add(owner, tasks, 0);
+    this.#sweepTotal = totals.sweep;
     this.#save = ({ tenant, owner, state, tasks }) => upsert.run(tenant, owner, state, tasks);
   }
 
@@ -41,12 +47,23 @@ export class Counters {
     else change.tasks += tasks;
   }
 
+  /** Subtracts a removed task. An owner without tasks keeps no counters. */
+  removed(of: ContextKey, state: number): void {
+    this.add(of, state, -1);
+    const { tenant, owner } = of;
+    this.#removed.set(`${tenant.length}:${tenant}${owner}`, { tenant, owner });
+  }
+
   /** Writes the collected changes, in the transaction that changed the tasks. */
   flush(): void {
     for (const change of this.#changes.values()) {
       if (change.tasks !== 0) this.#save(change);
     }
     this.#flushTotals();
+    for (const { tenant, owner } of this.#removed.values()) {
+      this.#sweep.run(tenant, owner);
+      this.#sweepTotal(owner);
+    }
     this.#contexts.flush();
     this.clear();
   }
@@ -67,6 +84,7 @@ export class Counters {
   clear(): void {
     // Not clear(): V8 would let the table of every commit refer to the next one's (see core/maps.ts).
     if (this.#changes.size > 0) this.#changes = new Map();
+    if (this.#removed.size > 0) this.#removed = new Map();
     this.#contexts.clear();
   }
 }
@@ -75,6 +93,8 @@ export class Counters {
 export interface OwnerTotals {
   /** Adds open tasks and push configurations; either may be negative. */
   add(owner: string, tasks: number, configs: number): void;
+  /** Removes the total of an owner that has nothing left. */
+  sweep(owner: string): void;
   /** Number of an owner's push configurations that count towards its limit under these tenants. */
   configsOf(owner: string): number;
 }
@@ -85,9 +105,11 @@ export function ownerTotalsIn(db: Database): OwnerTotals {
     "INSERT INTO owner_total (owner, tasks, configs) VALUES (?, ?, ?) " +
       "ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks, configs = configs + excluded.configs",
   );
+  const sweep = db.command<[string]>("DELETE FROM owner_total WHERE owner = ? AND tasks = 0 AND configs = 0");
   const configs = db.values<[string], number>("SELECT configs FROM owner_total WHERE owner = ?");
   return {
     add: (owner, tasks, more) => void add.run(owner, tasks, more),
+    sweep: (owner) => void sweep.run(owner),
     configsOf: (owner) => configs.get(owner) ?? 0,
   };
 }

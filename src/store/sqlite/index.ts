@@ -16,10 +16,10 @@ import { SCHEMA_VERSION } from "./migrations.js";
 import { type Prepared, prepareFile } from "./open.js";
 import { pushStoreOf } from "./push-store.js";
 import { Reader } from "./reader.js";
+import { removeFinished, removeTasks } from "./removal.js";
 import { StoreFaults } from "./store-faults.js";
 import { startWriter } from "./thread.js";
 import { watchFiles, watchSchema } from "./watch.js";
-import type { WriteRequest } from "./write.js";
 import { WriterClient, type WriterStatistics } from "./writer-client.js";
 
 /** Options of `sqliteStore`. */
@@ -55,12 +55,6 @@ export interface SqliteStore extends TaskStore {
   /** Numbers of writes and of commits. */
   readonly statistics: WriterStatistics;
 }
-
-/** Tasks that one transaction removes, so that appends wait only briefly. */
-const REMOVAL_STEP = 64;
-
-/** Steps by which one removal shrinks the file, 1 MiB each; later removals continue. */
-const SHRINKING_STEPS = 64;
 
 /**
  * Keeps tasks in an SQLite file. A writer thread commits all writes that arrive together in one transaction; this
@@ -196,7 +190,12 @@ function compose({ reader, writer, backups: loadBackups, file, health, shared, u
     heartbeat: async (request) => !shared || writer.call("heartbeat", request),
     leasesOf: async (request) => reader.leasesOf(request),
     setLease: async (request) => writer.call("setLease", request),
-    removeFinished: async (request) => removeInSteps(writer, request),
+    listHeads: async (request) => reader.operators.listHeads(request),
+    listContexts: async (request) => reader.operators.listContexts(request),
+    listOwners: async (request) => reader.operators.listOwners(request),
+    listLeased: async (request) => reader.operators.listLeased(request),
+    removeFinished: async (request) => removeFinished(writer, request),
+    removeTasks: async (request) => removeTasks(writer, request),
     ...pushStoreOf(reader, writer),
     async backup(request) {
       if (closed !== undefined) throw new StoreError("closed", "The store is closed.");
@@ -205,16 +204,4 @@ function compose({ reader, writer, backups: loadBackups, file, health, shared, u
     },
     close: () => (closed ??= close()),
   };
-}
-
-/** Uses one transaction per step. */
-async function removeInSteps(writer: WriterClient, { before, limit }: WriteRequest<"removeFinished">): Promise<number> {
-  let removed = 0;
-  for (let shrinking = 0; ; ) {
-    const step = Math.min(REMOVAL_STEP, limit - removed);
-    const found = await writer.call("removeFinished", { before, limit: step });
-    removed += found.removed;
-    if (found.more || (found.removed === step && removed < limit)) continue;
-    if (!found.spare || shrinking++ === SHRINKING_STEPS) return removed;
-  }
 }

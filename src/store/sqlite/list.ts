@@ -28,15 +28,15 @@ export function shapeOf(request: ListRequest): ListShape {
   };
 }
 
-/** All states. Each has its own range in the index of a context. */
+/** All states. Each has its own range in an index. */
 const STATES: readonly number[] = Object.values(TaskState).filter(
   (state): state is TaskState => typeof state === "number",
 );
 
 /**
  * SQL of a page and of its total. Each page reads one index in order from its cursor, so its cost depends on its size
- * alone; `INDEXED BY` makes SQLite reject any other plan. A context without a state filter merges the ranges of all
- * states. A total without a time filter is the sum of a few counters; a small context has none and, like a time filter,
+ * alone; `INDEXED BY` makes SQLite reject any other plan. A list without a state filter merges the ranges of all states:
+ * a second index without the state would cost every write more than that. A total without a time filter is the sum of a few counters; a small context has none and, like a time filter,
  * is counted along the index.
  */
 export function listSql(shape: ListShape): ListSql {
@@ -54,13 +54,13 @@ export function listSql(shape: ListShape): ListSql {
 const AFTER = " AND (status_time, task_id) < (?, ?)";
 
 /** Tells if a page is merged from the ranges of all states. */
-function merges({ context, state }: ListShape): boolean {
-  return context && !state;
+function merges({ state }: ListShape): boolean {
+  return !state;
 }
 
 /** @param state a filter by state that the request does not have */
 function matching(shape: ListShape, state = ""): string {
-  const index = shape.context ? "head_by_context" : shape.state ? "head_by_state" : "head_by_owner";
+  const index = shape.context ? "head_by_context" : "head_by_state";
   return `FROM head INDEXED BY ${index} WHERE ${filtersOf(shape)}${state}${shape.from ? " AND status_time >= ?" : ""}`;
 }
 

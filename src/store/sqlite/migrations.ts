@@ -297,6 +297,21 @@ const deliveries = `
   ) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * Version 14 lists tasks for operators, over all owners. The index has one range per state; tenant and owner are in it
+ * so that a filter reads the index alone. `head_by_context` begins with the context, so that an operator finds one
+ * without knowing its owner. `head_by_owner` is gone: the lists that read it merge the ranges of `head_by_state`, so that
+ * a write still changes four indexes. Owners without tasks have no counters any more.
+ */
+const operators = `
+  CREATE INDEX head_by_status ON head (state, status_time, task_id, tenant, owner);
+  DROP INDEX head_by_owner;
+  DROP INDEX head_by_context;
+  CREATE INDEX head_by_context ON head (context_id, tenant, owner, state, status_time, task_id);
+  DELETE FROM counter WHERE tasks = 0;
+  DELETE FROM owner_total WHERE tasks = 0 AND configs = 0;
+`;
+
 /** A step in one transaction, or in many small ones and a last one. */
 type Step = string | { readonly inParts: (db: Database) => Part; readonly sql: string };
 
@@ -315,6 +330,7 @@ export const migrations: readonly Step[] = [
   contexts,
   conversations,
   deliveries,
+  operators,
 ];
 
 /** The version that this code reads and writes (`PRAGMA user_version`). */

@@ -27,6 +27,7 @@ import {
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
+import { OperatorReader } from "./operator-reader.js";
 import { type AttemptsQuery, attemptsQuery, toAttempt } from "./push-attempts.js";
 import { DeliveryLists } from "./push-list.js";
 import { type DeadQuery, deadQuery, deadValues, toDead } from "./push-rows.js";
@@ -75,12 +76,15 @@ export class Reader {
   readonly #deliveries: DeliveryLists;
   readonly #attempts: AttemptsQuery;
   readonly #lists = new Map<string, ListStatements>();
+  /** Reads for operators. */
+  readonly operators: OperatorReader;
   /** Bytes that were read since it was set to 0. */
   #bytes = 0;
   #retired = false;
 
   constructor(db: Database) {
     this.#db = db;
+    this.operators = new OperatorReader(db, (method, query) => this.#atOnce(method, query));
     this.#begin = db.command("BEGIN");
     this.#end = db.command("COMMIT");
     this.#version = db.values<[], number>("PRAGMA user_version");

@@ -33,6 +33,7 @@ export class Retention {
   readonly #pushes: PushConfigs;
   readonly #conversations: Conversations;
   readonly #finished: Query<[number, number], FinishedRow>;
+  readonly #named: Query<[string], FinishedRow>;
   readonly #removals: readonly Command<[string]>[];
   readonly #garbage: Query<[], string>;
   readonly #addGarbage: Command<[string]>;
@@ -58,6 +59,9 @@ export class Retention {
       "SELECT task_id, tenant, owner, context_id, state, pushed FROM head INDEXED BY head_finished " +
         "WHERE finished_at < ? AND pushed < 2 ORDER BY finished_at LIMIT ?",
     );
+    this.#named = db.rows<[string], FinishedRow>(
+      "SELECT task_id, tenant, owner, context_id, state, pushed FROM head WHERE task_id = ? AND finished_at IS NOT NULL",
+    );
     this.#removals = TABLES.map((table) => db.command(`DELETE FROM ${table} WHERE task_id = ?`));
     this.#garbage = db.values<[], string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1");
     this.#addGarbage = db.command("INSERT INTO garbage (task_id) VALUES (?)");
@@ -67,17 +71,28 @@ export class Retention {
   }
 
   removeFinished({ before, limit }: WriteRequest<"removeFinished">): RemovalStep {
+    return this.#remove(() => this.#finished.all(before, limit));
+  }
+
+  removeTasks({ taskIds }: WriteRequest<"removeTasks">): RemovalStep {
+    return this.#remove(() => {
+      const rows = taskIds.map((taskId) => this.#named.get(taskId));
+      return rows.filter((row) => row !== undefined);
+    });
+  }
+
+  #remove(find: () => FinishedRow[]): RemovalStep {
     const budget = { bytes: STEP_BYTES, rows: STEP_ROWS };
     for (let taskId = this.#garbage.get(); taskId !== undefined; taskId = this.#garbage.get()) {
       if (!this.#sweep(taskId, budget)) return { removed: 0, more: true, spare: false };
       this.#removeGarbage.run(taskId);
     }
-    const rows = this.#finished.all(before, limit);
+    const rows = find();
     let more = false;
     for (const [taskId, tenant, owner, contextId, state, pushed] of rows) {
       if (pushed > 0) this.#pushes.removed({ taskId, tenant, owner });
       for (const removal of this.#removals) removal.run(taskId);
-      this.#counters.add({ tenant, owner, contextId }, state, -1);
+      this.#counters.removed({ tenant, owner, contextId }, state);
       this.#conversations.taskRemoved({ tenant, owner, contextId });
       if (this.#sweep(taskId, budget)) continue;
       this.#addGarbage.run(taskId);

@@ -30,7 +30,8 @@ export type WriteMethod =
   | "settleDelivery"
   | "redriveDeliveries"
   | "rescheduleDeliveries"
-  | "removeFinished";
+  | "removeFinished"
+  | "removeTasks";
 
 /** Parameter of a method, as in the store interface. */
 export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[RequestMethod<M>]>[0];
@@ -39,7 +40,7 @@ export type WriteRequest<M extends WriteMethod> = Parameters<TaskStore[RequestMe
  * Result of a method, as in the store interface, with these exceptions: a removal runs in steps, claims come as one
  * batch, and a settlement as requested has no result, like an append.
  */
-export type WriteResult<M extends WriteMethod> = M extends "removeFinished"
+export type WriteResult<M extends WriteMethod> = M extends "removeFinished" | "removeTasks"
   ? RemovalStep
   : M extends "settleDelivery"
     ? "more" | "lost" | undefined

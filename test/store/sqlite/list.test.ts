@@ -1,10 +1,21 @@
 import { describe, expect, it } from "vitest";
+import { headOf } from "../../../contract/setup.js";
 import { Committer } from "../../../src/store/sqlite/commit.js";
 import type { Database } from "../../../src/store/sqlite/driver/driver.js";
 import { type ListShape, listSql, pageValues, shapeOf, totalValues } from "../../../src/store/sqlite/list.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
+import {
+  globalPage,
+  keyAt,
+  leasedPage,
+  newerInContext,
+  ownersPage,
+  pairPage,
+  STATES,
+  type Statement,
+} from "../../../src/store/sqlite/operator-list.js";
 import { Reader } from "../../../src/store/sqlite/reader.js";
-import type { ListRequest } from "../../../src/store/task-store.js";
+import type { HeadKey, ListRequest } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 
 const flags = [false, true];
@@ -25,7 +36,7 @@ function requestOf(shape: ListShape): ListRequest {
 }
 
 /** How SQLite merges ranges that each have the order of the page. */
-const isMerge = /^(MERGE \(UNION ALL\)|LEFT|RIGHT)$/;
+const isMerge = /^(MERGE \(UNION ALL\)|LEFT|RIGHT|COMPOUND QUERY|LEFT-MOST SUBQUERY|UNION ALL)$/;
 
 function planOf(db: Database, sql: string, values: (string | number)[]): string[] {
   const rows = db
@@ -48,10 +59,12 @@ describe("listSql()", () => {
       expect(shapeOf(request)).toEqual(shape);
       const plan = planOf(db, listSql(shape).page, pageValues(request)).filter((step) => !isMerge.test(step));
       // One range, or one of each state, of which each begins where the page does.
-      expect(plan).toHaveLength(shape.context && !shape.state ? 9 : 1);
+      expect(plan).toHaveLength(shape.state ? 1 : 9);
       for (const step of plan) {
-        expect(step).toMatch(/^SEARCH head USING INDEX head_by_(owner|state|context) \(tenant=\? AND owner=\?/);
-        expect(step).toContain(shape.context ? "context_id=? AND state=?" : shape.state ? "state=?" : "owner=?");
+        expect(step).toMatch(
+          /^SEARCH head USING INDEX head_by_(state|context) \((context_id=\? AND )?tenant=\? AND owner=\?/,
+        );
+        expect(step).toContain(`${shape.context ? "context_id=? AND " : ""}tenant=? AND owner=? AND state=?`);
         if (shape.from) expect(step).toContain("status_time>?");
         if (shape.after) expect(step).toContain("(status_time,task_id)<(?,?)");
       }
@@ -66,6 +79,138 @@ describe("listSql()", () => {
       expect(plan).toEqual(expected.map((step) => expect.stringMatching(step)));
     });
   }
+});
+
+/** A plan of ranges of one index. */
+function expectRanges(db: Database, { sql, values }: Statement, ranges: number, range: RegExp): void {
+  const plan = planOf(db, sql, values).filter((step) => !isMerge.test(step));
+  expect(plan).toHaveLength(ranges);
+  for (const step of plan) expect(step).toMatch(range);
+}
+
+describe("the lists for operators", () => {
+  const db = openDatabase(":memory:");
+  migrate(db);
+  const range = { before: { statusTime: 9, taskId: "x" }, from: { statusTime: 1, taskId: "" } };
+  const keys = String.raw`\(status_time,task_id\)>\(\?,\?\) AND \(status_time,task_id\)<\(\?,\?\)\)$`;
+
+  it("read the tasks of all owners off one range for each state", () => {
+    for (const states of [[2], [1, 2, 6], STATES]) {
+      const all = new RegExp(String.raw`^SEARCH head USING (COVERING )?INDEX head_by_status \(state=\? AND ${keys}`);
+      expectRanges(db, globalPage({}, states, range, 9), states.length, all);
+      expectRanges(db, keyAt(states, range, 10), states.length, all);
+      // The filters use no other index, and read no row that the index rules out.
+      const filtered = globalPage({ owner: "o", contextId: "c" }, states, range, 9);
+      expectRanges(db, filtered, states.length, all);
+    }
+  });
+
+  it("read the tasks of one owner off its own ranges", () => {
+    const pair = { tenant: "t", owner: "o" };
+    const place = String.raw`tenant=\? AND owner=\? AND state=\? AND ${keys}`;
+    const byState = new RegExp(String.raw`^SEARCH head USING INDEX head_by_state \(${place}`);
+    const byContext = new RegExp(String.raw`^SEARCH head USING INDEX head_by_context \(context_id=\? AND ${place}`);
+    expectRanges(db, pairPage(pair, [1, 2], range, 9), 2, byState);
+    expectRanges(db, pairPage({ ...pair, contextId: "c" }, STATES, range, 9), STATES.length, byContext);
+  });
+
+  it("find the newest task of a context, owners and leases by a key", () => {
+    const head = headOf({ taskId: "a" });
+    const newer =
+      /^SEARCH head USING COVERING INDEX head_by_context \(context_id=\? AND tenant=\? AND owner=\? AND state=\? AND \(status_time,task_id\)>/;
+    expectRanges(db, newerInContext(head), STATES.length, newer);
+    for (const after of [undefined, { tenant: "t", owner: "o" }]) {
+      const counters = /^SEARCH counter USING PRIMARY KEY \(/;
+      expectRanges(db, ownersPage({ after, limit: 9 }), 1, counters);
+      expectRanges(db, ownersPage({ tenant: "t", after, limit: 9 }), 1, counters);
+    }
+    const leased = /^SEARCH head USING INDEX head_leased \(\(lease_holder,task_id\)>/;
+    expectRanges(db, leasedPage({ limit: 9 }), 1, leased);
+    expectRanges(db, leasedPage({ after: { holder: "h", taskId: "a" }, limit: 9 }), 1, leased);
+  });
+
+  it("prepare no statement that scans or sorts", async () => {
+    const prepared = new Set<string>();
+    const rows = db.rows.bind(db);
+    db.rows = (sql: string) => {
+      prepared.add(sql);
+      return rows(sql) as never;
+    };
+    const reader = new Reader(db);
+    const committer = new Committer(db, []);
+    const bytes = new Uint8Array(1);
+    const heads = ["a", "b"].map((owner) => headOf({ taskId: owner, owner, state: 3, generation: 1 }));
+    const parts = { finishes: true, fence: undefined, lease: undefined, send: undefined, pushConfig: undefined };
+    for (const head of heads) {
+      const segments = [{ count: 1, bytes }];
+      const write = {
+        method: "append",
+        head,
+        expected: 0,
+        ...parts,
+        segments,
+        conversation: undefined,
+        time: 1,
+      } as const;
+      expect(committer.commit([write])).toEqual([{ result: undefined }]);
+    }
+    const { operators } = reader;
+    for (const filters of [
+      {},
+      { owner: "a" },
+      { tenants: ["tenant"] },
+      { contextId: "context" },
+      { owner: "a", tenants: [] },
+    ]) {
+      await operators.listHeads({ ...filters, limit: 1 });
+      await operators.listContexts({ ...filters, limit: 1 });
+    }
+    for (const limit of [1, 9]) await operators.listOwners({ limit });
+    const statements = [...prepared].filter((sql) => sql.startsWith("SELECT"));
+    expect(statements.length).toBeGreaterThan(15);
+    for (const sql of statements) {
+      for (const step of planOf(
+        db,
+        sql,
+        Array.from(sql.matchAll(/\?/g), () => 1),
+      )) {
+        expect(`${step} of ${sql}`).not.toMatch(/^SCAN|TEMP B-TREE/);
+      }
+    }
+  });
+
+  it("examine a bounded number of tasks for a page, and all of them for all pages", async () => {
+    const many = openDatabase(":memory:");
+    migrate(many);
+    many.exec(`
+      CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250000) SELECT i FROM n;
+      INSERT INTO head (task_id, tenant, owner, context_id, state, status_time, position, generation)
+        SELECT 'task-' || i, iif(i <= 20, 'rare', ''), 'owner-' || (i % 1000), 'context-' || (i / 3), 3, i, 1, 1 FROM n;
+      INSERT INTO counter SELECT tenant, owner, state, count(*) FROM head GROUP BY tenant, owner, state;
+    `);
+    const { operators } = new Reader(many);
+    const newest = await operators.listHeads({ limit: 2 });
+    expect(newest.heads.map(({ taskId }) => taskId)).toEqual(["task-250000", "task-249999"]);
+    expect((await operators.listHeads({ owner: "owner-7", limit: 3 })).heads[0]?.taskId).toBe("task-249007");
+    // More owners than lists are merged of: the list of all owners is examined, 100,000 tasks a page.
+    const found: string[] = [];
+    const pages: number[] = [];
+    for (let after: HeadKey | undefined; ; ) {
+      const page = await operators.listHeads({ tenants: ["rare"], after, limit: 50 });
+      pages.push(page.heads.length);
+      found.push(...page.heads.map(({ taskId }) => taskId));
+      if (page.next === undefined) break;
+      after = page.next;
+    }
+    expect(pages).toEqual([0, 0, 20]);
+    expect(found).toEqual(Array.from({ length: 20 }, (_, index) => `task-${20 - index}`));
+    const contexts = await operators.listContexts({ limit: 2 });
+    expect(contexts.contexts.map(({ contextId, owner }) => [contextId, owner])).toEqual([
+      ["context-83333", "owner-0"],
+      ["context-83333", "owner-999"],
+    ]);
+    many.close();
+  });
 });
 
 describe("every statement of the store", () => {

@@ -1,0 +1,179 @@
+import { isInterrupted, isTerminal } from "../../task/state.js";
+import type {
+  ContextSummary,
+  ContextsPage,
+  ContextsRequest,
+  ConversationKey,
+  HeadKey,
+  HeadsPage,
+  HeadsRequest,
+  ListPage,
+  ListRequest,
+  OwnersRequest,
+  OwnerUsage,
+  ScopeFilter,
+  TaskHead,
+  TaskScope,
+} from "../task-store.js";
+import { compareIds, type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
+
+/** Tasks that one page examines at most. A longer page would hold the event loop. */
+const MAX_EXAMINED = 100_000;
+
+/** What a list of contexts or owners needs besides the tasks. */
+export interface Usages {
+  /** Bytes of the state of a conversation. */
+  readonly stateBytes: (context: ConversationKey) => number;
+  /** Number of push configurations of an owner. */
+  readonly pushConfigs: (of: TaskScope) => number;
+}
+
+/** All tasks, those of each owner, the finished and the interrupted ones, each in the order of lists. */
+export class TaskLists<T extends Listed> {
+  /** Oldest first. */
+  readonly finished: OrderedHeads<T> = new OrderedHeads<T>();
+  /** Oldest first. */
+  readonly interrupted: OrderedHeads<T> = new OrderedHeads<T>();
+  readonly #all = new OrderedHeads<T>();
+  readonly #owners = new Map<string, TaskScope & { readonly tasks: OwnerHeads<T> }>();
+  /** The number of unfinished tasks of each owner, across tenants. */
+  readonly #open = new Map<string, number>();
+  /** The owners in their order, until one comes or goes. */
+  #sorted: readonly TaskScope[] | undefined;
+
+  /** As `OrderedHeads.add`. */
+  add(item: T): void {
+    const { tenant, owner, state } = item.head;
+    const key = ownerKey(item.head);
+    let of = this.#owners.get(key);
+    if (of === undefined) {
+      of = { tenant, owner, tasks: new OwnerHeads<T>() };
+      this.#owners.set(key, of);
+      this.#sorted = undefined;
+    }
+    of.tasks.add(item);
+    this.#all.add(item);
+    if (isTerminal(state)) this.finished.add(item);
+    else this.#countOpen(owner, 1);
+    if (isInterrupted(state)) this.interrupted.add(item);
+  }
+
+  /** As `OrderedHeads.remove`. An owner stays until `forgetEmpty`. */
+  remove(item: T): void {
+    const { owner, state } = item.head;
+    this.#owners.get(ownerKey(item.head))?.tasks.remove(item);
+    this.#all.remove(item);
+    if (isTerminal(state)) this.finished.remove(item);
+    else this.#countOpen(owner, -1);
+    if (isInterrupted(state)) this.interrupted.remove(item);
+  }
+
+  /** Forgets an owner without tasks. */
+  forgetEmpty(of: TaskScope): void {
+    const key = ownerKey(of);
+    if (this.#owners.get(key)?.tasks.size !== 0) return;
+    this.#owners.delete(key);
+    this.#sorted = undefined;
+  }
+
+  /** True if the context has a task. */
+  hasContext(head: TaskHead): boolean {
+    return this.#owners.get(ownerKey(head))?.tasks.hasContext(head.contextId) === true;
+  }
+
+  /** A page of one owner's tasks. */
+  list(request: ListRequest): ListPage {
+    return this.#owners.get(ownerKey(request))?.tasks.page(request) ?? { heads: [], total: 0 };
+  }
+
+  /** Number of an owner's unfinished tasks, under one tenant or all. */
+  countOpen({ owner, tenant }: { readonly owner: string; readonly tenant?: string | undefined }): number {
+    if (tenant === undefined) return this.#open.get(owner) ?? 0;
+    return this.#owners.get(ownerKey({ owner, tenant }))?.tasks.countOpen() ?? 0;
+  }
+
+  /** See `OperatorStore`. */
+  listHeads(request: HeadsRequest): HeadsPage {
+    const { tenants, owner, limit } = request;
+    const only = tenants?.length === 1 ? tenants[0] : undefined;
+    const isOne = only !== undefined && owner !== undefined;
+    const list = isOne ? this.#owners.get(ownerKey({ tenant: only, owner }))?.tasks.all : this.#all;
+    const heads: TaskHead[] = [];
+    let examined = 0;
+    for (const { head } of list?.newestFirst(startOf(request)) ?? []) {
+      if (head.statusTime < (request.statusFrom ?? Number.NEGATIVE_INFINITY)) break;
+      if (matches(head, request)) heads.push(head);
+      if (heads.length === limit || ++examined === MAX_EXAMINED) return { heads, next: keyOf(head) };
+    }
+    return { heads };
+  }
+
+  /** See `OperatorStore`. */
+  listContexts({ after, limit, ...filter }: ContextsRequest, usages: Usages): ContextsPage {
+    const contexts: ContextSummary[] = [];
+    let examined = 0;
+    for (const { head } of this.#all.newestFirst(startOf({ after }))) {
+      if (matches(head, filter)) {
+        const { tenant, owner, contextId, statusTime } = head;
+        const context = this.#owners.get(ownerKey(head))?.tasks.newestOf(head);
+        if (context !== undefined) {
+          const stateBytes = usages.stateBytes(head);
+          contexts.push({ tenant, owner, contextId, ...context, statusTime, stateBytes });
+        }
+      }
+      if (contexts.length === limit || ++examined === MAX_EXAMINED) return { contexts, next: keyOf(head) };
+    }
+    return { contexts };
+  }
+
+  /** See `OperatorStore`. */
+  listOwners({ tenant, after, limit }: OwnersRequest, usages: Usages): OwnerUsage[] {
+    this.#sorted ??= [...this.#owners.values()].sort(compareScopes);
+    const found = this.#sorted.filter(
+      (of) => (tenant === undefined || of.tenant === tenant) && (after === undefined || compareScopes(of, after) > 0),
+    );
+    return found.slice(0, limit).map(({ tenant, owner }) => {
+      const all = this.#owners.get(ownerKey({ tenant, owner }))?.tasks.all;
+      const [newest] = all?.newestFirst() ?? [];
+      return {
+        tenant,
+        owner,
+        tasks: all?.size ?? 0,
+        openTasks: all?.countOpen() ?? 0,
+        pushConfigs: usages.pushConfigs({ tenant, owner }),
+        statusTime: newest?.head.statusTime ?? 0,
+      };
+    });
+  }
+
+  #countOpen(owner: string, more: number): void {
+    const count = (this.#open.get(owner) ?? 0) + more;
+    if (count === 0) this.#open.delete(owner);
+    else this.#open.set(owner, count);
+  }
+}
+
+/** The key before which a list begins; the empty id is the first one, so a time alone is a key as well. */
+function startOf({ statusBefore, after }: Pick<HeadsRequest, "statusBefore" | "after">): HeadKey | undefined {
+  if (statusBefore === undefined || (after !== undefined && after.statusTime < statusBefore)) return after;
+  return { statusTime: statusBefore, taskId: "" };
+}
+
+type Filter = ScopeFilter & Pick<HeadsRequest, "contextId" | "states">;
+
+function matches(head: TaskHead, { tenants, owner, contextId, states = [] }: Filter): boolean {
+  return (
+    (tenants === undefined || tenants.includes(head.tenant)) &&
+    (owner === undefined || owner === head.owner) &&
+    (contextId === undefined || contextId === head.contextId) &&
+    (states.length === 0 || states.includes(head.state))
+  );
+}
+
+function keyOf({ statusTime, taskId }: HeadKey): HeadKey {
+  return { statusTime, taskId };
+}
+
+function compareScopes(a: TaskScope, b: TaskScope): number {
+  return compareIds(a.tenant, b.tenant) || compareIds(a.owner, b.owner);
+}

@@ -1,0 +1,199 @@
+import { yieldToEventLoop } from "../../core/event-loop.js";
+import { isTerminal } from "../../task/state.js";
+import type {
+  ContextSummary,
+  ContextsPage,
+  ContextsRequest,
+  HeadKey,
+  HeadsPage,
+  HeadsRequest,
+  LeasedRequest,
+  OwnersRequest,
+  OwnerUsage,
+  TaskHead,
+  TaskScope,
+} from "../task-store.js";
+import type { Database, Query } from "./driver/driver.js";
+import {
+  globalPage,
+  type KeyRange,
+  keyAt,
+  leasedPage,
+  newerInContext,
+  ownersPage,
+  type Pair,
+  pairPage,
+  rangeOf,
+  STATES,
+  type Statement,
+} from "./operator-list.js";
+import { isOfAll, type Prepare, pairsOf } from "./operator-scopes.js";
+import { type HeadRow, toHead } from "./rows.js";
+
+type Value = string | number;
+
+/** Tasks that one step examines, and the number of steps of one page. */
+export const examined = { step: 10_000, steps: 10, contexts: 2_000 };
+
+/** Owners whose usage one step reads. */
+const OWNERS_STEP = 100;
+
+type Usage = [tenant: string, owner: string, tasks: number, openTasks: number];
+
+/** Runs a query on one consistent view of the data. */
+export type AtOnce = <T>(method: string, query: () => T) => T;
+
+/** Reads for operators, on the connection of the `Reader`. Long ones are read in steps with other work between them. */
+export class OperatorReader {
+  readonly #db: Database;
+  readonly #atOnce: AtOnce;
+  readonly #prepared = new Map<string, Query<Value[], never>>();
+
+  constructor(db: Database, atOnce: AtOnce) {
+    this.#db = db;
+    this.#atOnce = atOnce;
+  }
+
+  async listHeads(request: HeadsRequest): Promise<HeadsPage> {
+    const states = request.states === undefined || request.states.length === 0 ? STATES : [...new Set(request.states)];
+    const range = rangeOf(request);
+    const pairs = this.#atOnce("listHeads", () => pairsOf(this.#prepare, request));
+    if (pairs !== undefined) return this.#merged(pairs, states, range, request.limit);
+    if (isOfAll(request)) {
+      const heads = this.#atOnce("listHeads", () => this.#heads(globalPage({}, states, range, request.limit)));
+      return pageOf(heads, request.limit);
+    }
+    return this.#examined(request, states, range);
+  }
+
+  async listContexts(request: ContextsRequest): Promise<ContextsPage> {
+    const contexts: ContextSummary[] = [];
+    let { after } = request;
+    for (let seen = 0; seen < examined.contexts; ) {
+      const page = await this.listHeads({ ...request, after, limit: Math.min(request.limit, OWNERS_STEP) });
+      for (const head of page.heads) {
+        after = head;
+        const found = this.#atOnce("listContexts", () => (this.#isNewest(head) ? this.#context(head) : undefined));
+        if (found !== undefined) contexts.push(found);
+        if (contexts.length === request.limit) return { contexts, next: keyOf(head) };
+      }
+      if (page.next === undefined) return { contexts };
+      after = page.next;
+      seen += Math.max(1, page.heads.length);
+      await yieldToEventLoop();
+    }
+    return { contexts, next: after && keyOf(after) };
+  }
+
+  async listOwners({ tenant, after, limit }: OwnersRequest): Promise<readonly OwnerUsage[]> {
+    const owners: OwnerUsage[] = [];
+    for (let last = after; owners.length < limit; await yieldToEventLoop()) {
+      const wanted = Math.min(OWNERS_STEP, limit - owners.length);
+      const found = this.#atOnce("listOwners", () => {
+        const { sql, values } = ownersPage({ tenant, after: last, limit: wanted });
+        const rows = this.#prepare<Usage>(sql).all(...values);
+        return rows.map(([of, owner, tasks, openTasks]) => this.#usage({ tenant: of, owner }, tasks, openTasks));
+      });
+      owners.push(...found);
+      if (found.length < wanted) break;
+      last = found.at(-1);
+    }
+    return owners;
+  }
+
+  listLeased(request: LeasedRequest): readonly TaskHead[] {
+    return this.#atOnce("listLeased", () => this.#heads(leasedPage(request)));
+  }
+
+  /** Merges the pages of a few owners. */
+  #merged(pairs: readonly Pair[], states: readonly number[], range: KeyRange, limit: number): HeadsPage {
+    const heads = this.#atOnce("listHeads", () =>
+      pairs.flatMap((pair) => this.#heads(pairPage(pair, states, range, limit))),
+    );
+    if (pairs.length > 1) heads.sort(compareHeads);
+    return pageOf(heads.slice(0, limit), limit);
+  }
+
+  /** Filters the list of all owners, as far as one page may go. */
+  async #examined(request: HeadsRequest, states: readonly number[], range: KeyRange): Promise<HeadsPage> {
+    const heads: TaskHead[] = [];
+    let { before } = range;
+    for (let steps = 0; steps < examined.steps; steps++) {
+      const wanted = request.limit - heads.length;
+      const end = this.#atOnce("listHeads", () => {
+        const key = this.#one<[number, string]>(keyAt(states, { ...range, before }, examined.step));
+        const from = key === undefined ? range.from : { statusTime: key[0], taskId: key[1] };
+        heads.push(...this.#heads(globalPage(request, states, { before, from }, wanted)));
+        return key === undefined ? undefined : from;
+      });
+      if (heads.length === request.limit) return pageOf(heads, request.limit);
+      if (end === undefined) return { heads };
+      before = end;
+      await yieldToEventLoop();
+    }
+    return { heads, next: before };
+  }
+
+  /** True if no other task of its context comes before this one in the order. */
+  #isNewest(head: TaskHead): boolean {
+    return this.#one(newerInContext(head)) === undefined;
+  }
+
+  #context({ contextId, tenant, owner, statusTime }: TaskHead): ContextSummary {
+    const place = "tenant = ? AND owner = ? AND context_id = ?";
+    const counters = this.#prepare<[number, number]>(`SELECT state, tasks FROM context_counter WHERE ${place}`);
+    const known = counters.all(tenant, owner, contextId);
+    // A small context has no counters.
+    const along =
+      "SELECT state, count(*) FROM head INDEXED BY head_by_context WHERE context_id = ? AND tenant = ? AND owner = ?";
+    const counted =
+      known.length > 0
+        ? known
+        : this.#prepare<[number, number]>(`${along} GROUP BY state`).all(contextId, tenant, owner);
+    const size = this.#prepare<[number]>(`SELECT length(bytes) FROM conversation WHERE ${place}`);
+    const stateBytes = size.get(tenant, owner, contextId)?.[0] ?? 0;
+    const tasks = counted.reduce((sum, [, count]) => sum + count, 0);
+    const openTasks = counted.reduce((sum, [state, count]) => (isTerminal(state) ? sum : sum + count), 0);
+    return { contextId, tenant, owner, tasks, openTasks, statusTime, stateBytes };
+  }
+
+  #usage({ tenant, owner }: TaskScope, tasks: number, openTasks: number): OwnerUsage {
+    const configs = this.#prepare<[number]>("SELECT configs FROM push_owner WHERE tenant = ? AND owner = ?");
+    const pushConfigs = configs.get(tenant, owner)?.[0] ?? 0;
+    const [newest] = this.#heads(pairPage({ tenant, owner }, STATES, rangeOf({ limit: 1 }), 1));
+    const statusTime = newest?.statusTime ?? 0;
+    return { tenant, owner, tasks, openTasks, pushConfigs, statusTime };
+  }
+
+  #heads({ sql, values }: Statement): TaskHead[] {
+    return this.#prepare<HeadRow>(sql)
+      .all(...values)
+      .map(toHead);
+  }
+
+  #one<R extends readonly unknown[]>({ sql, values }: Statement): R | undefined {
+    return this.#prepare<R>(sql).get(...values);
+  }
+
+  /** Statements are few: a text for each number of states, and for each set of filters. */
+  readonly #prepare: Prepare = (sql) => {
+    const known = this.#prepared.get(sql) ?? this.#db.rows<Value[], never>(sql);
+    this.#prepared.set(sql, known);
+    return known;
+  };
+}
+
+function keyOf({ statusTime, taskId }: HeadKey): HeadKey {
+  return { statusTime, taskId };
+}
+
+/** A page that ends where the list was cut, if it was. */
+function pageOf(heads: readonly TaskHead[], limit: number): HeadsPage {
+  const last = heads.at(-1);
+  return last === undefined || heads.length < limit ? { heads } : { heads, next: keyOf(last) };
+}
+
+/** Newest status first. Ids compare by their bytes, as in SQLite. */
+function compareHeads(a: TaskHead, b: TaskHead): number {
+  return b.statusTime - a.statusTime || Buffer.compare(Buffer.from(b.taskId), Buffer.from(a.taskId));
+}
