@@ -1,5 +1,5 @@
 import type { ConversationKey } from "./conversation-store.js";
-import type { TaskHead, TaskScope } from "./task-store.js";
+import type { TaskHead, TaskScope } from "./task-head.js";
 
 /**
  * Part of the store interface for operators: lists over all owners and tenants, and the removal of named tasks.

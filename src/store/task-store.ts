@@ -3,11 +3,13 @@ import type { ConversationKey, ConversationWrite, StoredConversation } from "./c
 import type { StoreHealth } from "./health.js";
 import type { OperatorStore } from "./operator-store.js";
 import type { NewPushConfig, PushStore } from "./push-store.js";
+import type { Fence, Lease, TaskHead, TaskRow, TaskScope } from "./task-head.js";
 
 export type * from "./backup-store.js";
 export type * from "./conversation-store.js";
 export type * from "./operator-store.js";
 export type * from "./push-store.js";
+export * from "./task-head.js";
 
 /**
  * The interface between the engine and its storage. A task is an ordered log of entries (opaque bytes here) and one
@@ -142,12 +144,6 @@ export interface TaskStore extends PushStore, BackupStore, OperatorStore {
   close(): Promise<void>;
 }
 
-/** Owner and tenant of tasks. */
-export interface TaskScope {
-  readonly tenant: string;
-  readonly owner: string;
-}
-
 /** A task to read. */
 export interface LoadRequest {
   readonly taskId: string;
@@ -156,45 +152,6 @@ export interface LoadRequest {
    * read, so that the response time does not reveal it (specification 13.1). Default: any scope.
    */
   readonly of?: TaskScope | undefined;
-}
-
-/** Properties of a task for lists and filters. Times are milliseconds since the epoch. */
-export interface TaskRow {
-  readonly taskId: string;
-  readonly tenant: string;
-  readonly owner: string;
-  readonly contextId: string;
-  /** Number of the `TaskState`. */
-  readonly state: number;
-  /** Time of the current status. */
-  readonly statusTime: number;
-  /** Position of the last entry. */
-  readonly position: number;
-  /** Generation of the last entry. */
-  readonly generation: number;
-}
-
-/** A task's row as stored, with its lease. */
-export interface TaskHead extends TaskRow {
-  /** The lease of the execution in progress, or null. */
-  readonly lease: Lease | null;
-}
-
-/** Holder of a lease that can be claimed. */
-export const NO_HOLDER = "";
-
-/** Lease that an execution relies on: after the lease has changed, nothing is stored for it. */
-export interface Fence {
-  /** The process that executes. */
-  readonly holder: string;
-  /** Number of executions started for this turn; above 1 after a crash, below 1 if it is known that none was. */
-  readonly attempt: number;
-}
-
-/** Right of one process to execute a task, until the process misses its heartbeats or another one claims it. */
-export interface Lease extends Fence {
-  /** Position of the entry with the message whose turn is being executed. */
-  readonly turn: number;
 }
 
 /** A lease and its task. */
