@@ -100,14 +100,7 @@ async function serve(path: string, given: Given): Promise<void> {
   const { url, grpcAddress, adminUrl, card, failureSignal } = server;
   const running = server;
   const hasTlsFiles = options.tls !== undefined && "keyFile" in options.tls;
-  if (hasTlsFiles || auditFile !== undefined) {
-    onHangUp(async () => {
-      await notifySystemd("RELOADING=1", logger);
-      auditFile?.reopen();
-      if (hasTlsFiles) reload(running, logger);
-      await notifySystemd("READY=1", logger);
-    });
-  }
+  if (hasTlsFiles || auditFile) onHangUp(() => reload(logger, auditFile, hasTlsFiles ? running : undefined));
   failureSignal.addEventListener("abort", () => {
     logger.error({ err: failureSignal.reason }, "the server ends, to be started again");
     void close(running, logger, { code: RESTART_CODE, graceMs: 0 });
@@ -125,13 +118,19 @@ function auditFileOf(path: string | undefined, logger: Logger): AuditFile | unde
   return path === undefined || path === "off" ? undefined : new AuditFile(path, logger);
 }
 
-/** Reloads the TLS files. The server logs faults of the files itself. */
-function reload(server: Server, logger: Logger): void {
+/**
+ * Opens the audit file again, and reloads the TLS files of a server that has some. The server logs faults of the files
+ * itself.
+ */
+async function reload(logger: Logger, auditFile: AuditFile | undefined, server: Server | undefined): Promise<void> {
+  await notifySystemd("RELOADING=1", logger);
+  auditFile?.reopen();
   try {
-    server.reloadTls();
+    server?.reloadTls();
   } catch (error) {
     logger.debug({ err: error }, "the TLS files were not reloaded");
   }
+  await notifySystemd("READY=1", logger);
 }
 
 /** Returns text for the log: the number of tasks that an orderly shutdown waits for, and how to end at once. */
