@@ -260,7 +260,10 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
     lifecycle.announceDrain();
     listener.announceDrain();
     grpc?.server.announceDrain();
-    if (drainDelayMs > 0) await lastCalls(settings, ports);
+    if (drainDelayMs > 0) {
+      await lastCalls(settings, ports);
+      listener.stopAccepting();
+    }
     lifecycle.beginDrain();
     listener.drain();
     // Refuses new calls at once. Open calls are answered when the engine ends, and get a moment to deliver the answer.

@@ -35,6 +35,8 @@ export interface Listener extends Bound {
   announceDrain(): void;
   /** Announces the end of all connections, and closes idle ones. */
   drain(): void;
+  /** Accepts no new connections, so that proxies go to another server. */
+  stopAccepting(): void;
   /** Accepts no new connections, gives the open ones `graceMs` milliseconds to end, then closes them. */
   close(graceMs: number): Promise<void>;
   /** Uses other TLS files for new connections, on a port with TLS. Open connections are not affected. */
@@ -78,6 +80,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     ...bound,
     announceDrain,
     drain,
+    stopAccepting: () => stopAccepting(server),
     setTls: (files) => {
       if ("setSecureContext" in server) server.setSecureContext(secureOptions(files));
     },
