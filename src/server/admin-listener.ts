@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { operatorAudit } from "../admin/audit.js";
 import { adminLimitsOf } from "../admin/limits.js";
 import { ConfigurationError } from "../card/faults.js";
@@ -62,10 +64,12 @@ function urlOf({ tls }: Settings, { address }: AdminSettings, { port }: Listener
 }
 
 function cannotOpen(socket: string, error: NodeJS.ErrnoException): ConfigurationError {
-  const known: Record<string, string> = {
-    ENOENT: `the folder of the socket ${socket} does not exist`,
-    EACCES: `the socket ${socket} needs permissions that this process does not have`,
+  // Node.js reports a missing folder as EACCES.
+  const faults: Record<string, string> = {
+    EACCES: existsSync(dirname(socket))
+      ? `the socket ${socket} needs permissions that this process does not have`
+      : `the folder of the socket ${socket} does not exist`,
   };
-  const fault = known[error.code ?? ""] ?? error.message;
+  const fault = faults[error.code ?? ""] ?? error.message;
   return new ConfigurationError("Cannot listen", [`admin.listen (--admin): ${fault}`], error);
 }

@@ -1,0 +1,135 @@
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.js";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
+import { bindings, methodsOf } from "./callers.js";
+import { bearer, openWorld, tokens, type World } from "./world.js";
+
+/** Nothing of the operator's service answers callers, and nothing of the A2A protocol answers operators. */
+
+let world: World;
+/** Ports of callers, and that of operators. */
+let ports: Record<"http" | "grpc" | "admin", string>;
+beforeAll(async () => {
+  world = await openWorld();
+  const { port, grpcAddress } = world.server;
+  ports = { http: `127.0.0.1:${port}`, grpc: grpcAddress ?? "", admin: world.address };
+});
+afterAll(() => world.server.close());
+
+/** An operator who is a caller, too: nothing is refused for want of credentials. */
+const all = { ...bearer(tokens.write), "x-key": tokens.caller };
+
+const overHttp = Object.entries(bindings).filter(([name]) => name !== "rest");
+
+describe("AdminService on the ports of the A2A protocol", () => {
+  it.each(overHttp)("does not exist over %s", async (name, open) => {
+    for (const port of name === "grpc" ? [ports.http, ports.grpc] : [ports.http]) {
+      const caller = open(port);
+      for (const method of methodsOf(AdminService)) {
+        expect((await caller.call(method, {}, all)).code, method.name).toBe("UNIMPLEMENTED");
+      }
+      caller.close();
+    }
+  });
+
+  it("does not exist over REST, whose paths below /v1 mean what they mean in the A2A protocol", async () => {
+    const caller = bindings.rest(ports.http);
+    for (const method of methodsOf(AdminService)) {
+      const { code, text } = await caller.call(method, { taskId: "t", configId: "c" }, all);
+      // `/v1` begins the paths of A2A 0.3, and is a tenant in those of 1.0.
+      if (code === "OK") expect(Object.keys(JSON.parse(text)).sort(), method.name).toContain("tasks");
+      else
+        expect(code, method.name).toMatch(
+          /^(UNIMPLEMENTED|NOT_FOUND|INVALID_ARGUMENT|HTTP 40[45]|FAILED_PRECONDITION)$/,
+        );
+    }
+  });
+
+  it("does not exist over JSON-RPC", async () => {
+    for (const { name } of methodsOf(AdminService).filter((method) => !(method.localName in A2AService.method))) {
+      const answer = await fetch(`http://${ports.http}/`, {
+        method: "POST",
+        headers: { ...all, "content-type": "application/json", "a2a-version": "1.0" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params: {} }),
+      });
+      expect(await answer.json()).toMatchObject({ error: { code: -32601 } });
+    }
+  });
+
+  it("has no metrics there", async () => {
+    expect((await fetch(`http://${ports.http}/metrics`, { headers: all })).status).toBe(404);
+  });
+
+  it("takes no token of an operator", async () => {
+    const answer = await fetch(`http://${ports.http}/tasks`, {
+      headers: { ...bearer(tokens.write), "a2a-version": "1.0" },
+    });
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe("the A2A protocol on the port of operators", () => {
+  it.each(Object.entries(bindings))("does not exist over %s", async (_, open) => {
+    const caller = open(ports.admin);
+    for (const method of methodsOf(A2AService)) {
+      const { code } = await caller.call(method, { id: "t", taskId: "t" }, all);
+      expect(code, method.name).toBe("UNIMPLEMENTED");
+    }
+    caller.close();
+  });
+
+  it.each([
+    ["GET", "/"],
+    ["POST", "/"],
+    ["GET", "/.well-known/agent-card.json"],
+    ["GET", "/.well-known/jwks.json"],
+    ["POST", "/message:send"],
+    ["GET", "/tasks"],
+    ["POST", "/v1/message:send"],
+    ["GET", "/v1/card"],
+  ])("answers %s %s with 404", async (method, path) => {
+    const headers = { ...all, "content-type": "application/json" };
+    const answer = await fetch(`http://${ports.admin}${path}`, { method, headers });
+    expect(answer.status).toBe(404);
+  });
+});
+
+describe("reflection", () => {
+  it("tells callers nothing of operators, and operators nothing of callers", async () => {
+    expect(await servicesAt(ports.http)).not.toContain(AdminService.typeName);
+    expect(await servicesAt(ports.grpc)).not.toContain(AdminService.typeName);
+    const ofAdmin = await servicesAt(ports.admin);
+    expect(ofAdmin).toContain(AdminService.typeName);
+    expect(ofAdmin.filter((name) => !/^(grpc|parley)\./.test(name))).toEqual([]);
+  });
+
+  it("has no file of AdminService on the ports of callers", async () => {
+    for (const port of [ports.http, ports.grpc])
+      expect(await fileOf(port, AdminService.typeName)).toBe("errorResponse");
+    expect(await fileOf(ports.admin, AdminService.typeName)).toBe("fileDescriptorResponse");
+  });
+});
+
+const reflection = (address: string) =>
+  createClient(ServerReflection, createGrpcTransport({ baseUrl: `http://${address}` }));
+
+async function servicesAt(address: string): Promise<string[]> {
+  const ask = (async function* () {
+    yield { messageRequest: { case: "listServices", value: "" } } as const;
+  })();
+  for await (const { messageResponse } of reflection(address).serverReflectionInfo(ask)) {
+    if (messageResponse.case === "listServicesResponse") return messageResponse.value.service.map(({ name }) => name);
+  }
+  throw new Error("reflection did not answer");
+}
+
+async function fileOf(address: string, value: string): Promise<string | undefined> {
+  const ask = (async function* () {
+    yield { messageRequest: { case: "fileContainingSymbol", value } } as const;
+  })();
+  for await (const { messageResponse } of reflection(address).serverReflectionInfo(ask)) return messageResponse.case;
+  throw new Error("reflection did not answer");
+}
