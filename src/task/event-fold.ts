@@ -78,6 +78,11 @@ export class EventFold {
     return place === undefined ? undefined : this.task.artifacts[place];
   }
 
+  /** Returns the index of an artifact in the task, or undefined if it does not exist. */
+  placeOf(artifactId: string): number | undefined {
+    return this.#places.get(artifactId);
+  }
+
   /** Upper bound of the task's size in its widest wire form, JSON, in bytes; close to the actual size. */
   get size(): number {
     return this.#otherSize + this.#artifactsSize + this.#statusSize;

@@ -90,15 +90,16 @@ export class TaskFold extends EventFold {
     this.generation = entry.generation;
     if (countsAsGeneration(entry.event)) this.generationPosition = entry.position;
     // A step of a turn that runs again may tell of fewer changes than the turn has stored.
-    const { turn, count = 0 } = this.changes ?? {};
-    if (entry.changes !== undefined && (entry.changes.turn !== turn || entry.changes.count > count))
-      this.changes = entry.changes;
+    const { changes } = entry;
+    if (changes !== undefined && !(changes.turn === this.changes?.turn && changes.count <= this.changes.count)) {
+      this.changes = changes;
+    }
     if (entry.relay !== undefined) {
       this.relays ??= new RelayCheckpoints();
       this.relays.add(entry);
     }
     this.#apply(entry, size);
-    this.talk?.add(entry, this.task);
+    this.talk?.add(entry, this);
   }
 
   #apply(entry: LogEntry, size: number): void {

@@ -108,10 +108,11 @@ function relaysOf({ relays, knowsRelays }: TaskFold): RelayedEntries | undefined
   return known;
 }
 
-function talkOf({ talk }: TaskFold): StoredTalk | undefined {
+function talkOf({ talk, task }: TaskFold): StoredTalk | undefined {
   if (talk === undefined) return undefined;
   const marks = talk.marks.map((mark) => create(TalkMarkSchema, mark));
-  for (const [artifactId, { position, time }] of talk.artifacts) {
+  for (const [place, { position, time }] of talk.artifacts.entries()) {
+    const artifactId = task.artifacts[place]?.artifactId ?? "";
     marks.push(create(TalkMarkSchema, { artifactId, position, ...(time && { time }) }));
   }
   return create(TalkSchema, { marks, ended: talk.ended });
@@ -123,7 +124,7 @@ function restoreTalk({ marks, ended }: StoredTalk): Talk {
   talk.ended = ended;
   for (const { artifactId, position, time, after, state, index } of marks) {
     if (artifactId === "") talk.marks.push({ position, time, after, state, index });
-    else talk.artifacts.set(artifactId, { position, time });
+    else talk.artifacts.push({ position, time });
   }
   return talk;
 }

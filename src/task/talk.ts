@@ -20,6 +20,13 @@ export interface TalkMark {
   readonly index: number;
 }
 
+/** The folded task after an entry. */
+interface Folded {
+  readonly task: Task;
+  /** Returns the index of an artifact in the task, or undefined if it does not exist. */
+  placeOf(artifactId: string): number | undefined;
+}
+
 /** The last change of an artifact. */
 interface ArtifactMark {
   position: number;
@@ -41,23 +48,19 @@ export interface Utterance extends Omit<TalkMark, "index"> {
 export class Talk {
   /** Messages and statuses, in order. */
   readonly marks: TalkMark[] = [];
-  /** Artifacts by id. */
-  readonly artifacts: Map<string, ArtifactMark> = new Map();
+  /** The marks of the task's artifacts, in their order in the task. */
+  readonly artifacts: ArtifactMark[] = [];
   /** Position of the last status that ended a turn. */
   ended = 0;
 
   /** Notes an entry that was folded into the task. */
-  add({ event, position, time, answers }: LogEntry, { history }: Task): void {
+  add({ event, position, time, answers }: LogEntry, folded: Folded): void {
     if (event.case === "artifact") {
-      const id = event.value.artifact?.artifactId ?? "";
-      const known = this.artifacts.get(id);
-      if (known === undefined) this.artifacts.set(id, { position, time });
-      else {
-        known.position = position;
-        known.time = time;
-      }
+      const place = folded.placeOf(event.value.artifact?.artifactId ?? "");
+      if (place !== undefined) this.#markArtifact(place, position, time);
       return;
     }
+    const { history } = folded.task;
     if (event.case === "created" || event.case === "message") {
       if (history.length === 0) return;
       this.marks.push({ position, time, after: 0, state: TaskState.UNSPECIFIED, index: history.length - 1 });
@@ -73,6 +76,15 @@ export class Talk {
       this.marks.push({ position, time, after: 0, state, index: history.length });
     }
     for (const mark of waiting) this.marks.push({ ...mark, after: position });
+  }
+
+  #markArtifact(place: number, position: number, time: Timestamp | undefined): void {
+    const known = this.artifacts[place];
+    if (known === undefined) this.artifacts[place] = { position, time };
+    else {
+      known.position = position;
+      known.time = time;
+    }
   }
 
   /** True if a status repeats the message of the status before it, as metadata after a question does. */
@@ -95,8 +107,8 @@ export class Talk {
       const content = history[index] ?? status?.message;
       if (content !== undefined) found.push({ ...mark, content });
     }
-    for (const content of artifacts) {
-      const mark = this.artifacts.get(content.artifactId);
+    for (const [place, content] of artifacts.entries()) {
+      const mark = this.artifacts[place];
       if (mark === undefined || mark.position > this.ended) continue;
       found.push({ ...mark, after: 0, state: TaskState.UNSPECIFIED, content });
     }
