@@ -8,6 +8,9 @@ type Result = IteratorResult<AgentEvent>;
  */
 export type Take = (result: Result) => Result | undefined;
 
+/** The events of a turn as its engine reads them. */
+export type EventReader = Pick<AgentEvents, "next" | "rest"> & Partial<Pick<AgentEvents, "return">>;
+
 /** An event, or the error of the agent, that nothing has read. */
 interface Unread {
   readonly give: () => void;
@@ -17,7 +20,7 @@ interface Unread {
 
 /**
  * The events of a turn in their order: those that its agent yields and those that it emits. `next` must not be called
- * again before it has settled. It creates no more than a promise for an event, and none for those that `take` takes.
+ * again before it has settled. It creates no more than two promises for a read, however many events `take` takes.
  */
 export class AgentEvents implements AsyncIterator<AgentEvent> {
   #agent: AsyncIterator<AgentEvent> | undefined;
@@ -71,14 +74,43 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     this.#reject = reject;
     const unread = this.#unread?.shift();
     if (unread !== undefined) unread.give();
-    else if (!this.#isAsked) this.#ask();
+    else if (!this.#isAsked) void this.#ask();
   };
 
-  #ask(): void {
+  /**
+   * Reads on after the last event of the turn. Reads the agent itself, which costs less, if no event was ever queued:
+   * events that the agent emits from then on are late.
+   */
+  rest(): Promise<Result> {
+    if (this.#unread !== undefined || this.#isAsked) return this.next();
+    this.#end();
+    return this.#nextOfAgent();
+  }
+
+  #nextOfAgent(): Promise<Result> {
+    return this.#agent?.next() as Promise<Result>;
+  }
+
+  /** Reads the agent and offers events to `take` until the reader gets one. */
+  async #ask(): Promise<void> {
     this.#isAsked = true;
-    const next = this.#agent?.next() as Promise<Result>;
-    // Untyped iterators may return results instead of promises.
-    (next instanceof Promise ? next : Promise.resolve(next)).then(this.#yielded, this.#threw);
+    try {
+      for (;;) {
+        const result = await this.#nextOfAgent();
+        const take = this.#resolve === undefined ? undefined : this.#take;
+        const left = take === undefined ? result : take(result);
+        if (take === undefined || left !== undefined) {
+          this.#isAsked = false;
+          return this.#leave(left as Result);
+        }
+        // The reader has an event that was emitted meanwhile, if it does not wait.
+        if (this.#resolve === undefined) break;
+      }
+      this.#isAsked = false;
+    } catch (error) {
+      this.#isAsked = false;
+      this.#fail(error);
+    }
   }
 
   /** Ends the events, and the agent at its last `yield`. Unread events are dropped. */
@@ -86,24 +118,6 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     this.#end();
     await this.#agent?.return?.();
     return { done: true, value: undefined };
-  }
-
-  readonly #yielded = (result: Result): void => {
-    this.#isAsked = false;
-    if (this.#resolve === undefined || this.#take === undefined) this.#leave(result);
-    else this.#offer(result, this.#take);
-  };
-
-  /** Offers events to `take` until the reader gets one. */
-  #offer(result: Result, take: Take): void {
-    try {
-      const left = take(result);
-      if (left !== undefined) this.#leave(left);
-      // The reader has an event that was emitted meanwhile, if it does not wait.
-      else if (this.#resolve !== undefined) this.#ask();
-    } catch (error) {
-      this.#threw(error);
-    }
   }
 
   /** Leaves a result to the reader. */
@@ -121,15 +135,15 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     this.#answer(result);
   }
 
-  readonly #threw = (error: unknown): void => {
-    this.#isAsked = false;
+  /** Leaves the error of the agent to the reader. */
+  #fail(error: unknown): void {
     const give = (): void => {
       this.#end();
       this.#resolve = undefined;
       this.#reject(error);
     };
     this.#add({ give });
-  };
+  }
 
   /** Gives an event to the reader if it waits, otherwise later. */
   #add(unread: Unread): void {

@@ -176,6 +176,24 @@ describe("turn.emit()", () => {
       );
   });
 
+  it("is dropped and logged after a direct reply, and does not stop the agent that cleans up", async () => {
+    let cleaned = false;
+    const bench = new Bench({
+      responds: "message",
+      async *execute({ emit }) {
+        yield reply("hello");
+        await later();
+        await emit(working("late"));
+        cleaned = true;
+      },
+    });
+    expect((await bench.reply("go")).parts[0]?.content.value).toBe("hello");
+    await expect.poll(() => cleaned).toBe(true);
+    expect(bench.logged.map(({ facts, message }) => ({ ...facts, message }))).toEqual([
+      { taskId: "", event: "WORKING", message: "an agent emitted an event after its turn; the event is dropped" },
+    ]);
+  });
+
   it("slows the agent down that waits for it, as a yield does", async () => {
     setConstants(unstored, { maxEvents: 4 });
     const hold = gate();

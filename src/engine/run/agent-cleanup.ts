@@ -1,5 +1,5 @@
 import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { AgentEvent } from "../../agent/event.js";
+import type { EventReader } from "../../agent/agent-events.js";
 import { within } from "../../core/async.js";
 import type { Logger } from "../../core/log.js";
 import { isTerminal } from "../../task/state.js";
@@ -22,11 +22,11 @@ export class AgentCleanup {
   readonly #work: Promise<void>;
   #isOver = false;
 
-  constructor(iterator: AsyncIterator<AgentEvent>, end: LastEvent, logger: Logger) {
+  constructor(iterator: EventReader, end: LastEvent, logger: Logger) {
     this.#work = this.#run(iterator, end, logger);
   }
 
-  async #run(iterator: AsyncIterator<AgentEvent>, { agent, taskId, last }: LastEvent, logger: Logger): Promise<void> {
+  async #run(iterator: EventReader, { agent, taskId, last }: LastEvent, logger: Logger): Promise<void> {
     if (last === undefined || !isTerminal(last)) await closeIterator(iterator, logger);
     else await runToEnd(iterator, { agent, task: { taskId, state: last } }, logger);
     this.#isOver = true;

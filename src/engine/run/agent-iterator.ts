@@ -1,5 +1,6 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Turn } from "../../agent/agent.js";
+import type { EventReader } from "../../agent/agent-events.js";
 import { InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { AgentError, TurnPaused } from "../../agent/errors.js";
 import { type AgentEvent, isEvent } from "../../agent/event.js";
@@ -39,9 +40,9 @@ interface AgentEnd {
  * Runs an agent after its last event until it returns. A further event is logged and dropped, and the agent is stopped
  * there. Errors are only logged.
  */
-export async function runToEnd(iterator: AsyncIterator<AgentEvent>, end: AgentEnd, logger: Logger): Promise<void> {
+export async function runToEnd(iterator: EventReader, end: AgentEnd, logger: Logger): Promise<void> {
   try {
-    const late: IteratorResult<unknown> = await iterator.next();
+    const late: IteratorResult<unknown> = await iterator.rest();
     if (late.done && !isEvent(late.value)) return;
     nameLate(late.value, end, logger);
     if (!late.done) await iterator.return?.();

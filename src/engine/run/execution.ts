@@ -223,7 +223,7 @@ export class Execution {
     this.#lastState = undefined;
     let cleanup: AgentCleanup | undefined;
     try {
-      let result = started?.first ?? (await iterator.next());
+      let result = started?.first ?? (await iterator.next(this.#take));
       while (!result.done && !this.#over) {
         if (result !== taken) {
           const event = this.#output.eventOf(result.value);

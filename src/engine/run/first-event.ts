@@ -2,6 +2,7 @@ import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Client, TurnAborter } from "../../agent/abort.js";
 import type { Agent, Turn } from "../../agent/agent.js";
 import { startAgent } from "../../agent/agent-calls.js";
+import type { EventReader } from "../../agent/agent-events.js";
 import { checkValues, InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { type AgentEvent, type Content, completed, type ReplyEvent } from "../../agent/event.js";
 import { agentMessage } from "../../agent/message.js";
@@ -27,7 +28,7 @@ interface TasklessTurn {
 /** A turn whose agent already runs, because its first event decided for a task. */
 export interface PendingTurn {
   readonly agent: Agent;
-  readonly iterator: AsyncIterator<AgentEvent>;
+  readonly iterator: EventReader;
   readonly aborter: TurnAborter;
   readonly turn: Turn;
   /** Its first event; undefined if the agent threw before it. */
@@ -48,7 +49,8 @@ export async function firstEvent({ agent, turn, client, source }: TasklessTurn):
     return { agent, iterator, aborter, turn: view, first };
   } catch (error) {
     endCalls(view);
-    const iterator = { next: (): Promise<never> => Promise.reject(error) };
+    const rejected = (): Promise<never> => Promise.reject(error);
+    const iterator = { next: rejected, rest: rejected };
     return { agent, iterator, aborter, turn: view, first: undefined, refusal: refusalOf(error) };
   }
 }
