@@ -87,6 +87,7 @@ export type Reason =
   | "TASK_TOO_LARGE"
   | "TASK_DAMAGED"
   | "TOO_MANY_REQUESTS"
+  | "ALREADY_EXISTS"
   | "IDEMPOTENCY_KEY_REUSED"
   | "GENERATION_MISMATCH"
   | "TASK_GENERATION_MISMATCH"
@@ -123,6 +124,7 @@ export const reasons: Readonly<Record<Reason, ReasonRow>> = {
   TASK_TOO_LARGE: own(StatusCode.RESOURCE_EXHAUSTED, 413, -32000),
   TASK_DAMAGED: own(StatusCode.DATA_LOSS, 500, -32603),
   TOO_MANY_REQUESTS: own(StatusCode.RESOURCE_EXHAUSTED, 429, -32000),
+  ALREADY_EXISTS: own(StatusCode.ALREADY_EXISTS, 409, -32000),
   IDEMPOTENCY_KEY_REUSED: own(StatusCode.ALREADY_EXISTS, 409, -32000),
   GENERATION_MISMATCH: own(StatusCode.ABORTED, 409, -32000),
   // The name and code that the draft of 1.1 gives GENERATION_MISMATCH.
