@@ -1,8 +1,8 @@
-import type { Audit } from "../audit/audit.js";
 import { invalid } from "../core/error.js";
 import type { DeadDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { Dispatcher } from "./dispatcher.js";
 import type { PushStatus } from "./dispatcher-options.js";
+import type { PushOperations } from "./operations.js";
 
 /** Default and maximum number of dead letters on a page. */
 const PAGE = 100;
@@ -52,10 +52,14 @@ export interface PushControl {
 /** Status before the server starts. */
 const IDLE: PushStatus = { working: 0, waiting: 0, sent: 0, failed: 0, givenUp: 0, failingHosts: [] };
 
-/** @param dispatcher undefined until the server has started */
+/**
+ * @param operations of the same server
+ * @param dispatcher undefined until the server has started
+ */
 export function createPushControl(
+  operations: Pick<PushOperations, "redrive">,
   dispatcher: () => Dispatcher | undefined,
-  { store, audit }: { readonly store: TaskStore; readonly audit?: Audit | undefined },
+  { store }: { readonly store: TaskStore },
 ): PushControl {
   return {
     async deadLetters({ limit = PAGE, ...query } = {}) {
@@ -64,13 +68,7 @@ export function createPushControl(
       }
       return (await store.listDeadDeliveries({ ...query, limit })).map(toDeadLetter);
     },
-    async redrive(keys) {
-      const now = dispatcher()?.now() ?? Date.now();
-      const count = await store.redriveDeliveries({ now, ...(keys && { keys }) });
-      if (count > 0) audit?.record({ event: "push.redriven", count });
-      if (count > 0) dispatcher()?.wake();
-      return count;
-    },
+    redrive: (keys) => operations.redrive({ keys }),
     status: () => dispatcher()?.status ?? IDLE,
   };
 }

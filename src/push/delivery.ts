@@ -1,17 +1,20 @@
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
 import { pause, type Semaphore } from "../core/async.js";
+import { lazy } from "../core/lazy.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
-import type { ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { AttemptFacts, ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
+import { type AttemptRing, secretsOf } from "./attempts.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
 import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
 import type { OpenedConfig } from "./secrets.js";
+import { attemptOf, failureOf, noteFailure } from "./sent.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import type { PastFolds } from "./task-bodies.js";
@@ -49,6 +52,8 @@ export interface DeliveryParts extends HeaderParts {
   /** Buffer space for hosts that are not proven. */
   readonly outgoingProbes: Semaphore;
   readonly life: LeaseGuard;
+  /** The last accepted attempts. */
+  readonly attempts: AttemptRing;
   readonly audit: Audit;
   readonly logger: Logger;
   readonly limits: Pick<Limits, "pushTimeoutMs">;
@@ -76,13 +81,25 @@ export type Ending =
   /** Postponed by this many milliseconds, in this process or another. */
   | { readonly kind: "later"; readonly ms: number }
   | { readonly kind: "lost" }
-  | { readonly kind: "failed"; readonly failure: string; readonly retryAfterMs: number; readonly gone: boolean };
+  | {
+      readonly kind: "failed";
+      readonly failure: string;
+      readonly retryAfterMs: number;
+      readonly gone: boolean;
+      /** Undefined if nothing was sent. */
+      readonly attempt?: AttemptFacts;
+    };
 
 /** This process is not sure of its claims: a moment later it is, or another process has them. */
 const unsure: Ending = { kind: "later", ms: 1_000 };
 
-/** Statuses that describe a host rather than one of its webhooks. */
-const overloaded: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+/** A notification whose answer has come. */
+interface Asked {
+  /** Start, by `performance.now()`. */
+  readonly begin: number;
+  readonly generation: number;
+  readonly signal: AbortSignal | undefined;
+}
 
 /**
  * Delivers to one configuration: reads the task's log from its position and sends the notifications one by one, in
@@ -107,6 +124,7 @@ export class Delivery {
   endProbe: () => void = () => {};
   readonly #parts: DeliveryParts;
   readonly #headers: NotificationHeaders;
+  readonly #secrets: () => readonly string[];
   readonly #target: Target;
   /** Undefined if notifications are in the service's own version. */
   readonly #tasks: TaskBodies | undefined;
@@ -133,6 +151,7 @@ export class Delivery {
     this.#position = claimed.position;
     this.#last = claimed.headPosition;
     this.#headers = new NotificationHeaders(parts, this.key, opened.config);
+    this.#secrets = lazy(() => secretsOf(opened.config));
     this.#tasks = opened.version === "" ? undefined : new TaskBodies(parts, claimed, opened.version, this.name);
     this.#target = target;
     this.#epoch = epoch;
@@ -281,16 +300,18 @@ export class Delivery {
       isAllowed: signal && this.#isAllowed,
     });
     this.#askedAt = undefined;
-    return this.#answered(outcome, begin, signal);
+    return this.#answered(outcome, { begin, generation: entry.generation, signal });
   }
 
   /** Called once connected. */
   readonly #isAllowed = (): boolean => this.#parts.life.isSure && !this.#lost;
 
-  #answered(outcome: PostOutcome, begin: number, signal: AbortSignal | undefined): Ending | undefined {
-    const { count, life, shutdown } = this.#parts;
+  #answered(outcome: PostOutcome, { begin, generation, signal }: Asked): Ending | undefined {
+    const { count, life, shutdown, attempts } = this.#parts;
     const now = performance.now();
+    const attempt = attemptOf({ outcome, generation, begin, now, secrets: this.#secrets });
     if (outcome.kind === "accepted") {
+      attempts.add({ ...this.key, ...attempt, failure: "", byOperator: false });
       count.sent++;
       this.#progressed = true;
       this.host.succeeded(now - begin);
@@ -301,29 +322,16 @@ export class Delivery {
     if (outcome.kind === "failed" && shutdown.aborted) return { kind: "later", ms: 0 };
     if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
     count.failed++;
-    return this.#failed(outcome, now);
+    return this.#failed(outcome, attempt, now);
   }
 
-  #failed(outcome: Exclude<PostOutcome, { kind: "accepted" }>, now: number): Ending {
-    const failure = outcome.kind === "failed" ? outcome.reason : `the receiver answered ${outcome.status}`;
+  #failed(outcome: Exclude<PostOutcome, { kind: "accepted" }>, attempt: AttemptFacts, now: number): Ending {
+    const failure = failureOf(outcome);
     const facts = { ...this.key, host: this.#target.host, failure };
     this.#parts.logger.debug(facts, "a push notification was not accepted");
-    if (outcome.kind === "failed") {
-      if (outcome.forbidden) this.#audit("push.target-refused");
-      this.#hostFailed(now);
-      return { kind: "failed", failure, retryAfterMs: 0, gone: false };
-    }
-    const { status, retryAfterMs = 0, gone } = outcome;
-    if (overloaded.has(status)) this.#hostFailed(now);
-    return { kind: "failed", failure, retryAfterMs, gone };
-  }
-
-  #hostFailed(now: number): void {
-    if (this.host.failed(now)) this.#audit("push.circuit-opened");
-  }
-
-  #audit(event: "push.target-refused" | "push.circuit-opened"): void {
-    this.#parts.audit.record({ event, target: this.#target.host });
+    noteFailure(outcome, this.host, this.#parts.audit, now);
+    const { retryAfterMs = 0, gone } = outcome.kind === "refused" ? outcome : { gone: false };
+    return { kind: "failed", failure, retryAfterMs, gone, attempt };
   }
 
   /**

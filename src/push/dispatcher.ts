@@ -5,6 +5,7 @@ import { withinHeap } from "../core/limits.js";
 import { TransientMap } from "../core/maps.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
+import { type Attempt, AttemptRing } from "./attempts.js";
 import { Claimer, TROUBLE_MS } from "./claimer.js";
 import { CompletionQueue } from "./completion-queue.js";
 import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";
@@ -12,6 +13,7 @@ import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
 import { createEventFilter, createTaskFilter } from "./event-filter.js";
 import { type Admission, type Host, Hosts, ProbeBudget } from "./host-limiter.js";
 import { LeaseGuard } from "./lease-guard.js";
+import { type OperatorEvent, OperatorSends } from "./operator-sends.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
 import { MissingKeyError } from "./secrets.js";
 import { PastFolds } from "./task-bodies.js";
@@ -51,6 +53,8 @@ export class Dispatcher {
   readonly #life: LeaseGuard;
   readonly #claimer: Claimer;
   readonly #parts: DeliveryParts;
+  readonly #attempts: AttemptRing;
+  readonly #sends: OperatorSends<Delivery>;
   readonly #count = { sent: 0, failed: 0, givenUp: 0 };
   /** The claims of this process by name, until their outcome is stored. */
   readonly #claimed = new TransientMap<Delivery>();
@@ -81,8 +85,10 @@ export class Dispatcher {
       places: () => limits.maxDeliveries - this.#claimed.size,
       take: (claimed, epoch) => this.#take(claimed, epoch),
     });
+    this.#attempts = new AttemptRing();
     this.#parts = {
       store,
+      attempts: this.#attempts,
       pushes,
       poster,
       signer,
@@ -104,6 +110,16 @@ export class Dispatcher {
       count: this.#count,
       shutdown: this.#shutdown.signal,
     };
+    const { open, parse } = options;
+    const left = (host: Host<Delivery>): void => this.#next(host);
+    this.#sends = new OperatorSends({
+      parts: this.#parts,
+      hosts: this.#hosts,
+      probes: this.#probes,
+      open,
+      parse,
+      left,
+    });
   }
 
   /** Starts delivering. */
@@ -138,6 +154,16 @@ export class Dispatcher {
   /** The clock by which deliveries are due, in milliseconds since the epoch. */
   now(): number {
     return this.#clock.now();
+  }
+
+  /** Sends an operator's event: see `OperatorSends`. */
+  send(event: OperatorEvent): Promise<Attempt> {
+    return this.#sends.send(event);
+  }
+
+  /** Attempts of this process that are not stored: see `AttemptRing`. */
+  attemptsOf(key: PushConfigKey): Attempt[] {
+    return this.#attempts.of(key);
   }
 
   /**
@@ -291,6 +317,7 @@ export class Dispatcher {
   /** Starts deliveries queued for a host, within its limits. */
   #next(host: Host<Delivery>): void {
     const { waiting } = host;
+    this.#sends.next(host);
     for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
       const admission = this.#askFor(next, true);
       if (admission === "wait") break;

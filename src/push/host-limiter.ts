@@ -125,18 +125,25 @@ export class Host<T> {
    * @param isFirst true for the first of the queue
    */
   admit(now: number, capacity: ProbeCapacity, isFirst = false): Admission {
-    const { maxDeliveriesPerHost } = this.#limits;
     if (now < this.#restsUntil) return { offMs: this.#restsUntil - now + this.#reserve(now) };
     const { isHealthy } = this;
-    if (this.#working < Math.min(this.#window, maxDeliveriesPerHost) && (isHealthy || capacity.canTry)) {
-      this.#working++;
-      this.#tryingSince ??= now;
-      return "go";
-    }
+    if (this.enter(now, capacity.canTry)) return "go";
     const mayWait =
       (isHealthy || (capacity.canWait && this.#working > 0)) &&
       (isFirst || this.waiting.length < mostWaiting(this.#limits));
     return mayWait ? "wait" : { offMs: isHealthy ? this.#reserve(now) : this.#nextTry(now) };
+  }
+
+  /**
+   * Takes a free slot until `leave`, also while the host rests: an operator's event then is its probe.
+   * @param canTry true if a slot for unproven hosts is free
+   */
+  enter(now: number, canTry: boolean): boolean {
+    const places = Math.min(this.#window, this.#limits.maxDeliveriesPerHost);
+    if (this.#working >= places || !(this.isHealthy || canTry)) return false;
+    this.#working++;
+    this.#tryingSince ??= now;
+    return true;
   }
 
   /** Removes a delivery from the queue. @returns true if it was queued */

@@ -1,14 +1,14 @@
-import { hash } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type StreamResponse, StreamResponseSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Task, TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type StreamResponse, StreamResponseSchema, TaskStatusUpdateEventSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { PushConfigKey } from "../store/task-store.js";
 import { responseOf } from "../task/entry.js";
 import type { PushDialect } from "../version/version.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { cachedText, cacheForms } from "../wire/serialization-cache.js";
-import { pushEventId, pushEventText } from "../wire/webhook.js";
+import { PUSH_TEST, PUSH_TEST_ID, pushEventId, pushEventText } from "../wire/webhook.js";
 import type { PushSigner } from "./signature/signer.js";
 
 const write = jsonWriter(StreamResponseSchema);
@@ -26,6 +26,17 @@ interface Kept {
 export function bodyOf(entry: LogEntry): string | undefined {
   const response = entry.event.case === "created" ? createdOf(entry) : responseOf(entry);
   return response && cachedText(response, write as (message: object) => string);
+}
+
+/**
+ * The body of a test event: the task's present status. In another version it is the task with this status alone.
+ * @param task a copy without history and artifacts
+ */
+export function testBodyOf(task: Task, dialect: PushDialect | undefined): string {
+  if (dialect !== undefined) return dialect.write(task);
+  const { id: taskId, contextId, status } = task;
+  const value = create(TaskStatusUpdateEventSchema, { taskId, contextId, ...(status && { status }) });
+  return write(create(StreamResponseSchema, { payload: { case: "statusUpdate", value } }));
 }
 
 function createdOf(entry: LogEntry): StreamResponse | undefined {
@@ -66,12 +77,30 @@ export class NotificationHeaders {
    * @param dialect undefined in the service's own version
    */
   of(entry: LogEntry, body: string, dialect: PushDialect | undefined): string[] | Promise<string[]> {
+    const { generation } = entry;
+    const key = publicKeyOf(this.#key, taskIdOf(entry));
+    return this.#headers({ key, id: eventIdOf(key, generation), generation, body }, dialect);
+  }
+
+  /**
+   * Returns the headers of a test event. Each has a new id and generation 0: no receiver takes it for an event of the
+   * task, or for one that makes others old.
+   * @param taskId id of the task in the body
+   */
+  ofTest(taskId: string, body: string, dialect: PushDialect | undefined): string[] | Promise<string[]> {
+    const id = PUSH_TEST_ID + randomBytes(20).toString("base64url");
+    const made = this.#headers({ key: publicKeyOf(this.#key, taskId), id, generation: 0, body }, dialect);
+    const mark = (headers: string[]): string[] => [...headers, PUSH_TEST.toLowerCase(), "true"];
+    return made instanceof Promise ? made.then(mark) : mark(made);
+  }
+
+  #headers(
+    { key: { taskId, configId }, id, generation, body }: Identified,
+    dialect: PushDialect | undefined,
+  ): string[] | Promise<string[]> {
     const { signer, headers: always, nativeHeaders } = this.#parts;
     this.#common ??= [...(dialect === undefined ? nativeHeaders : []), ...always, ...headersFor(this.#config, dialect)];
-    const { generation } = entry;
     const headers = [...this.#common, "parley-generation", `${generation}`];
-    const { taskId, configId } = publicKeyOf(this.#key, entry);
-    const id = eventIdOf({ taskId, configId }, generation);
     const time = Date.now();
     if (signer === undefined) {
       headers.push("webhook-id", id, "webhook-timestamp", `${Math.floor(time / 1_000)}`);
@@ -84,12 +113,19 @@ export class NotificationHeaders {
   }
 }
 
+/** A notification with the ids that receivers see. */
+interface Identified {
+  readonly key: PushConfigKey;
+  readonly id: string;
+  readonly generation: number;
+  readonly body: string;
+}
+
 /**
  * The ids that identify a notification to receivers. If the client knows the task by another id than the store, the
  * configuration id includes the stored one, because tasks of several clients may share a name and a receiver.
  */
-function publicKeyOf(key: PushConfigKey, entry: LogEntry): PushConfigKey {
-  const taskId = taskIdOf(entry) ?? key.taskId;
+function publicKeyOf(key: PushConfigKey, taskId: string = key.taskId): PushConfigKey {
   return taskId === key.taskId ? key : { taskId, configId: `${key.taskId}/${key.configId}` };
 }
 

@@ -1,5 +1,5 @@
 import type { Limits } from "../core/limits.js";
-import type { ClaimedDelivery, DeliveryOutcome } from "../store/task-store.js";
+import type { AttemptFacts, ClaimedDelivery, DeliveryOutcome } from "../store/task-store.js";
 import type { Delivery, Ending } from "./delivery.js";
 import { retryDelayMs } from "./timing.js";
 
@@ -27,16 +27,24 @@ export function outcomeOf(delivery: Delivery, ending: Ending, judgement: Judgeme
   return failed(before, ending, judgement);
 }
 
+/** A failure, with its attempt if anything was sent. */
+interface Failure {
+  readonly failure: string;
+  readonly retryAfterMs?: number;
+  readonly gone?: boolean;
+  readonly attempt?: AttemptFacts | undefined;
+}
+
 /** Stored outcome of a failed attempt. */
 export function failed(
   { attempts, failingSince }: Pick<ClaimedDelivery, "attempts" | "failingSince">,
-  { failure, retryAfterMs = 0, gone = false }: { failure: string; retryAfterMs?: number; gone?: boolean },
+  { failure, retryAfterMs = 0, gone = false, attempt }: Failure,
   { limits, now, isSteady }: Judgement,
 ): DeliveryOutcome {
   const since = begun(failingSince, now);
-  if (gone || (now - since >= limits.maxPushAgeMs && isSteady())) return { kind: "dead", at: now, failure };
+  if (gone || (now - since >= limits.maxPushAgeMs && isSteady())) return { kind: "dead", at: now, failure, attempt };
   const at = Math.ceil(now + retryDelayMs(attempts, limits, retryAfterMs));
-  return { kind: "retry", at, failure, failingSince: since };
+  return { kind: "retry", at, failure, failingSince: since, attempt };
 }
 
 /**

@@ -22,6 +22,9 @@ interface TaskBodiesParts {
   readonly folds: PastFolds;
 }
 
+/** The task of a configuration. */
+type TaskOf = Pick<ClaimedDelivery, "taskId" | "tenant" | "owner">;
+
 /** A task to send. */
 interface TaskBody {
   readonly dialect: PushDialect;
@@ -33,12 +36,12 @@ interface TaskBody {
 /** The tasks as of their events, for a configuration of another protocol version. */
 export class TaskBodies {
   readonly #parts: TaskBodiesParts;
-  readonly #claimed: ClaimedDelivery;
+  readonly #claimed: TaskOf;
   readonly #version: string;
   readonly #name: string;
 
   /** @param name of the configuration, see `nameOf` */
-  constructor(parts: TaskBodiesParts, claimed: ClaimedDelivery, version: string, name: string) {
+  constructor(parts: TaskBodiesParts, claimed: TaskOf, version: string, name: string) {
     this.#parts = parts;
     this.#claimed = claimed;
     this.#version = version;

@@ -3,6 +3,7 @@ import type { ClockSkewRepair } from "../push/clock-skew-repair.js";
 import { PushConfigurations, type WebhookCheck } from "../push/configurations.js";
 import { createPushControl, type PushControl } from "../push/dead-letters.js";
 import type { Dispatcher } from "../push/dispatcher.js";
+import { createPushOperations, type PushOperations } from "../push/operations.js";
 import type { PushOptions } from "../push/options.js";
 import { ConfigVault } from "../push/secrets.js";
 import type { PushSigner } from "../push/signature/signer.js";
@@ -21,6 +22,8 @@ interface PushParts {
 /** Delivers the push notifications of a server, from its start to its end. */
 export class PushDelivery {
   readonly control: PushControl;
+  /** For the operator's service. */
+  readonly operations: PushOperations;
   readonly #settings: Settings;
   readonly #options: PushOptions;
   readonly #parts: PushParts;
@@ -32,7 +35,8 @@ export class PushDelivery {
     this.#settings = settings;
     this.#options = options;
     this.#parts = parts;
-    this.control = createPushControl(() => this.#dispatcher, settings);
+    this.operations = createPushOperations(() => this.#dispatcher, settings);
+    this.control = createPushControl(this.operations, () => this.#dispatcher, settings);
   }
 
   /** Begins to deliver. The engine has to write the first heartbeat of this process before. */

@@ -20,6 +20,15 @@ export const PUSH_GENERATION = "Parley-Generation";
 export const PUSH_CONFIG = "Parley-Config";
 
 /**
+ * `true` on a test event, which an operator sends to try a webhook. Its id begins with `PUSH_TEST_ID`, so that
+ * signatures cover the mark; its generation is 0.
+ */
+export const PUSH_TEST = "Parley-Test";
+
+/** Beginning of the ids of test events. Those of others begin with `evt_`. */
+export const PUSH_TEST_ID = "test_";
+
+/**
  * Value of the `typ` header of that JWT, so that no other token of the same issuer is accepted in its place (RFC 8725,
  * 3.11).
  */
@@ -74,6 +83,13 @@ export const pushEventId = (hash: string): string => `evt_${hash.slice(0, 27)}`;
 
 /** Returns the signed text of a Standard Webhooks signature up to the body. */
 export const webhookPrefix = (id: string, seconds: number | string): string => `${id}.${seconds}.`;
+
+/** Returns the origin by which a webhook's host is known: scheme, name and port, also a default one. */
+export function webhookOrigin({ protocol, hostname, port }: URL): string {
+  return `${protocol}//${hostname}:${port === "" ? defaultPort(protocol) : port}`;
+}
+
+const defaultPort = (protocol: string): number => (protocol === "https:" ? 443 : 80);
 
 /** Returns the audience of a notification: the webhook without its query, which may contain secrets. */
 export function pushAudience(url: string): string {

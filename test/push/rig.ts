@@ -20,6 +20,7 @@ import { createPushControl, type PushControl } from "../../src/push/dead-letters
 import { Dispatcher } from "../../src/push/dispatcher.js";
 import type { DispatcherOptions } from "../../src/push/dispatcher-options.js";
 import { hostRest } from "../../src/push/host-limiter.js";
+import { createPushOperations, type PushOperations } from "../../src/push/operations.js";
 import type { TargetLookup } from "../../src/push/options.js";
 import { ConfigVault } from "../../src/push/secrets.js";
 import { TargetGuard } from "../../src/push/target/guard.js";
@@ -65,6 +66,7 @@ export interface RigOptions
 export class Rig {
   readonly dispatcher: Dispatcher;
   readonly control: PushControl;
+  readonly operations: PushOperations;
   readonly logged: { facts: object; message: string }[] = [];
   /** What the log has for whoever looks for a fault. */
   readonly debugged: { facts: object; message: string }[] = [];
@@ -111,7 +113,8 @@ export class Rig {
       logger,
       ...options,
     });
-    this.control = createPushControl(() => this.dispatcher, { store, audit: options.audit });
+    this.operations = createPushOperations(() => this.dispatcher, { store, audit: options.audit });
+    this.control = createPushControl(this.operations, () => this.dispatcher, { store });
     onTestFinished(() => this.end());
   }
 

@@ -1,10 +1,12 @@
 import type { buildConnector as Connectors, Dispatcher } from "undici";
 import buildConnector from "undici/lib/core/connect.js";
+import { concat } from "../../core/bytes.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { membersOf } from "../../core/members.js";
 import { socketFailure } from "../../core/socket-failure.js";
 import { type Connection, ConnectionPools, type Sending } from "../../outgoing/connections.js";
+import { ANSWER_BYTES, type AnswerBody } from "../attempts.js";
 import type { TargetOptions, TargetTls } from "../options.js";
 import { ForbiddenTarget, TargetGuard } from "./guard.js";
 import { LookupError } from "./lookup.js";
@@ -31,14 +33,29 @@ export interface Breakable {
   breakOff(reason: string): void;
 }
 
-/** Outcome of a POST. */
+/** Outcome of a POST. `answer` is the beginning of the response's body; undefined if it is empty. */
 export type PostOutcome =
   /** A status of 2xx. */
-  | { readonly kind: "accepted"; readonly status: number }
+  | { readonly kind: "accepted"; readonly status: number; readonly answer?: AnswerBody }
   /** Any other status, including redirects, which are not followed. `gone` is 410. */
-  | { readonly kind: "refused"; readonly status: number; readonly retryAfterMs?: number; readonly gone: boolean }
-  /** No complete response. The reason is a sentence for people, without secrets and addresses. */
-  | { readonly kind: "failed"; readonly reason: string; readonly forbidden: boolean };
+  | {
+      readonly kind: "refused";
+      readonly status: number;
+      readonly retryAfterMs?: number;
+      readonly gone: boolean;
+      readonly answer?: AnswerBody;
+    }
+  /**
+   * No complete response; `status` is that of one which began. The reason is a sentence for people, without secrets and
+   * addresses.
+   */
+  | {
+      readonly kind: "failed";
+      readonly reason: string;
+      readonly forbidden: boolean;
+      readonly status?: number;
+      readonly answer?: AnswerBody;
+    };
 
 /** Sends POSTs to targets that the guard lets through. */
 export interface Poster {
@@ -104,6 +121,8 @@ class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
   #retryAfter: string | undefined;
   #interim = 0;
   #bytes = 0;
+  /** The first `ANSWER_BYTES` of the body. */
+  #begun: Uint8Array | undefined;
 
   constructor(request: PostRequest, logger: Logger, resolve: (outcome: PostOutcome) => void) {
     this.#request = request;
@@ -153,9 +172,23 @@ class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (this.#bytes < ANSWER_BYTES) this.#keep(chunk.subarray(0, ANSWER_BYTES - this.#bytes));
     this.#bytes += chunk.byteLength;
     // The status is enough. The connection is closed instead of reading the rest.
     if (this.#bytes > MAX_ANSWER_BYTES) this.#answered();
+  }
+
+  /** Copies bytes, because a view would keep the whole buffer of the socket. */
+  #keep(bytes: Uint8Array): void {
+    this.#begun = this.#begun === undefined ? Uint8Array.from(bytes) : concat([this.#begun, bytes]);
+  }
+
+  /** The response, as far as there is one. */
+  get #answer(): { readonly status?: number; readonly answer?: AnswerBody } {
+    const status = this.#status;
+    if (status === 0) return {};
+    if (this.#begun === undefined) return { status };
+    return { status, answer: { bytes: this.#begun, isWhole: this.#isWhole && this.#bytes <= ANSWER_BYTES } };
   }
 
   onResponseEnd(): void {
@@ -168,13 +201,14 @@ class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
     const forbidden = error instanceof ForbiddenTarget;
     // The address is only in the log, for the operator.
     if (!forbidden) this.#logger.debug({ err: error, host: this.#request.target.host }, "a push notification failed");
-    this.#end({ kind: "failed", reason: reasonOf(error), forbidden });
+    this.#end({ kind: "failed", reason: reasonOf(error), forbidden, ...this.#answer });
   }
 
   #answered(): void {
     const status = this.#status;
-    if (status >= 200 && status < 300) this.#end({ kind: "accepted", status });
-    else this.#end({ kind: "refused", status, ...retryAfterMs(this.#retryAfter), gone: status === 410 });
+    if (status >= 200 && status < 300) this.#end({ kind: "accepted", ...this.#answer, status });
+    else
+      this.#end({ kind: "refused", ...this.#answer, status, ...retryAfterMs(this.#retryAfter), gone: status === 410 });
   }
 
   static #onTimeout(this: void, exchange: WebhookPost): void {
@@ -188,7 +222,7 @@ class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
   }
 
   breakOff(reason: string): void {
-    this.#end({ kind: "failed", reason, forbidden: false });
+    this.#end({ kind: "failed", reason, forbidden: false, ...this.#answer });
   }
 
   #end(outcome: PostOutcome): void {

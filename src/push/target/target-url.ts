@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { parseUrl } from "../../core/net.js";
+import { webhookOrigin } from "../../wire/webhook.js";
 import { MAX_PUSH_URL_LENGTH } from "../options.js";
 import { plainName } from "./host-rules.js";
 
@@ -44,7 +45,7 @@ export function readTarget(text: string, rules: UrlRules): Target | string {
 /** Converts a URL. */
 export function targetOf(url: URL): Target {
   // Computed once, because each property of a URL creates a string and many notifications share a target.
-  return { url, origin: url.origin, path: url.pathname + url.search, host: hostKey(url) };
+  return { url, origin: url.origin, path: url.pathname + url.search, host: webhookOrigin(url) };
 }
 
 function hostFault(url: URL, authority: string): string | undefined {
@@ -68,8 +69,4 @@ function portFault(url: URL, { ports }: UrlRules): string | undefined {
 function portOf({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" ? 443 : 80;
-}
-
-function hostKey(url: URL): string {
-  return `${url.protocol}//${url.hostname}:${portOf(url)}`;
 }

@@ -1,0 +1,237 @@
+import { pause, within } from "../core/async.js";
+import { A2AError, invalid } from "../core/error.js";
+import type { PushConfigKey, StoredPushConfig, TaskHead } from "../store/task-store.js";
+import { countsAsGeneration } from "../task/entry.js";
+import { viewOf } from "../task/shared-view.js";
+import type { PushDialect } from "../version/version.js";
+import { type Attempt, secretsOf } from "./attempts.js";
+import type { DeliveryParts } from "./delivery.js";
+import type { DispatcherOptions } from "./dispatcher-options.js";
+import type { Host, Hosts, ProbeBudget } from "./host-limiter.js";
+import { bodyOf, NotificationHeaders, testBodyOf } from "./notification.js";
+import { MissingKeyError, type OpenedConfig } from "./secrets.js";
+import { attemptOf, failureOf, noteFailure } from "./sent.js";
+import type { Target } from "./target/target-url.js";
+import { TaskBodies } from "./task-bodies.js";
+
+/** Time that an operator's event waits for a free slot of its host, in milliseconds. */
+const WAIT_MS = 5_000;
+
+/** Dependencies of `OperatorSends`. */
+interface OperatorSendsParts<T> {
+  readonly parts: DeliveryParts;
+  readonly hosts: Pick<Hosts<T>, "get">;
+  readonly probes: ProbeBudget;
+  readonly open: DispatcherOptions["open"];
+  readonly parse: DispatcherOptions["parse"];
+  /** Starts deliveries that wait for a host, after an operator's event has left it. */
+  readonly left: (host: Host<T>) => void;
+}
+
+/** An event that an operator sends. */
+export interface OperatorEvent extends PushConfigKey {
+  /** Generation of an event of the task; undefined for a test event. */
+  readonly generation: number | undefined;
+}
+
+/** A stored configuration with its task. */
+interface Found {
+  readonly key: PushConfigKey;
+  readonly config: StoredPushConfig;
+  readonly head: TaskHead;
+  readonly opened: OpenedConfig;
+}
+
+/** A notification to send. */
+interface Notification {
+  readonly generation: number;
+  readonly body: string;
+  readonly headers: string[];
+}
+
+/** An operator's event that waits for a slot. */
+interface Waiter {
+  readonly owner: string;
+  isAdmitted: boolean;
+  readonly admit: () => void;
+}
+
+/**
+ * Sends single events for operators: to the same targets, with the same signatures and within the same limits as
+ * deliveries. They need no claim and change no position.
+ */
+export class OperatorSends<T> {
+  readonly #own: OperatorSendsParts<T>;
+  readonly #waiting = new Map<string, Set<Waiter>>();
+
+  constructor(own: OperatorSendsParts<T>) {
+    this.#own = own;
+  }
+
+  /**
+   * Sends one event and returns the attempt, failed or not.
+   *
+   * @throws A2AError TASK_NOT_FOUND for an unknown configuration, INVALID_PARAMS for a generation that the task does
+   * not have or that is never sent, UNSUPPORTED_OPERATION for an event that is yet to be delivered, UNAVAILABLE if the
+   * configuration cannot be read or its host has no free slot
+   */
+  async send({ taskId, configId, generation }: OperatorEvent): Promise<Attempt> {
+    const found = await this.#find({ taskId, configId });
+    const target = this.#target(found);
+    const notification = generation === undefined ? await this.#test(found) : await this.#event(found, generation);
+    if (typeof target === "string") return this.#unsent(found, notification.generation, target);
+    const host = this.#own.hosts.get(target.host, performance.now());
+    await this.#admitted(host, found.head.owner);
+    const endProbe = host.isHealthy ? () => {} : this.#own.probes.begin(found.head.owner);
+    try {
+      return await this.#post(found, notification, target, host);
+    } finally {
+      endProbe();
+      host.leave();
+      this.#own.left(host);
+    }
+  }
+
+  /** Gives free slots of a host to the events that wait for it. */
+  next(host: Host<unknown>): void {
+    for (const waiter of this.#waiting.get(host.key) ?? []) {
+      if (waiter.isAdmitted) continue;
+      if (!host.enter(performance.now(), this.#own.probes.hasCapacity(waiter.owner))) return;
+      waiter.isAdmitted = true;
+      waiter.admit();
+    }
+  }
+
+  async #find(key: PushConfigKey): Promise<Found> {
+    const { store } = this.#own.parts;
+    const [config, head] = await Promise.all([store.getPushConfig(key), store.head({ taskId: key.taskId })]);
+    if (config === undefined || head === undefined) throw unknownConfig();
+    try {
+      return { key, config, head, opened: this.#own.open(key, config.bytes) };
+    } catch (cause) {
+      if (!(cause instanceof MissingKeyError)) throw cause;
+      throw new A2AError("UNAVAILABLE", "The configuration is encrypted by a key that this server does not have.", {
+        cause,
+      });
+    }
+  }
+
+  /** @returns a failure for people if the target is forbidden */
+  #target({ opened }: Found): Target | string {
+    try {
+      return this.#own.parse(opened.config.url);
+    } catch (error) {
+      if (error instanceof A2AError) return error.message;
+      throw error;
+    }
+  }
+
+  async #test(found: Found): Promise<Notification> {
+    const { pushes } = this.#own.parts;
+    const { head, key, opened } = found;
+    const { taskId, tenant, owner, position } = head;
+    const dialect = await this.#dialect(opened.version);
+    const past = await pushes.taskAt({ taskId, tenant, owner, position });
+    if (past === undefined) throw unknownConfig();
+    const task = viewOf(past.fold, { artifacts: false, historyLength: 0 });
+    const body = testBodyOf(task, dialect);
+    const headers = await new NotificationHeaders(this.#own.parts, key, opened.config).ofTest(task.id, body, dialect);
+    return { generation: 0, body, headers };
+  }
+
+  async #dialect(version: string): Promise<PushDialect | undefined> {
+    if (version === "") return undefined;
+    const dialect = await this.#own.parts.dialectOf(version);
+    if (dialect !== undefined) return dialect;
+    const message = `Notifications of version ${version} of the protocol are not known here.`;
+    throw new A2AError("UNSUPPORTED_OPERATION", message);
+  }
+
+  async #event({ key, config, head, opened }: Found, generation: number): Promise<Notification> {
+    const { parts } = this.#own;
+    const { taskId, tenant, owner } = head;
+    const wanted = opened.version === "" ? parts.wanted : parts.wantedWithTask;
+    // The generation never exceeds the position.
+    const after = Math.max(0, generation - 1);
+    for await (const page of parts.pushes.readEntries({ taskId, tenant, owner, after, last: head.position })) {
+      for (const entry of page) {
+        if (entry.generation > generation) throw unknownGeneration("is not one of an event of this task");
+        if (entry.generation < generation || entry.event.case === undefined || !countsAsGeneration(entry.event))
+          continue;
+        if (!wanted(entry)) throw unknownGeneration("is one of an event that is not sent to this configuration");
+        if (entry.position > config.position) throw undelivered();
+        const headers = new NotificationHeaders(parts, key, opened.config);
+        if (opened.version === "") {
+          const body = bodyOf(entry) ?? "";
+          return { generation, body, headers: await headers.of(entry, body, undefined) };
+        }
+        const claimed = { taskId, tenant, owner };
+        const found = await new TaskBodies(parts, claimed, opened.version, "").at(entry);
+        if (typeof found === "string") throw new A2AError("UNSUPPORTED_OPERATION", `Not sent: ${found}.`);
+        const body = found.dialect.write(found.task);
+        return { generation, body, headers: await headers.of(entry, body, found.dialect) };
+      }
+    }
+    throw unknownGeneration("is not one of an event of this task");
+  }
+
+  /** Waits for a free slot of a host. @throws A2AError UNAVAILABLE */
+  async #admitted(host: Host<unknown>, owner: string): Promise<void> {
+    if (host.enter(performance.now(), this.#own.probes.hasCapacity(owner))) return;
+    let admit: () => void = () => {};
+    const admitted = new Promise<void>((resolve) => {
+      admit = resolve;
+    });
+    const waiter: Waiter = { owner, isAdmitted: false, admit };
+    const waiting = this.#waiting.get(host.key) ?? new Set();
+    this.#waiting.set(host.key, waiting.add(waiter));
+    await within(WAIT_MS, admitted);
+    waiting.delete(waiter);
+    if (waiting.size === 0) this.#waiting.delete(host.key);
+    if (!waiter.isAdmitted) {
+      throw new A2AError("UNAVAILABLE", "The host of the webhook has no free slot.", { retryAfterMs: WAIT_MS });
+    }
+  }
+
+  async #post(found: Found, notification: Notification, target: Target, host: Host<unknown>): Promise<Attempt> {
+    const { poster, limits, audit, shutdown, outgoing, smallBytes } = this.#own.parts;
+    const { body, headers, generation } = notification;
+    const size = body.length > smallBytes ? body.length : 0;
+    try {
+      if (size > 0) await outgoing.acquire(size);
+      const waitMs = host.pace(performance.now());
+      if (waitMs > 0) await pause(waitMs, shutdown, true);
+      if (shutdown.aborted) throw new A2AError("UNAVAILABLE", "The server is shutting down.");
+      const begin = performance.now();
+      const outcome = await poster.post({ target, headers, body, timeoutMs: limits.pushTimeoutMs, signal: shutdown });
+      const now = performance.now();
+      if (outcome.kind === "accepted") host.succeeded(now - begin);
+      else noteFailure(outcome, host, audit, now);
+      const facts = attemptOf({ outcome, generation, begin, now, secrets: () => secretsOf(found.opened.config) });
+      return this.#remember({ ...found.key, ...facts, failure: failureOf(outcome), byOperator: true });
+    } finally {
+      if (size > 0) outgoing.release(size);
+    }
+  }
+
+  #unsent({ key }: Found, generation: number, failure: string): Attempt {
+    const facts = { time: Date.now(), durationMs: 0, generation, status: 0, answer: "" };
+    return this.#remember({ ...key, ...facts, failure, byOperator: true });
+  }
+
+  #remember(attempt: Attempt): Attempt {
+    this.#own.parts.attempts.add(attempt);
+    return attempt;
+  }
+}
+
+const unknownConfig = (): A2AError =>
+  new A2AError("TASK_NOT_FOUND", "The push notification configuration does not exist.");
+
+const unknownGeneration = (description: string): A2AError => invalid([{ field: "generation", description }]);
+
+const undelivered = (): A2AError =>
+  new A2AError(
+    "UNSUPPORTED_OPERATION",
+    "The event is yet to be delivered. Sent early, it would make the events before it look old to the receiver.",
+  );

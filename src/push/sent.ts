@@ -1,0 +1,45 @@
+import type { Audit } from "../audit/audit.js";
+import type { AttemptFacts } from "../store/task-store.js";
+import { answerText } from "./attempts.js";
+import type { Host } from "./host-limiter.js";
+import type { PostOutcome } from "./target/post.js";
+
+/** A notification that was sent. */
+interface Sent {
+  readonly outcome: PostOutcome;
+  /** Generation of its event. */
+  readonly generation: number;
+  /** Its start and the time now, by `performance.now()`. */
+  readonly begin: number;
+  readonly now: number;
+  /** The secrets of its configuration, which an answer may repeat. */
+  readonly secrets: () => readonly string[];
+}
+
+/** Makes the attempt of a notification that was sent. */
+export function attemptOf({ outcome, generation, begin, now, secrets }: Sent): AttemptFacts {
+  const durationMs = Math.round(now - begin);
+  const { status = 0 } = outcome;
+  return { time: Date.now() - durationMs, durationMs, generation, status, answer: answerText(outcome.answer, secrets) };
+}
+
+/** The failure of an outcome in a sentence for people; empty if the notification was accepted. */
+export function failureOf(outcome: PostOutcome): string {
+  if (outcome.kind === "accepted") return "";
+  return outcome.kind === "failed" ? outcome.reason : `the receiver answered ${outcome.status}`;
+}
+
+/** Statuses that describe a host rather than one of its webhooks. */
+const overloaded: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+
+/** Records a failure with its host, and with the audit log if that opens the circuit or the target is forbidden. */
+export function noteFailure(
+  outcome: Exclude<PostOutcome, { kind: "accepted" }>,
+  host: Pick<Host<unknown>, "key" | "failed">,
+  audit: Audit,
+  now: number,
+): void {
+  if (outcome.kind === "failed" && outcome.forbidden) audit.record({ event: "push.target-refused", target: host.key });
+  if (outcome.kind === "refused" && !overloaded.has(outcome.status)) return;
+  if (host.failed(now)) audit.record({ event: "push.circuit-opened", target: host.key });
+}
