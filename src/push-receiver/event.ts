@@ -37,9 +37,14 @@ export interface PushEvent {
   readonly configId: string | undefined;
   /**
    * Generation of the task after this event. It increases with each event and is the cursor for resuming a stream.
-   * Undefined if the sender does not state it.
+   * Undefined if the sender does not state it, and for a test event.
    */
   readonly generation: number | undefined;
+  /**
+   * True for a test event, which an operator sends to try the webhook. Nothing happened to the task: it has the status
+   * that the event names. Test events are never repeats, and do not count as handled.
+   */
+  readonly isTest: boolean;
   /** Order relative to the handled notifications. `new` if neither id nor generation is known. */
   readonly order: PushOrder;
   /** True if it, or a later one of its task, was handled before. */

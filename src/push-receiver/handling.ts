@@ -64,11 +64,17 @@ export class Handling {
   async answer(read: () => Promise<PushRequest>, handle: PushHandler): Promise<PushAnswer> {
     try {
       const verified = await this.#parts.verify(await read());
-      await this.#once(verified, handle);
+      if (verified.event.isTest) this.#noteTest(verified);
+      else await this.#once(verified, handle);
       return { status: 204, headers: {}, text: "" };
     } catch (error) {
       return this.#refusal(error);
     }
+  }
+
+  /** A test event is verified like any other, and reaches no handler: nothing happened. */
+  #noteTest({ event: { taskId, eventId } }: VerifiedPush): void {
+    this.#parts.logger.info({ taskId, eventId }, "a test event arrived");
   }
 
   async #once(verified: VerifiedPush, handle: PushHandler): Promise<void> {

@@ -6,6 +6,8 @@ import {
   PUSH_CONFIG,
   PUSH_GENERATION,
   PUSH_SIGNATURE,
+  PUSH_TEST,
+  PUSH_TEST_ID,
   pushAudience,
   pushEventId,
   pushEventText,
@@ -38,7 +40,7 @@ export interface PushReceiver {
   handled(event: PushEvent): Promise<void>;
   /**
    * A webhook for servers of the Fetch API, such as Hono, Next.js, Deno or workerd. Answers 204 after the handler is
-   * done, and for repeats, which are not handled; 4xx if rejected; 500 if the handler throws, so that the sender
+   * done, and for repeats and test events, which are not handled; 4xx if rejected; 500 if the handler throws, so that the sender
    * retries.
    */
   fetch(handle: PushHandler): (request: Request) => Promise<Response>;
@@ -129,16 +131,16 @@ class Judge {
       throw new PushRefusal("signature", "Parley-Signature is of another task.");
     }
     const { eventId, server } = vouched;
-    const place = vouched.taskId === undefined ? await placeOf(request, body.taskId, vouched) : vouched;
-    const { configId, generation } = place;
+    const isTest = isTestOf(request, eventId);
+    const { configId, generation } = await this.#placeOf(request, body.taskId, vouched, isTest);
     const { expects } = this.#options;
     if (expects !== undefined && !(await expects({ ...body, configId, server, token }))) {
       throw new PushRefusal("task", "This receiver does not expect notifications for this task.");
     }
     const { signatures, seconds } = vouched;
     const sentAt = seconds === undefined ? undefined : new Date(seconds * 1_000);
-    const event = { ...body, eventId, configId, generation, sentAt, signatures };
-    if (eventId === undefined) return { event, mark: undefined };
+    const event = { ...body, eventId, configId, generation, isTest, sentAt, signatures };
+    if (eventId === undefined || isTest) return { event, mark: undefined };
     // Uses only fields of every form of a notification, so that a copy without one of its signatures is the same event.
     const mark = {
       id: eventId,
@@ -147,6 +149,18 @@ class Judge {
       keepUntil: (sentAt?.getTime() ?? Date.now()) + this.#toleranceMs,
     };
     return { event, mark };
+  }
+
+  /** The configuration and generation of an event, as far as a signature covers them. A test event has no generation. */
+  async #placeOf(
+    request: ReadRequest,
+    taskId: string,
+    vouched: Vouched,
+    isTest: boolean,
+  ): Promise<Pick<PushEvent, "configId" | "generation">> {
+    if (isTest) return { configId: vouched.configId, generation: undefined };
+    if (vouched.taskId === undefined) return placeOf(request, taskId, vouched);
+    return { configId: vouched.configId, generation: vouched.generation };
   }
 
   async #checkCredentials({ header }: ReadRequest, token: string): Promise<void> {
@@ -194,6 +208,19 @@ class Judge {
     const when = age > 0 ? "too old" : "of a time that has not come";
     throw new PushRefusal("stale", `The signature is ${when}.`);
   }
+}
+
+/**
+ * True for a test event. A signature covers the id, so that nobody can turn a test into an event or an event into a test.
+ *
+ * @throws PushRefusal if the header says something else than the signed id
+ */
+function isTestOf({ header }: ReadRequest, eventId: string | undefined): boolean {
+  const isMarked = header(PUSH_TEST) === "true";
+  if (eventId === undefined) return isMarked;
+  const isTest = eventId.startsWith(PUSH_TEST_ID);
+  if (isMarked && !isTest) throw new PushRefusal("signature", "The header Parley-Test is not that of this event.");
+  return isTest;
 }
 
 function lacking(form: string): PushRefusal {

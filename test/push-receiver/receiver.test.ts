@@ -48,6 +48,7 @@ describe("a receiver", () => {
         eventId: idOf("task-1", "ä/1", 7),
         configId: "ä/1",
         generation: 7,
+        isTest: false,
         order: "new",
         isRepeat: false,
         sentAt: new Date(Number(sent.headers["webhook-timestamp"]) * 1_000),
