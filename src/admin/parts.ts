@@ -4,6 +4,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
 import type { PushControl } from "../push/dead-letters.js";
+import type { PushOperations } from "../push/operations.js";
 import type { TaskStore } from "../store/task-store.js";
 
 /** The lifecycle of the server, as operators see it. */
@@ -28,6 +29,8 @@ export interface AdminParts {
   readonly audit: Audit | undefined;
   /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
+  /** Operations on deliveries; undefined if none are made. */
+  readonly pushOperations: PushOperations | undefined;
   /** Folder for backups; undefined if none may be made. */
   readonly backupFolder: string | undefined;
   /** Returns the metrics as Prometheus text (`GET /metrics`); undefined without metrics. */

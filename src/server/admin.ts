@@ -22,6 +22,7 @@ import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { callOf, type HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 import type { PushControl } from "../push/dead-letters.js";
+import type { PushOperations } from "../push/operations.js";
 import { type RejectionLog, rejectionLog } from "../service/interceptors/access-log.js";
 import { jsonRpcOf } from "../version/jsonrpc.js";
 import { restOf } from "../version/rest.js";
@@ -37,6 +38,7 @@ export interface AdminComponents {
   readonly engine: Engine;
   readonly lifecycle: Lifecycle;
   readonly push: PushControl | undefined;
+  readonly pushOperations: PushOperations | undefined;
 }
 
 /** The operator's service of a server, without a listener. */
@@ -73,11 +75,22 @@ const addressOf = ({ peer }: Pick<HttpRequest, "peer">): string => peer.address;
 export function composeAdmin(
   settings: Settings,
   admin: AdminSettings,
-  { engine, lifecycle, push }: AdminComponents,
+  { engine, lifecycle, push, pushOperations }: AdminComponents,
 ): AdminHandlers {
   const { store, agents, limits: all, logger, audit } = settings;
   const { backupFolder } = admin;
-  const parts: AdminParts = { store, engine, agents, lifecycle, limits: all, logger, audit, push, backupFolder };
+  const parts: AdminParts = {
+    store,
+    engine,
+    agents,
+    lifecycle,
+    limits: all,
+    logger,
+    audit,
+    push,
+    pushOperations,
+    backupFolder,
+  };
   const access = new AdminAccess(admin.access, { limits: all, logger, audit: operatorAudit(audit) });
   const { afterStart } = lifecycle;
   const invoke = createAdminInvoke(parts, { access, afterStart, logsCalls: settings.accessLog });

@@ -20,6 +20,7 @@ import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
 import type { PushControl } from "../push/dead-letters.js";
+import type { PushOperations } from "../push/operations.js";
 import type { RejectionLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
 import { compose } from "./compose.js";
@@ -55,6 +56,8 @@ export interface NodeComponents {
   readonly lifecycle: Lifecycle;
   /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
+  /** For the operator's service; undefined if none are sent. */
+  readonly pushOperations: PushOperations | undefined;
   readonly remoteAgents: RemoteAgentRegistry;
   /** The public address. A server with ports reports the ports to it. */
   readonly address: PublicAddress;
@@ -79,13 +82,16 @@ export function composeNode(
 ): NodeComponents {
   const { logger, versions } = settings;
   const { native, others } = versions;
-  const { binding, connect, dispatch, card, engine, lifecycle, push, remoteAgents, address } = compose(settings, {
-    secureHeaders,
-    push: pushModules,
-    connect: async (agent, of) => (await theConnect()).connectNode(agent, of),
-    compressions: [compressionGzip, compressionBrotli],
-    more: infrastructure && infrastructureRoutes(infrastructure),
-  });
+  const { binding, connect, dispatch, card, engine, lifecycle, push, pushOperations, remoteAgents, address } = compose(
+    settings,
+    {
+      secureHeaders,
+      push: pushModules,
+      connect: async (agent, of) => (await theConnect()).connectNode(agent, of),
+      compressions: [compressionGzip, compressionBrotli],
+      more: infrastructure && infrastructureRoutes(infrastructure),
+    },
+  );
   const ownGrpc = optionsIn(native.name, native.grpc, binding);
   const olderGrpc = others.flatMap(({ name, grpc }) => (grpc === undefined ? [] : olderOptions(name, grpc, binding)));
   const grpcServices: GrpcServices = [ownGrpc, ...olderGrpc];
@@ -104,6 +110,7 @@ export function composeNode(
     engine,
     lifecycle,
     push,
+    pushOperations,
     remoteAgents,
     address,
   };

@@ -10,6 +10,7 @@ import { createEngine, type Engine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
 import type { RequestOrigin } from "../http/forwarded.js";
 import type { PushControl } from "../push/dead-letters.js";
+import type { PushOperations } from "../push/operations.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, rejectionLog } from "../service/interceptors/access-log.js";
 import { chain, type Invoke } from "../service/invoke.js";
@@ -35,6 +36,8 @@ interface Components extends HttpComponents {
   readonly lifecycle: Lifecycle;
   /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
+  /** For the operator's service; undefined if none are sent. */
+  readonly pushOperations: PushOperations | undefined;
   readonly remoteAgents: RemoteAgentRegistry;
   /** The public address. A server with ports reports the ports to it. */
   readonly address: PublicAddress;
@@ -94,6 +97,7 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
     engine,
     lifecycle,
     push: push?.control,
+    pushOperations: push?.operations,
     remoteAgents: remoteAgentRegistry(outgoing),
     address,
   };

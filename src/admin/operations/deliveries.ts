@@ -1,20 +1,175 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import {
+  type Attempt,
+  AttemptSchema,
+  DeletePushConfigResponseSchema,
+  type Delivery,
+  DeliverySchema,
+  DeliveryState,
+  ListAttemptsResponseSchema,
+  ListDeliveriesRequestSchema,
+  ListDeliveriesResponseSchema,
+  RedriveDeliveriesResponseSchema,
+  ResendEventResponseSchema,
+  SendTestEventResponseSchema,
+} from "../../../gen/parley/admin/v1/admin_pb.js";
+import { A2AError, invalid } from "../../core/error.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
+import { parseUrl } from "../../core/net.js";
+import type { Attempt as MadeAttempt } from "../../push/attempts.js";
+import { createPushOperations } from "../../push/operations.js";
+import type {
+  DeliveryPage,
+  DeliveryStateName,
+  FailedAttempt,
+  ListDeliveries,
+  PushConfigKey,
+  StoredDelivery,
+} from "../../store/task-store.js";
+import { timestampOf } from "../../task/entry.js";
+import { webhookOrigin } from "../../wire/webhook.js";
 import type { AdminMethods } from "../methods.js";
+import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
-import { notYet } from "./not-yet.js";
+
+/** Number of pages of the store that one page of the list reads at most: it may be short although more follow. */
+const MAX_STORE_PAGES = 20;
+
+/** Maximum number of attempts in an answer. */
+const MAX_ATTEMPTS = 20;
+
+type Names =
+  | "listDeliveries"
+  | "listAttempts"
+  | "redriveDeliveries"
+  | "sendTestEvent"
+  | "resendEvent"
+  | "deletePushConfig";
 
 /** Reads and repeats push notifications. */
-export function deliveryOperations(
-  _parts: AdminParts,
-): Pick<
-  AdminMethods,
-  "listDeliveries" | "listAttempts" | "redriveDeliveries" | "sendTestEvent" | "resendEvent" | "deletePushConfig"
-> {
+export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names> {
+  const { store, audit, pushOperations } = parts;
+  const push = pushOperations ?? createPushOperations(() => undefined, { store, audit });
+  const { holder } = parts.engine.pushes;
+  const toAttempt = (attempt: MadeAttempt): Attempt => attemptOf({ ...attempt, holder });
   return {
-    listDeliveries: notYet,
-    listAttempts: notYet,
-    redriveDeliveries: notYet,
-    sendTestEvent: notYet,
-    resendEvent: notYet,
-    deletePushConfig: notYet,
+    async listDeliveries(request) {
+      const { limit, after, token } = pageOf(ListDeliveriesRequestSchema, request, ["string", "string"]);
+      const { tenant, owner, taskId, target } = request;
+      const filter = {
+        ...{ tenant, owner, states: request.states.map(stateOf) },
+        taskId: taskId === "" ? undefined : taskId,
+        target: originOf(target),
+      };
+      const key = after && { taskId: after[0], configId: after[1] };
+      const { deliveries, next } = await readPages(parts, { ...filter, limit, after: key });
+      return create(ListDeliveriesResponseSchema, {
+        deliveries: deliveries.map(deliveryOf),
+        nextPageToken: next === undefined ? "" : token([next.taskId, next.configId]),
+      });
+    },
+
+    async listAttempts(key) {
+      await checkConfig(parts, key);
+      const stored = (await store.listAttempts(key)).map(attemptOf);
+      const attempts = [...stored, ...push.attemptsOf(key).map(toAttempt)];
+      attempts.sort((a, b) => timeOf(b) - timeOf(a));
+      return create(ListAttemptsResponseSchema, { attempts: attempts.slice(0, MAX_ATTEMPTS) });
+    },
+
+    async redriveDeliveries({ keys, tenant, owner, target }) {
+      const isFiltered = tenant !== undefined || owner !== undefined || target !== "";
+      if (keys.length > 0 && isFiltered) {
+        throw invalid([{ field: "keys", description: "must be empty if there are filters" }]);
+      }
+      const filter = { tenant, owner, target: originOf(target) };
+      const count = await push.redrive(keys.length > 0 ? { keys } : filter);
+      return create(RedriveDeliveriesResponseSchema, { count: BigInt(count) });
+    },
+
+    async sendTestEvent({ taskId, configId }) {
+      checkSending(parts);
+      const attempt = await push.send({ taskId, configId, generation: undefined });
+      return create(SendTestEventResponseSchema, { attempt: toAttempt(attempt) });
+    },
+
+    async resendEvent({ taskId, configId, generation }) {
+      checkSending(parts);
+      const attempt = await push.send({ taskId, configId, generation });
+      return create(ResendEventResponseSchema, { attempt: toAttempt(attempt) });
+    },
+
+    async deletePushConfig(key) {
+      await checkConfig(parts, key);
+      await store.deletePushConfig({ taskId: key.taskId, configId: key.configId });
+      return create(DeletePushConfigResponseSchema);
+    },
   };
 }
+
+/** Fills a page, of which the store examines a limited number of configurations at a time. */
+async function readPages({ store }: AdminParts, request: ListDeliveries): Promise<DeliveryPage> {
+  const deliveries: StoredDelivery[] = [];
+  let { after } = request;
+  for (let pages = 1; ; pages++) {
+    const page = await store.listDeliveries({ ...request, after, limit: request.limit - deliveries.length });
+    deliveries.push(...page.deliveries);
+    after = page.next;
+    if (after === undefined || deliveries.length === request.limit || pages === MAX_STORE_PAGES) {
+      return { deliveries, next: after };
+    }
+    await yieldToEventLoop();
+  }
+}
+
+/** @throws A2AError TASK_NOT_FOUND for an unknown configuration */
+async function checkConfig({ store }: AdminParts, { taskId, configId }: PushConfigKey): Promise<void> {
+  if ((await store.getPushConfig({ taskId, configId })) !== undefined) return;
+  throw new A2AError("TASK_NOT_FOUND", "The push notification configuration does not exist.");
+}
+
+/** @throws A2AError PUSH_NOTIFICATION_NOT_SUPPORTED */
+function checkSending({ pushOperations }: AdminParts): void {
+  if (pushOperations !== undefined) return;
+  throw new A2AError("PUSH_NOTIFICATION_NOT_SUPPORTED", "This server sends no push notifications.");
+}
+
+const states: Readonly<Record<DeliveryStateName, DeliveryState>> = {
+  idle: DeliveryState.IDLE,
+  due: DeliveryState.DUE,
+  dead: DeliveryState.DEAD,
+};
+
+function stateOf(state: DeliveryState): DeliveryStateName {
+  const found = (Object.keys(states) as DeliveryStateName[]).find((name) => states[name] === state);
+  if (found === undefined) throw invalid([{ field: "states", description: "has a value that is not a state" }]);
+  return found;
+}
+
+/** The origin as the store has it, with its port; undefined for an absent filter. */
+function originOf(target: string): string | undefined {
+  if (target === "") return undefined;
+  const url = parseUrl(target);
+  return url === undefined || url.host === "" ? target : webhookOrigin(url);
+}
+
+/** A delivery as operators see it. The URL's path and query stay out: they may be secrets. */
+export function deliveryOf(stored: StoredDelivery): Delivery {
+  const { taskId, configId, tenant, owner, target, position, headPosition, attempts, failure } = stored;
+  const { state, failingSince, at, holder = "" } = stored;
+  return create(DeliverySchema, {
+    ...{ taskId, configId, tenant, owner, target, position, headPosition, attempts, failure, holder },
+    state: states[state],
+    ...(failingSince !== undefined && { failingSince: timestampOf(failingSince) }),
+    ...(at !== undefined && { at: timestampOf(at) }),
+  });
+}
+
+function attemptOf(attempt: FailedAttempt & { readonly byOperator?: boolean }): Attempt {
+  const { time, durationMs, generation, status, answer, failure, holder, byOperator = false } = attempt;
+  const facts = { durationMs, generation, status, answer, failure, holder, byOperator };
+  return create(AttemptSchema, { ...facts, time: timestampOf(time) });
+}
+
+const timeOf = ({ time }: Attempt): number => (time === undefined ? 0 : timestampMs(time));
