@@ -1,0 +1,122 @@
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fromJsonString } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { openWorld, tokens, type World } from "../admin/world.js";
+import { blocksOf } from "./pages.js";
+
+/** Every command of docs/admin.md, typed in its order on a server with a task that has a webhook. */
+
+const lines = blocksOf("docs/admin.md")
+  .filter(({ language }) => language === "sh")
+  .flatMap(({ text }) => text.trim().split("\n"));
+const curls = lines.filter((line) => line.startsWith("curl "));
+const grpcurls = lines.filter((line) => line.startsWith("grpcurl "));
+
+/** Minimal systems have no curl, and Windows has no bash. CI has to have both. */
+const hasShell = process.env.CI !== undefined || spawnSync("bash", ["-c", "curl --version"]).status === 0;
+
+let world: World;
+let folder: string;
+/** A webhook. */
+const receiver = createServer((request, response) => {
+  request.resume();
+  request.on("end", () => response.end());
+});
+let hook = "";
+beforeAll(async () => {
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  const { port } = receiver.address() as AddressInfo;
+  hook = `http://127.0.0.1:${port}/hook`;
+  folder = mkdtempSync(join(tmpdir(), "parley-admin-"));
+  const store = sqliteStore(join(folder, "parley.db"));
+  world = await openWorld(
+    { backupFolder: folder },
+    { store, push: { allowHttp: true, allow: ["127.0.0.1"], ports: [port] } },
+  );
+});
+afterAll(async () => {
+  await world.server.close();
+  receiver.close();
+  rmSync(folder, { recursive: true });
+});
+
+const CONFIG = "hook";
+
+/** A task with a push configuration: one that runs, or one that has ended. */
+async function taskOf(text: string): Promise<string> {
+  const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] };
+  const configuration = { returnImmediately: true, taskPushNotificationConfig: { id: CONFIG, url: hook } };
+  const headers = { "content-type": "application/json", "x-key": tokens.caller };
+  const answer = await fetch(`${world.server.url}/message:send`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ message, configuration }),
+  });
+  const { task } = (await answer.json()) as { task: { id: string } };
+  return task.id;
+}
+
+/** Runs a command and returns its output, with the HTTP status as the last line. */
+async function typed(command: string, env: Record<string, string>): Promise<string> {
+  const measured = "curl() { command curl -sS --max-time 3 -w '\\n%{http_code}\\n' \"$@\" || [ $? = 28 ]; }";
+  const child = spawn("bash", ["-c", `${measured}; ${command}`], { env: { ...process.env, ...env } });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  await new Promise((resolve) => child.once("close", resolve));
+  return output.trim();
+}
+
+describe("docs/admin.md", () => {
+  it.skipIf(!hasShell).each(curls)("is answered as it says: %s", async (command) => {
+    const TASK = await taskOf(/:(?:cancel|fail|follow)/.test(command) ? "wait" : "echo hello");
+    if (command.includes(":resend")) await delivered(TASK);
+    if (command.includes("-X DELETE $A/tasks/$TASK") && !command.includes("pushConfigs")) await ended(TASK);
+    const [A, H] = [`${world.address}/v1`, `authorization: Bearer ${tokens.write}`];
+    const output = await typed(command, { TASK, CONFIG, A, H });
+    if (output.includes("not implemented yet")) return;
+    expect(output.split("\n").at(-1), output).toBe("200");
+  });
+
+  it.each(grpcurls)("names a method and its fields: %s", (command) => {
+    const [, name] = /parley\.admin\.v1\.AdminService\/(\w+)$/.exec(command) ?? [];
+    const method = AdminService.methods.find((each) => each.name === name);
+    expect(method).toBeDefined();
+    const [, body = "{}"] = /-d '([^']*)'/.exec(command) ?? [];
+    if (method !== undefined) fromJsonString(method.input, body);
+  });
+
+  it("has a command or a sentence for each method", () => {
+    const page = blocksOf("docs/admin.md");
+    expect(curls.length).toBeGreaterThan(20);
+    expect(grpcurls.length + page.length).toBeGreaterThan(5);
+  });
+});
+
+/** Waits until a task's first event is delivered. */
+async function delivered(id: string): Promise<void> {
+  for (;;) {
+    const headers = { authorization: `Bearer ${tokens.read}` };
+    const answer = await fetch(`http://${world.address}/v1/deliveries?taskId=${id}`, { headers });
+    const { deliveries } = (await answer.json()) as { deliveries: { position?: number }[] };
+    if ((deliveries[0]?.position ?? 0) > 0) return;
+  }
+}
+
+/** Waits until a task has ended. */
+async function ended(id: string): Promise<void> {
+  const headers = { "x-key": tokens.caller };
+  for (;;) {
+    const answer = await fetch(`${world.server.url}/tasks/${id}`, { headers });
+    const { status } = (await answer.json()) as { status: { state: string } };
+    if (/COMPLETED|FAILED|CANCELED/.test(status.state)) return;
+  }
+}
