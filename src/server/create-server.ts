@@ -100,16 +100,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
  * @throws ConfigurationError for a port that is in use; StoreError if the store cannot be used.
  */
 export async function openServer(settings: Settings): Promise<Server> {
-  // Like `/readyz`, the health service reports when calls are served.
-  const { versions } = settings;
-  const infrastructure = new InternalServices({
-    service: versions.native.grpc,
-    others: versions.others.flatMap(({ name: version, grpc: service }) =>
-      service === undefined ? [] : laterService({ service, version, versions }),
-    ),
-    reflection: settings.reflection,
-  });
-  infrastructure.setServing(false);
+  const infrastructure = infrastructureOf(settings);
   const components = composeNode(settings, {
     infrastructure,
     secureHeaders: hstsOf(settings),
@@ -157,7 +148,7 @@ export async function openServer(settings: Settings): Promise<Server> {
     throw error;
   }
   opened.resolve();
-  loadLater(versions, components.lifecycle);
+  loadLater(settings.versions, components.lifecycle);
   const ports = { host: listener.host, port: listener.port, grpcPort: grpc?.port, admin: admin?.url };
   logger.info(ports, "the server is ready");
   return serverOf(settings, components, { listener, grpc, admin, connections });
@@ -168,6 +159,19 @@ async function adminOf(settings: Settings, components: NodeComponents): Promise<
   if (settings.admin === undefined) return undefined;
   const { openAdmin } = await import("./admin-listener.js");
   return openAdmin(settings, settings.admin, components);
+}
+
+/** Creates health and reflection. Like `/readyz`, the health service reports when calls are served. */
+function infrastructureOf({ versions, reflection }: Settings): InternalServices {
+  const infrastructure = new InternalServices({
+    service: versions.native.grpc,
+    others: versions.others.flatMap(({ name: version, grpc: service }) =>
+      service === undefined ? [] : laterService({ service, version, versions }),
+    ),
+    reflection,
+  });
+  infrastructure.setServing(false);
+  return infrastructure;
 }
 
 /**
