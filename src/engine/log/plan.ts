@@ -15,6 +15,7 @@ import type {
 } from "../../store/task-store.js";
 import { countsAsGeneration, type Draft, encodeEntry, placeDraft, stateAfter } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
+import { noteOrigin, type Origin } from "../../task/origin.js";
 import { isTerminal, mayFollow } from "../../task/state.js";
 import type { StateChanges } from "./state-changes.js";
 
@@ -140,13 +141,16 @@ export class Unstored {
    * Returns the next append's batch, positioned after the stored entries, of up to `maxAppendBytes`. A send with an
    * idempotency key or a push configuration is appended alone, since the store may reject it; entries with different
    * leases are never batched. The entries stay here until `drop`.
+   * @param writer name of this process; entries without one name no origin
+   * @param before origin of the last stored entry, if known
    */
-  next(fold: TaskFold): Batch {
+  next(fold: TaskFold, writer?: string, before?: Origin): Batch {
     let { position, generation } = fold;
     let size = 0;
     let fence: Fence | undefined;
     const entries: LogEntry[] = [];
     const bytes: Uint8Array[] = [];
+    let origin = before;
     const alone = goesAlone(this.#queue[0]);
     for (let index = 0; index < this.#queue.length; index++) {
       const pending = defined(this.#queue[index]);
@@ -159,9 +163,11 @@ export class Unstored {
       if (countsAsGeneration(draft.event)) generation++;
       const entry = placeDraft(draft, ++position, generation);
       noteChanges(entry, pending);
+      const next = writer === undefined ? origin : noteOrigin(entry, writer, attemptOf(options), origin);
       const encoded = encodeEntry(entry);
       size += encoded.length;
       if (more && size > maxAppendBytes) break;
+      origin = next;
       entries.push(entry);
       bytes.push(encoded);
     }
@@ -183,6 +189,11 @@ export class Unstored {
 function noteChanges(entry: LogEntry, { options, changes }: Pending): void {
   if (changes === undefined || options.state === undefined) return;
   entry.changes = create(ConversationChangesSchema, { turn: options.state.turn, count: changes });
+}
+
+/** A lease whose turn has not started has an attempt below 1. */
+function attemptOf({ fence }: AppendOptions): number {
+  return fence === undefined || fence.attempt < 0 ? 0 : fence.attempt;
 }
 
 function goesAlone(pending: Pending | undefined): boolean {

@@ -3,6 +3,7 @@ import type { MessageContext } from "../../agent/message.js";
 import type { TaskHead, TaskStore } from "../../store/task-store.js";
 import { noteSize, stateAfter } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
+import { type Origin, originAfter } from "../../task/origin.js";
 import { endsBlockingSend, isTerminal } from "../../task/state.js";
 import { storedEntry } from "./fold-stored.js";
 import { SnapshotSaver } from "./snapshots.js";
@@ -25,6 +26,7 @@ export abstract class StoredLog {
   protected readonly storedHead: StoredHead;
   #fold: TaskFold;
   #tail: Tail;
+  #origin: Origin | undefined;
   /** True if the fold is the complete task, false if it is the outline. */
   #isWhole = true;
   /** Number of holders: readers, executions, calls. */
@@ -42,6 +44,11 @@ export abstract class StoredLog {
     this.#tail = new Tail(options.fold.position);
     this.#snapshots = new SnapshotSaver(options.store, options.snapshotAt, options.bytesSince);
     this.noteLease();
+  }
+
+  /** Origin of the last entry, if this process has read or written one that names it. */
+  protected get origin(): Origin | undefined {
+    return this.#origin;
   }
 
   get taskId(): string {
@@ -181,6 +188,7 @@ export abstract class StoredLog {
     this.#tail.push(noteSize(entry, size), size);
     this.#snapshots.noteEntry(size);
     this.storedHead.apply(entry);
+    this.#origin = originAfter(entry, this.#origin);
     const state = stateAfter(entry.event);
     if (state === undefined || !endsBlockingSend(state)) return;
     // A pause completes only the current turn; later messages wait for their own. The end of the task completes all

@@ -3,14 +3,13 @@ import { isOf } from "../../store/check.js";
 import type { TaskHead, TaskScope, TaskStore } from "../../store/task-store.js";
 import { TaskFold } from "../../task/fold.js";
 import { foldStored } from "./fold-stored.js";
+import type { LogHooks } from "./hooks.js";
 import { TaskLog } from "./task-log.js";
 
 /** Callbacks of a log cache. */
-interface LogCallbacks {
+interface LogCallbacks extends LogHooks {
   /** Called with each complete log that is evicted, so that parts of it can be cached. */
   readonly forgotten?: (log: TaskLog) => void;
-  /** Called after each append of this process to a task with push configurations. */
-  readonly pushed?: (taskId: string) => void;
 }
 
 /** The logs in use, one object per task. A task that is not read, run or called costs no memory. */
@@ -20,17 +19,22 @@ export class TaskLogCache {
   readonly #loading = new Map<string, Promise<TaskLog | undefined>>();
 
   readonly #forgotten: (log: TaskLog) => void;
-  readonly #pushed: (taskId: string) => void;
+  readonly #hooks: LogHooks;
 
-  constructor(store: TaskStore, { forgotten = () => {}, pushed = () => {} }: LogCallbacks = {}) {
+  constructor(store: TaskStore, { forgotten = () => {}, ...hooks }: LogCallbacks = {}) {
     this.#store = store;
     this.#forgotten = forgotten;
-    this.#pushed = pushed;
+    this.#hooks = hooks;
   }
 
   /** Returns the log of a task if it is in use, without retaining it. */
   get(taskId: string): TaskLog | undefined {
     return this.#logs.get(taskId);
+  }
+
+  /** Calls back after each append of this process, in place of an earlier callback; undefined: no longer. */
+  set changed(callback: ((taskId: string) => void) | undefined) {
+    this.#hooks.changed = callback;
   }
 
   /** Returns every log in use. */
@@ -73,7 +77,7 @@ export class TaskLogCache {
   create(head: TaskHead, id: string = head.taskId): TaskLog {
     const fold = new TaskFold();
     fold.task.id = id;
-    const log = new TaskLog({ store: this.#store, head, fold, snapshotAt: 0, pushed: this.#pushed });
+    const log = new TaskLog({ store: this.#store, head, fold, snapshotAt: 0, hooks: this.#hooks });
     log.retain();
     this.#logs.set(head.taskId, log);
     return log;
@@ -110,6 +114,6 @@ export class TaskLogCache {
     const folded = await foldStored(this.#store, taskId, of);
     if (folded === undefined) return undefined;
     const known = this.#logs.get(taskId);
-    return known ?? new TaskLog({ store: this.#store, ...folded, pushed: this.#pushed });
+    return known ?? new TaskLog({ store: this.#store, ...folded, hooks: this.#hooks });
   }
 }

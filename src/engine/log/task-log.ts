@@ -4,6 +4,7 @@ import { defer } from "../../core/event-loop.js";
 import { type Fence, type Lease, StoreError } from "../../store/task-store.js";
 import { type Draft, decodeEntry } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
+import type { LogHooks } from "./hooks.js";
 import { isFenced, LeaseLost } from "./lease-keeper.js";
 import { isConflict, isMoved, unavailable } from "./outage.js";
 import {
@@ -36,8 +37,7 @@ export class TaskExists extends Error {
 
 /** Options of a task log. */
 interface TaskLogOptions extends StoredLogOptions {
-  /** Called after each append of this process if the task has push configurations. */
-  readonly pushed?: (taskId: string) => void;
+  readonly hooks?: LogHooks;
 }
 
 /**
@@ -68,11 +68,11 @@ export class TaskLog extends StoredLog {
   #failures = 0;
   #drainWaiters: (() => void)[] = [];
   #idle: (() => void)[] = [];
-  readonly #pushed: TaskLogOptions["pushed"];
+  readonly #hooks: LogHooks;
 
   constructor(options: TaskLogOptions) {
     super(options);
-    this.#pushed = options.pushed;
+    this.#hooks = options.hooks ?? {};
     this.#plan = new Plan(options.fold, this.#unstored);
   }
 
@@ -304,7 +304,7 @@ export class TaskLog extends StoredLog {
   }
 
   async #append(): Promise<void> {
-    const batch = this.#unstored.next(this.fold);
+    const batch = this.#unstored.next(this.fold, this.#hooks.writer, this.origin);
     const request = appendRequest(this.head, this.fold.position, batch);
     const changing = batch.pending.findLast(({ changes }) => changes !== undefined);
     const state = changing?.options.state;
@@ -314,7 +314,8 @@ export class TaskLog extends StoredLog {
       this.#appends++;
       if (request.lease !== undefined) this.storedHead.changeLease(found?.lease ?? request.lease);
       this.#stored(batch);
-      if (found?.pushed === true) this.#pushed?.(this.taskId);
+      if (found?.pushed === true) this.#hooks.pushed?.(this.taskId);
+      this.#hooks.changed?.(this.taskId);
     } finally {
       this.#appending = false;
       for (const resolve of this.#answers.splice(0)) resolve();

@@ -29,6 +29,8 @@ interface TasksSource {
   readonly maxKeptBytes: number;
   /** Called after each append of this process to a task that has push configurations. */
   readonly pushed: (taskId: string) => void;
+  /** Name of this process in the entries that it writes. */
+  readonly writer?: string;
 }
 
 /** Finds tasks in memory or in the store, for the calls that may see them. */
@@ -39,9 +41,9 @@ export class Tasks {
   readonly #source: TasksSource;
 
   constructor(source: TasksSource) {
-    const { store, logger, maxKeptBytes, pushed } = source;
+    const { store, logger, maxKeptBytes, pushed, writer } = source;
     this.#source = source;
-    this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), pushed });
+    this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), pushed, writer });
     this.#reader = new TaskReader({
       store,
       logger,
