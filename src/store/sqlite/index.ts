@@ -14,9 +14,10 @@ import { closeFiles, openFiles } from "./file-identity.js";
 import { leaveLog } from "./foreign-log.js";
 import { SCHEMA_VERSION } from "./migrations.js";
 import { type Prepared, prepareFile } from "./open.js";
+import { operatorStoreOf } from "./operator-store.js";
 import { pushStoreOf } from "./push-store.js";
 import { Reader } from "./reader.js";
-import { removeFinished, removeTasks } from "./removal.js";
+import { removeFinished } from "./removal.js";
 import { StoreFaults } from "./store-faults.js";
 import { startWriter } from "./thread.js";
 import { watchFiles, watchSchema } from "./watch.js";
@@ -190,12 +191,8 @@ function compose({ reader, writer, backups: loadBackups, file, health, shared, u
     heartbeat: async (request) => !shared || writer.call("heartbeat", request),
     leasesOf: async (request) => reader.leasesOf(request),
     setLease: async (request) => writer.call("setLease", request),
-    listHeads: async (request) => reader.operators.listHeads(request),
-    listContexts: async (request) => reader.operators.listContexts(request),
-    listOwners: async (request) => reader.operators.listOwners(request),
-    listLeased: async (request) => reader.operators.listLeased(request),
     removeFinished: async (request) => removeFinished(writer, request),
-    removeTasks: async (request) => removeTasks(writer, request),
+    ...operatorStoreOf(reader, writer),
     ...pushStoreOf(reader, writer),
     async backup(request) {
       if (closed !== undefined) throw new StoreError("closed", "The store is closed.");
