@@ -2,10 +2,10 @@ import { LazyAbortController } from "../core/cancellation.js";
 
 /**
  * Cause of a turn's interruption: its client canceled the task, the server shuts down, the client of a direct reply
- * disconnected, another process took the task over, an event could not be stored, or the task has ended and the agent
- * did not return within 30 seconds. After the last three nothing more of the turn is stored.
+ * disconnected, another process took the task over, an event could not be stored, an operator failed the task, or the
+ * task has ended and the agent did not return within 30 seconds. After the last four nothing more of the turn is stored.
  */
-export type AbortCause = "canceled" | "shutdown" | "disconnected" | "lease-lost" | "store-failed" | "ended";
+export type AbortCause = "canceled" | "shutdown" | "disconnected" | "lease-lost" | "store-failed" | "failed" | "ended";
 
 /** Reason for which a turn's signal fired. */
 export class AbortReason extends Error {

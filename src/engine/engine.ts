@@ -8,6 +8,7 @@ import { TransientMap } from "../core/maps.js";
 import type { Scope, TaskNames } from "../core/task-names.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
+import { TaskControl } from "./control.js";
 import { LeaseKeeper } from "./log/lease-keeper.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
@@ -63,6 +64,8 @@ export class Engine {
   readonly directCalls: DirectCalls = new DirectCalls();
   /** Creates and reads push notification configurations. */
   readonly pushConfigs: PushConfigs;
+  /** The engine's interface for operators. */
+  readonly control: TaskControl;
   /** The engine's interface for push delivery. */
   readonly pushes: EnginePushes;
   readonly #limits: Limits;
@@ -75,7 +78,7 @@ export class Engine {
   readonly #maintenance: Maintenance;
 
   constructor(options: EngineOptions) {
-    const { store, agentOf, leaseMs = 15_000 } = options;
+    const { store, agentOf, names, leaseMs = 15_000 } = options;
     const limits = options.limits ?? defaultLimits;
     const logger = guardedLogger(options.logger ?? silentLogger);
     const now = options.now ?? Date.now;
@@ -86,9 +89,8 @@ export class Engine {
     const running = new TransientMap<Execution>();
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.notify(taskId);
-    const { names } = options;
     const { maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
-    const tasks = new Tasks({ store, names, logger, shutdown, maxKeptBytes, pushed });
+    const tasks = new Tasks({ store, names, logger, shutdown, maxKeptBytes, pushed, writer: holder });
     const { logs } = tasks;
     const leases = new LeaseKeeper({
       store,
@@ -115,6 +117,7 @@ export class Engine {
       outgoing: options.outgoing,
       claimSoon: () => this.#maintenance.claimSoon(),
     });
+    this.control = new TaskControl({ store, holder, tasks, executions, shutdown, limits, logger, now });
     this.#limits = limits;
     this.#now = now;
     this.#tasks = tasks;

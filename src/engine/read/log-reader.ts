@@ -151,7 +151,7 @@ async function readStore(log: TaskLog, after: number): Promise<readonly LogEntry
 }
 
 /** Waits for the next entry, or for the end of the reader's call. */
-class LogWaiter {
+export class LogWaiter {
   readonly #log: TaskLog;
   readonly #client: Cancellation;
   readonly #stay: () => void;

@@ -253,7 +253,8 @@ export class Maintenance {
         continue;
       }
       // Another process canceled or ended the task, so the agent need not continue here.
-      if (isTerminal(log.fold.state)) executions.get(log.taskId)?.cancel().catch(this.noteTrouble);
+      if (log.fold.state === TaskState.FAILED) executions.get(log.taskId)?.abandon("failed");
+      else if (isTerminal(log.fold.state)) executions.get(log.taskId)?.cancel().catch(this.noteTrouble);
     }
   }
 
