@@ -1,0 +1,95 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Entry,
+  EntrySchema,
+  type FollowTaskRequest,
+  type FollowTaskResponse,
+  FollowTaskResponseSchema,
+  type ListEntriesRequest,
+  ListEntriesRequestSchema,
+  type ListEntriesResponse,
+  ListEntriesResponseSchema,
+} from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Cancellation } from "../../core/cancellation.js";
+import { taskNotFound } from "../../core/error.js";
+import { yieldToEventLoop } from "../../core/event-loop.js";
+import type { TaskStore } from "../../store/task-store.js";
+import { decodeEntry } from "../../task/entry.js";
+import { type Origin, originAfter, originFrom } from "../../task/origin.js";
+import { pageOf } from "../page.js";
+import type { AdminParts } from "../parts.js";
+
+/** Entries per read from the store. */
+const STEP = 64;
+
+/** Bytes of entries after which a page ends. It has at least one entry, which may be larger. */
+const PAGE_BYTES = 1024 * 1024;
+
+/** Lists the entries of a task's log. */
+export async function listEntries({ store }: AdminParts, request: ListEntriesRequest): Promise<ListEntriesResponse> {
+  const { taskId, raw } = request;
+  const page = pageOf(ListEntriesRequestSchema, request, ["number"]);
+  const head = await store.head({ taskId });
+  if (head === undefined) throw taskNotFound(taskId);
+  let position = Math.max(request.after, page.after?.[0] ?? 0);
+  let origin = await originAt(store, taskId, position);
+  const entries: Entry[] = [];
+  for (let bytes = 0; entries.length < page.limit && bytes < PAGE_BYTES; await yieldToEventLoop()) {
+    const read = await store.read({ taskId, after: position, limit: Math.min(STEP, page.limit - entries.length) });
+    for (const each of read) {
+      const entry = entryOf(each, origin, raw);
+      origin = entry.origin;
+      entries.push(entry.shown);
+      bytes += each.length;
+      position++;
+    }
+    if (read.length === 0) break;
+  }
+  const nextPageToken = position < head.position && entries.length > 0 ? page.token([position]) : "";
+  return create(ListEntriesResponseSchema, { entries, nextPageToken });
+}
+
+/** Streams the entries of a task's log until the task has ended. */
+export async function* followTask(
+  { store, engine }: AdminParts,
+  { taskId, after }: FollowTaskRequest,
+  client: Cancellation,
+): AsyncGenerator<FollowTaskResponse> {
+  let origin = await originAt(store, taskId, after);
+  for await (const read of engine.control.follow(taskId, after, client)) {
+    for (const each of read) {
+      const entry = entryOf(each, origin, false);
+      origin = entry.origin;
+      yield create(FollowTaskResponseSchema, { entry: entry.shown });
+    }
+  }
+}
+
+function entryOf(
+  stored: Uint8Array,
+  before: Origin | undefined,
+  raw: boolean,
+): { readonly shown: Entry; readonly origin: Origin | undefined } {
+  const entry = decodeEntry(stored);
+  const origin = originAfter(entry, before);
+  const shown = create(EntrySchema, { entry, bytes: stored.length });
+  if (origin !== undefined) {
+    shown.writer = origin.writer;
+    shown.attempt = origin.attempt;
+  }
+  if (raw) shown.raw = stored;
+  return { shown, origin };
+}
+
+/** Reads the origin of the entry at a position. Undefined for logs of older versions, and before the first entry. */
+async function originAt(store: TaskStore, taskId: string, position: number): Promise<Origin | undefined> {
+  if (position <= 0) return undefined;
+  let origin: Origin | undefined;
+  for (let after = originFrom(position) - 1; after < position; ) {
+    const read = await store.read({ taskId, after, limit: position - after });
+    for (const each of read) origin = originAfter(decodeEntry(each), origin);
+    if (read.length === 0) break;
+    after += read.length;
+  }
+  return origin;
+}

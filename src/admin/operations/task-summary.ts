@@ -1,0 +1,23 @@
+import { create } from "@bufbuild/protobuf";
+import { LeaseSchema, type TaskSummary, TaskSummarySchema } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { taskNotFound } from "../../core/error.js";
+import type { TaskHead } from "../../store/task-store.js";
+import { timestampOf } from "../../task/entry.js";
+import type { AdminParts } from "../parts.js";
+
+/** Returns the row of a task in lists. */
+export function summaryOf({ agents }: Pick<AdminParts, "agents">, head: TaskHead): TaskSummary {
+  const { taskId, tenant, owner, contextId, state, statusTime, position, generation, lease } = head;
+  const summary = create(TaskSummarySchema, { taskId, tenant, owner, contextId, state, position, generation });
+  summary.agent = agents.resolve(tenant)?.card.name ?? "";
+  summary.statusTime = timestampOf(statusTime);
+  if (lease !== null) summary.lease = create(LeaseSchema, lease);
+  return summary;
+}
+
+/** Reads the row of a task. @throws A2AError TASK_NOT_FOUND */
+export async function storedSummary(parts: AdminParts, taskId: string): Promise<TaskSummary> {
+  const head = await parts.store.head({ taskId });
+  if (head === undefined) throw taskNotFound(taskId);
+  return summaryOf(parts, head);
+}
