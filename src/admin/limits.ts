@@ -1,20 +1,29 @@
 import { type Limits, withinHeap } from "../core/limits.js";
 
-/** Limits of the operator's service, whose calls do not count against those of the A2A protocol. */
-export const adminBounds = {
+interface AdminBounds {
   /** Unary calls in progress. */
-  calls: 64,
+  calls: number;
   /** Streams open at once. */
-  streams: 64,
+  streams: number;
   /** Connections open at once. */
-  connections: 256,
+  connections: number;
   /** Size of a request in bytes: room for the export of a task. At most a sixteenth of the heap. */
-  requestBytes: 64 * 1024 * 1024,
-  /** Length of a text in a request, except an export and a message to a task's client, in characters. */
-  textLength: 2_048,
+  requestBytes: number;
+  /** Length of a text in a request, except an export, in characters. */
+  textLength: number;
   /** Items of a list in a request. */
+  items: number;
+}
+
+/** Limits of the operator's service, whose calls do not count against those of the A2A protocol. */
+export const adminBounds: Readonly<AdminBounds> = {
+  calls: 64,
+  streams: 64,
+  connections: 256,
+  requestBytes: 64 * 1024 * 1024,
+  textLength: 2_048,
   items: 1_000,
-} as const;
+};
 
 /** Returns the limits of a server with those of the operator's service in place of the public ones. */
 export function adminLimitsOf(limits: Limits): Limits {
