@@ -15,7 +15,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   task: { may: ["core", "wire"], because: "what a task is does not depend on where it is kept or who runs it" },
   store: { may: ["core", "task"], because: "a store keeps bytes and a head row; wires are none of its business" },
   agent: {
-    may: ["core", "wire", "task", "auth"],
+    may: ["core", "telemetry", "wire", "task", "auth"],
     because: "an author sees no engine and no store; of wire it takes only how messages hold JSON",
   },
   jwt: {
@@ -27,7 +27,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "who calls is found out before anything is done; an agent declares it",
   },
   engine: {
-    may: ["core", "wire", "task", "store", "agent", "card"],
+    may: ["core", "telemetry", "wire", "task", "store", "agent", "card"],
     because: "the service calls it; it knows no wire, no method",
   },
   version: {
@@ -39,7 +39,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "a card describes agents; serving it is the server's part",
   },
   push: {
-    may: ["core", "audit", "wire", "task", "store", "engine", "card", "version", "outgoing"],
+    may: ["core", "telemetry", "audit", "wire", "task", "store", "engine", "card", "version", "outgoing"],
     because: "notifications are cursors over the log; which calls ask for them is the service's business",
   },
   "push-receiver": {
@@ -47,7 +47,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "it is for whoever has a webhook: no server comes with it",
   },
   service: {
-    may: ["core", "audit", "wire", "task", "store", "agent", "engine", "auth", "card", "version", "push"],
+    may: ["core", "telemetry", "audit", "wire", "task", "store", "agent", "engine", "auth", "card", "version", "push"],
     because: "one handler, many bindings: the handler must not know them",
   },
   telemetry: { may: ["core"], because: "every part counts and traces through it, so it knows none of them" },
@@ -71,7 +71,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "it stands beside the service, whose invoke and interceptors it shares; no binding and no listener is its own",
   },
   client: {
-    may: ["core", "wire", "task", "version", "outgoing"],
+    may: ["core", "telemetry", "wire", "task", "version", "outgoing"],
     because: "it calls agents of any maker, from anywhere: nothing of a server comes with it",
   },
   ai: {
@@ -79,7 +79,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "an agent of a model is an agent like any other: it uses what every author has, and nothing uses it",
   },
   delegation: {
-    may: ["core", "wire", "task", "agent", "client"],
+    may: ["core", "telemetry", "wire", "task", "agent", "client"],
     because: "it joins the author's view with the client; the engine below and the server above know a seam of it",
   },
   outgoing: { may: ["core"], because: "connections to other servers, for clients and notifications: it knows neither" },

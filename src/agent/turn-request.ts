@@ -15,7 +15,9 @@ export interface TurnRequest {
   readonly extensions: ReadonlySet<string>;
   readonly acceptedOutputModes: readonly string[];
   readonly metadata: JsonObject;
+  /** W3C headers of the trace that the turn continues; empty for none. */
   readonly traceParent: string;
+  readonly traceState: string;
   /** Number of delegations that led to this message. */
   readonly delegationDepth?: number;
   /** Messages of the previous task that this one continues under the same client-chosen name, oldest first. */

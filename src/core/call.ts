@@ -99,6 +99,8 @@ export class Call {
   readonly impliedVersion: string | undefined;
   /** W3C traceparent of the caller, or empty: trace interceptor. */
   traceParent = "";
+  /** W3C tracestate that belongs to it, or empty: trace interceptor. */
+  traceState = "";
   /** The caller: authentication interceptor. */
   caller: Caller = anonymous;
   /** Protocol version of the call, as `Major.Minor`; empty until it is known: version interceptor. */

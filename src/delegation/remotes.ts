@@ -89,7 +89,7 @@ export class Remotes {
    */
   for(turn: CallingTurn, name: string): RemoteForTurn {
     const agent = this.#agent(name);
-    const { delegationDepth = 0, traceParent, bearer } = turn.request;
+    const { delegationDepth = 0, traceParent, traceState, bearer } = turn.request;
     const depth = delegationDepth + 1;
     const { maxDepth } = remoteBounds;
     if (depth > maxDepth) {
@@ -109,6 +109,7 @@ export class Remotes {
       headers: () => {
         const headers = new Headers({ [DELEGATION_DEPTH]: String(depth) });
         if (traceParent !== "") headers.set("traceparent", traceParent);
+        if (traceState !== "") headers.set("tracestate", traceState);
         if (passesCaller && bearer !== undefined) headers.set("authorization", `Bearer ${bearer.reveal()}`);
         return headers;
       },

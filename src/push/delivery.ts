@@ -285,6 +285,7 @@ export class Delivery {
     // Awaits only real promises: each await takes as long as writing a header.
     const made = this.#headers.of(entry, body, dialect);
     const headers = made instanceof Promise ? await made : made;
+    if (entry.traceParent !== "") headers.push("traceparent", entry.traceParent);
     if (!this.#isSureNow && !(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
     if (shutdown.aborted) return { kind: "later", ms: 0 };
     const begin = performance.now();

@@ -66,6 +66,7 @@ const send = (index: number): Promise<unknown> =>
     ...place,
     extensions: new Set(),
     traceParent: "",
+    traceState: "",
     client: new AbortController(),
     idempotency: { key: `m${index}`, fingerprint: "f" },
   });

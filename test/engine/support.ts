@@ -35,6 +35,7 @@ export const firstTurn: TurnRequest = {
   acceptedOutputModes: [],
   metadata: {},
   traceParent: "",
+  traceState: "",
 };
 
 /** An agent as the engine gets it. */

@@ -26,6 +26,7 @@ function made(): { turn: Turn; request: TurnRequest; task: Task; referenced: Tas
     acceptedOutputModes: ["text/plain"],
     metadata: { plan: { name: "gold" } },
     traceParent: "",
+    traceState: "",
   };
   const source = {
     referencedTasks: async () => [referenced],

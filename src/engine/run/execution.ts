@@ -214,6 +214,7 @@ export class Execution {
     const { iterator, turn } = started ?? this.#start(request);
     if (started !== undefined) this.#adopt(started.aborter);
     this.#turn = turn;
+    this.#output.beginTurn(request);
     this.#lease.beginTurn(turn);
     this.#steps.beginTurn(request.position, turn);
     if (started !== undefined) storeSteps(turn, this.#steps);

@@ -57,7 +57,7 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const begins = paused || lease.attempt < 1;
   const again =
     first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, first, attempt));
-  if (!again) return fail(recovery);
+  if (!again) return fail(recovery, first?.traceParent);
   if (!leases.admit(log.taskId)) return leases.park(log.taskId, lease);
   const begun = begins ? leases.lease(open[0]?.position ?? 0) : lease;
   const start = await enter(recovery, begun, begins);
@@ -104,12 +104,14 @@ function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
   return { ...turn, attempt: Math.max(2, attempt) };
 }
 
-async function fail({ log, lease, source }: Recovery): Promise<void> {
+/** @param traceParent of the message whose turn was interrupted */
+async function fail({ log, lease, source }: Recovery, traceParent = ""): Promise<void> {
   const why = "The agent was stopped by a crash of the server before it finished.";
   // Before the end is stored: after another crash nothing would cancel them.
   await leaveOthers(source, log);
   try {
-    await log.append(statusDraft(log.messageContext, State.FAILED, why, source.now()), { fence: lease });
+    const draft = statusDraft(log.messageContext, State.FAILED, why, source.now());
+    await log.append({ ...draft, traceParent }, { fence: lease });
   } catch (error) {
     // A client canceled it meanwhile, or another process has it.
     if (!isEnded(error) && !(error instanceof LeaseLost)) throw error;

@@ -15,6 +15,7 @@ import {
   type StatusEvent,
 } from "../../agent/event.js";
 import type { MessageContext } from "../../agent/message.js";
+import type { TurnRequest } from "../../agent/turn-request.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import type { Draft } from "../../task/entry.js";
@@ -53,12 +54,19 @@ export class TaskOutput {
   #question: TaskStatus | undefined;
   /** Bytes of events accepted in this event-loop turn. */
   #acceptedBytes = 0;
+  /** W3C `traceparent` of the running turn, or empty. */
+  #traceParent = "";
 
   constructor(source: TaskOutputSource, log: TaskLog) {
     this.#source = source;
     this.#log = log;
     this.#ids = new ArtifactIds(log.fold);
     this.#context = log.messageContext;
+  }
+
+  /** Begins a turn, whose events carry its trace. */
+  beginTurn({ traceParent }: Pick<TurnRequest, "traceParent">): void {
+    this.#traceParent = traceParent;
   }
 
   /**
@@ -88,7 +96,7 @@ export class TaskOutput {
       // If it cannot be stored, what follows cannot either.
       this.#log.append(this.status(State.WORKING), { fence: fenced.fence }).catch(() => {});
     }
-    const plain = this.#draftOf(event, last, now);
+    const plain = this.#traced(this.#draftOf(event, last, now));
     const checkpoint = (event as RelayedTask)[relayCheckpoint];
     const draft = checkpoint === undefined ? plain : relayedDraft(plain, checkpoint);
     this.#log.checkSize(draft, this.#source.limits);
@@ -112,7 +120,7 @@ export class TaskOutput {
 
   /** Returns the draft of a status of the server itself. */
   status(state: TaskState, content?: Content): Draft {
-    return statusDraft(this.#context, state, content, this.#source.now());
+    return this.#traced(statusDraft(this.#context, state, content, this.#source.now()));
   }
 
   /** Returns the draft of a status that records the checkpoint of a sub-task. */
@@ -123,6 +131,10 @@ export class TaskOutput {
   /** Returns the draft of an entry that only carries changes of the conversation's state. */
   note(): Draft {
     return { event: { case: "note", value: create(EmptySchema) }, time: this.#source.now(), size: 0 };
+  }
+
+  #traced(draft: Draft): Draft {
+    return this.#traceParent === "" ? draft : { ...draft, traceParent: this.#traceParent };
   }
 
   #draftOf(event: TaskEvent, last: TaskState | undefined, now: number): Draft {

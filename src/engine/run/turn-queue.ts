@@ -70,6 +70,7 @@ export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undef
     acceptedOutputModes: context?.acceptedOutputModes ?? [],
     metadata: context?.metadata ?? {},
     traceParent: entry.traceParent,
+    traceState: context?.traceState ?? "",
     delegationDepth: context?.delegationDepth ?? 0,
   };
 }

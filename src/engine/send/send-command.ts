@@ -16,6 +16,7 @@ export interface SendCommand {
   readonly tenant: string;
   readonly extensions: ReadonlySet<string>;
   readonly traceParent: string;
+  readonly traceState?: string;
   /** See `TurnRequest`. */
   readonly delegationDepth?: number;
   /** See `TurnRequest`. */

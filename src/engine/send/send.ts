@@ -309,6 +309,7 @@ function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequ
     acceptedOutputModes: command.request.configuration?.acceptedOutputModes ?? [],
     metadata: command.request.metadata ?? {},
     traceParent: command.traceParent,
+    traceState: command.traceState ?? "",
     delegationDepth: command.delegationDepth ?? 0,
     bearer: command.bearer,
     earlier: named?.earlier,

@@ -1,10 +1,8 @@
+import { isTraceParent, isTraceState } from "../../telemetry/w3c.js";
 import type { ServiceInterceptor } from "../invoke.js";
 
 /** A request id that is safe in log lines and headers: visible ASCII, at most 128 characters. */
 const requestIdForm = /^[\x21-\x7e]{1,128}$/;
-
-/** W3C Trace Context, version 00 and later. */
-const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
 
 /** Adopts the client's request id, if it is valid, and the trace of the call. */
 export const trace: ServiceInterceptor = (next) => (invocation) => {
@@ -15,6 +13,10 @@ export const trace: ServiceInterceptor = (next) => (invocation) => {
     call.responseHeaders.set("x-request-id", requestId);
   }
   const traceParent = call.header("traceparent");
-  if (traceParent !== undefined && traceParentForm.test(traceParent)) call.traceParent = traceParent;
+  if (traceParent !== undefined && isTraceParent(traceParent)) {
+    call.traceParent = traceParent;
+    const traceState = call.header("tracestate");
+    if (traceState !== undefined && isTraceState(traceState)) call.traceState = traceState;
+  }
   return next(invocation);
 };

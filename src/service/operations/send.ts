@@ -164,6 +164,7 @@ function commandOf(
     tenant: call.tenant,
     extensions: call.extensions,
     traceParent: call.traceParent,
+    traceState: call.traceState,
     delegationDepth: delegationDepthOf(call.header(DELEGATION_DEPTH)),
     bearer: options.keepsBearer?.() === true ? bearerOf(call) : undefined,
     client,
