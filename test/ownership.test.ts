@@ -17,6 +17,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/core/call.ts Call.traceParent": "the trace interceptors",
   "src/core/call.ts Call.traceState": "the trace interceptors",
   "src/core/call.ts Call.admitToTask": "the authentication interceptor",
+  "src/core/call.ts Call.jsonRpcId": "the binding of JSON-RPC",
   "src/core/call.ts Call.caller": "the authentication interceptor",
   "src/core/call.ts Call.version": "the version interceptor",
   "src/core/call.ts Call.namesConfigByTask":

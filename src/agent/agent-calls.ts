@@ -1,8 +1,9 @@
 import { isPromiseLike } from "../core/async.js";
+import { TracedIterator } from "../telemetry/tracer.js";
 import type { Agent, Turn } from "./agent.js";
 import type { AgentEvents } from "./agent-events.js";
 import type { AgentEvent } from "./event.js";
-import { beginEvents } from "./turn.js";
+import { beginEvents, beginSpan } from "./turn.js";
 
 /**
  * Calls of an agent's functions. Untyped authors may return anything, and an unhandled rejection would end the process.
@@ -14,7 +15,9 @@ import { beginEvents } from "./turn.js";
  */
 export function startAgent(agent: Agent, turn: Turn): AgentEvents {
   const events = beginEvents(turn);
-  events.agent = executed(agent, turn);
+  const span = beginSpan(turn, agent);
+  const agents = span === undefined ? executed(agent, turn) : span.run(() => executed(agent, turn));
+  events.agent = span === undefined ? agents : new TracedIterator(span, agents);
   return events;
 }
 

@@ -4,6 +4,7 @@ import { type A2AService, type AgentCard, type Message, type Task, TaskState } f
 import type { Answer, Update } from "../task/answer.js";
 import type { MessageInput } from "../task/message-input.js";
 import type { ReadableMessage, ReadableTask } from "../task/plain.js";
+import type { TracedSpan } from "../telemetry/tracer.js";
 import type { AgentEvent, Content } from "./event.js";
 import type { TurnRequest } from "./turn-request.js";
 
@@ -119,7 +120,10 @@ export interface RelayedEvent {
 
 /** The part of a turn that calls of other agents need. */
 export interface CallingTurn {
+  /** Its trace is that of the turn's span, if spans are created. */
   readonly request: TurnRequest;
+  /** The span of the turn, if spans are created. */
+  readonly span?: TracedSpan | undefined;
   readonly signal: AbortSignal;
   /** Deadline of a direct reply's caller, in milliseconds since 1970; Infinity for tasks. */
   readonly deadline: number;

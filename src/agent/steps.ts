@@ -6,10 +6,12 @@ import { described } from "../core/describe.js";
 import { membersOf } from "../core/members.js";
 import { aFunction, aText, aWholeNumber, type OptionChecks, oneOf, optionFaults } from "../core/options.js";
 import type { StepRecord } from "../task/step-records.js";
+import type { TracedSpan } from "../telemetry/tracer.js";
 import type { TurnAborter } from "./abort.js";
 import { AgentError, StepError, StepOrderError, TurnPaused } from "./errors.js";
 import { jsonCopy } from "./json-copy.js";
 import { MAX_NAME, storedName } from "./stored-name.js";
+import { inStepSpan } from "./turn-span.js";
 
 /** Options of `turn.step`. */
 export interface StepOptions {
@@ -74,6 +76,8 @@ interface StepTurn {
   /** Position of its message. */
   readonly position: number;
   readonly aborter: Pick<TurnAborter, "reason" | "signal">;
+  /** The span of the turn, if spans are created. */
+  readonly span?: TracedSpan | undefined;
 }
 
 /** Maximum size of a result as JSON, in bytes of UTF-8 (1 MiB). */
@@ -158,29 +162,35 @@ export class TurnSteps {
     checkCall(given, work, options);
     const name = storedName(given, MAX_STORED_NAME);
     const step = this.#begin(name, options.per === "task");
-    const { aborter } = this.#turn;
-    const { timeoutMs } = options;
+    const { span } = this.#turn;
     try {
       const known = this.#known?.find(step);
       // The program says the type, here and below; the value was copied from one of that type.
       if (known !== undefined) return (await this.#replay(step, known)) as T;
-      for (let attempts = 1; ; attempts++) {
-        this.#checkOpen(step);
-        const started = this.#now();
-        let value: T;
-        try {
-          value = await (timeoutMs === undefined ? work(aborter.signal) : limited(work, aborter.signal, timeoutMs));
-        } catch (error) {
-          // Resolves if it is to be tried again.
-          await this.#failed(step, { attempts, started, error }, options);
-          continue;
-        }
-        const { json, copy } = resultOf(name, value);
-        await this.#store(step, attempts, started, { json });
-        return copy as T;
-      }
+      const attempts = (): Promise<T> => this.#attempts(step, work, options);
+      return await (span === undefined ? attempts() : inStepSpan(span, name, attempts));
     } finally {
       this.#running.delete(name);
+    }
+  }
+
+  async #attempts<T>(step: RunningStep, work: StepWork<T>, options: StepOptions): Promise<T> {
+    const { signal } = this.#turn.aborter;
+    const { timeoutMs } = options;
+    for (let attempts = 1; ; attempts++) {
+      this.#checkOpen(step);
+      const started = this.#now();
+      let value: T;
+      try {
+        value = await (timeoutMs === undefined ? work(signal) : limited(work, signal, timeoutMs));
+      } catch (error) {
+        // Resolves if it is to be tried again.
+        await this.#failed(step, { attempts, started, error }, options);
+        continue;
+      }
+      const { json, copy } = resultOf(step.name, value);
+      await this.#store(step, attempts, started, { json });
+      return copy as T;
     }
   }
 

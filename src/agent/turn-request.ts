@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller, CallerToken } from "../core/caller.js";
+import type { TracedSpan } from "../telemetry/tracer.js";
 
 /** One accepted message with everything that its execution needs. */
 export interface TurnRequest {
@@ -18,6 +19,8 @@ export interface TurnRequest {
   /** W3C headers of the trace that the turn continues; empty for none. */
   readonly traceParent: string;
   readonly traceState: string;
+  /** The span of the call that sent the message. In memory only, and undefined without spans. */
+  readonly span?: TracedSpan | undefined;
   /** Number of delegations that led to this message. */
   readonly delegationDepth?: number;
   /** Messages of the previous task that this one continues under the same client-chosen name, oldest first. */

@@ -1,11 +1,9 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { type Message, PartSchema, type Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Message, Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Caller } from "../core/caller.js";
-import { membersOf } from "../core/members.js";
 import {
   dataOf,
   filesOf,
-  newReadablePart,
   type PlainFile,
   type PlainPart,
   partsOf,
@@ -13,16 +11,20 @@ import {
   type ReadableTask,
   textOf,
 } from "../task/plain.js";
-import { setOwn } from "../wire/json-value.js";
+import type { TracedSpan } from "../telemetry/tracer.js";
+import type { Tracing } from "../telemetry/tracing.js";
+import { isSameSpan, type TraceHeaders } from "../telemetry/w3c.js";
 import type { TurnAborter } from "./abort.js";
-import type { Turn } from "./agent.js";
+import type { Agent, Turn } from "./agent.js";
 import { AgentEvents } from "./agent-events.js";
 import type { TurnConversation } from "./conversation.js";
+import { copyMessage } from "./copy-message.js";
 import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
 import { askForm, type FormTurn, type StoredAnswer } from "./form.js";
 import { formIdOf, namedForm } from "./form-part.js";
 import { type StepJournal, TurnSteps } from "./steps.js";
 import type { TurnRequest } from "./turn-request.js";
+import { beginTurnSpan, endTurnSpan } from "./turn-span.js";
 
 /** Dependencies of turns. */
 export interface TurnSource {
@@ -42,6 +44,8 @@ export interface TurnSource {
   late(turn: TurnRequest, event: unknown): void;
   /** Returns the agent's own question that a turn's message answers: the task's status right before the message. */
   question(turn: TurnRequest): Promise<Message | undefined>;
+  /** Creates spans. Undefined to create none. */
+  readonly tracing?: Tracing | undefined;
   /** Returns the conversation of a turn, once for each turn. */
   conversation(turn: TurnRequest, progress: TurnProgress): TurnConversation;
 }
@@ -67,6 +71,8 @@ interface TurnContext {
   journal?: StepJournal;
   /** Created when the agent is started. */
   events?: AgentEvents;
+  /** Begun when the agent is started, if spans are created. */
+  span?: TracedSpan;
   /** Created at the first step. */
   steps?: TurnSteps;
   /** Created when the agent first calls another one. */
@@ -91,6 +97,30 @@ export function endCalls(turn: Turn, isPaused = false): void {
   const around = (turn as AgentTurn)[aroundKey];
   around.isOver = true;
   around.calls?.end(isPaused);
+  endSpan(turn, undefined);
+}
+
+/** Begins the span of a turn whose agent is started; undefined if no spans are created. */
+export function beginSpan(turn: Turn, agent: Agent): TracedSpan | undefined {
+  const { [requestKey]: request, [aroundKey]: around } = turn as AgentTurn;
+  const tracer = around.source.tracing?.tracer;
+  if (tracer !== undefined) around.span = beginTurnSpan(tracer, agent.card, request);
+  return around.span;
+}
+
+/** Ends the span of a turn, if it has one that is open. @param state the task's, if there is a task */
+export function endSpan(turn: Turn, state: TaskState | undefined): void {
+  const { span } = (turn as AgentTurn)[aroundKey];
+  if (span !== undefined) endTurnSpan(span, state);
+}
+
+/** Returns the W3C headers of what a turn causes: those of its span, or else of its message. */
+export function traceOf(turn: Turn): TraceHeaders {
+  const { [requestKey]: request, [aroundKey]: around } = turn as AgentTurn;
+  const { span } = around;
+  if (span === undefined || span.traceParent === "") return request;
+  // Without an SDK the span is the caller's own, whose header is passed on as it is.
+  return isSameSpan(span.traceParent, request.traceParent) ? request : span;
 }
 
 /** Returns the events of the agent that is started for a turn. */
@@ -318,7 +348,7 @@ function formTurnOf(turn: AgentTurn): FormTurn {
 function stepsOf(turn: AgentTurn): TurnSteps {
   const around = turn[aroundKey];
   const { position } = turn[requestKey];
-  around.steps ??= new TurnSteps({ position, aborter: around.aborter }, around.journal);
+  around.steps ??= new TurnSteps({ position, aborter: around.aborter, span: around.span }, around.journal);
   return around.steps;
 }
 
@@ -329,8 +359,10 @@ function callsOf(turn: AgentTurn): TurnCalls {
   const { source, aborter, task, events } = around;
   if (source.outgoing === undefined) throw new TypeError("This server calls no agents.");
   if (around.calls !== undefined) return around.calls;
+  const { traceParent, traceState } = traceOf(turn);
   around.calls = source.outgoing.of({
-    request,
+    request: { ...request, traceParent, traceState },
+    span: around.span,
     task,
     get signal() {
       return aborter.signal;
@@ -358,24 +390,4 @@ function messageOf(turn: AgentTurn): ReadableMessage {
   const copies = copiesOf(turn);
   copies.message ??= copyMessage(turn[requestKey].message);
   return copies.message;
-}
-
-/**
- * Copies a message of the protocol deeply, with readable parts. The library's `clone()` follows the message's
- * descriptor and takes several times as long. Messages of proto3 are plain objects, so no descriptor is needed.
- */
-export function copyMessage(message: Message): ReadableMessage;
-export function copyMessage(task: Task): ReadableTask;
-export function copyMessage(message: Message | Task): unknown {
-  return copyOf(message);
-}
-
-function copyOf(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Uint8Array) return new Uint8Array(value);
-  if (Array.isArray(value)) return value.map(copyOf);
-  const isPart = membersOf(value).$typeName === PartSchema.typeName;
-  const copy = (isPart ? newReadablePart() : {}) as Record<string, unknown>;
-  for (const name of Object.keys(value)) setOwn(copy, name, copyOf(membersOf(value)[name]));
-  return copy;
 }

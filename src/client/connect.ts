@@ -22,6 +22,7 @@ import { type ClientLimits, clientLimits } from "./limits.js";
 import { type ClientOptions, connectChecks, listed } from "./options.js";
 import type { Platform, PlatformOptions } from "./platform.js";
 import { transportOf } from "./raw.js";
+import type { ClientSpans } from "./spans.js";
 import { connectErrors } from "./transport/connect-errors.js";
 
 /**
@@ -43,6 +44,7 @@ export function connectWith(platformOf: (options: PlatformOptions) => Platform):
     const limits = clientLimits(options.limits);
     const platform = platformOf(options);
     try {
+      const spans = await platform.spans(options.telemetry);
       const found = await findCard(agent, {
         http: platform.http,
         options: options.card ?? {},
@@ -51,7 +53,7 @@ export function connectWith(platformOf: (options: PlatformOptions) => Platform):
         signal: options.signal,
         version: options.version,
       });
-      return clientOf(found, { platform, options, limits });
+      return clientOf(found, { platform, options, limits, spans });
     } catch (error) {
       await platform.close();
       throw error;
@@ -73,7 +75,7 @@ function clientOf(found: FoundCard, settings: ClientSettings): A2AClient {
     transportOf(platform, candidate.binding, {
       url: candidate.url,
       parameters: parametersOf(candidate, options),
-      interceptors: interceptorsOf(platform, used, candidate, options),
+      interceptors: interceptorsOf(settings, used, candidate),
       maxAnswerBytes: limits.maxAnswerBytes,
       maxAnswerValues: limits.maxAnswerValues,
       older: candidate.older,
@@ -152,15 +154,16 @@ function parametersOf({ version, declared, older }: Candidate, { tenant, extensi
 }
 
 function interceptorsOf(
-  { http }: Platform,
+  { platform: { http }, options, spans }: ClientSettings,
   { calls: card, hosts }: CardInUse,
   candidate: Candidate,
-  { credentials, tls, interceptors = [] }: ClientOptions,
 ): Interceptor[] {
+  const { credentials, tls, interceptors = [] } = options;
   const certificate = tls?.cert !== undefined;
   const secrets = authentication(candidate, { card, credentials, hosts, certificate, http });
   const own = interceptors.length === 0 ? [] : [...interceptors, connectErrors];
-  return secrets === undefined ? own : [...own, secrets];
+  const all = secrets === undefined ? own : [...own, secrets];
+  return spans === undefined ? all : [spans(candidate, card), ...all];
 }
 
 /** Parts of a client that do not depend on the card. */
@@ -168,6 +171,8 @@ interface ClientSettings {
   readonly platform: Platform;
   readonly options: ClientOptions;
   readonly limits: ClientLimits;
+  /** Undefined to create no spans. */
+  readonly spans: ClientSpans | undefined;
 }
 
 /** The card of a client, and the interfaces of its calls. */

@@ -1,6 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { membersOf } from "../core/members.js";
 import * as check from "../core/options.js";
+import type { TelemetryOption } from "../telemetry/choice.js";
 import { olderVersions } from "../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Credentials } from "./credentials/credential.js";
@@ -40,6 +41,11 @@ export interface ClientOptions extends PlatformOptions {
   readonly extensions?: readonly string[];
   /** Interceptors around every attempt of a call, the first one outermost. They do not see credentials. */
   readonly interceptors?: readonly Interceptor[];
+  /**
+   * Creates spans of OpenTelemetry for calls and sends their context: true by `@opentelemetry/api`, false never. Runtimes
+   * other than Node.js take the module `@opentelemetry/api` itself. Default: true on Node.js if an SDK is registered.
+   */
+  readonly telemetry?: TelemetryOption;
   /** Options for finding the card. */
   readonly card?: CardOptions;
   /**
@@ -71,6 +77,7 @@ export const connectChecks: check.OptionChecks<ClientOptions> = {
     true,
   ),
   interceptors: check.listOf(check.aFunction(), true),
+  telemetry: any,
   card: check.anObject(),
   allowHttp: check.aBoolean(),
   limits: check.anObject(),

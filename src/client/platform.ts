@@ -1,9 +1,11 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor, Transport } from "@connectrpc/connect";
+import type { TelemetryOption } from "../telemetry/choice.js";
 import type { OlderVersion } from "../version/client-versions.js";
 import type { OlderMessages } from "../version/older-calls.js";
 import type { CallParameters } from "./calls/parameters.js";
 import type { StopSignal } from "./calls/stop-signal.js";
+import type { ClientSpans } from "./spans.js";
 
 /** An HTTP request of the client. */
 export interface HttpAsk {
@@ -73,6 +75,8 @@ export interface Platform {
   readonly grpcWeb: (settings: TransportSettings) => Transport;
   /** Undefined on platforms without gRPC: browsers and edge runtimes. */
   readonly grpc: ((settings: MessageSettings) => Transport) | undefined;
+  /** Returns the spans of a client; undefined if none are created. @throws TypeError for another value */
+  readonly spans: (telemetry: TelemetryOption | undefined) => Promise<ClientSpans | undefined>;
   /** Closes idle connections and rejects new calls. */
   close(): Promise<void>;
 }

@@ -101,6 +101,8 @@ export class Call {
   traceParent = "";
   /** W3C tracestate that belongs to it, or empty: trace interceptor. */
   traceState = "";
+  /** The id of the request object: JSON-RPC's binding. */
+  jsonRpcId: string | number | null | undefined;
   /** The caller: authentication interceptor. */
   caller: Caller = anonymous;
   /** Protocol version of the call, as `Major.Minor`; empty until it is known: version interceptor. */

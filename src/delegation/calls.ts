@@ -11,12 +11,16 @@ import {
   type TurnCallOptions,
   type TurnCalls,
 } from "../agent/delegation.js";
+import { TurnPaused } from "../agent/errors.js";
 import type { AgentEvent } from "../agent/event.js";
 import { MAX_NAME, storedName } from "../agent/stored-name.js";
+import { classOf } from "../agent/turn-span.js";
 import { completionReason } from "../core/cancellation.js";
 import { lazyImport } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
 import { anything, aText, expects, listOf, type OptionChecks, oneOf, optionFaults, typeName } from "../core/options.js";
+import { a2a, parley, spanNames } from "../telemetry/names.js";
+import { iteratedIn, type TracedSpan } from "../telemetry/tracer.js";
 import { isJsonObject } from "../wire/json-struct.js";
 import { Answers } from "./answers.js";
 import { Remotes, type RemotesOptions, remoteBounds } from "./remotes.js";
@@ -176,12 +180,13 @@ class CallsOfTurn implements TurnCalls {
     note: (isOpen: boolean) => void,
   ): AsyncGenerator<AgentEvent, SubTask, undefined> {
     const leave = this.#remotes.enter(agent);
+    const span = this.#turn.span && delegationSpan(this.#turn.span, this.#remotes.names, agent, options.name);
     note(true);
     try {
       this.#events ??= this.#turn.relayed();
       const { delegate } = await theRelay();
       const events = await this.#events;
-      return yield* delegate({
+      const relayed = delegate({
         turn: this.#turn,
         agent,
         name: options.name,
@@ -201,7 +206,12 @@ class CallsOfTurn implements TurnCalls {
         worksIn: (contextId) => void (contextId !== "" && this.#contexts.set(agent, contextId)),
         seen: (place) => this.#seen.add(placeKey(place)),
       });
+      return yield* span === undefined ? relayed : iteratedIn(span, relayed);
+    } catch (error) {
+      if (!(error instanceof TurnPaused)) span?.fail(classOf(error));
+      throw error;
     } finally {
+      span?.end();
       note(false);
       leave();
     }
@@ -229,6 +239,15 @@ class CallsOfTurn implements TurnCalls {
     this.#names.add(name);
     return name;
   }
+}
+
+/** Begins the span of a delegation. An agent that the options do not name is not named: its URL may have secrets. */
+function delegationSpan(turn: TracedSpan, names: readonly string[], agent: string, delegation: string): TracedSpan {
+  const name = names.includes(agent) ? agent : undefined;
+  const span = turn.child(name === undefined ? spanNames.delegation : `${spanNames.delegation} ${name}`);
+  span.set(a2a.agentName, name);
+  span.set(parley.delegation, delegation);
+  return span;
 }
 
 /** @throws TypeError */

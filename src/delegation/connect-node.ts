@@ -8,5 +8,5 @@ const overSockets = connectWith(nodePlatform);
 const overFetch = connectWith(webPlatform);
 
 /** Calls other agents from Node.js. */
-export const connectNode: ConnectRemote = (agent, limits) =>
-  connectRemote(agent.fetch === undefined ? overSockets : overFetch, agent, limits);
+export const connectNode: ConnectRemote = (agent, limits, telemetry) =>
+  connectRemote(agent.fetch === undefined ? overSockets : overFetch, agent, limits, telemetry);

@@ -6,4 +6,5 @@ import type { ConnectRemote } from "./remotes.js";
 const overFetch = connectWith(webPlatform);
 
 /** Calls other agents on any platform with `fetch`. */
-export const connectWeb: ConnectRemote = (agent, limits) => connectRemote(overFetch, agent, limits);
+export const connectWeb: ConnectRemote = (agent, limits, telemetry) =>
+  connectRemote(overFetch, agent, limits, telemetry);

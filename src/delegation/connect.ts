@@ -4,6 +4,7 @@ import type { Credential, Credentials } from "../client/credentials/credential.j
 import { checkEncrypted } from "../client/credentials/secret.js";
 import type { Binding } from "../client/discovery/interfaces.js";
 import { A2AError } from "../core/error.js";
+import type { OpenTelemetryApi } from "../telemetry/api.js";
 import type { SubTaskClient } from "./client.js";
 import type { RemoteAgentOptions } from "./options.js";
 import { type RemoteLimits, remoteBounds } from "./remotes.js";
@@ -16,6 +17,7 @@ export async function connectRemote(
   connect: Connect,
   { url, credentials, credentialHosts, passCaller = false, tls, fetch }: RemoteAgentOptions,
   { remoteTimeoutMs }: RemoteLimits,
+  telemetry: OpenTelemetryApi | false,
 ): Promise<SubTaskClient> {
   const { stallMs, maxOutageMs } = remoteBounds;
   const client = await connect(url, {
@@ -26,6 +28,7 @@ export async function connectRemote(
     }),
     ...(!passCaller && credentials !== undefined && { credentials }),
     ...(credentialHosts !== undefined && { credentialHosts }),
+    telemetry,
     ...(tls !== undefined && { tls }),
     ...(fetch !== undefined && { fetch }),
     limits: { timeoutMs: remoteTimeoutMs, maxResumeMs: maxOutageMs },

@@ -5,6 +5,8 @@ import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { parseUrl } from "../core/net.js";
+import type { OpenTelemetryApi } from "../telemetry/api.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import { DELEGATION_DEPTH } from "../wire/service-params.js";
 import type { SubTaskClient } from "./client.js";
 import { taskBegunBy } from "./existing-send.js";
@@ -29,7 +31,11 @@ export const remoteBounds = {
 export type RemoteLimits = Pick<Limits, "remoteTimeoutMs" | "cancelGraceMs">;
 
 /** Creates the client of another agent. Its modules are imported then, only by servers whose agents call others. */
-export type ConnectRemote = (agent: RemoteAgentOptions, limits: RemoteLimits) => Promise<SubTaskClient>;
+export type ConnectRemote = (
+  agent: RemoteAgentOptions,
+  limits: RemoteLimits,
+  telemetry: OpenTelemetryApi | false,
+) => Promise<SubTaskClient>;
 
 /** Dependencies of calls of other agents. */
 export interface RemotesOptions {
@@ -37,6 +43,8 @@ export interface RemotesOptions {
   readonly limits: RemoteLimits;
   readonly logger: Logger;
   readonly connect: ConnectRemote;
+  /** Creates spans of calls. Default: none. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** Time for pending cancels of sub-tasks at shutdown, in milliseconds. */
@@ -178,7 +186,8 @@ export class Remotes {
     const known = this.#clients.get(name);
     if (known !== undefined) return known;
     if (this.#isClosed) return Promise.reject(new A2AError("UNAVAILABLE", "The server ends."));
-    const made = this.#options.connect(this.#agent(name), this.#options.limits).catch((error: unknown) => {
+    const { connect, limits, tracing } = this.#options;
+    const made = connect(this.#agent(name), limits, tracing?.tracer?.api ?? false).catch((error: unknown) => {
       // The request for the card never carries the caller's token, so another token would be rejected as well.
       throw ownRefusal(error);
     });

@@ -8,6 +8,7 @@ import { TransientMap } from "../core/maps.js";
 import type { Scope, TaskNames } from "../core/task-names.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import { TaskControl } from "./control.js";
 import { LeaseKeeper } from "./log/lease-keeper.js";
 import { PushConfigs } from "./push-configs.js";
@@ -51,6 +52,8 @@ export interface EngineOptions {
   readonly outgoing?: OutgoingCalls;
   /** Logs a line at `info` for each execution that ends. Default false. */
   readonly logsEnds?: boolean;
+  /** Creates spans of turns. Default: none. */
+  readonly tracing?: Tracing;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
 }
@@ -78,7 +81,7 @@ export class Engine {
   readonly #maintenance: Maintenance;
 
   constructor(options: EngineOptions) {
-    const { store, agentOf, names, leaseMs = 15_000 } = options;
+    const { store, agentOf, names, tracing, leaseMs = 15_000 } = options;
     const limits = options.limits ?? defaultLimits;
     const logger = guardedLogger(options.logger ?? silentLogger);
     const now = options.now ?? Date.now;
@@ -105,7 +108,7 @@ export class Engine {
     const isSteady = (): boolean => watch?.isSteady ?? true;
     this.pushConfigs = new PushConfigs({ store, tasks, counted, logger, now, notify: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
-    const shared = { store, logs, leases, logger, now };
+    const shared = { store, logs, leases, logger, now, tracing };
     const executions = new Executions({
       ...shared,
       running,

@@ -6,6 +6,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { AttemptFacts, ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
 import { type AttemptRing, secretsOf } from "./attempts.js";
@@ -13,6 +14,7 @@ import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
 import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
+import { tracedPost } from "./post-span.js";
 import type { OpenedConfig } from "./secrets.js";
 import { attemptOf, failureOf, noteFailure } from "./sent.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
@@ -56,6 +58,8 @@ export interface DeliveryParts extends HeaderParts {
   readonly attempts: AttemptRing;
   readonly audit: Audit;
   readonly logger: Logger;
+  /** Creates spans of attempts. Undefined to create none. */
+  readonly tracing: Tracing | undefined;
   readonly limits: Pick<Limits, "pushTimeoutMs">;
   /** Counters of outcomes. */
   readonly count: { sent: number; failed: number };
@@ -285,21 +289,22 @@ export class Delivery {
     // Awaits only real promises: each await takes as long as writing a header.
     const made = this.#headers.of(entry, body, dialect);
     const headers = made instanceof Promise ? await made : made;
-    if (entry.traceParent !== "") headers.push("traceparent", entry.traceParent);
     if (!this.#isSureNow && !(await this.#isSure())) return this.#lost ? { kind: "lost" } : unsure;
     if (shutdown.aborted) return { kind: "later", ms: 0 };
     const begin = performance.now();
     const { signal } = life;
     this.#askedAt = begin;
-    const outcome = await poster.post({
-      target: this.#target,
-      watch: this,
-      headers,
-      body,
-      timeoutMs: limits.pushTimeoutMs,
-      signal,
-      isAllowed: signal && this.#isAllowed,
-    });
+    const send = (): Promise<PostOutcome> =>
+      poster.post({
+        target: this.#target,
+        watch: this,
+        headers,
+        body,
+        timeoutMs: limits.pushTimeoutMs,
+        signal,
+        isAllowed: signal && this.#isAllowed,
+      });
+    const outcome = await tracedPost(this.#parts.tracing, this.claimed, { entry, target: this.#target, headers, send });
     this.#askedAt = undefined;
     return this.#answered(outcome, { begin, generation: entry.generation, signal });
   }

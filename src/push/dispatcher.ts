@@ -99,6 +99,7 @@ export class Dispatcher {
       noteTrouble,
       audit,
       logger: options.logger,
+      tracing: options.tracing,
       life: this.#life,
       wanted: createEventFilter(options.events),
       wantedWithTask: createTaskFilter(options.events),

@@ -3,6 +3,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { TaskStore } from "../store/task-store.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import { ClockSkewRepair } from "./clock-skew-repair.js";
 import { Dispatcher } from "./dispatcher.js";
@@ -26,6 +27,7 @@ interface DispatcherParts {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly audit?: Audit | undefined;
+  readonly tracing?: Tracing | undefined;
 }
 
 /** Creates a dispatcher with its dependencies. A server imports this file only when it sends notifications. */

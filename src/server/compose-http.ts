@@ -15,6 +15,7 @@ import { createHostCheck } from "../http/hosts.js";
 import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse, Rejection } from "../http/response.js";
 import type { RejectionLog } from "../service/interceptors/access-log.js";
+import type { LoadApi } from "../telemetry/choice.js";
 import { createCardRoute, createKeysRoute } from "./card-route.js";
 import { createDispatch, type DispatchOptions } from "./dispatch.js";
 import type { Settings } from "./options.js";
@@ -30,6 +31,8 @@ import { createResourceRoute } from "./resource-route.js";
 export interface RuntimeParts {
   /** Creates the client of another agent. */
   readonly connect: ConnectRemote;
+  /** Imports the API of OpenTelemetry. Default: it has to be given (option `telemetry`). */
+  readonly openTelemetry?: LoadApi;
   /** Modules for push notifications. Default: none are sent. */
   readonly push?: PushModules;
   /** Headers of every answer over TLS. */

@@ -23,6 +23,7 @@ import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import type { RejectionLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
+import { openTelemetryApi } from "../telemetry/load.js";
 import { compose } from "./compose.js";
 import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -87,7 +88,8 @@ export function composeNode(
     {
       secureHeaders,
       push: pushModules,
-      connect: async (agent, of) => (await theConnect()).connectNode(agent, of),
+      connect: async (...agent) => (await theConnect()).connectNode(...agent),
+      openTelemetry: openTelemetryApi,
       compressions: [compressionGzip, compressionBrotli],
       more: infrastructure && infrastructureRoutes(infrastructure),
     },

@@ -14,6 +14,7 @@ import type { PushOperations } from "../push/operations.js";
 import { createInvoke } from "../service/a2a-service.js";
 import { accessLog, rejectionLog } from "../service/interceptors/access-log.js";
 import { chain, type Invoke } from "../service/invoke.js";
+import { Tracing } from "../telemetry/tracing.js";
 import { MismatchLog } from "../version/mismatch-log.js";
 import { JWKS_PATH } from "../wire/webhook.js";
 import { cardAt } from "./card-route.js";
@@ -45,12 +46,14 @@ interface Components extends HttpComponents {
 
 /** Creates every part that works without Node.js, and connects them: the composition root. */
 export function compose(settings: Settings, parts: RuntimeParts): Components {
-  const { agents, limits, logger, store, versions } = settings;
+  const { agents, audit, limits, logger, store, versions } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
-  const outgoing = new RemoteCalls({ agents: settings.remoteAgents, limits, logger, connect: parts.connect });
+  const tracing = new Tracing({ telemetry: settings.telemetry, load: parts.openTelemetry, logger });
+  const outgoing = new RemoteCalls({ agents: settings.remoteAgents, limits, logger, tracing, connect: parts.connect });
   const engine = createEngine({
     ...settings.engine,
     outgoing,
+    tracing,
     store,
     limits,
     openTenants: agents.anyTenant,
@@ -64,8 +67,8 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
     pushSigner &&
     modules &&
     settings.push &&
-    new PushDelivery(settings, settings.push, { engine, signer: pushSigner, modules });
-  const lifecycle = new Lifecycle({ engine, store, limits, logger, audit: settings.audit, push, outgoing, prepare });
+    new PushDelivery(settings, settings.push, { engine, signer: pushSigner, modules, tracing });
+  const lifecycle = new Lifecycle({ engine, store, limits, logger, audit, push, outgoing, tracing, prepare });
   const proxies = createProxies(settings.trust, settings.proxyHeaders);
   // Calls over gRPC or through another router have no mount path.
   const originOf = (call: Call): RequestOrigin => ({
@@ -73,7 +76,7 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
     mount: call.mount ?? settings.basePath,
   });
   const mismatches = new MismatchLog(logger);
-  const service = { engine, address, originOf, mismatches, modules, signer, lifecycle, outgoing };
+  const service = { engine, address, originOf, mismatches, modules, signer, lifecycle, outgoing, tracing };
   const serve = serviceOf(settings, service);
   const logging = settings.accessLog ? [accessLog(logger)] : [];
   const refused = settings.accessLog ? rejectionLog(logger, (from) => proxies.addressOf(from)) : undefined;
@@ -113,11 +116,12 @@ interface ServiceParts {
   readonly signer: CardSigner | undefined;
   readonly lifecycle: Lifecycle;
   readonly outgoing: RemoteCalls;
+  readonly tracing: Tracing;
 }
 
 function serviceOf(settings: Settings, parts: ServiceParts): Invoke {
   const { agents, limits, logger, versions, audit } = settings;
-  const { engine, address, originOf, mismatches, modules, signer, lifecycle, outgoing } = parts;
+  const { engine, address, originOf, mismatches, modules, signer, lifecycle, outgoing, tracing } = parts;
   return createInvoke({
     ...settings.service,
     agents,
@@ -134,6 +138,7 @@ function serviceOf(settings: Settings, parts: ServiceParts): Invoke {
     resourceMetadata: (tenant, call) => resourceMetadataUrl(address.url(originOf(call)), tenant),
     push: pushConfigurationsOf(settings, modules),
     keepsBearer: () => outgoing.agents.passesCallers,
+    tracing,
     signCard: signer && ((card) => signer.sign(card)),
     draining: () => lifecycle.refuses,
   });

@@ -49,7 +49,7 @@ export function createFetchA2A(options: A2AOptions): FetchA2A {
     ]);
   }
   const { binding, dispatch, card, lifecycle, remoteAgents } = compose(settings, {
-    connect: async (agent, limits) => (await import("../delegation/connect-web.js")).connectWeb(agent, limits),
+    connect: async (...agent) => (await import("../delegation/connect-web.js")).connectWeb(...agent),
   });
   return {
     fetch: createFetchHandler(dispatch([healthRoute(lifecycle)]), settings.logger),

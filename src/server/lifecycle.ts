@@ -8,6 +8,7 @@ import type { Engine } from "../engine/engine.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
 import type { StoreStatus } from "../store/health.js";
 import type { TaskStore } from "../store/task-store.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import type { Readiness } from "./health.js";
 import type { PushDelivery } from "./push-delivery.js";
 
@@ -26,6 +27,8 @@ interface LifecycleOptions {
   readonly push?: PushDelivery | undefined;
   /** Calls of other agents, closed after all agents have stopped. */
   readonly outgoing?: { close(): Promise<void> } | undefined;
+  /** Creates spans from the start on; exports the last ones at the end. */
+  readonly tracing?: Tracing | undefined;
   /** Prepares parts before the first call. If it fails, the start fails. */
   readonly prepare?: (() => Promise<void>) | undefined;
 }
@@ -88,7 +91,8 @@ export class Lifecycle {
   }
 
   async #begin(): Promise<void> {
-    const { prepare, push } = this.#options;
+    const { prepare, push, tracing } = this.#options;
+    await tracing?.start();
     if (prepare !== undefined) await prepare();
     await this.#engine.start();
     await push?.start();
@@ -205,6 +209,7 @@ export class Lifecycle {
     const { audit } = this.#options;
     audit?.flush();
     audit?.record({ event: "server.stopped", ...(errors.length > 0 && { outcome: "failure" }) });
+    await this.#options.tracing?.end();
     if (errors.length > 0) throw errors[0];
   }
 }

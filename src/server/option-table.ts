@@ -2,6 +2,7 @@ import { adminFaults } from "../admin/option-checks.js";
 import { cardSigningFaults } from "../card/signing/faults.js";
 import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
 import { aFunction, aLogger, anObjectOf, anything, checksOf, havingFunctions, listOf } from "../core/options.js";
+import { telemetryFaults } from "../telemetry/choice.js";
 import { previews, servedVersions } from "../version/versions.js";
 import { MAX_TIMEOUT_MS } from "../wire/service-params.js";
 import * as checks from "./option-kinds.js";
@@ -103,6 +104,11 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
   authenticator: { kind: codeOnly(havingFunctions("authenticate")) },
   ownerOf: { kind: codeOnly(aFunction()) },
   interceptors: { kind: codeOnly(listOf(aFunction(), true)) },
+  telemetry: {
+    kind: { ...onOff, faults: telemetryFaults, show: (telemetry) => (telemetry === false ? "off" : "on") },
+    help: "create spans of OpenTelemetry",
+    otherwise: "on if an SDK is registered",
+  },
   versions: {
     kind: list("<names>", checks.versions),
     help: "protocol versions to serve, separated by commas",

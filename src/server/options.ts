@@ -15,6 +15,7 @@ import type { PushOptions } from "../push/options.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import type { TaskStore } from "../store/task-store.js";
+import type { TelemetryOption } from "../telemetry/choice.js";
 import type { Versions } from "../version/versions.js";
 import type { CardGrpc } from "./public-address.js";
 import type { TlsPaths } from "./tls-reload.js";
@@ -57,6 +58,12 @@ interface CommonOptions {
    * telemetry. Each has the form `(next) => (invocation) => next(invocation)`. Default: none.
    */
   readonly interceptors?: readonly ServiceInterceptor[];
+  /**
+   * Creates spans of OpenTelemetry (docs/tracing.md): true by `@opentelemetry/api`, also for an SDK that is registered
+   * later; false never. Runtimes other than Node.js take the module `@opentelemetry/api` itself. Default: true if an SDK
+   * is registered before the start.
+   */
+  readonly telemetry?: TelemetryOption;
   /** Protocol versions to serve, by their names in `A2A-Version`. 1.0 is required. Default: all. */
   readonly versions?: readonly string[];
   /**
@@ -230,6 +237,7 @@ export interface Settings {
   readonly logger: Logger;
   /** Undefined if the log is disabled, or has neither a logger nor a receiver. */
   readonly audit: AuditRecorder | undefined;
+  readonly telemetry: TelemetryOption | undefined;
   readonly accessLog: boolean;
   readonly streamErrorsAsEvents: boolean;
   readonly trust: Trust | undefined;

@@ -7,6 +7,7 @@ import { createPushOperations, type PushOperations } from "../push/operations.js
 import type { PushOptions } from "../push/options.js";
 import { ConfigVault } from "../push/secrets.js";
 import type { PushSigner } from "../push/signature/signer.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import { pushDialects } from "../version/load.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import type { Settings } from "./options.js";
@@ -17,6 +18,8 @@ interface PushParts {
   readonly engine: Engine;
   readonly signer: () => Promise<PushSigner>;
   readonly modules: PushModules;
+  /** Creates spans of attempts. */
+  readonly tracing: Tracing;
 }
 
 /** Delivers the push notifications of a server, from its start to its end. */
@@ -42,7 +45,7 @@ export class PushDelivery {
   /** Begins to deliver. The engine has to write the first heartbeat of this process before. */
   async start(): Promise<void> {
     const { store, limits, logger, audit } = this.#settings;
-    const { engine, modules, signer: signing } = this.#parts;
+    const { engine, modules, signer: signing, tracing } = this.#parts;
     // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
     const [{ createDispatcher, createClockSkewRepair }, { encryptStored }, signer] = await Promise.all([
       modules.dispatcher(),
@@ -64,6 +67,7 @@ export class PushDelivery {
       limits,
       logger,
       audit,
+      tracing,
     });
     this.#dispatcher.start();
     this.#clockSkewRepair = createClockSkewRepair(this.#dispatcher, { store, limits, logger });

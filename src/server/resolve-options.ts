@@ -84,6 +84,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     limits,
     logger: guardedLogger(all.logger ?? silentLogger),
     audit: auditOf(all, limits),
+    telemetry: all.telemetry,
     accessLog: all.accessLog,
     streamErrorsAsEvents: all.streamErrorsAsEvents,
     trust: trustOf(all.trustProxy),

@@ -7,6 +7,7 @@ import { boundInterceptors } from "./interceptors/bound-interceptors.js";
 import { addressRate, callerLimits, callerRate } from "./interceptors/caller-limits.js";
 import { extensions } from "./interceptors/extensions.js";
 import { requestMemory } from "./interceptors/request-memory.js";
+import { serverSpan } from "./interceptors/server-span.js";
 import { tenant } from "./interceptors/tenant.js";
 import { trace } from "./interceptors/trace.js";
 import { validate } from "./interceptors/validate.js";
@@ -28,6 +29,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
   const authentication = authenticationOf(options);
   const interceptors = [
     trace,
+    serverSpan(options.tracing, agents),
     admission({ limits, draining, audit: options.audit }),
     ...addressRate(limits),
     ...authentication.first,

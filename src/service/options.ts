@@ -8,6 +8,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
 import type { PushConfigurations } from "../push/configurations.js";
+import type { Tracing } from "../telemetry/tracing.js";
 import type { MismatchLog } from "../version/mismatch-log.js";
 import type { Versions } from "../version/versions.js";
 import type { ServiceInterceptor } from "./invoke.js";
@@ -55,6 +56,8 @@ export interface ServiceOptions {
    * agents on its behalf.
    */
   readonly keepsBearer?: (() => boolean) | undefined;
+  /** Creates spans of calls. Undefined to create none. */
+  readonly tracing?: Tracing | undefined;
   /** True once the server drains; new calls then fail with UNAVAILABLE. */
   readonly draining: () => boolean;
 }

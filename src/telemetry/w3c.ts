@@ -29,6 +29,11 @@ export function spanContextOf(traceParent: string): SpanContext | undefined {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
 }
 
+/** Tells whether two headers name the same span, whatever else they say. */
+export function isSameSpan(one: string, other: string): boolean {
+  return one.slice(3, 52) === other.slice(3, 52);
+}
+
 /** Writes a `traceparent`; empty for a span context that is not valid. */
 export function traceParentOf({ traceId, spanId, traceFlags }: SpanContext): string {
   if (/^0*$/.test(traceId)) return "";

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { completed, inputRequired, working } from "../../src/agent/event.js";
 import type { A2AClient } from "../../src/client/client.js";
 import { connectWith } from "../../src/client/connect.js";
@@ -55,8 +56,11 @@ async function scene(): Promise<{ url: string; heard: Heard[]; receiver: Receive
   return { url, heard, receiver };
 }
 
-const message = (text: string) =>
-  ({ messageId: text, role: 1, parts: [{ content: { case: "text", value: text } }] }) as const;
+const message = (text: string) => ({
+  messageId: text,
+  role: Role.USER,
+  parts: [{ content: { case: "text" as const, value: text } }],
+});
 
 describe("the trace of a call, without an SDK", () => {
   it.each(["GRPC", "CONNECT", "GRPC-WEB", "JSONRPC", "HTTP+JSON"] as const)(

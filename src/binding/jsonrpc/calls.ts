@@ -126,6 +126,7 @@ export class Calls {
 
   async #unary(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<RpcResponse> {
     const call = callOf(this.#request, BINDING, method.version);
+    call.jsonRpcId = id;
     let hasCalled = false;
     try {
       const request = this.#read(method, params);
@@ -157,6 +158,7 @@ export class Calls {
 
   async #stream(id: RequestId, { params }: RpcRequest, method: RpcMethod): Promise<HttpResponse> {
     const call = callOf(this.#request, BINDING, method.version);
+    call.jsonRpcId = id;
     let hasCalled = false;
     try {
       const request = this.#read(method, params);

@@ -2,11 +2,15 @@ import { isIP, type Socket, connect as tcp } from "node:net";
 import { TLSSocket, connect as tls } from "node:tls";
 import buildConnector from "undici/lib/core/connect.js";
 import { A2AError } from "../../core/error.js";
+import { lazyImport } from "../../core/lazy.js";
 import { isLoopback, parseUrl } from "../../core/net.js";
 import { Closers } from "../../outgoing/closers.js";
 import { ConnectionPools } from "../../outgoing/connections.js";
+import { chosenApi, type TelemetryOption } from "../../telemetry/choice.js";
+import { openTelemetryApi } from "../../telemetry/load.js";
 import { defaultClientLimits } from "../limits.js";
 import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
+import type { ClientSpans } from "../spans.js";
 import { connectTransport } from "../transport/connect.js";
 import { grpcTransport, grpcWebTransport } from "../transport/grpc.js";
 import { undiciClient } from "./http.js";
@@ -50,11 +54,23 @@ export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOption
     connect: (settings) => connectTransport(settings, http),
     grpcWeb: (settings) => grpcWebTransport(settings, http),
     grpc: (settings) => grpcTransport({ ...settings, url: grpcUrl(settings.url, plaintextGrpc) }, http2),
+    spans: spansOf,
     close: async () => {
       sessions.close();
       await connections.close();
     },
   };
+}
+
+const theSpans = lazyImport(() => import("../spans.js"));
+
+async function spansOf(telemetry: TelemetryOption | undefined): Promise<ClientSpans | undefined> {
+  const api = await chosenApi(telemetry, openTelemetryApi).catch((error: unknown) => {
+    // An SDK is registered, but its API cannot be imported from here.
+    if (telemetry === undefined) return undefined;
+    throw error;
+  });
+  return api && (await theSpans()).clientSpans(api);
 }
 
 /** Returns options for `node:tls`. Certificates are verified even if the environment disables that. */

@@ -19,6 +19,7 @@ export function webPlatform({ fetch = globalThis.fetch }: PlatformOptions = {}):
     grpcWeb: (settings) =>
       lazyTransport(async () => (await import("../transport/grpc.js")).grpcWebTransport(settings, http)),
     grpc: undefined,
+    spans: async (telemetry) => (telemetry ? (await import("../spans.js")).clientSpans(telemetry) : undefined),
     close: async () => closed.close(),
   };
 }

@@ -1,6 +1,6 @@
 import { type Artifact, type Message, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ConversationMessage, ConversationPageOptions, ConversationTask } from "../../agent/conversation.js";
-import { copyMessage } from "../../agent/turn.js";
+import { copyMessage } from "../../agent/copy-message.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import type { ListRequest, TaskHead, TaskScope } from "../../store/task-store.js";
 import { copyArtifact } from "../../task/event-fold.js";

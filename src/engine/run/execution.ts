@@ -89,11 +89,6 @@ export class Execution {
     else this.slot.whenHeld = () => void this.#run();
   }
 
-  /** True while it waits for a slot. Its agent has not started. */
-  get #isQueued(): boolean {
-    return !this.slot.isHeld;
-  }
-
   async #run(): Promise<void> {
     try {
       if (this.#lease.isQueued && !(await this.#lease.leaveQueue())) this.abandon("lease-lost");
@@ -124,7 +119,7 @@ export class Execution {
   async cancel(): Promise<void> {
     this.#aborter.abort("canceled");
     const left = this.#subTasks.leaveOthers();
-    if (!this.#isQueued) await within(this.#source.limits.cancelGraceMs, this.done);
+    if (this.slot.isHeld) await within(this.#source.limits.cancelGraceMs, this.done);
     await left;
     if (this.#over) return;
     this.#over = true;
@@ -139,7 +134,7 @@ export class Execution {
   /** Stops the execution because the server shuts down. The agent's `recover` determines the task's outcome. */
   async shutdown(graceMs: number): Promise<void> {
     this.#aborter.abort("shutdown");
-    if (this.#isQueued) this.log.turns.release();
+    if (!this.slot.isHeld) this.log.turns.release();
     else await within(graceMs, this.done);
     if (this.#over) return;
     this.#over = true;
@@ -178,6 +173,7 @@ export class Execution {
   #end(leftBehind = false): void {
     if (this.#over && !leftBehind) return;
     this.#over = true;
+    this.#subTasks.endSpan();
     this.#steps.endTurn();
     this.log.endExecution();
     this.#finish();
@@ -214,7 +210,7 @@ export class Execution {
     const { iterator, turn } = started ?? this.#start(request);
     if (started !== undefined) this.#adopt(started.aborter);
     this.#turn = turn;
-    this.#output.beginTurn(request);
+    this.#output.beginTurn(turn);
     this.#lease.beginTurn(turn);
     this.#steps.beginTurn(request.position, turn);
     if (started !== undefined) storeSteps(turn, this.#steps);

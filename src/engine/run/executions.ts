@@ -8,6 +8,7 @@ import type { Logger } from "../../core/log.js";
 import type { TransientMap } from "../../core/maps.js";
 import { NO_HOLDER, type TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
+import type { Tracing } from "../../telemetry/tracing.js";
 import { statusDraft } from "../log/draft.js";
 import type { LeaseKeeper } from "../log/lease-keeper.js";
 import { isEnded, unavailable } from "../log/outage.js";
@@ -44,6 +45,8 @@ export interface ExecutionsSource {
   readonly tasks: Pick<Tasks, "referenced" | "relays" | "conversation">;
   /** Calls of agents to other agents. Undefined if disabled. */
   readonly outgoing: OutgoingCalls | undefined;
+  /** Creates spans of turns. Undefined to create none. */
+  readonly tracing: Tracing | undefined;
   /** Claims released leases now rather than in the next round. */
   readonly claimSoon: () => void;
 }
@@ -57,7 +60,7 @@ export class Executions {
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
-    const { limits, counted, logger, now, leases, logs, outgoing, store, tasks } = source;
+    const { limits, counted, logger, now, leases, logs, outgoing, tracing, store, tasks } = source;
     this.#source = source;
     this.slots = new ExecutionSlots(limits, counted);
     this.source = {
@@ -78,6 +81,7 @@ export class Executions {
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
       late: (turn, event) => logLate(event, turn.taskId, logger),
       outgoing,
+      tracing,
       store,
       ended: (execution) => this.#ended(execution),
     };

@@ -3,7 +3,7 @@ import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Relay, RelaySchema } from "../../../gen/parley/log/v1/log_pb.js";
 import type { Turn } from "../../agent/agent.js";
 import { isSend, type RelayCheckpoint, type RelayedEvent } from "../../agent/delegation.js";
-import { endCalls, type TurnSource, turnCalls } from "../../agent/turn.js";
+import { endCalls, endSpan, type TurnSource, turnCalls } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
 import type { Limits } from "../../core/limits.js";
@@ -153,7 +153,13 @@ export class SubTasks {
   }
 
   endTurn(): void {
+    this.endSpan();
     if (this.#turn !== undefined) endCalls(this.#turn, isInterrupted(this.#log.plannedState));
+  }
+
+  /** Ends the span of the turn, whose calls may still go on. */
+  endSpan(): void {
+    if (this.#turn !== undefined) endSpan(this.#turn, this.#log.plannedState);
   }
 
   /** True if the end of the task may have to wait for other agents. */

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { TaskState as State, type TaskState, type TaskStatus } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
+import type { Turn } from "../../agent/agent.js";
 import { checkValues, InvalidAgentEvent } from "../../agent/checked-copies.js";
 import { type RelayCheckpoint, type RelayedTask, relayCheckpoint } from "../../agent/delegation.js";
 import {
@@ -15,7 +16,7 @@ import {
   type StatusEvent,
 } from "../../agent/event.js";
 import type { MessageContext } from "../../agent/message.js";
-import type { TurnRequest } from "../../agent/turn-request.js";
+import { traceOf } from "../../agent/turn.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import type { Draft } from "../../task/entry.js";
@@ -65,8 +66,8 @@ export class TaskOutput {
   }
 
   /** Begins a turn, whose events carry its trace. */
-  beginTurn({ traceParent }: Pick<TurnRequest, "traceParent">): void {
-    this.#traceParent = traceParent;
+  beginTurn(turn: Turn): void {
+    this.#traceParent = traceOf(turn).traceParent;
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Caller, CallerToken } from "../../core/caller.js";
 import type { Scope } from "../../core/task-names.js";
 import type { NewPushConfig } from "../../store/task-store.js";
 import type { View } from "../../task/fold.js";
+import type { TracedSpan } from "../../telemetry/tracer.js";
 import type { TaskHandle } from "../read/task-handle.js";
 
 /** A message to send, with the results of the interceptors for its call. */
@@ -17,6 +18,8 @@ export interface SendCommand {
   readonly extensions: ReadonlySet<string>;
   readonly traceParent: string;
   readonly traceState?: string;
+  /** The span of the call, if spans are created. */
+  readonly span?: TracedSpan | undefined;
   /** See `TurnRequest`. */
   readonly delegationDepth?: number;
   /** See `TurnRequest`. */

@@ -310,6 +310,7 @@ function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequ
     metadata: command.request.metadata ?? {},
     traceParent: command.traceParent,
     traceState: command.traceState ?? "",
+    span: command.span,
     delegationDepth: command.delegationDepth ?? 0,
     bearer: command.bearer,
     earlier: named?.earlier,

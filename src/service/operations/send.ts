@@ -18,6 +18,7 @@ import type { View } from "../../task/fold.js";
 import { mark, weightOf } from "../../wire/marks.js";
 import { DELEGATION_DEPTH, delegationDepthOf, IDEMPOTENCY_KEY } from "../../wire/service-params.js";
 import { DirectSend } from "../direct-call.js";
+import { spanOf } from "../interceptors/server-span.js";
 import { checkInputModes, checkOutputModes } from "../media-modes.js";
 import type { ServiceOptions } from "../options.js";
 import { eventWithGeneration, expectedGeneration, withGeneration } from "../resume.js";
@@ -165,6 +166,7 @@ function commandOf(
     extensions: call.extensions,
     traceParent: call.traceParent,
     traceState: call.traceState,
+    span: spanOf(call),
     delegationDepth: delegationDepthOf(call.header(DELEGATION_DEPTH)),
     bearer: options.keepsBearer?.() === true ? bearerOf(call) : undefined,
     client,

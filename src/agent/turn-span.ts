@@ -1,0 +1,64 @@
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { agentAttributes, stateName } from "../telemetry/a2a-attributes.js";
+import { a2a, parley, spanNames } from "../telemetry/names.js";
+import type { TracedSpan, Tracer } from "../telemetry/tracer.js";
+import { TurnPaused } from "./errors.js";
+import type { TurnRequest } from "./turn-request.js";
+
+/** The part of a card that spans have. */
+type TracedCard = Parameters<typeof agentAttributes>[0];
+
+/**
+ * Begins the span of a turn. It is a child of its call's span if this process has accepted the message and the call is
+ * open, or has ended a moment ago. Otherwise the turn runs later than its call: after a wait in the queue, a restart, or in
+ * another process. Its span then begins a trace of its own and is linked with the call's.
+ */
+export function beginTurnSpan(tracer: Tracer, card: TracedCard, request: TurnRequest): TracedSpan {
+  const { span, message, taskId: storedId, tenant, position, attempt } = request;
+  const direct = span !== undefined && !span.isPast ? span.context : undefined;
+  const link = direct === undefined ? tracer.remote(request) : undefined;
+  const turn = tracer.begin(`${spanNames.turn} ${card.name}`, { parent: direct, link });
+  if (!turn.isRecording) return turn;
+  turn.setAll({
+    ...agentAttributes(card),
+    [a2a.taskId]: message.taskId || storedId,
+    [a2a.contextId]: message.contextId,
+    [a2a.messageId]: message.messageId,
+    [a2a.tenant]: tenant,
+    [parley.turn]: position,
+    [parley.attempt]: attempt,
+  });
+  return turn;
+}
+
+/** Ends the span of a turn. @param state the task's, if there is a task */
+export function endTurnSpan(span: TracedSpan, state: TaskState | undefined): void {
+  if (span.hasEnded) return;
+  if (state !== undefined) span.set(a2a.taskState, stateName(state));
+  if (state === TaskState.FAILED) span.fail(stateName(state));
+  span.end();
+}
+
+/** Runs a step in a span of its own. */
+export async function inStepSpan<T>(turn: TracedSpan, name: string, work: () => Promise<T>): Promise<T> {
+  const span = turn.child(`${spanNames.step} ${name}`, { attributes: { [parley.stepName]: name } });
+  try {
+    return await span.run(work);
+  } catch (error) {
+    // The work continues in the next turn.
+    if (!(error instanceof TurnPaused)) span.fail(classOf(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** Name of an error's class. Authors may throw any value, even one whose properties throw. */
+export function classOf(error: unknown): string {
+  try {
+    const name: unknown = (error as Error | undefined)?.constructor.name;
+    return typeof name === "string" && name !== "" ? name : "Error";
+  } catch {
+    return "Error";
+  }
+}

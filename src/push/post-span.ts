@@ -1,0 +1,62 @@
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
+import type { ClaimedDelivery } from "../store/task-store.js";
+import { millisOf } from "../task/entry.js";
+import { a2a, http, parley, rpc, spanNames } from "../telemetry/names.js";
+import type { TracedSpan } from "../telemetry/tracer.js";
+import type { Tracing } from "../telemetry/tracing.js";
+import type { PostOutcome } from "./target/post.js";
+import type { Target } from "./target/target-url.js";
+
+/** One attempt to send a notification. */
+interface Attempt {
+  readonly entry: LogEntry;
+  readonly target: Target;
+  /** Names and values alternate. */
+  readonly headers: string[];
+  /** Never rejects. */
+  readonly send: () => Promise<PostOutcome>;
+}
+
+/**
+ * Sends a notification with the trace of its event. With spans it is that of a span of the attempt, which is a child of
+ * the span that wrote the event, or is linked with it if the event is old: after retries, or while nothing was delivered.
+ */
+export function tracedPost(
+  tracing: Tracing | undefined,
+  claimed: Pick<ClaimedDelivery, "taskId" | "attempts">,
+  attempt: Attempt,
+): Promise<PostOutcome> {
+  const { entry, target, headers, send } = attempt;
+  const { traceParent } = entry;
+  const tracer = tracing?.tracer;
+  if (tracer === undefined) {
+    if (traceParent !== "") headers.push("traceparent", traceParent);
+    return send();
+  }
+  const ageMs = Date.now() - millisOf(entry.time);
+  const { hostname, port, protocol } = target.url;
+  const serverPort = Number(port) || (protocol === "https:" ? 443 : 80);
+  const attributes = { [http.method]: "POST", [rpc.serverAddress]: hostname, [rpc.serverPort]: serverPort };
+  const span = tracer.beginAfter({ traceParent, traceState: "" }, ageMs, spanNames.push, {
+    kind: "client",
+    attributes,
+  });
+  span.set(a2a.taskId, claimed.taskId);
+  span.set(parley.generation, entry.generation);
+  span.set(parley.pushAttempts, claimed.attempts);
+  const carried = headers.length;
+  tracer.inject(span.context, (name, value) => headers.push(name, value));
+  // Without an SDK, or with propagation switched off, the event's own header is passed on.
+  if (headers.length === carried && traceParent !== "") headers.push("traceparent", traceParent);
+  return span.run(send).then((outcome) => ended(span, outcome));
+}
+
+function ended(span: TracedSpan, outcome: PostOutcome): PostOutcome {
+  if (outcome.kind === "failed") span.fail("request_failed");
+  else if (outcome.kind !== "accepted") {
+    span.set(http.statusCode, outcome.status);
+    span.fail(String(outcome.status));
+  }
+  span.end();
+  return outcome;
+}

@@ -1,0 +1,116 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { AgentDirectory } from "../../card/agents.js";
+import type { Call } from "../../core/call.js";
+import { toA2AError } from "../../core/error.js";
+import { mapStream, type StreamSteps } from "../../core/map-stream.js";
+import {
+  agentAttributes,
+  noteAnswer,
+  noteError,
+  noteRequest,
+  noteSuccess,
+  startAttributes,
+} from "../../telemetry/a2a-attributes.js";
+import { a2a, jsonRpc, rpc } from "../../telemetry/names.js";
+import { iteratedIn, type TracedSpan, type Tracer } from "../../telemetry/tracer.js";
+import type { Tracing } from "../../telemetry/tracing.js";
+import { isSameSpan } from "../../telemetry/w3c.js";
+import { type Invocation, type InvocationResult, type Invoke, isStream, type ServiceInterceptor } from "../invoke.js";
+
+/**
+ * Begins a span for each call, in whose context the call runs, and ends it with the answer: for a stream, with its end.
+ * The call's trace then is that of the span.
+ */
+export function serverSpan(tracing: Tracing | undefined, agents: AgentDirectory): ServiceInterceptor {
+  return (next) => (invocation) => {
+    const tracer = tracing?.tracer;
+    return tracer === undefined ? next(invocation) : traced(tracer, agents, next, invocation);
+  };
+}
+
+/** The spans of calls. A field of `Call` would need their types, which core does not know. */
+const spans = new WeakMap<Call, TracedSpan>();
+
+/** Returns the span of a call; undefined if no spans are created. */
+export function spanOf(call: Call): TracedSpan | undefined {
+  return spans.get(call);
+}
+
+async function traced(
+  tracer: Tracer,
+  agents: AgentDirectory,
+  next: Invoke,
+  invocation: Invocation,
+): Promise<InvocationResult> {
+  const { call, method } = invocation;
+  const parent = tracer.incoming((name) => call.header(name));
+  const attributes = startAttributes(method, call.binding);
+  const span = tracer.begin(method.name, { kind: "server", attributes, parent });
+  const { traceParent, traceState } = span;
+  // Without an SDK the span is the caller's own, whose header is passed on as it is.
+  if (traceParent !== "" && !isSameSpan(traceParent, call.traceParent)) {
+    call.traceParent = traceParent;
+    call.traceState = traceState;
+  }
+  spans.set(call, span);
+  const watch = new CallSpan(span, invocation, agents);
+  try {
+    const answer = await span.run(() => next(invocation));
+    if (isStream(answer)) return mapStream(iteratedIn(span, answer), watch);
+    watch.item(answer);
+    watch.done();
+    watch.end();
+    return answer;
+  } catch (error) {
+    watch.failed(error);
+    watch.end();
+    throw error;
+  }
+}
+
+/** Notes what a call turns out to be. */
+class CallSpan implements StreamSteps<Message, Message> {
+  readonly #span: TracedSpan;
+  readonly #invocation: Invocation;
+  readonly #agents: AgentDirectory;
+
+  constructor(span: TracedSpan, invocation: Invocation, agents: AgentDirectory) {
+    this.#span = span;
+    this.#invocation = invocation;
+    this.#agents = agents;
+    if (span.isRecording) noteRequest(span, invocation.request);
+  }
+
+  item(message: Message): Message {
+    if (this.#span.isRecording) noteAnswer(this.#span, message);
+    return message;
+  }
+
+  done(): void {
+    noteSuccess(this.#span, this.#invocation.call.binding);
+  }
+
+  failed(error: unknown): unknown {
+    noteError(this.#span, toA2AError(error), this.#invocation.call.binding, "server");
+    return error;
+  }
+
+  /** Also called when the client leaves a stream, which is no error. */
+  end(): void {
+    const { call } = this.#invocation;
+    const span = this.#span;
+    if (span.isRecording) {
+      span.set(a2a.version, call.version);
+      span.set(a2a.tenant, call.tenant);
+      const served = this.#agents.resolve(call.tenant);
+      if (served !== undefined) span.setAll(agentAttributes(served.card));
+      const { jsonRpcId } = call;
+      if (typeof jsonRpcId === "number" || typeof jsonRpcId === "string")
+        span.set(jsonRpc.requestId, `${jsonRpcId}`.slice(0, 256));
+      const { address, port } = call.peer;
+      span.set(rpc.clientAddress, address);
+      span.set(rpc.clientPort, port);
+    }
+    span.end();
+  }
+}

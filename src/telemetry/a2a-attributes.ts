@@ -1,0 +1,121 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { type AgentCard, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { type A2AError, StatusCode } from "../core/error.js";
+import type { Attributes } from "./api.js";
+import { a2a, jsonRpc, parley, rpc, rpcSystems } from "./names.js";
+import type { TracedSpan } from "./tracer.js";
+
+/** Maximum number of characters of a value that the other side has chosen. */
+const MAX_TEXT = 256;
+
+/** Maximum number of task ids that a message refers to. */
+const MAX_REFERENCES = 32;
+
+/** The fields of requests, answers and events that name a task, a context or a message. Never their content. */
+interface Named extends Message {
+  readonly id?: unknown;
+  readonly taskId?: unknown;
+  readonly contextId?: unknown;
+  readonly messageId?: unknown;
+  readonly tenant?: unknown;
+  readonly referenceTaskIds?: readonly string[];
+  readonly message?: Named;
+  readonly status?: { readonly state?: TaskState };
+  readonly payload?: { readonly value?: Named };
+}
+
+/**
+ * Attributes of a call at its start.
+ *
+ * @param binding in lower case: `grpc`, `connect`, `grpc-web`, `jsonrpc`, `rest`
+ */
+export function startAttributes(method: DescMethod, binding: string): Attributes {
+  const system = rpcSystems[binding];
+  return {
+    [a2a.method]: method.name,
+    [rpc.method]: `${method.parent.typeName}/${method.name}`,
+    ...(system !== undefined && { [rpc.system]: system }),
+    ...(binding === "jsonrpc" && { [jsonRpc.version]: "2.0" }),
+  };
+}
+
+/** Notes what a request names. */
+export function noteRequest(span: TracedSpan, request: Named): void {
+  const { message } = request;
+  span.set(a2a.tenant, textOf(request.tenant));
+  span.set(a2a.taskId, textOf(message?.taskId ?? request.taskId ?? request.id));
+  span.set(a2a.contextId, textOf(message?.contextId ?? request.contextId));
+  if (message === undefined) return;
+  span.set(a2a.messageId, textOf(message.messageId));
+  const { referenceTaskIds = [] } = message;
+  if (referenceTaskIds.length > 0) {
+    span.set(
+      a2a.referenceTaskIds,
+      referenceTaskIds.slice(0, MAX_REFERENCES).map((id) => textOf(id) ?? ""),
+    );
+  }
+}
+
+/** Notes what an answer, or an event of a stream, names. */
+export function noteAnswer(span: TracedSpan, answer: Named): void {
+  const value = answer.payload?.value ?? answer;
+  // A direct reply names no task; lists and configurations do not either.
+  if (value.messageId === undefined && (value.status === undefined || value.contextId === undefined)) {
+    span.set(a2a.taskId, textOf(value.taskId));
+    return;
+  }
+  span.set(a2a.taskId, textOf(value.taskId ?? value.id));
+  span.set(a2a.contextId, textOf(value.contextId));
+  const state = value.status?.state;
+  if (state !== undefined) span.set(a2a.taskState, stateName(state));
+}
+
+/** Name of a state, such as `TASK_STATE_WORKING`. */
+export function stateName(state: TaskState): string {
+  return `TASK_STATE_${TaskState[state] ?? state}`;
+}
+
+/** Attributes of an agent, from its card. */
+export function agentAttributes(card: Partial<Pick<AgentCard, "name" | "version" | "description">>): Attributes {
+  const { name = "", version = "", description = "" } = card;
+  return { [a2a.agentName]: name, [a2a.agentVersion]: version, [a2a.agentDescription]: description };
+}
+
+/** Errors that the RPC conventions count as the server's own. Others are answers that a server is right to give. */
+const faults: ReadonlySet<number> = new Set([
+  StatusCode.UNKNOWN,
+  StatusCode.DEADLINE_EXCEEDED,
+  StatusCode.UNIMPLEMENTED,
+  StatusCode.INTERNAL,
+  StatusCode.UNAVAILABLE,
+  StatusCode.DATA_LOSS,
+]);
+
+/** Names by code of `google.rpc.Code`. */
+const statusNames = new Map(Object.entries(StatusCode).map(([name, code]) => [code as number, name]));
+
+/** Notes the error of a call. A client's span fails with each error, a server's with those of the server alone. */
+export function noteError(span: TracedSpan, error: A2AError, binding: string, side: "client" | "server"): void {
+  const code = codeOf(error, binding);
+  span.set(rpc.statusCode, code);
+  span.set(parley.errorReason, error.reason);
+  if (side === "client" || faults.has(error.code)) span.fail(code);
+}
+
+/** Notes that a call had an answer, in systems that give success a code. */
+export function noteSuccess(span: TracedSpan, binding: string): void {
+  if (rpcSystems[binding] === "grpc") span.set(rpc.statusCode, "OK");
+}
+
+/** The code of an error on a wire. */
+function codeOf({ code, row }: A2AError, binding: string): string {
+  if (binding === "jsonrpc") return String(row.jsonrpc);
+  if (binding === "rest") return String(row.http);
+  const name = statusNames.get(code) ?? "UNKNOWN";
+  return binding === "connect" ? name.toLowerCase() : name;
+}
+
+/** Cuts a value. Undefined for one that is not a text. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value.slice(0, MAX_TEXT) : undefined;
+}

@@ -1,0 +1,76 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A value of an attribute, as OTLP has it in JSON. */
+type AnyValue = Record<string, unknown>;
+
+/** A span as it arrived. Ids are hexadecimal; the parent's is empty for none. */
+export interface ReceivedSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  /** 1 internal, 2 server, 3 client. */
+  readonly kind: number;
+  readonly attributes: readonly { readonly key: string; readonly value: AnyValue }[];
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly status?: { readonly code?: number; readonly message?: string };
+}
+
+interface Export {
+  readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly ReceivedSpan[] }[] }[];
+}
+
+/** A receiver of OTLP over HTTP with JSON, for traces. */
+export class OtlpReceiver {
+  readonly spans: ReceivedSpan[] = [];
+  /** All that arrived, as text. */
+  text = "";
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<OtlpReceiver> {
+    const server = createServer();
+    const receiver = new OtlpReceiver(server);
+    server.on("request", async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const text = Buffer.concat(chunks).toString();
+      receiver.text += text;
+      const { resourceSpans = [] } = JSON.parse(text) as Export;
+      for (const { scopeSpans } of resourceSpans) for (const { spans } of scopeSpans) receiver.spans.push(...spans);
+      response.setHeader("content-type", "application/json");
+      response.end("{}");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return receiver;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The spans of a trace. */
+  of(traceId: string): ReceivedSpan[] {
+    return this.spans.filter((span) => span.traceId === traceId);
+  }
+
+  stop(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+/** Attributes by their keys. */
+export function attributesOf({ attributes }: ReceivedSpan): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}
+
+/** The spans whose parent has not arrived. @param foreign ids of spans of others */
+export function dangling(spans: readonly ReceivedSpan[], foreign: readonly string[] = []): ReceivedSpan[] {
+  const known = new Set([...spans.map(({ spanId }) => spanId), ...foreign, "", undefined]);
+  return spans.filter(({ parentSpanId }) => !known.has(parentSpanId));
+}
