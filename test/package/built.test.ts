@@ -79,9 +79,16 @@ describe("what is built", () => {
     );
     // Ajv names itself in texts for code that it generates elsewhere.
     const own = ["ajv", "ajv-formats"];
-    expect([...new Set(asked)].toSorted()).toEqual(["@opentelemetry/api", "@photostructure/sqlite", "ai", ...own, "react"]);
+    expect([...new Set(asked)].toSorted()).toEqual([
+      "@opentelemetry/api",
+      "@photostructure/sqlite",
+      "ai",
+      ...own,
+      "react",
+    ]);
     for (const name of own) expect(dependencies).toHaveProperty(name);
-    for (const name of ["@opentelemetry/api", "@photostructure/sqlite", "ai", "react"]) expect(peerDependencies).toHaveProperty(name);
+    for (const name of ["@opentelemetry/api", "@photostructure/sqlite", "ai", "react"])
+      expect(peerDependencies).toHaveProperty(name);
   });
 
   it("takes and gives what a program makes with protobuf of its own", () => {
