@@ -8,6 +8,7 @@ import {
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
+import { deliveryOf } from "./deliveries.js";
 import { followTasks } from "./task-changes.js";
 import { followTask, listEntries } from "./task-entries.js";
 import { listTasks } from "./task-list.js";
@@ -15,6 +16,9 @@ import { storedSummary, summaryOf } from "./task-summary.js";
 
 /** Maximum length of the text of a task that an operator fails, in characters. */
 const MAX_MESSAGE = 1_000;
+
+/** Maximum number of push configurations in the answer about a task. `ListDeliveries` has all. */
+const MAX_DELIVERIES = 100;
 
 const failed = "The task was ended by an operator of the server.";
 
@@ -30,7 +34,13 @@ export function taskOperations(
     listTasks: (request) => listTasks(parts, request),
     async getTask({ taskId }) {
       const { task, bytes, head } = await engine.control.get(taskId);
-      return create(GetTaskResponseSchema, { summary: summaryOf(parts, head), task, bytes: BigInt(bytes) });
+      const { deliveries } = await store.listDeliveries({ taskId, limit: MAX_DELIVERIES });
+      return create(GetTaskResponseSchema, {
+        summary: summaryOf(parts, head),
+        task,
+        bytes: BigInt(bytes),
+        deliveries: deliveries.map(deliveryOf),
+      });
     },
     listEntries: (request) => listEntries(parts, request),
     followTask: (request, { call }) => followTask(parts, request, call.cancellation),

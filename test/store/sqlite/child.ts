@@ -1,4 +1,9 @@
+import { create as createMessage } from "@bufbuild/protobuf";
 import { configOf, create, follow, followRequest, headOf, leaseOf, numbered, sleep } from "../../../contract/setup.js";
+import { DeleteOwnerRequestSchema } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { ownerOperations } from "../../../src/admin/operations/owners.js";
+import type { AdminParts } from "../../../src/admin/parts.js";
+import { createEngine } from "../../../src/engine/engine.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
 import { lockFile } from "../../../src/store/sqlite/lock.js";
 import { migrate, SCHEMA_VERSION } from "../../../src/store/sqlite/migrations.js";
@@ -48,6 +53,9 @@ switch (what) {
     break;
   case "migrate slowly":
     migrateSlowly();
+    break;
+  case "delete an owner":
+    await deleteOwner();
     break;
   case "race":
     await race();
@@ -227,5 +235,24 @@ async function race(): Promise<void> {
     for (const { taskId } of claimed) say(`claimed ${taskId}`);
     await deliverSome(store, round);
   }
+  await store.close();
+}
+
+/** An operator deletes all of `gone`, page by page; each line is one more commit. */
+async function deleteOwner(): Promise<void> {
+  const store = sqliteStore(path);
+  const engine = createEngine({ store, agentOf: () => undefined });
+  await engine.start();
+  const { deleteOwner } = ownerOperations({ store, engine } as unknown as AdminParts);
+  let commits = 0;
+  const counting = setInterval(() => {
+    if (store.statistics.commits === commits) return;
+    commits = store.statistics.commits;
+    say(`commit ${commits}`);
+  }, 1);
+  const { tasks } = await deleteOwner(createMessage(DeleteOwnerRequestSchema, { owner: "gone" }), {} as never);
+  clearInterval(counting);
+  say(`deleted ${tasks}`);
+  await engine.drain(0);
   await store.close();
 }

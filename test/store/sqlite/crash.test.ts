@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { countTo, OWNER, readAll } from "../../../contract/setup.js";
+import { countTo, create, OWNER, readAll } from "../../../contract/setup.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
+import type { HeadsRequest, TaskStore } from "../../../src/store/task-store.js";
 import { expectSoundFile } from "../../support/sound-file.js";
 import { temporaryFile } from "./files.js";
 import { startChild } from "./process.js";
@@ -81,5 +82,58 @@ describe("a process that is killed while it delivers", () => {
     }
     expect(appended.length).toBeGreaterThan(100);
     expect(delivered.length).toBeGreaterThan(50);
+  }, 60_000);
+});
+
+/** What is stored of an owner: the number of tasks. All of each is there. */
+async function wholeTasksOf(store: TaskStore, owner: string): Promise<number> {
+  let count = 0;
+  for (let after: HeadsRequest["after"]; ; ) {
+    const { heads, next } = await store.listHeads({ owner, after, limit: 100 });
+    for (const head of heads) expect(await readAll(store, head.taskId)).toEqual(countTo(head.position));
+    count += heads.length;
+    if (next === undefined) return count;
+    after = next;
+  }
+}
+
+describe("a process that is killed while it deletes an owner", () => {
+  it("leaves each task whole or gone, and a repetition deletes the rest and nothing of others", async () => {
+    const path = temporaryFile();
+    const store = sqliteStore({ path, synchronous: "NORMAL" });
+    const make = async (owner: string, index: number): Promise<void> => {
+      // Every twentieth one is large.
+      const position = index % 20 === 0 ? 1_000 : 2;
+      await create(
+        store,
+        { taskId: `${owner}-${index}`, owner, contextId: `${owner}-${index % 50}`, state: 3 },
+        position,
+      );
+    };
+    await Promise.all(Array.from({ length: 3_000 }, (_, index) => make("gone", index)));
+    await Promise.all(Array.from({ length: 50 }, (_, index) => make("kept", index)));
+    await store.close();
+    const counts: number[] = [];
+    for (const commits of [1, 2, 3]) {
+      const child = startChild("delete an owner", path);
+      await child.said(commits);
+      child.process.kill("SIGKILL");
+      expect(await child.ended).toBe("SIGKILL");
+      const opened = sqliteStore(path);
+      counts.push(await wholeTasksOf(opened, "gone"));
+      expect(await wholeTasksOf(opened, "kept")).toBe(50);
+      await opened.close();
+    }
+    // The kills came on the way.
+    expect(counts[0]).toBeLessThan(3_000);
+    expect(counts[2]).toBeGreaterThan(0);
+    const last = startChild("delete an owner", path);
+    expect(await last.ended).toBe(0);
+    expect(last.lines.at(-1)).toBe(`deleted ${counts[2]}`);
+    const opened = sqliteStore(path);
+    expect(await wholeTasksOf(opened, "gone")).toBe(0);
+    expect((await opened.listOwners({ limit: 10 })).map(({ owner, tasks }) => [owner, tasks])).toEqual([["kept", 50]]);
+    await opened.close();
+    expect(expectSoundFile(path)).toBe(50);
   }, 60_000);
 });
