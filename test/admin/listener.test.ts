@@ -92,6 +92,30 @@ describe("the listener of the operator's service", () => {
     for (const socket of sockets) socket.destroy();
   });
 
+  it("refuses further streams, and counts none of them for callers", async () => {
+    const { address, server } = await open({}, { limits: { maxStreams: 1, shutdownGraceMs: 50 } });
+    const controller = new AbortController();
+    const statuses: number[] = [];
+    const follow = async (): Promise<number> => {
+      const { signal } = controller;
+      const answer = await fetch(`http://${address}/v1/tasks:follow`, { headers: bearer(tokens.read), signal });
+      return answer.status;
+    };
+    // Each is open until it is left, because nothing changes; one is too many.
+    const all = Array.from({ length: adminBounds.streams + 1 }, () => follow().then((status) => statuses.push(status)));
+    const settled = Promise.allSettled(all);
+    await Promise.any(all);
+    expect(statuses).toEqual([429]);
+    const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "echo hello" }] };
+    const headers = { "x-key": tokens.caller, "content-type": "application/json", "a2a-version": "1.0" };
+    const body = JSON.stringify({ message });
+    const streamed = await fetch(`${server.url}/message:stream`, { method: "POST", headers, body });
+    expect(streamed.status).toBe(200);
+    await streamed.text();
+    controller.abort();
+    await settled;
+  });
+
   it("serves an operator while another one stalls, and does not wait for it at the end", async () => {
     const { address, server } = await open();
     const [host = "", port = ""] = address.split(":");

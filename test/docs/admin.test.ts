@@ -65,7 +65,9 @@ async function taskOf(text: string): Promise<string> {
 
 /** Runs a command and returns its output, with the HTTP status as the last line. */
 async function typed(command: string, env: Record<string, string>): Promise<string> {
-  const measured = "curl() { command curl -sS --max-time 3 -w '\\n%{http_code}\\n' \"$@\" || [ $? = 28 ]; }";
+  // A stream that follows does not end by itself.
+  const most = command.includes("-N") ? 3 : 60;
+  const measured = `curl() { command curl -sS --max-time ${most} -w '\\n%{http_code}\\n' "$@" || [ $? = 28 ]; }`;
   const child = spawn("bash", ["-c", `${measured}; ${command}`], { env: { ...process.env, ...env } });
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -81,7 +83,11 @@ describe("docs/admin.md", () => {
     if (command.includes(":resend")) await delivered(TASK);
     if (command.includes("-X DELETE $A/tasks/$TASK") && !command.includes("pushConfigs")) await ended(TASK);
     const [A, H] = [`${world.address}/v1`, `authorization: Bearer ${tokens.write}`];
-    const output = await typed(command, { TASK, CONFIG, A, H });
+    const typing = typed(command, { TASK, CONFIG, A, H });
+    // The head of a stream is sent with its first message.
+    const changes = command.includes("tasks:follow") ? setInterval(() => void taskOf("echo hello"), 200) : undefined;
+    const output = await typing;
+    clearInterval(changes);
     if (output.includes("not implemented yet")) return;
     expect(output.split("\n").at(-1), output).toBe("200");
   });
