@@ -9,26 +9,40 @@ export interface Attempt extends PushConfigKey, AttemptFacts {
   readonly byOperator: boolean;
 }
 
+/** An attempt whose answer is still as it came. */
+export interface RawAttempt extends Omit<Attempt, "answer"> {
+  readonly body: AnswerBody | undefined;
+  /** The configuration, whose secrets the answer may repeat. */
+  readonly config: TaskPushNotificationConfig;
+}
+
 /** Number of attempts that a process remembers, of all configurations together. */
-export const rememberedAttempts = 2_048;
+export const rememberedAttempts = 1_024;
 
 /**
- * The last attempts of this process that are not stored: the accepted ones, and those that an operator asked for. A ring
- * costs a successful delivery one array element.
+ * The last attempts of this process that are not stored: the accepted ones, and those that an operator asked for. Their
+ * answers become texts when somebody asks, so that a successful delivery pays for one array element.
  */
 export class AttemptRing {
-  readonly #attempts: Attempt[] = [];
+  readonly #attempts: RawAttempt[] = [];
   #next = 0;
 
-  add(attempt: Attempt): void {
+  add(attempt: RawAttempt): void {
     this.#attempts[this.#next] = attempt;
     this.#next = (this.#next + 1) % rememberedAttempts;
   }
 
   /** Attempts of one configuration, in no particular order. */
   of({ taskId, configId }: PushConfigKey): Attempt[] {
-    return this.#attempts.filter((attempt) => attempt.taskId === taskId && attempt.configId === configId);
+    return this.#attempts
+      .filter((attempt) => attempt.taskId === taskId && attempt.configId === configId)
+      .map(toAttempt);
   }
+}
+
+/** Makes the text of an attempt's answer. */
+export function toAttempt({ body, config, ...attempt }: RawAttempt): Attempt {
+  return { ...attempt, answer: answerText(body, () => secretsOf(config)) };
 }
 
 /** The beginning of an answer's body. */

@@ -1,7 +1,7 @@
+import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
 import { pause, type Semaphore } from "../core/async.js";
-import { lazy } from "../core/lazy.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
@@ -9,14 +9,14 @@ import type { AttemptFacts, ClaimedDelivery, PushConfigKey, TaskStore } from "..
 import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
-import { type AttemptRing, secretsOf } from "./attempts.js";
+import { type AttemptRing, type RawAttempt, toAttempt } from "./attempts.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
 import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
 import { tracedPost } from "./post-span.js";
 import type { OpenedConfig } from "./secrets.js";
-import { attemptOf, failureOf, noteFailure } from "./sent.js";
+import { attemptOf, noteFailure } from "./sent.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import type { PastFolds } from "./task-bodies.js";
@@ -128,7 +128,7 @@ export class Delivery {
   endProbe: () => void = () => {};
   readonly #parts: DeliveryParts;
   readonly #headers: NotificationHeaders;
-  readonly #secrets: () => readonly string[];
+  readonly #config: TaskPushNotificationConfig;
   readonly #target: Target;
   /** Undefined if notifications are in the service's own version. */
   readonly #tasks: TaskBodies | undefined;
@@ -155,7 +155,7 @@ export class Delivery {
     this.#position = claimed.position;
     this.#last = claimed.headPosition;
     this.#headers = new NotificationHeaders(parts, this.key, opened.config);
-    this.#secrets = lazy(() => secretsOf(opened.config));
+    this.#config = opened.config;
     this.#tasks = opened.version === "" ? undefined : new TaskBodies(parts, claimed, opened.version, this.name);
     this.#target = target;
     this.#epoch = epoch;
@@ -315,9 +315,10 @@ export class Delivery {
   #answered(outcome: PostOutcome, { begin, generation, signal }: Asked): Ending | undefined {
     const { count, life, shutdown, attempts } = this.#parts;
     const now = performance.now();
-    const attempt = attemptOf({ outcome, generation, begin, now, secrets: this.#secrets });
+    const { key } = this;
+    const attempt = attemptOf({ key, config: this.#config, outcome, generation, begin, now, byOperator: false });
     if (outcome.kind === "accepted") {
-      attempts.add({ ...this.key, ...attempt, failure: "", byOperator: false });
+      attempts.add(attempt);
       count.sent++;
       this.#progressed = true;
       this.host.succeeded(now - begin);
@@ -331,8 +332,8 @@ export class Delivery {
     return this.#failed(outcome, attempt, now);
   }
 
-  #failed(outcome: Exclude<PostOutcome, { kind: "accepted" }>, attempt: AttemptFacts, now: number): Ending {
-    const failure = failureOf(outcome);
+  #failed(outcome: Exclude<PostOutcome, { kind: "accepted" }>, made: RawAttempt, now: number): Ending {
+    const { failure, ...attempt } = toAttempt(made);
     const facts = { ...this.key, host: this.#target.host, failure };
     this.#parts.logger.debug(facts, "a push notification was not accepted");
     noteFailure(outcome, this.host, this.#parts.audit, now);

@@ -4,13 +4,13 @@ import type { PushConfigKey, StoredPushConfig, TaskHead } from "../store/task-st
 import { countsAsGeneration } from "../task/entry.js";
 import { viewOf } from "../task/shared-view.js";
 import type { PushDialect } from "../version/version.js";
-import { type Attempt, secretsOf } from "./attempts.js";
+import { type Attempt, type RawAttempt, toAttempt } from "./attempts.js";
 import type { DeliveryParts } from "./delivery.js";
 import type { DispatcherOptions } from "./dispatcher-options.js";
 import type { Host, Hosts, ProbeBudget } from "./host-limiter.js";
 import { bodyOf, NotificationHeaders, testBodyOf } from "./notification.js";
 import { MissingKeyError, type OpenedConfig } from "./secrets.js";
-import { attemptOf, failureOf, noteFailure } from "./sent.js";
+import { attemptOf, noteFailure } from "./sent.js";
 import type { Target } from "./target/target-url.js";
 import { TaskBodies } from "./task-bodies.js";
 
@@ -207,21 +207,22 @@ export class OperatorSends<T> {
       const now = performance.now();
       if (outcome.kind === "accepted") host.succeeded(now - begin);
       else noteFailure(outcome, host, audit, now);
-      const facts = attemptOf({ outcome, generation, begin, now, secrets: () => secretsOf(found.opened.config) });
-      return this.#remember({ ...found.key, ...facts, failure: failureOf(outcome), byOperator: true });
+      const { key, opened } = found;
+      const made = { key, config: opened.config, outcome, generation, begin, now, byOperator: true };
+      return this.#remember(attemptOf(made));
     } finally {
       if (size > 0) outgoing.release(size);
     }
   }
 
-  #unsent({ key }: Found, generation: number, failure: string): Attempt {
-    const facts = { time: Date.now(), durationMs: 0, generation, status: 0, answer: "" };
-    return this.#remember({ ...key, ...facts, failure, byOperator: true });
+  #unsent({ key, opened }: Found, generation: number, failure: string): Attempt {
+    const facts = { time: Date.now(), durationMs: 0, generation, status: 0, body: undefined };
+    return this.#remember({ ...key, ...facts, config: opened.config, failure, byOperator: true });
   }
 
-  #remember(attempt: Attempt): Attempt {
+  #remember(attempt: RawAttempt): Attempt {
     this.#own.parts.attempts.add(attempt);
-    return attempt;
+    return toAttempt(attempt);
   }
 }
 

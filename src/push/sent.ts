@@ -1,26 +1,31 @@
+import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Audit } from "../audit/audit.js";
-import type { AttemptFacts } from "../store/task-store.js";
-import { answerText } from "./attempts.js";
+import type { PushConfigKey } from "../store/task-store.js";
+import type { RawAttempt } from "./attempts.js";
 import type { Host } from "./host-limiter.js";
 import type { PostOutcome } from "./target/post.js";
 
 /** A notification that was sent. */
 interface Sent {
+  readonly key: PushConfigKey;
+  readonly config: TaskPushNotificationConfig;
   readonly outcome: PostOutcome;
   /** Generation of its event. */
   readonly generation: number;
   /** Its start and the time now, by `performance.now()`. */
   readonly begin: number;
   readonly now: number;
-  /** The secrets of its configuration, which an answer may repeat. */
-  readonly secrets: () => readonly string[];
+  readonly byOperator: boolean;
 }
 
 /** Makes the attempt of a notification that was sent. */
-export function attemptOf({ outcome, generation, begin, now, secrets }: Sent): AttemptFacts {
+export function attemptOf({ key, config, outcome, generation, begin, now, byOperator }: Sent): RawAttempt {
   const durationMs = Math.round(now - begin);
-  const { status = 0 } = outcome;
-  return { time: Date.now() - durationMs, durationMs, generation, status, answer: answerText(outcome.answer, secrets) };
+  const { status = 0, answer: body } = outcome;
+  const { taskId, configId } = key;
+  const time = Date.now() - durationMs;
+  const failure = failureOf(outcome);
+  return { taskId, configId, config, time, durationMs, generation, status, failure, byOperator, body };
 }
 
 /** The failure of an outcome in a sentence for people; empty if the notification was accepted. */

@@ -117,7 +117,9 @@ describe("an accepted attempt", () => {
 describe("AttemptRing", () => {
   it("keeps the last ones, however many there are", () => {
     const ring = new AttemptRing();
-    const facts = { time: 0, durationMs: 0, status: 204, answer: "", failure: "", byOperator: false };
+    const config = create(TaskPushNotificationConfigSchema, { url: "https://hooks.example/" });
+    const result = { status: 204, body: undefined, failure: "", byOperator: false };
+    const facts = { time: 0, durationMs: 0, config, ...result };
     for (let generation = 0; generation < rememberedAttempts * 2.5; generation++) {
       ring.add({ ...facts, taskId: "t", configId: `${generation % 2}`, generation });
     }
