@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { connect } from "../../../src/client/index.js";
+import { Callers, type Tally } from "../../e2e/support/callers.js";
+import type { Driver } from "../../support/driver.js";
+import type { Site } from "./site.js";
+import { succeed } from "./tool.js";
+
+/** `PARLEY_RESTARTS=50` restarts each server more often, and prints what was counted. */
+export const RESTARTS: number = Number(process.env.PARLEY_RESTARTS ?? 1);
+
+/** How long that may take, in milliseconds: far more than it does on a slow machine. */
+export const RESTARTS_MS: number = 60_000 + RESTARTS * 60_000;
+
+/** Time between two restarts, in milliseconds. */
+const BETWEEN_MS = 1_500;
+
+const message = (id: string, text: string): string =>
+  JSON.stringify({ message: { messageId: id, role: "ROLE_USER", parts: [{ text }] } });
+
+/** Checks that events of every binding reach the client when they happen, and errors as the server wrote them. */
+export async function expectPassedOn(drivers: readonly Driver[]): Promise<void> {
+  for (const driver of drivers) {
+    const stream = driver.stream("SendStreamingMessage", JSON.parse(message(driver.name, "stream 2 8 60000")));
+    const seen: string[] = [];
+    let taskId = "";
+    while (seen.length < 3) {
+      const item = await stream.next();
+      if (!("message" in item)) throw new Error(`${driver.name}: ${JSON.stringify(item)}`);
+      seen.push(...Object.keys(item.message));
+      const { task } = item.message as { task?: { id: string } };
+      taskId = task?.id ?? taskId;
+    }
+    // The second piece would come a minute later.
+    expect(seen, driver.name).toEqual(["task", "statusUpdate", "artifactUpdate"]);
+    stream.hangUp();
+    expect((await driver.call("CancelTask", { id: taskId })).error, driver.name).toBeUndefined();
+    const { error } = await driver.call("GetTask", { id: "none" });
+    expect(error?.reason, driver.name).toBe("TASK_NOT_FOUND");
+  }
+}
+
+interface Counted {
+  readonly tallies: readonly (readonly [binding: string, Tally])[];
+  /** Calls and streams of Parley's client, and calls of curl. */
+  readonly others: readonly number[];
+}
+
+/** Restarts the servers of a site in turn while every binding, Parley's client and curl call them. */
+export async function restartUnderLoad(site: Site, drivers: readonly Driver[]): Promise<Counted> {
+  const stop = new AbortController();
+  const callers = drivers.map((driver) => new Callers(driver));
+  const own = new OwnClient(`http://127.0.0.1:${site.ports.front.http1}`);
+  const curl = new Curl(`http://127.0.0.1:${site.ports.front.http1}`);
+  const work = callers.flatMap((each) => [each.call(stop.signal), each.stream(stop.signal)]);
+  work.push(own.call(stop.signal), own.stream(stop.signal), curl.call(stop.signal));
+  const restarts = async (): Promise<void> => {
+    for (let times = 0; times < RESTARTS; times++) {
+      for (const which of [0, 1] as const) {
+        await sleep(BETWEEN_MS);
+        await site.restart(which);
+      }
+    }
+    await sleep(BETWEEN_MS);
+    stop.abort();
+  };
+  await Promise.all([restarts(), ...work]);
+  const counted = {
+    tallies: callers.map(({ name, tally }) => [name, tally] as const),
+    others: [own.calls, own.streams, curl.calls],
+  };
+  if (process.env.PARLEY_RESTARTS !== undefined) process.stderr.write(`${JSON.stringify(counted)}\n`);
+  return counted;
+}
+
+/** Parley's client, which retries and resumes by itself. */
+class OwnClient {
+  calls = 0;
+  streams = 0;
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async call(stop: AbortSignal): Promise<void> {
+    const agent = await connect(this.#url);
+    for (; !stop.aborted; this.calls++) {
+      expect((await agent.send(`echo ${this.calls}`)).text).toBe(String(this.calls));
+    }
+    await agent.close();
+  }
+
+  async stream(stop: AbortSignal): Promise<void> {
+    const agent = await connect(this.#url);
+    for (; !stop.aborted; this.streams++) {
+      let text = "";
+      for await (const update of agent.stream("stream 20 4 50")) text += update.text;
+      expect(text).toBe(Array.from({ length: 20 }, (_, at) => `${at + 1} `.padEnd(4, ".")).join(""));
+    }
+    await agent.close();
+  }
+}
+
+/** curl without any retries, on a new connection for each call. */
+class Curl {
+  calls = 0;
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async call(stop: AbortSignal): Promise<void> {
+    for (; !stop.aborted; this.calls++) {
+      const body = message(`curl ${this.calls}`, `echo ${this.calls}`);
+      const json = ["-H", "content-type: application/json", "-d", body];
+      const printed = await succeed("curl", [
+        "-sS",
+        "--fail-with-body",
+        "--max-time",
+        "60",
+        ...json,
+        `${this.#url}/message:send`,
+      ]);
+      expect(printed).toContain('"TASK_STATE_COMPLETED"');
+    }
+  }
+}
