@@ -264,10 +264,7 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
     lifecycle.announceDrain();
     listener.announceDrain();
     grpc?.server.announceDrain();
-    if (drainDelayMs > 0) {
-      await lastCalls(settings, ports);
-      listener.stopAccepting();
-    }
+    if (drainDelayMs > 0) await lastCalls(settings, ports);
     lifecycle.beginDrain();
     listener.drain();
     // Refuses new calls at once. Open calls are answered when the engine ends, and get a moment to deliver the answer.
@@ -317,14 +314,21 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
 /** Time between two looks at the number of open connections, in milliseconds. */
 const LOOK_MS = 20;
 
-/** Waits for the time in which open connections may still begin calls. */
-async function lastCalls({ drainDelayMs, sockets, reusePort }: Settings, ports: OpenPorts): Promise<void> {
-  const { grpc, connections } = ports;
+/** Part of the drain delay in which connections are still accepted. Their first call comes in the rest of it. */
+const ACCEPTING = 3 / 4;
+
+/** Waits for the time in which calls may still begin: on new connections first, then on open ones alone. */
+async function lastCalls(
+  { drainDelayMs, sockets, reusePort }: Settings,
+  { listener, grpc, connections }: OpenPorts,
+): Promise<void> {
   const shares = reusePort || (sockets.http !== undefined && (grpc === undefined || sockets.grpc !== undefined));
   const end = performance.now() + drainDelayMs;
-  while (performance.now() < end && !(shares && connections.size === 0)) {
-    await sleep(Math.min(LOOK_MS, drainDelayMs));
+  if (!shares) {
+    await sleep(drainDelayMs * ACCEPTING);
+    await Promise.all([listener.stopAccepting(), grpc?.server.stopAccepting()]);
   }
+  while (performance.now() < end && connections.size > 0) await sleep(Math.min(LOOK_MS, drainDelayMs));
 }
 
 function tlsKeeperOf(

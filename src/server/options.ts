@@ -187,8 +187,8 @@ interface PortsOptions {
   readonly reusePort?: boolean;
   /**
    * Time at shutdown for which calls on open connections are still answered, in milliseconds. Health checks report the
-   * shutdown meanwhile, and HTTP/1.1 clients are told to close their connections. Afterwards new connections are refused,
-   * so that proxies use another server. It ends early when no connection is open and other processes share the ports.
+   * shutdown meanwhile, and HTTP/1.1 clients are told to close their connections. After three quarters of it new
+   * connections are refused, so that proxies use another server. It ends early when no connection is left.
    * Default 0: new calls are refused at once, and health checks are answered until the end.
    */
   readonly drainDelayMs?: number;

@@ -16,6 +16,8 @@ export interface Port {
   listen(): Promise<Bound>;
   /** Leaves new connections to other processes, if they share the port. */
   announceDrain(): void;
+  /** Accepts no more connections than those that already wait. */
+  stopAccepting(): Promise<void>;
   /** Accepts no new connections; resolves when the open ones have ended. */
   close(): Promise<void>;
   /** Uses other TLS files for new connections; open ones continue. For a port with TLS. */
@@ -43,8 +45,9 @@ export function openPort(options: PortOptions, handshakeTimeout: number, serve: 
   return {
     listen: () => listen(server, options),
     announceDrain: () => {
-      if (isShared(options)) stopAccepting(server);
+      if (isShared(options)) void stopAccepting(server);
     },
+    stopAccepting: () => stopAccepting(server),
     close: () => new Promise((resolve) => server.close(() => resolve())),
     setTls: (files) => {
       if ("setSecureContext" in server) (server as tls.Server).setSecureContext(secureOptions(files));

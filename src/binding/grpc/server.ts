@@ -53,6 +53,8 @@ export interface GrpcServer {
   setTls(files: TlsFiles): void;
   /** Reports NOT_SERVING. Leaves new connections to other processes if they share the port. */
   announceDrain(): void;
+  /** Accepts no more connections than those that already wait. */
+  stopAccepting(): Promise<void>;
   /**
    * Reports NOT_SERVING, rejects new connections and calls, and lets open calls end for `graceMs` milliseconds before
    * it closes them. Resolves when everything is closed; never rejects.
@@ -100,6 +102,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       infrastructure.setServing(false);
       port.announceDrain();
     },
+    stopAccepting: () => port.stopAccepting(),
     drain: (graceMs) => {
       infrastructure.setServing(false);
       infrastructure.end();

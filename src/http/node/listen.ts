@@ -35,8 +35,8 @@ export interface Listener extends Bound {
   announceDrain(): void;
   /** Announces the end of all connections, and closes idle ones. */
   drain(): void;
-  /** Accepts no new connections, so that proxies go to another server. */
-  stopAccepting(): void;
+  /** Accepts no more connections than those that already wait, so that proxies go to another server. */
+  stopAccepting(): Promise<void>;
   /** Accepts no new connections, gives the open ones `graceMs` milliseconds to end, then closes them. */
   close(graceMs: number): Promise<void>;
   /** Uses other TLS files for new connections, on a port with TLS. Open connections are not affected. */
@@ -69,7 +69,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const bound = await listenAt(server, options, failed);
   const announceDrain = (): void => {
     draining.announce();
-    if (isShared(options)) stopAccepting(server);
+    if (isShared(options)) void stopAccepting(server);
   };
   const drain = (): void => {
     draining.begin(() => server.closeIdleConnections());

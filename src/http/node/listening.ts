@@ -1,4 +1,5 @@
 import { type AddressInfo, Server as NetServer, type Server, type Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { markLocal } from "./peer.js";
 import { listenPrivately, removeStaleSocket } from "./unix-socket.js";
 
@@ -57,11 +58,25 @@ function boundOf(server: Server, { host, fd }: Place): Bound {
   return { host: fd === undefined ? host : address.address, port: address.port };
 }
 
+/** Maximum number of turns of the event loop in which waiting connections are accepted before a server stops. */
+const LAST_TURNS = 1_000;
+
 /**
- * Accepts no more connections, but leaves the open ones as they are: `close` of an HTTP server would also end idle
- * connections and the timeouts of open requests. The callback of a later `close` is still called.
+ * Accepts the connections that already wait, as closing the socket would reset them, and no more. It leaves the open ones
+ * as they are: `close` of an HTTP server would also end idle connections and the timeouts of open requests. The callback
+ * of a later `close` is still called.
  */
-export function stopAccepting(server: Server): void {
+export async function stopAccepting(server: Server): Promise<void> {
+  let accepted = 0;
+  const count = (): void => void accepted++;
+  server.on("connection", count);
+  for (let turns = 0, before = -1; before !== accepted && turns < LAST_TURNS; turns++) {
+    before = accepted;
+    // Node.js may accept one connection in each turn. The second turn has polled the socket after the first.
+    await setImmediate();
+    await setImmediate();
+  }
+  server.off("connection", count);
   NetServer.prototype.close.call(server);
 }
 

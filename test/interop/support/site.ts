@@ -170,12 +170,10 @@ export function nginxIn({ folder, ports: { http, grpc, front } }: Site): string[
 }
 
 /** Caddy with the configuration of deploy/, without TLS, on the ports of a site. @returns its arguments */
-export function caddyIn({ folder, ports: { http, grpc, front } }: Site): string[] {
+export function caddyIn({ folder, ports: { http, front } }: Site): string[] {
   const site = deployed("caddy/Caddyfile", {
     "127.0.0.1:8080": `127.0.0.1:${http[0]}`,
     "127.0.0.1:8090": `127.0.0.1:${http[1]}`,
-    "127.0.0.1:50051": `127.0.0.1:${grpc[0]}`,
-    "127.0.0.1:50061": `127.0.0.1:${grpc[1]}`,
     "agents.example.com {": `http://127.0.0.1:${front.http1}, http://127.0.0.1:${front.http2} {`,
   });
   const options = "{\n\tadmin off\n\tauto_https off\n\tservers {\n\t\tprotocols h1 h2c\n\t}\n}\n";
