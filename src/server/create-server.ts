@@ -22,7 +22,7 @@ import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
 import { type Lifecycle, storeClose } from "./lifecycle.js";
 import type { ServerOptions, Settings } from "./options.js";
-import { authority } from "./public-address.js";
+import { authority, type PublicAddress } from "./public-address.js";
 import { resolveOptions } from "./resolve-options.js";
 import { TlsKeeper, type TlsPaths } from "./tls-reload.js";
 
@@ -131,11 +131,7 @@ export async function openServer(settings: Settings): Promise<Server> {
   let admin: AdminListener | undefined;
   try {
     grpc = await openGrpc(settings, components, { connections, infrastructure });
-    const encrypted = tls !== undefined;
-    if (encrypted && [listener, grpc].some((port) => port?.port === 0)) {
-      throw new ConfigurationError("Cannot listen", ["tls needs TCP, and the server was started with a Unix socket"]);
-    }
-    components.address.listening({ ...listener, encrypted }, grpc && { ...grpc, encrypted });
+    noteAddresses(components.address, listener, grpc, tls !== undefined);
     components.lifecycle.onReadiness((readiness) => {
       infrastructure.setServing(readiness === "ready");
       if (readiness === "draining") infrastructure.end();
@@ -152,6 +148,14 @@ export async function openServer(settings: Settings): Promise<Server> {
   const ports = { host: listener.host, port: listener.port, grpcPort: grpc?.port, admin: admin?.url };
   logger.info(ports, "the server is ready");
   return serverOf(settings, components, { listener, grpc, admin, connections });
+}
+
+/** @throws ConfigurationError for TLS over a Unix socket. */
+function noteAddresses(address: PublicAddress, http: Bound, grpc: Bound | undefined, encrypted: boolean): void {
+  if (encrypted && (http.port === 0 || grpc?.port === 0)) {
+    throw new ConfigurationError("Cannot listen", ["tls needs TCP, and the server was started with a Unix socket"]);
+  }
+  address.listening({ ...http, encrypted }, grpc && { ...grpc, encrypted });
 }
 
 /** Opens the operator's service. Servers without one do not load it. */
