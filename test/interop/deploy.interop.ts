@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { main } from "../cli/cli.js";
+import { root } from "../e2e/support/build.js";
+import { freePorts, program } from "./support/site.js";
+import { cache, persistently, run, succeed } from "./support/tool.js";
+
+const probe = join(root, "dist/examples/probe/agent.js");
+const deploy = join(root, "deploy");
+const patient = { timeout: 30_000 };
+const text = (path: string): string => readFileSync(join(deploy, path), "utf8");
+
+let folder: string;
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "parley-deploy-"));
+  await program("systemd-analyze", "systemd", "--version");
+  await program("promtool", "prometheus", "--version");
+});
+
+afterAll(async () => {
+  for (const child of children) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts a program that ends with the tests. @returns what it prints, as it grows */
+function start(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): { child: ChildProcess; said(): string } {
+  const child = spawn(command, args, {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  children.push(child);
+  let said = "";
+  for (const output of [child.stdout, child.stderr]) {
+    output.setEncoding("utf8").on("data", (piece: string) => {
+      said += piece;
+    });
+  }
+  return { child, said: () => said };
+}
+
+describe("systemd", () => {
+  it("accepts the units, and finds less than 2.0 exposed", async () => {
+    const units = join(folder, "units");
+    mkdirSync(units);
+    for (const name of readdirSync(join(deploy, "systemd")))
+      copyFileSync(join(deploy, "systemd", name), join(units, name));
+    const unit = join(units, "parley@.service");
+    const sockets = ["http", "grpc"].map((name) => join(units, `parley-${name}.socket`));
+    const { code, stderr } = await run("systemd-analyze", ["verify", unit, ...sockets]);
+    // The program of the unit need not be on the machine that checks it.
+    const faults = stderr.split("\n").filter((line) => line !== "" && !/Command .* is not executable/.test(line));
+    expect([code === 0 || stderr.includes("not executable"), faults]).toEqual([true, []]);
+    const rated = await succeed("systemd-analyze", ["security", "--offline=true", "--threshold=20", unit]);
+    expect(Number(/Overall exposure level for [^:]*: ([\d.]+)/.exec(rated)?.[1])).toBeLessThan(2);
+  });
+
+  it("sets only variables that Parley knows", async () => {
+    const known = await succeed(process.execPath, [main, "serve", "--help"]);
+    const limits = await succeed(process.execPath, [main, "limits"]);
+    const files = ["systemd/parley@.service", "Containerfile", "kubernetes/parley.yaml", "compose/compose.yaml"];
+    const names = files.flatMap((file) => [...text(file).matchAll(/\bPARLEY_[A-Z_]+/g)].map(([name]) => name));
+    expect(names.length).toBeGreaterThan(15);
+    expect(names.filter((name) => !`${known}${limits}`.includes(name))).toEqual([]);
+  });
+
+  it("hands its sockets over: systemd-socket-activate starts the server with the first connection", async () => {
+    const { http, grpc } = await freePorts();
+    const sockets = ["-l", `127.0.0.1:${http[0]}`, "-l", `127.0.0.1:${grpc[0]}`, "--fdname=http:grpc"];
+    const command = [process.execPath, main, "serve", probe, "--store", "memory"];
+    const { said } = start("systemd-socket-activate", [...sockets, ...command]);
+    await expect.poll(said, patient).toContain("Listening on");
+    expect(said()).not.toContain("is ready");
+    const answer = await fetch(`http://127.0.0.1:${http[0]}/readyz`);
+    expect(await answer.json()).toEqual({ status: "ready" });
+    await expect.poll(said, patient).toContain(`gRPC   127.0.0.1:${grpc[0]}`);
+  });
+
+  it("is told that the server is ready, reloads and stops", async () => {
+    const receiver = `
+import os, socket, sys
+path = sys.argv[1]
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(path)
+print("bound", flush=True)
+while True: print(s.recv(4096).decode().strip(), flush=True)`;
+    const path = join(folder, "notify.sock");
+    const told = start("python3", ["-c", receiver, path]);
+    await expect.poll(told.said, patient).toContain("bound");
+    const flags = ["--port", "0", "--grpc-port", "off", "--store", "memory", "--audit", join(folder, "audit.log")];
+    const server = start(process.execPath, [main, "serve", probe, ...flags], { NOTIFY_SOCKET: path });
+    await expect.poll(told.said, patient).toContain("READY=1");
+    server.child.kill("SIGHUP");
+    await expect.poll(told.said, patient).toMatch(/RELOADING=1\n(.*\n)*READY=1/);
+    const exited = once(server.child, "exit");
+    server.child.kill("SIGTERM");
+    await expect.poll(told.said, patient).toContain("STOPPING=1");
+    expect(await exited).toEqual([0, null]);
+  });
+});
+
+describe("Prometheus and Grafana", () => {
+  it("accepts the rules and the configuration", async () => {
+    await succeed("promtool", ["check", "rules", join(deploy, "prometheus/alerts.yml")]);
+    await succeed("promtool", ["check", "config", "--syntax-only", join(deploy, "prometheus/prometheus.yml")]);
+  });
+
+  it("parses every expression of the dashboard", async () => {
+    const { panels } = JSON.parse(text("grafana/parley.json")) as { panels: { targets: { expr: string }[] }[] };
+    const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll("$instance", ".*")));
+    const rules = expressions.map((expr, at) => `      - record: panel:${at}\n        expr: ${JSON.stringify(expr)}`);
+    const input = `groups:\n  - name: dashboard\n    rules:\n${rules.join("\n")}\n`;
+    expect(expressions.length).toBeGreaterThan(10);
+    writeFileSync(join(folder, "dashboard.yml"), input);
+    await succeed("promtool", ["check", "rules", join(folder, "dashboard.yml")]);
+  });
+
+  it("links each alert to what to do", () => {
+    const page = readFileSync(join(root, "docs/operations.md"), "utf8");
+    const alerts = [...text("prometheus/alerts.yml").matchAll(/- alert: (\w+)/g)].map(([, name = ""]) => name);
+    expect(alerts.filter((name) => !page.includes(`| ${name} `))).toEqual([]);
+  });
+});
+
+describe("Kubernetes and Envoy", () => {
+  it("have every field of the files in their types, with valid values", { timeout: 600_000 }, async () => {
+    const here = join(root, "test/interop/deploy-files");
+    mkdirSync(cache, { recursive: true });
+    const check = join(cache, "deploy-files");
+    // Needs access to Go modules. What was compiled once, Go keeps.
+    await persistently(() =>
+      succeed("go", ["build", "-mod=readonly", "-o", check, "."], { cwd: here, limitMs: 540_000 }),
+    );
+    const printed = await succeed(check, [join(deploy, "kubernetes/parley.yaml"), join(deploy, "envoy/envoy.yaml")]);
+    expect(printed).toContain("5 objects of Kubernetes");
+    expect(printed).toContain("2 clusters of Envoy");
+  });
+});
+
+describe("the Containerfile", () => {
+  it("runs commands that start a healthy server, as another user, and copies nothing secret", async () => {
+    const file = text("Containerfile");
+    const [health, command] = [...file.matchAll(/CMD (\[.*\])$/gm)].map(
+      ([, json = ""]) => JSON.parse(json) as string[],
+    );
+    expect(file).toMatch(/^USER 1000:1000$/m);
+    expect(command).toEqual(["node", "node_modules/.bin/parley", "serve", "agent.js"]);
+    expect(text("Containerfile.dockerignore")).toContain("**/.env*");
+    const { http } = await freePorts();
+    const script = (health ?? []).slice(1).map((part) => part.replace("8080", String(http[0])));
+    expect((await run(process.execPath, script)).code).toBe(1);
+    const flags = ["--port", String(http[0]), "--grpc-port", "off", "--store", "memory"];
+    const { said } = start(process.execPath, [main, "serve", probe, ...flags]);
+    await expect.poll(said, patient).toContain("is ready");
+    expect((await run(process.execPath, script)).code).toBe(0);
+  });
+});
