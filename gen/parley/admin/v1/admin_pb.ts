@@ -5,8 +5,8 @@
 // What an operator sees and does. It is served on a listener of its own, never on the ports of the A2A protocol.
 //
 // Rpcs without side effects need the role `read`, all others the role `write`. In lists, pages are in a fixed order, a page
-// has at most 1,000 items (100 by default), and `next_page_token` is empty on the last page alone: another page may be short,
-// or even empty, because the number of items that a page examines is limited.
+// has at most 1,000 items (100 by default), and `next_page_token` is empty on the last page alone: another page may
+// be short, or even empty, because the number of items that a page examines is limited.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
