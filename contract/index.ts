@@ -1,6 +1,7 @@
 // The tests that every store has to pass.
 
 import { appendContract } from "./append.js";
+import { censusContract } from "./census.js";
 import { closeContract } from "./close.js";
 import { conversationContract } from "./conversations.js";
 import { deliveryContract } from "./deliveries.js";
@@ -48,6 +49,7 @@ export function storeContract(contract: StoreContract): void {
     deliveryListsContract(contract);
     retentionContract(contract);
     operatorContract(contract);
+    censusContract(contract);
     closeContract(contract);
     modelContract(contract);
     pushModelContract(contract);

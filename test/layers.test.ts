@@ -50,7 +50,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "telemetry", "audit", "wire", "task", "store", "agent", "engine", "auth", "card", "version", "push"],
     because: "one handler, many bindings: the handler must not know them",
   },
-  telemetry: { may: ["core"], because: "every part counts and traces through it, so it knows none of them" },
+  telemetry: { may: ["core", "audit"], because: "every part counts and traces through it, so it knows none of them" },
   admin: {
     may: [
       "core",

@@ -6,6 +6,7 @@ import type { Engine } from "../engine/engine.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import type { TaskStore } from "../store/task-store.js";
+import type { Metrics } from "../telemetry/metrics.js";
 
 /** The lifecycle of the server, as operators see it. */
 interface AdminLifecycle {
@@ -34,5 +35,9 @@ export interface AdminParts {
   /** Folder for backups; undefined if none may be made. */
   readonly backupFolder: string | undefined;
   /** Returns the metrics as Prometheus text (`GET /metrics`); undefined without metrics. */
-  readonly metricsText?: (() => string) | undefined;
+  readonly metricsText?: (() => Promise<string>) | undefined;
+  /** Versions of the protocol that the server serves. */
+  readonly versions: readonly string[];
+  /** What the server counts. */
+  readonly metrics: Metrics;
 }

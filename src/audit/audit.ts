@@ -116,16 +116,24 @@ interface Window {
  * writes the server's own acts.
  */
 export class AuditRecorder implements Audit {
-  readonly #log: AuditLog;
+  readonly #log: AuditLog | undefined;
   readonly #now: () => number;
+  readonly #counted: ((facts: AuditFacts) => void) | undefined;
   #window: Window | undefined;
 
-  constructor(log: AuditLog, now: () => number = Date.now) {
+  /**
+   * @param log undefined to write nothing
+   * @param counted called with the facts of every event, joined or not; must not throw
+   */
+  constructor(log: AuditLog | undefined, now: () => number = Date.now, counted?: (facts: AuditFacts) => void) {
     this.#log = log;
     this.#now = now;
+    this.#counted = counted;
   }
 
   record(facts: AuditFacts): void {
+    this.#counted?.(facts);
+    if (this.#log === undefined) return;
     const record = recordOf(facts, new Date(this.#now()).toISOString());
     if (auditEvents[facts.event].isOwn === true) return this.#write(record);
     const window = this.#opened();
@@ -162,7 +170,7 @@ export class AuditRecorder implements Audit {
   #write(record: AuditRecord): void {
     try {
       // A rejected promise would end the process.
-      notPromised(this.#log.write(record));
+      notPromised(this.#log?.write(record));
     } catch {
       // A record that cannot be written must not fail the call.
     }

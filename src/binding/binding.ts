@@ -1,5 +1,5 @@
 import type { DescService } from "@bufbuild/protobuf";
-import type { A2AError } from "../core/error.js";
+import type { A2AError, Reason, StatusName } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Arrivals } from "../http/arrivals.js";
@@ -34,6 +34,8 @@ export interface BindingOptions {
    * log.
    */
   readonly refused?: RejectionLog | undefined;
+  /** Counts requests of gRPC rejected before they became calls. Undefined without metrics. */
+  readonly counted?: ((code: Reason | StatusName) => void) | undefined;
   /** Notified of calls with an unsupported or wrong version. */
   readonly mismatched?:
     | ((from: Pick<HttpRequest, "peer" | "header">, mismatch: Omit<Mismatch, "address">) => void)
@@ -67,9 +69,9 @@ export interface ServiceBindingOptions extends Omit<BindingOptions, "versions" |
 export function optionsIn(
   version: string,
   service: DescService,
-  { invoke, limits, arrivals, logger, refused }: BindingOptions,
+  { invoke, limits, arrivals, logger, refused, counted }: BindingOptions,
 ): ServiceBindingOptions {
-  return { service, version, invoke, limits, arrivals, logger, refused };
+  return { service, version, invoke, limits, arrivals, logger, refused, counted };
 }
 
 /** Options for the service of a version other than the native one, which is loaded later. */
@@ -82,9 +84,9 @@ export interface OlderServiceOptions extends Omit<ServiceBindingOptions, "servic
 export function olderOptions(
   version: string,
   service: ServiceShape,
-  { versions, invoke, limits, arrivals, logger, refused }: BindingOptions,
+  { versions, invoke, limits, arrivals, logger, refused, counted }: BindingOptions,
 ): OlderServiceOptions {
-  return { service, version, versions, invoke, limits, arrivals, logger, refused };
+  return { service, version, versions, invoke, limits, arrivals, logger, refused, counted };
 }
 
 /** Creates a binding's table for the service of another version once that is loaded. Its calls are translated. */

@@ -26,6 +26,15 @@ export const StatusCode = {
 /** Name of a code of `google.rpc.Code`. */
 export type StatusName = keyof typeof StatusCode;
 
+const statusNames = new Map<number, StatusName>(
+  Object.entries(StatusCode).map(([name, code]) => [code, name as StatusName]),
+);
+
+/** Returns the name of a code of `google.rpc.Code`; UNKNOWN for other numbers. */
+export function statusNameOf(code: number): StatusName {
+  return statusNames.get(code) ?? "UNKNOWN";
+}
+
 /** One code of `google.rpc.Code`. */
 export type StatusCode = (typeof StatusCode)[StatusName];
 

@@ -142,15 +142,20 @@ export interface Limits {
 }
 
 /** Limits that errors name but no option sets: each is a constant beside its use. */
-export type FixedLimit =
-  | "maxAdminCalls"
-  | "maxAdminStreams"
-  | "maxOpenRequestBytes"
-  | "maxArrivingPerAddress"
-  | "maxQueuedBytes"
-  | "maxSubscriptionsPerTask"
-  | "maxUnverifiedPerAddress"
-  | "maxWaitingTurns";
+export const fixedLimits = [
+  "maxAdminCalls",
+  "maxAdminStreams",
+  "maxOpenRequestBytes",
+  "maxArrivingPerAddress",
+  "maxRequestValues",
+  "maxQueuedBytes",
+  "maxSubscriptionsPerTask",
+  "maxUnverifiedPerAddress",
+  "maxWaitingTurns",
+] as const;
+
+/** Name of a limit that no option sets. */
+export type FixedLimit = (typeof fixedLimits)[number];
 
 /**
  * Upper bound of `maxTaskBytes`. The JSON of a task is one string, V8's longest string has 512 MiB, and the end of the

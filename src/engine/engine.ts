@@ -8,6 +8,7 @@ import { TransientMap } from "../core/maps.js";
 import type { Scope, TaskNames } from "../core/task-names.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import { TaskControl } from "./control.js";
 import { LeaseKeeper } from "./log/lease-keeper.js";
@@ -54,8 +55,19 @@ export interface EngineOptions {
   readonly logsEnds?: boolean;
   /** Creates spans of turns. Default: none. */
   readonly tracing?: Tracing;
+  /** Counts executions, appends and readers. Default: nothing is counted. */
+  readonly metrics?: Metrics | undefined;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
+}
+
+/** An execution of this process. */
+export interface ExecutionView {
+  readonly taskId: string;
+  /** True while its agent runs, false while it waits for a slot. */
+  readonly isRunning: boolean;
+  /** When it began or was queued, in milliseconds since the epoch. */
+  readonly since: number;
 }
 
 /**
@@ -81,7 +93,7 @@ export class Engine {
   readonly #maintenance: Maintenance;
 
   constructor(options: EngineOptions) {
-    const { store, agentOf, names, tracing, leaseMs = 15_000 } = options;
+    const { store, agentOf, names, metrics, tracing, leaseMs = 15_000 } = options;
     const limits = options.limits ?? defaultLimits;
     const logger = guardedLogger(options.logger ?? silentLogger);
     const now = options.now ?? Date.now;
@@ -93,7 +105,7 @@ export class Engine {
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.notify(taskId);
     const { maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
-    const tasks = new Tasks({ store, names, logger, shutdown, maxKeptBytes, pushed, writer: holder });
+    const tasks = new Tasks({ store, names, logger, shutdown, maxKeptBytes, pushed, writer: holder, metrics });
     const { logs } = tasks;
     const leases = new LeaseKeeper({
       store,
@@ -109,15 +121,9 @@ export class Engine {
     this.pushConfigs = new PushConfigs({ store, tasks, counted, logger, now, notify: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
     const shared = { store, logs, leases, logger, now, tracing };
+    const { logsEnds = false, outgoing } = options;
     const executions = new Executions({
-      ...shared,
-      running,
-      holder,
-      limits,
-      counted,
-      logsEnds: options.logsEnds === true,
-      tasks,
-      outgoing: options.outgoing,
+      ...{ ...shared, running, holder, limits, counted, logsEnds, tasks, metrics, outgoing },
       claimSoon: () => this.#maintenance.claimSoon(),
     });
     this.control = new TaskControl({ store, holder, tasks, executions, shutdown, limits, logger, now });
@@ -126,7 +132,8 @@ export class Engine {
     this.#tasks = tasks;
     this.#leases = leases;
     this.#executions = executions;
-    this.#sender = new Sender({ store, names, tasks, executions, leases, limits, counted, logger, now, shutdown });
+    const sending = { store, names, tasks, executions, leases, limits, counted, logger, now, shutdown, metrics };
+    this.#sender = new Sender(sending);
     this.#maintenance = new Maintenance({
       ...shared,
       executions,
@@ -162,6 +169,28 @@ export class Engine {
   /** Number of tasks with a running agent. */
   get running(): number {
     return this.#executions.values().filter(({ slot }) => slot.isHeld).length;
+  }
+
+  /** The executions of this process, running and waiting, in any order. */
+  executionViews(): ExecutionView[] {
+    const all = this.#executions.values();
+    const passed = performance.now();
+    const now = Date.now();
+    return all.map(({ log, slot }) => ({
+      taskId: log.taskId,
+      isRunning: slot.isHeld,
+      since: now - (passed - slot.began),
+    }));
+  }
+
+  /** The name of this process as a holder of leases. */
+  get holder(): string {
+    return this.pushes.holder;
+  }
+
+  /** Number of entries that the slowest open reader is behind; 0 without metrics. */
+  get readerLag(): number {
+    return this.#tasks.readerLag;
   }
 
   /** Number of tasks and direct replies that wait for a slot. */

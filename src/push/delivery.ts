@@ -61,8 +61,8 @@ export interface DeliveryParts extends HeaderParts {
   /** Creates spans of attempts. Undefined to create none. */
   readonly tracing: Tracing | undefined;
   readonly limits: Pick<Limits, "pushTimeoutMs">;
-  /** Counters of outcomes. */
-  readonly count: { sent: number; failed: number };
+  /** Counts an attempt. @param ms its duration */
+  readonly count: (outcome: PostOutcome, ms: number) => void;
   /** Fires at shutdown: nothing more may start. */
   readonly shutdown: AbortSignal;
   /** Logs an error of the store whose operation is retried anyway. */
@@ -319,7 +319,7 @@ export class Delivery {
     const attempt = attemptOf({ key, config: this.#config, outcome, generation, begin, now, byOperator: false });
     if (outcome.kind === "accepted") {
       attempts.add(attempt);
-      count.sent++;
+      count(outcome, now - begin);
       this.#progressed = true;
       this.host.succeeded(now - begin);
       this.endProbe();
@@ -328,7 +328,7 @@ export class Delivery {
     // A request that this process aborts is not a failure of the receiver.
     if (outcome.kind === "failed" && shutdown.aborted) return { kind: "later", ms: 0 };
     if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
-    count.failed++;
+    count(outcome, now - begin);
     return this.#failed(outcome, attempt, now);
   }
 

@@ -3,6 +3,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { PushConfigKey, TaskStore } from "../store/task-store.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import type { PushEventKind } from "./options.js";
@@ -33,6 +34,8 @@ export interface DispatcherOptions {
   readonly audit?: Audit | undefined;
   /** Creates spans of attempts. Default: none. */
   readonly tracing?: Tracing | undefined;
+  /** Counts attempts and dead letters. Default: nothing is counted. */
+  readonly metrics?: Metrics | undefined;
   /** Milliseconds since the epoch. Default: the system's clock. */
   readonly now?: () => number;
   /**

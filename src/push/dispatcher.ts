@@ -16,6 +16,7 @@ import { LeaseGuard } from "./lease-guard.js";
 import { type OperatorEvent, OperatorSends } from "./operator-sends.js";
 import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outcome.js";
 import { MissingKeyError } from "./secrets.js";
+import type { PostOutcome } from "./target/post.js";
 import { PastFolds } from "./task-bodies.js";
 import { MonotonicClock } from "./timing.js";
 
@@ -108,7 +109,7 @@ export class Dispatcher {
       folds: new PastFolds(outgoingPushes.maxBytes / 4),
       outgoing: new Semaphore((outgoingPushes.maxBytes * 3) / 8),
       outgoingProbes: new Semaphore((outgoingPushes.maxBytes * 3) / 8),
-      count: this.#count,
+      count: (outcome, ms) => this.#counted(outcome, ms),
       shutdown: this.#shutdown.signal,
     };
     const { open, parse } = options;
@@ -355,8 +356,16 @@ export class Dispatcher {
     return { limits, now: this.#clock.now(), isSteady: () => pushes.isSteady() };
   }
 
+  #counted(outcome: PostOutcome, ms: number): void {
+    const { kind } = outcome;
+    if (kind === "accepted") this.#count.sent++;
+    else this.#count.failed++;
+    this.#options.metrics?.attempted(kind === "failed" && outcome.forbidden ? "forbidden" : kind, ms);
+  }
+
   #noteGivenUp(key: PushConfigKey, failure: string): void {
     this.#count.givenUp++;
+    this.#options.metrics?.deadLetters.add();
     this.#options.audit?.record({ event: "push.dead-lettered", target: `${key.taskId}/${key.configId}` });
     this.#options.logger.warn({ ...key, failure }, "push notifications were given up");
   }

@@ -3,6 +3,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { TaskStore } from "../store/task-store.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import { ClockSkewRepair } from "./clock-skew-repair.js";
@@ -28,6 +29,8 @@ interface DispatcherParts {
   readonly logger: Logger;
   readonly audit?: Audit | undefined;
   readonly tracing?: Tracing | undefined;
+  /** See `DispatcherOptions`. */
+  readonly metrics?: Metrics | undefined;
 }
 
 /** Creates a dispatcher with its dependencies. A server imports this file only when it sends notifications. */

@@ -24,11 +24,13 @@ import type { HttpResponse } from "../http/response.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import { type RejectionLog, rejectionLog } from "../service/interceptors/access-log.js";
+import { PROMETHEUS_TYPE, prometheusText } from "../telemetry/prometheus.js";
 import { jsonRpcOf } from "../version/jsonrpc.js";
 import { restOf } from "../version/rest.js";
 import { Versions } from "../version/versions.js";
 import { refusalAudit, withRejections } from "./compose-http.js";
 import { createDispatch } from "./dispatch.js";
+import { newMetrics, versionNames } from "./gauges.js";
 import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { AdminSettings, Settings } from "./options.js";
@@ -79,17 +81,11 @@ export function composeAdmin(
 ): AdminHandlers {
   const { store, agents, limits: all, logger, audit } = settings;
   const { backupFolder } = admin;
+  const { metrics = newMetrics(settings.versions) } = settings;
   const parts: AdminParts = {
-    store,
-    engine,
-    agents,
-    lifecycle,
-    limits: all,
-    logger,
-    audit,
-    push,
-    pushOperations,
-    backupFolder,
+    ...{ store, engine, agents, lifecycle, limits: all, logger, audit, push, pushOperations, backupFolder, metrics },
+    versions: versionNames(settings.versions),
+    metricsText: settings.servesMetrics ? () => prometheusText(metrics) : undefined,
   };
   const access = new AdminAccess(admin.access, { limits: all, logger, audit: operatorAudit(audit) });
   const { afterStart } = lifecycle;
@@ -158,18 +154,18 @@ function metricsBinding(
   { metricsText }: AdminParts,
   { refuse }: Pick<HttpBinding, "refuse">,
 ): HttpBinding<string> {
-  const answer = async (request: HttpRequest, text: () => string): Promise<HttpResponse> => {
+  const answer = async (request: HttpRequest, text: () => Promise<string>): Promise<HttpResponse> => {
     try {
       await access.admit(callOf(request, "metrics"), "read");
     } catch (error) {
       return refuse(request, toA2AError(error));
     }
     const headers = [["cache-control", "no-store"]] as const;
-    return { status: 200, type: "text/plain; version=0.0.4; charset=utf-8", headers, body: text() };
+    return { status: 200, type: PROMETHEUS_TYPE, headers, body: await text() };
   };
   return {
     match: (verb, path) => (path === "/metrics" && /^(GET|HEAD)$/.test(verb) && metricsText ? path : undefined),
-    handle: (request) => answer(request, metricsText ?? (() => "")),
+    handle: (request) => answer(request, metricsText ?? (async () => "")),
     refuse,
   };
 }

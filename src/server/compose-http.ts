@@ -16,6 +16,7 @@ import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse, Rejection } from "../http/response.js";
 import type { RejectionLog } from "../service/interceptors/access-log.js";
 import type { LoadApi } from "../telemetry/choice.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import { createCardRoute, createKeysRoute } from "./card-route.js";
 import { createDispatch, type DispatchOptions } from "./dispatch.js";
 import type { Settings } from "./options.js";
@@ -93,9 +94,9 @@ export function composeHttp(
       headers: { "x-content-type-options": "nosniff", ...(settings.tls !== undefined && parts.secureHeaders) },
       forwarded: forwardedHeadersOf(settings, proxies, parts.secureHeaders),
     });
-    const { audit } = settings;
+    const { audit, metrics } = settings;
     const watched = binding.refused === undefined ? answering : withRejections(answering, binding.refused);
-    return audit === undefined ? watched : { ...watched, refused: refusalAudit(audit, proxies) };
+    return audit === undefined ? watched : { ...watched, refused: refusalAudit(audit, proxies, metrics) };
   };
   return { connect, dispatch };
 }
@@ -170,12 +171,14 @@ export function withRejections(dispatch: Dispatch, log: RejectionLog): Dispatch 
   };
 }
 
-/** Audits requests that were refused before they became calls. */
+/** Audits and counts requests that were refused before they became calls. */
 export function refusalAudit(
   audit: Audit,
   { addressOf }: Pick<Proxies, "addressOf">,
+  metrics?: Metrics | undefined,
 ): NonNullable<Dispatch["refused"]> {
   return (request, { binding, method, reason, limit }) => {
+    metrics?.requestRefused(binding, reason);
     const event = reason === undefined ? undefined : auditEventOf(reason);
     if (event !== undefined) audit.record({ event, address: addressOf(request), binding, method, reason, limit });
   };

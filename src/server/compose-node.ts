@@ -1,7 +1,7 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { olderOptions, optionsIn } from "../binding/binding.js";
+import { type BindingOptions, olderOptions, optionsIn } from "../binding/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import { createOlderGrpcBinding, joinGrpcBindings } from "../binding/grpc/embedded/older.js";
@@ -51,6 +51,7 @@ export interface NodeComponents {
   readonly unserved: NonNullable<GrpcServerOptions["unserved"]>;
   readonly arrivals: Arrivals;
   readonly refused: RejectionLog | undefined;
+  readonly counted: BindingOptions["counted"];
   readonly invoke: Invoke;
   readonly card: (call?: Call) => AgentCard;
   readonly engine: Engine;
@@ -107,6 +108,7 @@ export function composeNode(
     unserved: (path, from) => switchedOff({ binding: "grpc", path, from }, binding),
     arrivals: binding.arrivals,
     refused: binding.refused,
+    counted: binding.counted,
     invoke: binding.invoke,
     card,
     engine,

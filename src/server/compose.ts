@@ -19,6 +19,7 @@ import { MismatchLog } from "../version/mismatch-log.js";
 import { JWKS_PATH } from "../wire/webhook.js";
 import { cardAt } from "./card-route.js";
 import { composeHttp, type HttpComponents, type RuntimeParts } from "./compose-http.js";
+import { watchParts } from "./gauges.js";
 import { Lifecycle } from "./lifecycle.js";
 import type { Settings } from "./options.js";
 import { createProxies } from "./proxies.js";
@@ -46,7 +47,7 @@ interface Components extends HttpComponents {
 
 /** Creates every part that works without Node.js, and connects them: the composition root. */
 export function compose(settings: Settings, parts: RuntimeParts): Components {
-  const { agents, audit, limits, logger, store, versions } = settings;
+  const { agents, audit, limits, logger, metrics, store, versions } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
   const tracing = new Tracing({ telemetry: settings.telemetry, load: parts.openTelemetry, logger });
   const outgoing = new RemoteCalls({ agents: settings.remoteAgents, limits, logger, tracing, connect: parts.connect });
@@ -57,8 +58,7 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
     store,
     limits,
     openTenants: agents.anyTenant,
-    logger,
-    agentOf,
+    ...{ logger, agentOf, metrics },
   });
   const address = new PublicAddress(settings);
   const { signer, pushSigner, publicKeys, prepare } = signingOf(settings, address);
@@ -86,7 +86,9 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
     mismatches.note({ ...mismatch, address: proxies.addressOf(from) });
   const { streamErrorsAsEvents } = settings;
   const forAll = { versions, invoke, limits, arrivals, logger };
-  const binding: BindingOptions = { ...forAll, streamErrorsAsEvents, refused, mismatched };
+  if (metrics !== undefined) watchParts(metrics, { engine, store, push: push?.control, lifecycle });
+  const counted: BindingOptions["counted"] = metrics && ((code) => metrics.requestRefused("grpc", code));
+  const binding: BindingOptions = { ...forAll, streamErrorsAsEvents, refused, counted, mismatched };
   const http = composeHttp(settings, parts, { binding, address, proxies, signer, publicKeys });
   return {
     ...http,
@@ -120,7 +122,7 @@ interface ServiceParts {
 }
 
 function serviceOf(settings: Settings, parts: ServiceParts): Invoke {
-  const { agents, limits, logger, versions, audit } = settings;
+  const { agents, limits, logger, versions, audit, metrics } = settings;
   const { engine, address, originOf, mismatches, modules, signer, lifecycle, outgoing, tracing } = parts;
   return createInvoke({
     ...settings.service,
@@ -129,6 +131,7 @@ function serviceOf(settings: Settings, parts: ServiceParts): Invoke {
     limits,
     logger,
     audit,
+    metrics,
     versions,
     mismatches,
     interfaces: (tenant, call) =>

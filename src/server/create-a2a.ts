@@ -7,6 +7,7 @@ import type { FetchHandler } from "../http/fetch/handler.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { Invoke } from "../service/invoke.js";
+import { noteMetrics } from "../telemetry/registry.js";
 import { type ConnectMount, composeNode, type NodeComponents } from "./compose-node.js";
 import type { Readiness } from "./health.js";
 import type { A2AOptions, AdminSettings, Settings } from "./options.js";
@@ -126,7 +127,7 @@ export function createA2A(options: A2AOptions): A2A {
   const components = composeNode(settings);
   const { handler, fetch, connect, grpc, invoke, card, lifecycle, push, remoteAgents } = components;
   let grpcBinding: GrpcBinding | undefined;
-  return {
+  const a2a: A2A = {
     handler,
     fetch,
     connect,
@@ -150,4 +151,6 @@ export function createA2A(options: A2AOptions): A2A {
     start: () => lifecycle.start(),
     close: ({ graceMs = settings.limits.shutdownGraceMs } = {}) => lifecycle.close(graceMs),
   };
+  noteMetrics(a2a, settings.metrics);
+  return a2a;
 }

@@ -4,6 +4,7 @@ import type { Call } from "../core/call.js";
 import type { RemoteAgentRegistry } from "../delegation/options.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import type { Invoke } from "../service/invoke.js";
+import { noteMetrics } from "../telemetry/registry.js";
 import { compose } from "./compose.js";
 import { healthRoute, type Readiness } from "./health.js";
 import type { A2AOptions } from "./options.js";
@@ -51,7 +52,7 @@ export function createFetchA2A(options: A2AOptions): FetchA2A {
   const { binding, dispatch, card, lifecycle, remoteAgents } = compose(settings, {
     connect: async (...agent) => (await import("../delegation/connect-web.js")).connectWeb(...agent),
   });
-  return {
+  const a2a: FetchA2A = {
     fetch: createFetchHandler(dispatch([healthRoute(lifecycle)]), settings.logger),
     invoke: binding.invoke,
     card,
@@ -62,4 +63,6 @@ export function createFetchA2A(options: A2AOptions): FetchA2A {
     start: () => lifecycle.start(),
     close: ({ graceMs = settings.limits.shutdownGraceMs } = {}) => lifecycle.close(graceMs),
   };
+  noteMetrics(a2a, settings.metrics);
+  return a2a;
 }

@@ -12,8 +12,10 @@ import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
 import type { Bound } from "../http/node/listening.js";
+import type { RefusedByNode } from "../http/node/parse-errors.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import type { PushControl } from "../push/dead-letters.js";
+import { noteMetrics } from "../telemetry/registry.js";
 import type { Versions } from "../version/versions.js";
 import type { AdminListener } from "./admin-listener.js";
 import { cannotListen } from "./cannot-listen.js";
@@ -119,10 +121,7 @@ export async function openServer(settings: Settings): Promise<Server> {
     logger,
     handler,
     connections,
-    refused:
-      components.refused &&
-      (({ peer, code, status }) =>
-        components.refused?.({ binding: "http", code, status, from: { peer, header: () => undefined } })),
+    refused: refusedByNode(settings, components),
     ...(tls && { tls }),
   }).catch((error: NodeJS.ErrnoException) => {
     throw cannotListen(error, { host, port: settings.port, fd: sockets.http, option: "port (--port)" });
@@ -147,7 +146,9 @@ export async function openServer(settings: Settings): Promise<Server> {
   loadLater(settings.versions, components.lifecycle);
   const ports = { host: listener.host, port: listener.port, grpcPort: grpc?.port, admin: admin?.url };
   logger.info(ports, "the server is ready");
-  return serverOf(settings, components, { listener, grpc, admin, connections });
+  const server = serverOf(settings, components, { listener, grpc, admin, connections });
+  noteMetrics(server, settings.metrics);
+  return server;
 }
 
 /** @throws ConfigurationError for TLS over a Unix socket. */
@@ -193,6 +194,18 @@ function loadLater(versions: Versions, lifecycle: Lifecycle): void {
   });
 }
 
+/** Logs and counts requests that the parser of Node.js refuses. */
+function refusedByNode(
+  { metrics }: Settings,
+  { refused }: NodeComponents,
+): ((refused: RefusedByNode) => void) | undefined {
+  if (metrics === undefined && refused === undefined) return undefined;
+  return ({ peer, code, status }) => {
+    metrics?.requestRefused("http", code);
+    refused?.({ binding: "http", code, status, from: { peer, header: () => undefined } });
+  };
+}
+
 interface OpenGrpc extends Bound {
   readonly server: GrpcServer;
 }
@@ -211,7 +224,7 @@ async function openGrpc(
 ): Promise<OpenGrpc | undefined> {
   const { host, grpcPort = 0, tls, limits, logger, sockets, reusePort } = settings;
   if (settings.grpcPort === undefined && sockets.grpc === undefined) return undefined;
-  const { grpcServices: services, arrivals, refused, unserved } = components;
+  const { grpcServices: services, arrivals, refused, counted, unserved } = components;
   const admit = (socket: Socket): boolean => connections.admit(socket);
   const listening = { host, port: grpcPort, fd: sockets.grpc, reusePort, tls, admit };
   const { audit } = settings;
@@ -227,6 +240,7 @@ async function openGrpc(
     logger,
     refused,
     limited,
+    counted,
     unserved,
   });
   try {

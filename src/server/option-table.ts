@@ -47,6 +47,7 @@ export const defaultOptions: Required<
     | "leaseMs"
     | "audit"
     | "accessLog"
+    | "metrics"
     | "cardGrpc"
     | "trustProxy"
     | "proxyHeaders"
@@ -71,6 +72,7 @@ export const defaultOptions: Required<
   leaseMs: 15_000,
   audit: true,
   accessLog: false,
+  metrics: false,
   cardGrpc: "address",
   trustProxy: false,
   proxyHeaders: "x-forwarded",
@@ -143,6 +145,7 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
     kind: yesNo,
     help: "log each call and each end of an execution, at info; parley serve does so on a terminal",
   },
+  metrics: { kind: yesNo, help: "count calls, executions and more, for /metrics of the operator's service" },
   publicUrl: {
     kind: text("<url>", checks.publicUrl),
     help: "URL at which clients reach the HTTP port",

@@ -16,6 +16,7 @@ import type { ServiceInterceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { TelemetryOption } from "../telemetry/choice.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import type { Versions } from "../version/versions.js";
 import type { CardGrpc } from "./public-address.js";
 import type { TlsPaths } from "./tls-reload.js";
@@ -103,6 +104,11 @@ interface CommonOptions {
    * may be `-`. Default false; `parley serve` logs them on a terminal.
    */
   readonly accessLog?: boolean;
+  /**
+   * Counts calls, executions, deliveries and more (docs/metrics.md), for `GET /metrics` of the operator's service and
+   * for OpenTelemetry. Default false.
+   */
+  readonly metrics?: boolean;
   /**
    * URL at which clients reach the HTTP port, with its path if it has one. Default: the address at which a trusted
    * proxy was called, or the address that the server listens on. An embedded handler without a trusted proxy uses the
@@ -239,6 +245,10 @@ export interface Settings {
   readonly audit: AuditRecorder | undefined;
   readonly telemetry: TelemetryOption | undefined;
   readonly accessLog: boolean;
+  /** Undefined if nothing is counted. */
+  readonly metrics: Metrics | undefined;
+  /** True if the operator's service has `GET /metrics`. */
+  readonly servesMetrics: boolean;
   readonly streamErrorsAsEvents: boolean;
   readonly trust: Trust | undefined;
   readonly proxyHeaders: ProxyHeaders;

@@ -44,7 +44,7 @@ export class PushDelivery {
 
   /** Begins to deliver. The engine has to write the first heartbeat of this process before. */
   async start(): Promise<void> {
-    const { store, limits, logger, audit } = this.#settings;
+    const { store, limits, logger, audit, metrics } = this.#settings;
     const { engine, modules, signer: signing, tracing } = this.#parts;
     // Nothing of it, nor of the libraries that it needs, is loaded by a server that sends no notifications.
     const [{ createDispatcher, createClockSkewRepair }, { encryptStored }, signer] = await Promise.all([
@@ -68,6 +68,7 @@ export class PushDelivery {
       logger,
       audit,
       tracing,
+      metrics,
     });
     this.#dispatcher.start();
     this.#clockSkewRepair = createClockSkewRepair(this.#dispatcher, { store, limits, logger });

@@ -1,10 +1,10 @@
 import proxyAddr from "proxy-addr";
 import { adminAddressOf } from "../admin/option-checks.js";
-import { AuditRecorder, auditChannel } from "../audit/audit.js";
+import { type AuditLog, AuditRecorder, auditChannel } from "../audit/audit.js";
 import { type AgentDirectory, type AgentsGiven, agentFields, registerAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
 import { unknownNames } from "../core/describe.js";
-import { defaultLimitsOf, heapLimit, type Limits } from "../core/limits.js";
+import { defaultLimitsOf, heapLimit } from "../core/limits.js";
 import { guardedLogger, silentLogger } from "../core/log.js";
 import { membersOf } from "../core/members.js";
 import { isLoopbackHost, parseUrl } from "../core/net.js";
@@ -15,7 +15,9 @@ import type { PushOptions } from "../push/options.js";
 import { delegationExtension } from "../service/delegation.js";
 import { idempotencyExtension } from "../service/idempotency.js";
 import { resumeExtension } from "../service/resume.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import { previews, servedVersions, type Versions } from "../version/versions.js";
+import { newMetrics } from "./gauges.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 import { risksOf, warningsOf } from "./option-warnings.js";
 import type { AdminSettings, Settings, UncheckedOptions } from "./options.js";
@@ -65,6 +67,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
   const limits = { ...defaultLimitsOf(heapLimit()), ...given(all.limits ?? {}) };
   const { retentionMs, maxReopens, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
   const [versions, push] = [versionsOf(all), pushOf(all.push)];
+  const metrics = all.metrics || all.admin !== undefined ? newMetrics(versions) : undefined;
   return {
     engine: {
       ...given({ names: versions.taskNames(maxReopens, retentionMs === undefined) }),
@@ -83,9 +86,11 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     store: all.store,
     limits,
     logger: guardedLogger(all.logger ?? silentLogger),
-    audit: auditOf(all, limits),
+    audit: auditOf(all, metrics),
     telemetry: all.telemetry,
     accessLog: all.accessLog,
+    metrics,
+    servesMetrics: all.metrics,
     streamErrorsAsEvents: all.streamErrorsAsEvents,
     trust: trustOf(all.trustProxy),
     proxyHeaders: all.proxyHeaders,
@@ -119,10 +124,16 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
   };
 }
 
-function auditOf({ audit, logger }: WithDefaults, _limits: Limits): AuditRecorder | undefined {
-  if (typeof audit === "object") return new AuditRecorder(audit);
-  if (!audit || logger === undefined || logger === silentLogger) return undefined;
-  return new AuditRecorder(auditChannel(logger));
+/** The recorder also counts, so it exists for metrics alone. */
+function auditOf(options: WithDefaults, metrics: Metrics | undefined): AuditRecorder | undefined {
+  const log = auditLogOf(options);
+  if (log === undefined && metrics === undefined) return undefined;
+  return new AuditRecorder(log, Date.now, metrics && ((facts) => metrics.audited(facts)));
+}
+
+function auditLogOf({ audit, logger }: WithDefaults): AuditLog | undefined {
+  if (typeof audit === "object") return audit;
+  return !audit || logger === undefined || logger === silentLogger ? undefined : auditChannel(logger);
 }
 
 function versionsOf({ versions, preview }: WithDefaults): Versions {

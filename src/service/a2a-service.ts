@@ -30,7 +30,7 @@ export function createInvoke(options: ServiceOptions): Invoke {
   const interceptors = [
     trace,
     serverSpan(options.tracing, agents),
-    admission({ limits, draining, audit: options.audit }),
+    admission({ limits, draining, audit: options.audit, metrics: options.metrics }),
     ...addressRate(limits),
     ...authentication.first,
     ...callerRate(limits),

@@ -8,6 +8,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
 import type { PushConfigurations } from "../push/configurations.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { MismatchLog } from "../version/mismatch-log.js";
 import type { Versions } from "../version/versions.js";
@@ -21,6 +22,8 @@ export interface ServiceOptions {
   readonly logger: Logger;
   /** Undefined without an audit log. */
   readonly audit?: Audit | undefined;
+  /** Undefined if nothing is counted. */
+  readonly metrics?: Metrics | undefined;
   /**
    * For agents that declare no `security`. Without an authenticator their callers are anonymous, and each sees the
    * tasks of all anonymous callers.

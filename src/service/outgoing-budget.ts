@@ -1,4 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
+import { forAudit } from "../audit/audit.js";
 import { boundedCall } from "../core/async.js";
 import type { Call } from "../core/call.js";
 import { A2AError, limitReached } from "../core/error.js";
@@ -225,9 +226,9 @@ export class OutgoingBudget {
 
   #refusal(reader: Reader, { bytes }: Weight): A2AError {
     if (this.#fitsShare(reader, { bytes, source: {} })) {
-      return new A2AError("UNAVAILABLE", "The server has no memory for a large answer at the moment.", {
-        retryAfterMs,
-      });
+      const text = "The server has no memory for a large answer at the moment.";
+      const error = new A2AError("UNAVAILABLE", text, { retryAfterMs });
+      return forAudit(error, { event: "limit.hit", limit: "maxOutgoingBytes" });
     }
     const message = "Earlier large answers to this caller have not been read yet; read those first.";
     return limitReached("maxOutgoingBytesPerCaller", message);

@@ -22,8 +22,8 @@ import type { Limits } from "../core/limits.js";
 import { REQUEST_JSON_LEVELS } from "../core/nesting.js";
 import { MAX_PUSH_URL_LENGTH } from "../push/options.js";
 
-/** Reports a violation. The field is a path relative to the checked message. */
-type Report = (field: string, description: string) => void;
+/** Reports a violation, with the limit that it exceeds if it has a name. The field is a path relative to the message. */
+type Report = (field: string, description: string, limit?: keyof Limits) => void;
 
 /**
  * Reports the invalid values of one message; missing fields are checked elsewhere. A valid message costs no allocation.
@@ -61,7 +61,7 @@ function sendRules({ maxParts }: Limits): [string, Rule][] {
       id("contextId", message.contextId, report);
       id("taskId", message.taskId, report);
       role(message.role, report);
-      many("parts", message.parts, maxParts, report);
+      many("parts", message.parts, maxParts, (field, description) => report(field, description, "maxParts"));
       ids("referenceTaskIds", message.referenceTaskIds, maxReferences, report);
       ids("extensions", message.extensions, maxExtensions, report);
       json("metadata", message.metadata, report);

@@ -8,11 +8,16 @@ import { type Rule, rulesFor } from "./rules.js";
 /** Maximum number of violations in one error. */
 const maxViolations = 100;
 
+/** A violation, with the limit that it exceeds if it has a name. */
+interface KnownViolation extends Violation {
+  readonly limit?: keyof Limits;
+}
+
 /** Adds the violations of a message to the list; `path` ends in a dot unless it is empty. */
-type Check = (message: Message, path: string, violations: Violation[]) => void;
+type Check = (message: Message, path: string, violations: KnownViolation[]) => void;
 
 /** Returns all violations of a request, by the descriptor of its type. */
-type Validator = (desc: DescMessage, request: Message) => Violation[];
+type Validator = (desc: DescMessage, request: Message) => KnownViolation[];
 
 /**
  * Creates the validator of the A2A protocol, with the short table of value rules in `rules.ts`. For a missing message
@@ -39,7 +44,7 @@ export function validatorOf(ruleOf: (desc: DescMessage) => Rule | undefined): Va
     return check;
   };
   return (desc, request) => {
-    const violations: Violation[] = [];
+    const violations: KnownViolation[] = [];
     checkOf(desc)(request, "", violations);
     return violations.slice(0, maxViolations);
   };
@@ -52,8 +57,9 @@ function compile(desc: DescMessage, rule: Rule | undefined, checkOf: (desc: Desc
   });
   if (rule !== undefined) {
     checks.push((message, path, violations) =>
-      rule(message, (field, description) => {
-        if (violations.length < maxViolations) violations.push({ field: fieldPath(path, field), description });
+      rule(message, (field, description, limit) => {
+        if (violations.length >= maxViolations) return;
+        violations.push({ field: fieldPath(path, field), description, ...(limit !== undefined && { limit }) });
       }),
     );
   }

@@ -1,4 +1,5 @@
 import type { BackupStore } from "./backup-store.js";
+import type { CensusStore } from "./census-store.js";
 import type { ConversationKey, ConversationWrite, StoredConversation } from "./conversation-store.js";
 import type { StoreHealth } from "./health.js";
 import type { OperatorStore } from "./operator-store.js";
@@ -6,6 +7,7 @@ import type { NewPushConfig, PushStore } from "./push-store.js";
 import type { Fence, Lease, TaskHead, TaskRow, TaskScope } from "./task-head.js";
 
 export type * from "./backup-store.js";
+export type * from "./census-store.js";
 export type * from "./conversation-store.js";
 export type * from "./operator-store.js";
 export type * from "./push-store.js";
@@ -22,7 +24,7 @@ export * from "./task-head.js";
  *   `unavailable` may have been stored: the next write then meets a conflict.
  * - Everything else about a task (snapshot, lease, push positions) may be late or lost without harm to the log.
  */
-export interface TaskStore extends PushStore, BackupStore, OperatorStore {
+export interface TaskStore extends PushStore, BackupStore, CensusStore, OperatorStore {
   /**
    * True when other processes may have the same tasks open: readers then poll for new entries, and the leases of a
    * holder can be claimed after it missed its heartbeats (`heartbeat`, `claimLeases`). False for a single process: every

@@ -94,7 +94,7 @@ const optionTopics: Topics = [
   ],
   ["Cards and pages", /^(card|page|reflection)/],
   ["Protocol versions", /^(versions|preview|strictVersion|streamErrors)/],
-  ["Logs and notifications", /^(logger|audit|accessLog|telemetry|push)/],
+  ["Logs and notifications", /^(logger|audit|accessLog|metrics|telemetry|push)/],
   ["Operators", /^admin/],
 ];
 

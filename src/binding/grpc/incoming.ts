@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
-import { A2AError, StatusCode, toA2AError } from "../../core/error.js";
+import { A2AError, type Reason, StatusCode, type StatusName, statusNameOf, toA2AError } from "../../core/error.js";
 import { runInOwnTurn } from "../../core/event-loop.js";
 import type { Arrivals, BufferBudget, PendingUpload } from "../../http/arrivals.js";
 import { LONG_BYTES } from "../../http/body.js";
@@ -19,6 +19,8 @@ export interface GrpcRequestRules {
   readonly late: LateRequests;
   /** Notified of requests that a limit rejects. Undefined without an audit log. */
   readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
+  /** Counts requests that are rejected. Undefined without metrics. */
+  readonly counted?: ((code: Reason | StatusName) => void) | undefined;
 }
 
 /** The handler of a request. */
@@ -186,6 +188,7 @@ class SingleRequest implements PendingUpload {
   #refuse(status: GrpcStatus, hasArrived = false): void {
     if (this.#isOver && !hasArrived) return;
     this.over();
+    this.#rules.counted?.(statusNameOf(status.code));
     this.#exchange.fail(status);
   }
 

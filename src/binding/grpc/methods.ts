@@ -208,6 +208,7 @@ class CallMethod implements ServedMethod, Request {
   #refuse(exchange: GrpcExchange, error: A2AError): void {
     const { binding } = exchange;
     this.#options.refused?.({ binding, method: this.#method.name, code: error.reason, ms: 0, from: exchange });
+    this.#options.counted?.(error.reason);
     exchange.fail(statusOf(error, this.#options.codes));
   }
 }

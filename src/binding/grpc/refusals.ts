@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
-import { StatusCode, type StatusName } from "../../core/error.js";
+import { StatusCode, type StatusName, statusNameOf } from "../../core/error.js";
 import type { RejectionLog } from "../../service/interceptors/access-log.js";
 
 /** Key that marks a stream as a call of a registered method. */
@@ -38,7 +38,5 @@ export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHead
 
 /** Returns the name of a stream's final status. A stream without a status was canceled by its client. */
 function codeOf({ sentHeaders, sentTrailers }: ServerHttp2Stream): StatusName {
-  const status = Number((sentTrailers ?? sentHeaders)?.["grpc-status"] ?? StatusCode.CANCELLED);
-  const [name = "UNKNOWN"] = Object.entries(StatusCode).find(([, code]) => code === status) ?? [];
-  return name as StatusName;
+  return statusNameOf(Number((sentTrailers ?? sentHeaders)?.["grpc-status"] ?? StatusCode.CANCELLED));
 }

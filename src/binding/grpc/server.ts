@@ -1,6 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
-import { type A2AError, StatusCode } from "../../core/error.js";
+import { type A2AError, type Reason, StatusCode, type StatusName, statusNameOf } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Arrivals } from "../../http/arrivals.js";
@@ -35,6 +35,8 @@ export interface GrpcServerOptions extends PortOptions {
   readonly refused?: RejectionLog | undefined;
   /** Notified of requests that a limit rejects before they become calls. Undefined without an audit log. */
   readonly limited?: ((peer: Peer, limit: string) => void) | undefined;
+  /** Counts requests that are rejected before they become calls. Undefined without metrics. */
+  readonly counted?: ((code: Reason | StatusName) => void) | undefined;
   /** Returns a more specific error for an unknown path, such as one of a disabled version, or undefined. */
   readonly unserved?: ((path: string, from: Pick<HttpRequest, "header" | "peer">) => A2AError | undefined) | undefined;
   /** Server reflection, v1 and v1alpha. Default true. */
@@ -134,11 +136,11 @@ class Calls {
   readonly #unserved: GrpcServerOptions["unserved"];
 
   constructor(
-    { services, limits, arrivals, logger, refused, limited, unserved }: GrpcServerOptions,
+    { services, limits, arrivals, logger, refused, limited, counted, unserved }: GrpcServerOptions,
     infrastructure: InternalServices,
   ) {
     this.#methods = new Map([...internalMethods(infrastructure, { logger }), ...methodsByPath(services)]);
-    this.#rules = { arrivals, late: new LateRequests(limits.requestTimeoutMs), limited };
+    this.#rules = { arrivals, late: new LateRequests(limits.requestTimeoutMs), limited, counted };
     this.#logger = logger;
     this.#refused = refused;
     this.#unserved = unserved;
@@ -154,16 +156,22 @@ class Calls {
       const found = this.#methods.get(headers[":path"] ?? "");
       const method = found instanceof SharedPath ? found.of(headers[VERSION_PARAMETER]) : found;
       const exchange = new GrpcExchange({ stream, headers, rawHeaders, peer, impliedVersion: method?.version ?? "" });
-      if (method === undefined) return exchange.fail(this.#unknown(headers, peer));
+      if (method === undefined) return this.#reject(exchange, this.#unknown(headers, peer));
       if (headers[ENCODING] !== undefined && !isKnownEncoding(String(headers[ENCODING]))) {
-        return exchange.fail(unknownEncoding());
+        return this.#reject(exchange, unknownEncoding());
       }
-      if (headers[TIMEOUT] !== undefined && !isInTime(exchange, String(headers[TIMEOUT]))) return;
+      const fault = headers[TIMEOUT] === undefined ? undefined : timeLimit(exchange, String(headers[TIMEOUT]));
+      if (fault !== undefined) return this.#reject(exchange, fault);
       method.begin(exchange, this.#rules);
     } catch (error) {
       this.#logger.error({ err: error }, "a call of gRPC could not be begun");
       stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     }
+  }
+
+  #reject(exchange: GrpcExchange, status: GrpcStatus): void {
+    this.#rules.counted?.(statusNameOf(status.code));
+    exchange.fail(status);
   }
 
   #unknown(headers: IncomingHttpHeaders, peer: Peer): GrpcStatus {
@@ -183,14 +191,12 @@ function isGrpc(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolea
   return false;
 }
 
-/** Starts the timeout that the client has set. Rejects the call if the timeout is zero or malformed. */
-function isInTime(exchange: GrpcExchange, timeout: string): boolean {
+/** Starts the timeout that the client has set. @returns the status of a call whose timeout is zero or malformed */
+function timeLimit(exchange: GrpcExchange, timeout: string): GrpcStatus | undefined {
   const timeoutMs = grpcTimeoutMs(timeout);
   const fault = deadlineFault(timeoutMs);
-  if (fault === "endless") return true;
   if (fault === undefined) exchange.limit(timeoutMs ?? 0);
-  else exchange.fail(statusOf(fault));
-  return fault === undefined;
+  return fault === undefined || fault === "endless" ? undefined : statusOf(fault);
 }
 
 function unknownMethod(path: string): GrpcStatus {

@@ -78,3 +78,18 @@ export function toCallerError(logger: Logger, error: unknown): unknown {
   logTrouble(logger, error, {}, "the task store failed");
   return unavailable(error);
 }
+
+/** Thrown when a task is created under an id that exists in the store. */
+export class TaskExists extends Error {
+  override name = "TaskExists";
+
+  constructor(taskId: string, cause?: unknown) {
+    super(`Task ${taskId} exists.`, { cause });
+  }
+}
+
+/** True if the store rejected a send because of its own key or configuration, which affects no other entry. */
+export function isRejection(error: unknown): boolean {
+  if (error instanceof TaskExists) return true;
+  return error instanceof StoreError && (error.kind === "duplicate" || error.kind === "too-many-push-configs");
+}

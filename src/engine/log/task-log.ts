@@ -1,12 +1,12 @@
 import type { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { defer } from "../../core/event-loop.js";
-import { type Fence, type Lease, StoreError } from "../../store/task-store.js";
+import type { Fence, Lease } from "../../store/task-store.js";
 import { type Draft, decodeEntry } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
 import type { LogHooks } from "./hooks.js";
 import { isFenced, LeaseLost } from "./lease-keeper.js";
-import { isConflict, isMoved, unavailable } from "./outage.js";
+import { isConflict, isMoved, isRejection, TaskExists, unavailable } from "./outage.js";
 import {
   type AppendOptions,
   appendRequest,
@@ -25,15 +25,6 @@ const maxConflicts = 8;
 
 /** A task of fewer bytes as JSON stays in memory completely while it is followed. */
 const KEPT_WHOLE_BYTES = 256 * 1024;
-
-/** Thrown when a task is created under an id that exists in the store. */
-export class TaskExists extends Error {
-  override name = "TaskExists";
-
-  constructor(taskId: string, cause?: unknown) {
-    super(`Task ${taskId} exists.`, { cause });
-  }
-}
 
 /** Options of a task log. */
 interface TaskLogOptions extends StoredLogOptions {
@@ -309,9 +300,11 @@ export class TaskLog extends StoredLog {
     const changing = batch.pending.findLast(({ changes }) => changes !== undefined);
     const state = changing?.options.state;
     this.#appending = true;
+    const began = this.#hooks.metrics === undefined ? 0 : performance.now();
     try {
       const found = await (state === undefined ? this.store.append(request) : state.append(request, changing?.changes));
       this.#appends++;
+      this.#hooks.metrics?.appended(batch.entries.length, (performance.now() - began) / 1_000);
       if (request.lease !== undefined) this.storedHead.changeLease(found?.lease ?? request.lease);
       this.#stored(batch);
       if (found?.pushed === true) this.#hooks.pushed?.(this.taskId);
@@ -388,10 +381,4 @@ export class TaskLog extends StoredLog {
     this.#replan();
     for (const resolve of this.#drainWaiters.splice(0)) resolve();
   }
-}
-
-/** True if the store rejected a send because of its own key or configuration, which affects no other entry. */
-function isRejection(error: unknown): boolean {
-  if (error instanceof TaskExists) return true;
-  return error instanceof StoreError && (error.kind === "duplicate" || error.kind === "too-many-push-configs");
 }

@@ -16,6 +16,10 @@ export interface CursorSource {
   readonly closing: () => boolean;
   /** True while the store is unavailable. Interrupted executions resume only after it recovers. */
   readonly outage: () => boolean;
+  /** Called with each reader that begins. */
+  readonly opened: (reader: LogReader) => void;
+  /** Called with each reader that ends. */
+  readonly closed: (reader: LogReader) => void;
 }
 
 /** Returns the error of an interrupted stream. It names the task, so that the client can subscribe again. */
@@ -75,6 +79,12 @@ export class LogReader implements AsyncIterable<StreamResponse> {
     this.#generation = after.generation;
     this.#position = after.position;
     this.#active = hasStarted;
+    source.opened(this);
+  }
+
+  /** Number of entries of the log that it has not taken yet. */
+  get lag(): number {
+    return Math.max(0, this.#log.fold.position - this.#position);
   }
 
   /** Returns the next event, or undefined if `more` has to be called. */
@@ -120,6 +130,7 @@ export class LogReader implements AsyncIterable<StreamResponse> {
   /** Ends the wait. Must be called once. */
   end(): void {
     this.#waiter.end();
+    this.#source.closed(this);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<StreamResponse, void, undefined> {

@@ -3,18 +3,21 @@ import type { TurnRequest } from "../../agent/turn-request.js";
 import { boundedCall } from "../../core/async.js";
 import { taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { TransientSet } from "../../core/maps.js";
 import type { Scope, TaskNames } from "../../core/task-names.js";
 import { isOf } from "../../store/check.js";
 import type { ListRequest, TaskHead, TaskStore } from "../../store/task-store.js";
 import { type TaskFold, type View, viewTask } from "../../task/fold.js";
 import type { RelayCheckpoints } from "../../task/relay-checkpoints.js";
 import { isTerminal } from "../../task/state.js";
+import type { Metrics } from "../../telemetry/metrics.js";
 import { type FoldedTask, refoldStored } from "../log/fold-stored.js";
 import { toCallerError } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { TaskLogCache } from "../log/task-log-cache.js";
 import type { Shutdown } from "../shutdown.js";
 import { ConversationReader } from "./conversation-reader.js";
+import type { LogReader } from "./log-reader.js";
 import { type HandleSource, TaskHandle, type TaskView, taskViewOf } from "./task-handle.js";
 import { type ReadTask, type TaskPage, TaskReader, taskPage } from "./task-reader.js";
 
@@ -31,6 +34,7 @@ interface TasksSource {
   readonly pushed: (taskId: string) => void;
   /** Name of this process in the entries that it writes. */
   readonly writer?: string;
+  readonly metrics: Metrics | undefined;
 }
 
 /** Finds tasks in memory or in the store, for the calls that may see them. */
@@ -39,11 +43,14 @@ export class Tasks {
   readonly logs: TaskLogCache;
   readonly #reader: TaskReader;
   readonly #source: TasksSource;
+  /** The open readers; undefined without metrics. */
+  readonly #readers: TransientSet<LogReader> | undefined;
 
   constructor(source: TasksSource) {
-    const { store, logger, maxKeptBytes, pushed, writer } = source;
+    const { store, logger, maxKeptBytes, pushed, writer, metrics } = source;
     this.#source = source;
-    this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), pushed, writer });
+    this.#readers = metrics && new TransientSet();
+    this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), pushed, writer, metrics });
     this.#reader = new TaskReader({
       store,
       logger,
@@ -52,6 +59,11 @@ export class Tasks {
       maxPageBytes: taskPage.maxBytes,
       maxKeptBytes,
     });
+  }
+
+  /** Number of entries that the slowest open reader is behind; 0 without metrics. */
+  get readerLag(): number {
+    return (this.#readers?.values() ?? []).reduce((most, { lag }) => Math.max(most, lag), 0);
   }
 
   /** Opens a task for a call, to follow it. The caller releases the handle. @throws A2AError TASK_NOT_FOUND */
@@ -167,6 +179,8 @@ export class Tasks {
     closing: () => this.#source.shutdown.closing,
     outage: () => !this.#source.store.health.status.healthy,
     release: (log) => this.logs.release(log),
+    opened: (reader) => this.#readers?.add(reader),
+    closed: (reader) => this.#readers?.delete(reader),
   };
 
   readonly #toError = (error: unknown): unknown => toCallerError(this.#source.logger, error);

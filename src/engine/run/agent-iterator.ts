@@ -96,6 +96,15 @@ export function notAnEvent(value: unknown): InvalidAgentEvent {
 /** Limits of outgoing calls, reported when an agent does not handle them. */
 const callLimits: readonly unknown[] = ["maxDelegationDepth", "maxRemoteCalls"];
 
+/** Returns the name of the limit of the server that an error names, if any. An agent may throw any value. */
+export function limitIn(error: unknown): string | undefined {
+  try {
+    return error instanceof A2AError && isLimit(error) ? error.metadata.limit : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** True if an error names a limit of the server, which clients may see. */
 function isLimit({ reason, metadata }: A2AError): boolean {
   return reason === "TASK_TOO_LARGE" || callLimits.includes(metadata.limit);

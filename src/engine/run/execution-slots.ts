@@ -25,6 +25,8 @@ export class ExecutionSlot {
   readonly owner: OwnerSlots;
   /** Bytes of the waiting message. */
   readonly bytes: number;
+  /** When the execution began or was queued, by `performance.now()`. */
+  readonly began: number = performance.now();
   /** True while it is a running one. */
   isHeld = false;
   isOver = false;

@@ -2,6 +2,7 @@ import type { TurnSource } from "../../agent/turn.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import type { Lease, TaskStore } from "../../store/task-store.js";
+import type { Metrics } from "../../telemetry/metrics.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { StartLeases } from "./execution-lease.js";
 import type { ExecutionSlot } from "./execution-slots.js";
@@ -12,6 +13,7 @@ export interface ExecutionSource extends TurnSource {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly now: () => number;
+  readonly metrics: Metrics | undefined;
   /** Returns the lease of a turn that starts now. */
   readonly lease: (turn: number) => Lease;
   /**

@@ -19,7 +19,7 @@ import { MessageWaits } from "../log/plan.js";
 import { StateChangeFailed } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
 import { AgentCleanup } from "./agent-cleanup.js";
-import { closeIterator, failureText, isPause } from "./agent-iterator.js";
+import { closeIterator, failureText, isPause, limitIn } from "./agent-iterator.js";
 import { ExecutionLease } from "./execution-lease.js";
 import type { ExecutionSlot } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
@@ -285,7 +285,7 @@ export class Execution {
       source: this.#source,
       journal: this.#steps,
     });
-    return { turn, iterator: startAgent(this.agent, turn) };
+    return { turn, iterator: this.#output.begun(startAgent(this.agent, turn)) };
   }
 
   /** Replaces the execution's signal by that of an agent that already runs. */
@@ -362,6 +362,7 @@ export class Execution {
     if (reason?.cause === "shutdown") return this.#interrupted();
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (isOutage(error)) throw error;
+    this.#source.metrics?.refused(limitIn(error));
     await this.#close(TaskState.FAILED, failureText(error, this.#source.logger, this.log.taskId));
   }
 

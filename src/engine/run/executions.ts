@@ -8,6 +8,7 @@ import type { Logger } from "../../core/log.js";
 import type { TransientMap } from "../../core/maps.js";
 import { NO_HOLDER, type TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
+import type { Metrics } from "../../telemetry/metrics.js";
 import type { Tracing } from "../../telemetry/tracing.js";
 import { statusDraft } from "../log/draft.js";
 import type { LeaseKeeper } from "../log/lease-keeper.js";
@@ -43,6 +44,7 @@ export interface ExecutionsSource {
   readonly logsEnds: boolean;
   readonly store: TaskStore;
   readonly tasks: Pick<Tasks, "referenced" | "relays" | "conversation">;
+  readonly metrics: Metrics | undefined;
   /** Calls of agents to other agents. Undefined if disabled. */
   readonly outgoing: OutgoingCalls | undefined;
   /** Creates spans of turns. Undefined to create none. */
@@ -60,7 +62,7 @@ export class Executions {
   readonly #source: ExecutionsSource;
 
   constructor(source: ExecutionsSource) {
-    const { limits, counted, logger, now, leases, logs, outgoing, tracing, store, tasks } = source;
+    const { limits, counted, logger, now, leases, logs, outgoing, tracing, store, tasks, metrics } = source;
     this.#source = source;
     this.slots = new ExecutionSlots(limits, counted);
     this.source = {
@@ -83,6 +85,7 @@ export class Executions {
       outgoing,
       tracing,
       store,
+      metrics,
       ended: (execution) => this.#ended(execution),
     };
   }
@@ -148,13 +151,16 @@ export class Executions {
   }
 
   #ended(execution: Parameters<ExecutionSource["ended"]>[0]): void {
-    const { running, leases, logs, logger, logsEnds } = this.#source;
+    const { running, leases, logs, logger, logsEnds, metrics } = this.#source;
     const { taskId, plannedState } = execution.log;
     if (running.get(taskId) === execution) running.delete(taskId);
     this.slots.detach(execution.slot);
     leases.ended(taskId);
     logs.evict(execution.log);
     if (logsEnds) logger.info({ taskId, state: TaskState[plannedState] }, "an execution ended");
+    if (metrics === undefined) return;
+    metrics.executions.add(metrics.executions.sets.at(TaskState[plannedState]?.toLowerCase()));
+    metrics.executionDuration.observe((performance.now() - execution.slot.began) / 1_000);
   }
 }
 

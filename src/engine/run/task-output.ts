@@ -21,6 +21,7 @@ import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Limits } from "../../core/limits.js";
 import type { Draft } from "../../task/entry.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
+import type { Metrics } from "../../telemetry/metrics.js";
 import { ArtifactIds, metadataDraft, statusDraft } from "../log/draft.js";
 import type { TaskLog } from "../log/task-log.js";
 import { notAnEvent } from "./agent-iterator.js";
@@ -43,6 +44,7 @@ export type TaskEvent = StatusEvent | ArtifactEvent | MetadataEvent;
 interface TaskOutputSource {
   readonly limits: Limits;
   readonly now: () => number;
+  readonly metrics?: Metrics | undefined;
 }
 
 /** Writes the events of one execution's agent to its task's log. */
@@ -57,6 +59,8 @@ export class TaskOutput {
   #acceptedBytes = 0;
   /** W3C `traceparent` of the running turn, or empty. */
   #traceParent = "";
+  /** Start of a turn whose first event has not come, by `performance.now()`. */
+  #turnBegan: number | undefined;
 
   constructor(source: TaskOutputSource, log: TaskLog) {
     this.#source = source;
@@ -68,6 +72,12 @@ export class TaskOutput {
   /** Begins a turn, whose events carry its trace. */
   beginTurn(turn: Turn): void {
     this.#traceParent = traceOf(turn).traceParent;
+  }
+
+  /** Begins to measure the time to the first event of an agent, if that is counted. */
+  begun<T>(agent: T): T {
+    if (this.#source.metrics !== undefined) this.#turnBegan = performance.now();
+    return agent;
   }
 
   /**
@@ -93,6 +103,7 @@ export class TaskOutput {
    */
   accept(event: TaskEvent, last: TaskState | undefined, fenced: Fenced): Promise<LogEntry> {
     const now = this.#source.now();
+    if (this.#turnBegan !== undefined) this.#noteFirst(this.#turnBegan);
     if (event.kind === "artifact" && last === undefined && isInterrupted(this.#log.plannedState)) {
       // If it cannot be stored, what follows cannot either.
       this.#log.append(this.status(State.WORKING), { fence: fenced.fence }).catch(() => {});
@@ -103,6 +114,11 @@ export class TaskOutput {
     this.#log.checkSize(draft, this.#source.limits);
     this.#acceptedBytes += draft.size;
     return this.#log.append(draft, fenced);
+  }
+
+  #noteFirst(began: number): void {
+    this.#turnBegan = undefined;
+    this.#source.metrics?.firstEvent.observe((performance.now() - began) / 1_000);
   }
 
   /** True if the agent has to wait before its next event. */

@@ -10,6 +10,7 @@ import type { Lease } from "../../store/task-store.js";
 import type { TaskFold } from "../../task/fold.js";
 import { messageSize } from "../../task/size.js";
 import { isTerminal } from "../../task/state.js";
+import type { Metrics } from "../../telemetry/metrics.js";
 import { messageDraft } from "../log/draft.js";
 import { isOutage, toCallerError, unavailable } from "../log/outage.js";
 import type { TaskHandle } from "../read/task-handle.js";
@@ -41,6 +42,7 @@ const EARLIER_BYTES = 1024 * 1024;
 
 /** Dependencies of a sender. */
 interface SenderSource extends Omit<TaskCreationSource, "acceptance"> {
+  readonly metrics: Metrics | undefined;
   readonly names: TaskNames | undefined;
 }
 
@@ -168,7 +170,9 @@ export class Sender {
     if (!slots.tryTake(owner)) await this.#waitForSlot(owner, command);
     let isHeld = true;
     try {
+      const began = performance.now();
       const started = await firstEvent(this.#taskless(command, turn));
+      if (started.first !== undefined) this.#source.metrics?.firstEvent.observe((performance.now() - began) / 1_000);
       const isDirect = isReply(started);
       // A client that named a task gets one: a direct reply completes it.
       const makesTask = isDirect ? turn.taskId !== turn.message.taskId : !isMessage;

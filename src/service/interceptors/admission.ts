@@ -3,10 +3,11 @@ import { type Audit, auditOf, forAudit } from "../../audit/audit.js";
 import { background } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
 import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
-import { A2AError, limitReached, toA2AError } from "../../core/error.js";
+import { A2AError, limitReached, type Reason, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { mapStream, type StreamSteps } from "../../core/map-stream.js";
 import { dropTransportHeaders } from "../../core/net.js";
+import type { Metrics } from "../../telemetry/metrics.js";
 import { weightOf } from "../../wire/marks.js";
 import { type Invocation, isStream, type ServiceInterceptor } from "../invoke.js";
 import { dropAnswer } from "../outgoing-budget.js";
@@ -21,6 +22,7 @@ interface AdmissionParts {
   readonly audit?: Audit | undefined;
   /** Names of the limits in errors, if they are not those of the A2A protocol. */
   readonly names?: Readonly<Record<Counter, Parameters<typeof limitReached>[0]>>;
+  readonly metrics?: Metrics | undefined;
 }
 
 /**
@@ -30,7 +32,8 @@ interface AdmissionParts {
 export function admission(parts: AdmissionParts): ServiceInterceptor {
   const gate = new Gate(parts);
   return (next) => async (invocation) => {
-    const counter = gate.enter(invocation);
+    const began = gate.begin(invocation);
+    const counter = gate.enter(invocation, began);
     let streaming = false;
     const { call } = invocation;
     try {
@@ -38,13 +41,14 @@ export function admission(parts: AdmissionParts): ServiceInterceptor {
       if (call.answerHeaders.size > 0) dropTransportHeaders(call.responseHeaders);
       if (!isStream(answer)) {
         if (call.written !== undefined && weightOf(answer) === undefined) dropAnswer(call);
+        gate.ended(invocation, "OK", began);
         return answer;
       }
       streaming = true;
-      return mapStream(answer, new CountedStream(invocation, gate));
+      return mapStream(answer, new CountedStream(invocation, gate, began));
     } catch (error) {
       dropAnswer(call);
-      throw gate.failed(error, invocation);
+      throw gate.refused(error, invocation, began);
     } finally {
       if (!streaming) gate.leave(call, counter);
     }
@@ -67,15 +71,34 @@ class Gate {
     this.#parts = parts;
   }
 
+  /** Counts a call in the metrics, refused ones too. @returns when it began, in milliseconds */
+  begin({ method }: Invocation): number {
+    const { metrics } = this.#parts;
+    if (metrics === undefined) return 0;
+    metrics.callBegan(method.name);
+    return performance.now();
+  }
+
+  /** Counts the end of a call in the metrics. */
+  ended({ call, method }: Invocation, code: "OK" | Reason, began: number): void {
+    const { metrics } = this.#parts;
+    if (metrics === undefined) return;
+    const { binding, impliedVersion = "" } = call;
+    const version = call.version === "" ? impliedVersion : call.version;
+    const labels = { binding, method: method.name, version };
+    metrics.callEnded(labels, code, (performance.now() - began) / 1_000);
+  }
+
   /** Counts a call. @returns the counter that `leave` decrements */
-  enter(invocation: Invocation): Counter {
+  enter(invocation: Invocation, began: number): Counter {
     const counter = invocation.method.methodKind === "unary" ? "calls" : "streams";
     if (this.#parts.draining()) {
-      throw this.failed(new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs }), invocation);
+      const error = new A2AError("UNAVAILABLE", "The server is shutting down.", { retryAfterMs });
+      throw this.refused(error, invocation, began);
     }
     if (this.#open[counter] >= this.limits[limitNames[counter]]) {
       const limit = (this.#parts.names ?? limitNames)[counter];
-      throw this.failed(limitReached(limit, `The server has too many ${counter} open.`), invocation);
+      throw this.refused(limitReached(limit, `The server has too many ${counter} open.`), invocation, began);
     }
     this.#open[counter]++;
     return counter;
@@ -86,6 +109,13 @@ class Gate {
     this.#open[counter]--;
     if (share !== undefined) share[counter]--;
     held?.release();
+  }
+
+  /** Converts the error of a call that ends by it. */
+  refused(error: unknown, invocation: Invocation, began: number): A2AError {
+    const known = this.failed(error, invocation);
+    this.ended(invocation, known.reason, began);
+    return known;
   }
 
   failed(error: unknown, invocation: Invocation): A2AError {
@@ -104,11 +134,15 @@ class Gate {
 class CountedStream implements StreamSteps<Message, Message> {
   readonly #invocation: Invocation;
   readonly #gate: Gate;
+  readonly #began: number;
   #expiry: Expiry | undefined;
+  /** The client leaves unless something else ends the stream before. */
+  #code: "OK" | Reason = "CANCELLED";
 
-  constructor(invocation: Invocation, gate: Gate) {
+  constructor(invocation: Invocation, gate: Gate, began: number) {
     this.#invocation = invocation;
     this.#gate = gate;
+    this.#began = began;
   }
 
   item(message: Message): Message {
@@ -118,13 +152,17 @@ class CountedStream implements StreamSteps<Message, Message> {
 
   done(): void {
     if (this.#expiry?.hasPassed === true) throw expired();
+    this.#code = "OK";
   }
 
   failed(error: unknown): A2AError {
-    return this.#gate.failed(this.#expiry?.hasPassed === true ? expired() : error, this.#invocation);
+    const known = this.#gate.failed(this.#expiry?.hasPassed === true ? expired() : error, this.#invocation);
+    this.#code = known.reason;
+    return known;
   }
 
   end(): void {
+    this.#gate.ended(this.#invocation, this.#code, this.#began);
     this.#gate.leave(this.#invocation.call, "streams");
     this.#expiry?.end();
   }

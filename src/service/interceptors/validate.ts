@@ -1,3 +1,4 @@
+import { forAudit } from "../../audit/audit.js";
 import { invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { ServiceInterceptor } from "../invoke.js";
@@ -8,7 +9,9 @@ export function validate(limits: Limits): ServiceInterceptor {
   const violationsOf = createValidator(limits);
   return (next) => (invocation) => {
     const violations = violationsOf(invocation.method.input, invocation.request);
-    if (violations.length > 0) throw invalid(violations);
-    return next(invocation);
+    if (violations.length === 0) return next(invocation);
+    const limit = violations.find((violation) => violation.limit !== undefined)?.limit;
+    const error = invalid(violations);
+    throw limit === undefined ? error : forAudit(error, { event: "limit.hit", limit });
   };
 }

@@ -28,6 +28,10 @@ export class DueList<T extends Due> {
     return this.#items.slice(0, this.#place(time, -1)).map(({ due }) => due);
   }
 
+  get size(): number {
+    return this.#items.length;
+  }
+
   get isEmpty(): boolean {
     return this.#items.length === 0;
   }

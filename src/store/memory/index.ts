@@ -6,29 +6,22 @@ import { alwaysHealthy } from "../health.js";
 import {
   type AppendRequest,
   type AppendResult,
-  type ClaimRequest,
+  type BackupStore,
   type ConversationKey,
   type DeadDelivery,
   type DeadDeliveryRequest,
   type DeliveryPage,
   type DeliveryProgress,
   type FailedAttempt,
-  type HeartbeatRequest,
-  type HeldLease,
   type IdempotencyKey,
   type IdempotencyRecord,
-  type InterruptedRequest,
   type Lease,
-  type LeaseChange,
   type LeaseOutcome,
   type ListDeliveries,
   type ListPage,
   type ListRequest,
   type LoadedTask,
-  type LoadRequest,
-  type OperatorStore,
   type PushConfigKey,
-  type PushStore,
   type PutPushConfig,
   type PutPushOutcome,
   type RedriveDeliveries,
@@ -40,6 +33,7 @@ import {
   type TaskRow,
   type TaskStore,
 } from "../task-store.js";
+import { censusOf } from "./census.js";
 import { Conversations } from "./conversations.js";
 import { Leases } from "./leases.js";
 import { compareIds, type Listed } from "./list.js";
@@ -68,14 +62,17 @@ interface Task extends Listed {
   sends: string[] | undefined;
 }
 
-type Request<M extends keyof PushStore | keyof OperatorStore | "readSnapshot"> = Parameters<TaskStore[M]>[0];
-type Answer<M extends keyof PushStore | keyof OperatorStore | "readSnapshot"> = ReturnType<TaskStore[M]>;
+type Method = Exclude<keyof TaskStore, keyof BackupStore | "kind" | "shared" | "health">;
+type Request<M extends Method> = Parameters<TaskStore[M]>[0];
+type Answer<M extends Method> = ReturnType<TaskStore[M]>;
 
 /**
  * Each change runs synchronously, without an await between check and change: that is its transaction. Bytes are copied
  * on the way in and out, as by a store that writes them to disk.
  */
 class MemoryStore implements TaskStore {
+  readonly kind = "memory";
+  readonly onCommit = (): void => {};
   readonly shared: boolean;
   readonly health = alwaysHealthy;
   readonly #tasks = new Map<string, Task>();
@@ -128,7 +125,7 @@ class MemoryStore implements TaskStore {
     return this.#task(taskId)?.head;
   }
 
-  async load({ taskId, of }: LoadRequest): Promise<LoadedTask | undefined> {
+  async load({ taskId, of }: Request<"load">): Promise<LoadedTask | undefined> {
     const task = this.#task(taskId);
     if (task === undefined || (of !== undefined && !isOf(task.head, of))) return undefined;
     return { head: task.head, ...task.log.load() };
@@ -142,7 +139,7 @@ class MemoryStore implements TaskStore {
     return this.#task(request.taskId)?.log.readSnapshot(request.position, request.piece);
   }
 
-  async read(request: Parameters<TaskStore["read"]>[0]): Promise<Uint8Array[]> {
+  async read(request: Request<"read">): Promise<Uint8Array[]> {
     const { taskId, after, limit } = request;
     return this.#task(taskId)?.log.read(after, limit) ?? [];
   }
@@ -156,7 +153,7 @@ class MemoryStore implements TaskStore {
     return this.#lists.list(request);
   }
 
-  async countOpen(request: Parameters<TaskStore["countOpen"]>[0]): Promise<number> {
+  async countOpen(request: Request<"countOpen">): Promise<number> {
     this.#check();
     return this.#lists.countOpen(request);
   }
@@ -181,6 +178,11 @@ class MemoryStore implements TaskStore {
     return this.#leases.list(request);
   }
 
+  async census(): Answer<"census"> {
+    this.#check();
+    return censusOf(this.#lists.openTasks, this.#lists.interrupted, this.#pushes);
+  }
+
   async conversation(request: ConversationKey): Promise<StoredConversation | undefined> {
     this.#check();
     return this.#conversations.get(request);
@@ -191,26 +193,22 @@ class MemoryStore implements TaskStore {
     return this.#sends.get(sendKey(request));
   }
 
-  async heartbeat(request: HeartbeatRequest): Promise<boolean> {
+  async heartbeat(request: Request<"heartbeat">): Promise<boolean> {
     this.#check();
     return this.#leases.heartbeat(request);
   }
 
-  async claimLeases(request: ClaimRequest): Promise<TaskHead[]> {
+  async claimLeases(request: Request<"claimLeases">): Promise<TaskHead[]> {
     this.#check();
     return this.#leases.claim(request);
   }
 
-  async leasesOf(request: {
-    readonly holder: string;
-    readonly after: string;
-    readonly limit: number;
-  }): Promise<HeldLease[]> {
+  async leasesOf(request: Request<"leasesOf">): Answer<"leasesOf"> {
     this.#check();
     return this.#leases.of(request);
   }
 
-  async setLease({ taskId, fence, lease, expected }: LeaseChange): Promise<LeaseOutcome> {
+  async setLease({ taskId, fence, lease, expected }: Request<"setLease">): Promise<LeaseOutcome> {
     const task = this.#task(taskId);
     if (task === undefined || !holds(fence, task.head.lease)) return "lost";
     if (expected !== undefined && task.head.position !== expected) return "moved";
@@ -303,7 +301,7 @@ class MemoryStore implements TaskStore {
     return configs.filter((config) => config !== undefined && this.#pushes.redrive(config, now)).length;
   }
 
-  async listInterrupted({ before, after, limit }: InterruptedRequest): Promise<readonly TaskHead[]> {
+  async listInterrupted({ before, after, limit }: Request<"listInterrupted">): Promise<readonly TaskHead[]> {
     this.#check();
     return this.#lists.interrupted.olderThan(before, limit, after).map((task) => task.head);
   }

@@ -124,6 +124,16 @@ export class Pushes {
     return false;
   }
 
+  /** Number of configurations whose deliveries are due, held ones included. */
+  get dueCount(): number {
+    return [...this.#held.values()].reduce((sum, { size }) => sum + size, this.#due.size);
+  }
+
+  /** Number of configurations whose deliveries are dead. */
+  get deadCount(): number {
+    return this.#dead.size;
+  }
+
   /** The processes that hold a configuration. */
   holders(): Iterable<string> {
     return this.#held.keys();

@@ -41,6 +41,11 @@ export class TaskLists<T extends Listed> {
   /** The owners in their order, until one comes or goes. */
   #sorted: readonly TaskScope[] | undefined;
 
+  /** Number of unfinished tasks. */
+  get openTasks(): number {
+    return [...this.#open.values()].reduce((sum, count) => sum + count, 0);
+  }
+
   /** As `OrderedHeads.add`. */
   add(item: T): void {
     const { tenant, owner, state } = item.head;

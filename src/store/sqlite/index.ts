@@ -1,11 +1,12 @@
 // Stores tasks in an SQLite file.
 
+import { stat } from "node:fs/promises";
 import type { Worker } from "node:worker_threads";
 import { type Logger, silentLogger } from "../../core/log.js";
 import * as check from "../../core/options.js";
 import { checkRequest } from "../check.js";
 import type { StoreHealth } from "../health.js";
-import { NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
+import { type CensusStore, NO_HOLDER, StoreError, type TaskStore } from "../task-store.js";
 import type { Backups } from "./backups.js";
 import { openReader, type Synchronous } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
@@ -165,6 +166,7 @@ function compose({ reader, writer, backups: loadBackups, file, health, shared, u
     shared,
     health,
     restorations: file.restorations,
+    ...censusStoreOf(reader, writer, file.path),
     get statistics() {
       return writer.statistics;
     },
@@ -201,4 +203,22 @@ function compose({ reader, writer, backups: loadBackups, file, health, shared, u
     },
     close: () => (closed ??= close()),
   };
+}
+
+function censusStoreOf(reader: Reader, writer: WriterClient, path: string): CensusStore {
+  return {
+    kind: "sqlite",
+    census: async () => ({ ...reader.census(), bytes: await bytesOf(path) }),
+    onCommit: (observer) => writer.onCommit(observer),
+  };
+}
+
+/** Size of the database, its log and its index, in bytes. */
+async function bytesOf(path: string): Promise<number> {
+  const sizes = ["", "-wal", "-shm"].map((end) =>
+    stat(path + end)
+      .then(({ size }) => size)
+      .catch(() => 0),
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

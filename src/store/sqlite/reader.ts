@@ -1,6 +1,7 @@
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
 import {
+  type Census,
   type ClaimDeliveries,
   type ConversationKey,
   type DeadDelivery,
@@ -24,6 +25,7 @@ import {
   type TaskHead,
   type TaskScope,
 } from "../task-store.js";
+import { type CensusQuery, censusQuery, countAll } from "./census.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
@@ -78,6 +80,8 @@ export class Reader {
   readonly #lists = new Map<string, ListStatements>();
   /** Reads for operators. */
   readonly operators: OperatorReader;
+  /** Prepared on first use. */
+  #census: CensusQuery | undefined;
   /** Bytes that were read since it was set to 0. */
   #bytes = 0;
   #retired = false;
@@ -189,6 +193,13 @@ export class Reader {
   countOpen({ tenant, owner }: { readonly owner: string; readonly tenant?: string | undefined }): number {
     if (tenant !== undefined) return this.#query("countOpen", () => this.#open.get(tenant, owner) ?? 0);
     return this.#atOnce("countOpen", () => (this.#open.get("", owner) ?? 0) + (this.#openElsewhere.get(owner) ?? 0));
+  }
+
+  census(): Omit<Census, "bytes"> {
+    return this.#query("census", () => {
+      this.#census ??= censusQuery(this.#db, TERMINAL);
+      return countAll(this.#census);
+    });
   }
 
   listInterrupted({ before, after, limit }: InterruptedRequest): TaskHead[] {

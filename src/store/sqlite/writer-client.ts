@@ -2,7 +2,7 @@ import type { Worker } from "node:worker_threads";
 import type { Logger } from "../../core/log.js";
 import { membersOf } from "../../core/members.js";
 import { isTerminal } from "../../task/state.js";
-import { type AppendRequest, type AppendResult, StoreError } from "../task-store.js";
+import { type AppendRequest, type AppendResult, type CommitObserver, StoreError } from "../task-store.js";
 import { BulkQueue, type Caller, WriteQueue } from "./queue.js";
 import { BULK_BYTES } from "./segment.js";
 import { restartFault, type StoreFaults } from "./store-faults.js";
@@ -62,6 +62,7 @@ export class WriterClient {
   #flushing: NodeJS.Immediate | undefined;
   #commits = 0;
   #writes = 0;
+  #observer: CommitObserver = () => {};
   #closing = false;
   readonly #ended: Promise<void>;
   #end: () => void = () => {};
@@ -88,6 +89,11 @@ export class WriterClient {
   /** See WriterStatistics. */
   get statistics(): WriterStatistics {
     return { commits: this.#commits, writes: this.#writes };
+  }
+
+  /** See CensusStore. */
+  onCommit(observer: CommitObserver): void {
+    this.#observer = observer;
   }
 
   /** Appends; resolves when the append is durable. */
@@ -181,9 +187,10 @@ export class WriterClient {
   }
 
   #settle(reply: Reply): void {
-    const { count, answers } = reply;
+    const { count, answers, ms } = reply;
     this.#commits += 1;
     this.#writes += count;
+    if (ms !== undefined) this.#observer(ms / 1_000, count);
     this.#answered();
     if (reply.lost !== undefined) this.#troubles.noteFile(reply.lost);
     if (reply.outgrown !== undefined) this.#troubles.note("schema", restartFault(reply.outgrown));

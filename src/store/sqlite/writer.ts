@@ -143,11 +143,13 @@ class Writer {
   #commit(writes: readonly Write[]): Reply {
     const early = this.#prepare();
     if (early !== undefined) return rejectedReply(writes, { lost: early });
+    const began = performance.now();
     const outcomes = this.#committer.commit(writes);
+    const ms = performance.now() - began;
     const { foreign } = this.#committer;
     if (foreign !== undefined) return rejectedReply(writes, { outgrown: this.#outgrown(foreign) });
     const lost = this.#checkFile();
-    return lost === undefined ? toReply(outcomes) : rejectedReply(writes, { lost });
+    return lost === undefined ? { ...toReply(outcomes), ms } : rejectedReply(writes, { lost });
   }
 
   /** Checks the log before a commit: SQLite would pad a truncated log with zeros. */

@@ -1,0 +1,259 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { AuditFacts } from "../audit/audit.js";
+import { auditEvents } from "../audit/events.js";
+import { type Reason, reasons, StatusCode } from "../core/error.js";
+import { defaultLimits, fixedLimits, type Limits } from "../core/limits.js";
+import { Counter, type GaugeReader, type GaugeValue, Histogram, type Observations, type Series } from "./cells.js";
+import { type CellName, type GaugeName, type MetricName, type MetricRow, metricTable } from "./metric-table.js";
+
+/** Last value of the lists that callers can leave, for everything that is not in them. */
+export const OTHER = "other";
+
+/** Results of an attempt to deliver a notification. */
+export const deliveryResults = ["accepted", "refused", "failed", "forbidden"] as const;
+
+/** Outcomes of an execution: the state of its task, or `left` for one that another process continues. */
+export const executionOutcomes = [
+  "completed",
+  "failed",
+  "canceled",
+  "rejected",
+  "input_required",
+  "auth_required",
+  "left",
+] as const;
+
+const bindings = ["grpc", "connect", "grpc-web", "jsonrpc", "rest", "http", OTHER];
+const codes = ["OK", ...Object.keys(reasons), OTHER];
+const refusalCodes = [...new Set([...Object.keys(reasons), ...Object.keys(StatusCode)]), OTHER];
+
+/**
+ * Limits that refuse nothing: they make work wait, bound a time, or end something that is counted elsewhere. All other
+ * limits count what they refuse.
+ */
+const refusingNothing: ReadonlySet<keyof Limits> = new Set([
+  "maxDeliveries",
+  "maxDeliveriesPerHost",
+  "maxDeliveriesPerHostPerSecond",
+  "pushTimeoutMs",
+  "maxPushRetryMs",
+  "maxPushAgeMs",
+  "maxExecutions",
+  "maxExecutionsPerOwner",
+  "maxInterruptedMs",
+  "maxStallMs",
+  "maxBlockingMs",
+  "requestTimeoutMs",
+  "sendTimeoutMs",
+  "cancelGraceMs",
+  "storeRecoveryMs",
+  "credentialMemoryMs",
+  "expiredStreamGraceMs",
+  "remoteTimeoutMs",
+  "shutdownGraceMs",
+]);
+
+/** Names of the limits that refuse something, fixed ones last. */
+export const refusingLimits: readonly string[] = [
+  ...(Object.keys(defaultLimits) as (keyof Limits)[]).filter((name) => !refusingNothing.has(name)),
+  ...fixedLimits,
+];
+
+/** Bounds of durations in seconds: calls, appends and commits, from 0.5 milliseconds to 10 seconds. */
+const shortTimes = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Bounds of the times of agents, from 10 milliseconds to an hour. */
+const longTimes = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600];
+
+/** One metric with its values. */
+export interface MetricFamily {
+  readonly row: MetricRow;
+  /** When counting began, in milliseconds since 1970. */
+  readonly since: number;
+  /** Of counters and gauges. */
+  readonly numbers: readonly Series<number>[];
+  /** Of histograms. */
+  readonly histograms: readonly Series<Observations>[];
+  /** Bounds of a histogram. */
+  readonly bounds: readonly number[];
+}
+
+/** Names whose number is bounded by what the server serves. */
+export interface MetricNames {
+  /** The methods of the service. */
+  readonly methods: readonly DescMethod[];
+  /** Names of the protocol versions that are served. */
+  readonly versions: readonly string[];
+}
+
+/**
+ * The numbers of one server. The parts of the server count in cells, which costs a few nanoseconds; nothing else happens
+ * until somebody reads them.
+ */
+export class Metrics {
+  readonly calls: Counter;
+  readonly callDuration: Histogram;
+  readonly callsOpen: Counter;
+  readonly requestsRefused: Counter = new Counter({ binding: bindings, code: refusalCodes });
+  readonly limitRefusals: Counter = new Counter({ limit: [...refusingLimits, OTHER] });
+  readonly auditEvents: Counter = new Counter({ event: Object.keys(auditEvents) });
+  readonly executions: Counter = new Counter({ outcome: executionOutcomes });
+  readonly executionDuration: Histogram = new Histogram(longTimes);
+  readonly firstEvent: Histogram = new Histogram(longTimes);
+  readonly appendDuration: Histogram = new Histogram(shortTimes);
+  readonly entries: Counter = new Counter();
+  readonly commitDuration: Histogram = new Histogram(shortTimes);
+  readonly storeWrites: Counter = new Counter();
+  readonly deliveryDuration: Histogram = new Histogram(shortTimes, { result: deliveryResults });
+  readonly deadLetters: Counter = new Counter();
+  /** Names of the methods, whose order is that of the cells of `callsOpen`. */
+  readonly methods: readonly string[];
+  readonly #since = Date.now();
+  #isProduced = false;
+  readonly #gauges = new Map<GaugeName, GaugeReader>();
+
+  constructor({ methods, versions }: MetricNames) {
+    this.methods = [...methods.map(({ name }) => name), OTHER];
+    const ofCalls = { binding: bindings, method: this.methods, version: [...versions, OTHER], code: codes };
+    this.calls = new Counter(ofCalls);
+    this.callDuration = new Histogram(shortTimes, { binding: bindings, method: this.methods, code: codes });
+    this.callsOpen = new Counter({ method: this.methods });
+  }
+
+  /** Counts a call that begins. */
+  callBegan(method: string): void {
+    this.callsOpen.add(this.callsOpen.sets.at(method));
+  }
+
+  /** Counts a call that ended. @param seconds since it began */
+  callEnded(call: CallLabels, code: "OK" | Reason, seconds: number): void {
+    const { binding, method, version } = call;
+    this.callsOpen.add(this.callsOpen.sets.at(method), -1);
+    this.calls.add(this.calls.sets.at(binding, method, version, code));
+    this.callDuration.observe(seconds, this.callDuration.sets.at(binding, method, code));
+  }
+
+  /** Counts an append that was stored. */
+  appended(entries: number, seconds: number): void {
+    this.entries.add(0, entries);
+    this.appendDuration.observe(seconds);
+  }
+
+  /** Counts an attempt to deliver a notification. */
+  attempted(result: (typeof deliveryResults)[number], ms: number): void {
+    this.deliveryDuration.observe(ms / 1_000, this.deliveryDuration.sets.at(result));
+  }
+
+  /** Counts an event of the audit log, and the refusal that it tells of. */
+  audited({ event, limit, count = 1 }: Pick<AuditFacts, "event" | "limit" | "count">): void {
+    this.auditEvents.add(this.auditEvents.sets.at(event));
+    if (event === "limit.hit" && limit !== undefined) this.limitRefusals.add(this.limitRefusals.sets.at(limit), count);
+  }
+
+  /** Counts a request that was refused before it became a call. */
+  requestRefused(binding: string, code: string | undefined): void {
+    this.requestsRefused.add(this.requestsRefused.sets.at(binding, code));
+  }
+
+  /** Counts what a limit refused. */
+  refused(limit: string | undefined): void {
+    if (limit !== undefined) this.limitRefusals.add(this.limitRefusals.sets.at(limit));
+  }
+
+  /** Number of refusals by a limit. */
+  refusals(limit: string): number {
+    return refusingLimits.includes(limit) ? this.limitRefusals.get(this.limitRefusals.sets.at(limit)) : 0;
+  }
+
+  /** True once a `MetricProducer` hands these numbers over: observable instruments then report nothing. */
+  get isProduced(): boolean {
+    return this.#isProduced;
+  }
+
+  noteProduced(): void {
+    this.#isProduced = true;
+  }
+
+  /** Sets how a gauge is read. A gauge without a reader is not reported. */
+  gauge(name: GaugeName, read: GaugeReader): void {
+    this.#gauges.set(name, read);
+  }
+
+  /** Reads all metrics, in the order of the table. A gauge whose reader fails is left out. */
+  async read(): Promise<MetricFamily[]> {
+    const names = Object.keys(metricTable) as MetricName[];
+    const families = await Promise.all(names.map((name) => this.#family(name)));
+    return families.filter((family) => family !== undefined);
+  }
+
+  async #family(name: MetricName): Promise<MetricFamily | undefined> {
+    const row: MetricRow = metricTable[name];
+    const family = { row, since: this.#since, numbers: [], histograms: [], bounds: [] };
+    if (isCell(name)) {
+      const cells = this[name];
+      if (cells instanceof Counter) return { ...family, numbers: cells.read() };
+      return { ...family, histograms: cells.read(), bounds: cells.bounds };
+    }
+    const value = await this.#gaugeValue(name);
+    if (value === undefined) return undefined;
+    return { ...family, numbers: typeof value === "number" ? [{ labels: [], value }] : value };
+  }
+
+  async #gaugeValue(name: GaugeName): Promise<GaugeValue> {
+    try {
+      return await this.#gauges.get(name)?.();
+    } catch {
+      // The store may fail at the moment, which `parley_store_healthy` tells.
+      return undefined;
+    }
+  }
+}
+
+/**
+ * Returns the attributes of a series for OpenTelemetry. Those of calls are named by the stable conventions of RPC; their
+ * code is the reason of the error, which `error.type` repeats for failed calls.
+ */
+export function otelAttributes({ labels = [] }: MetricRow, values: readonly string[]): Record<string, string> {
+  const attributes: Record<string, string> = {};
+  labels.forEach((label, index) => {
+    const value = values[index] ?? "";
+    if (label === "binding") attributes["rpc.system.name"] = systems[value] ?? value;
+    else if (label === "method") attributes["rpc.method"] = value;
+    else if (label === "version") attributes["a2a.protocol.version"] = value;
+    else if (label === "code") {
+      attributes["rpc.response.status_code"] = value;
+      if (value !== "OK") attributes["error.type"] = value;
+    } else attributes[`parley.${label}`] = value;
+  });
+  return attributes;
+}
+
+/** Names of RPC systems in the conventions, by binding. */
+const systems: Readonly<Record<string, string>> = { connect: "connectrpc" };
+
+/** What a call is counted under. */
+export interface CallLabels {
+  readonly binding: string;
+  readonly method: string;
+  readonly version: string;
+}
+
+const cellNames = {
+  calls: true,
+  callDuration: true,
+  callsOpen: true,
+  requestsRefused: true,
+  limitRefusals: true,
+  auditEvents: true,
+  executions: true,
+  executionDuration: true,
+  firstEvent: true,
+  appendDuration: true,
+  entries: true,
+  commitDuration: true,
+  storeWrites: true,
+  deliveryDuration: true,
+  deadLetters: true,
+} satisfies Record<CellName, true>;
+
+const isCell = (name: MetricName): name is CellName => Object.hasOwn(cellNames, name);
