@@ -5,6 +5,7 @@ import {
   NOTIFICATION_TOKEN,
   PUSH_CONFIG,
   PUSH_GENERATION,
+  PUSH_RESTORATION,
   PUSH_SIGNATURE,
   PUSH_TEST,
   PUSH_TEST_ID,
@@ -133,6 +134,7 @@ class Judge {
     const { eventId, server } = vouched;
     const isTest = isTestOf(request, eventId);
     const { configId, generation } = await this.#placeOf(request, body.taskId, vouched, isTest);
+    const restoration = await restorationOf(request, body.taskId, { eventId, configId, generation });
     const { expects } = this.#options;
     if (expects !== undefined && !(await expects({ ...body, configId, server, token }))) {
       throw new PushRefusal("task", "This receiver does not expect notifications for this task.");
@@ -144,7 +146,7 @@ class Judge {
     // Uses only fields of every form of a notification, so that a copy without one of its signatures is the same event.
     const mark = {
       id: eventId,
-      line: generation === undefined ? undefined : JSON.stringify([body.taskId, configId ?? ""]),
+      line: generation === undefined ? undefined : JSON.stringify(lineOf(body.taskId, configId, restoration)),
       generation,
       keepUntil: (sentAt?.getTime() ?? Date.now()) + this.#toleranceMs,
     };
@@ -249,11 +251,37 @@ async function placeOf(
   }
   const configId = decoded(config);
   const generation = Number(count);
-  const hash = base64urlOf(await sha256(utf8Of(pushEventText(taskId, configId, generation))));
-  if (!/^\d{1,15}$/.test(count) || eventId !== pushEventId(hash)) {
+  const id = await idOf(taskId, configId, generation, header(PUSH_RESTORATION) ?? "");
+  if (!/^\d{1,15}$/.test(count) || eventId !== id) {
     throw new PushRefusal("signature", "The event's id is not that of its task, configuration and generation.");
   }
   return { configId, generation };
+}
+
+async function idOf(taskId: string, configId: string, generation: number, restoration: string): Promise<string> {
+  return pushEventId(base64urlOf(await sha256(utf8Of(pushEventText(taskId, configId, generation, restoration)))));
+}
+
+/**
+ * Returns the restoration that a notification names; empty for none. The event's id is derived from it.
+ *
+ * @throws PushRefusal if the id does not match it
+ */
+async function restorationOf(
+  { header }: ReadRequest,
+  taskId: string,
+  { eventId, configId, generation }: Pick<PushEvent, "eventId" | "configId" | "generation">,
+): Promise<string> {
+  const restoration = header(PUSH_RESTORATION) ?? "";
+  if (restoration === "" || configId === undefined || generation === undefined) return "";
+  if (eventId === (await idOf(taskId, configId, generation, restoration))) return restoration;
+  throw new PushRefusal("signature", "The event's id is not that of its restoration.");
+}
+
+/** Generations begin again after a restoration, at the one that was restored. */
+function lineOf(taskId: string, configId: string | undefined, restoration: string): string[] {
+  const line = [taskId, configId ?? ""];
+  return restoration === "" ? line : [...line, restoration];
 }
 
 function decoded(text: string): string {

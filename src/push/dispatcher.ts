@@ -96,6 +96,7 @@ export class Dispatcher {
       limits,
       headers: Object.entries(headers).flat(),
       nativeHeaders: Object.entries(nativeHeaders).flat(),
+      restorations: store.restorations ?? [],
       dialectOf: options.dialectOf ?? (() => undefined),
       noteTrouble,
       audit,

@@ -3,8 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import type { Task, TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type StreamResponse, StreamResponseSchema, TaskStatusUpdateEventSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
-import type { PushConfigKey } from "../store/task-store.js";
-import { responseOf } from "../task/entry.js";
+import type { PushConfigKey, Restoration } from "../store/task-store.js";
+import { millisOf, responseOf } from "../task/entry.js";
 import type { PushDialect } from "../version/version.js";
 import { jsonWriter } from "../wire/json-writer.js";
 import { cachedText, cacheForms } from "../wire/serialization-cache.js";
@@ -56,6 +56,8 @@ export interface HeaderParts {
   readonly headers: readonly string[];
   /** Further headers of notifications in the service's own version. */
   readonly nativeHeaders: readonly string[];
+  /** Restorations of the store from backups, oldest first. */
+  readonly restorations: readonly Restoration[];
 }
 
 /** The headers of the notifications of one configuration. */
@@ -79,7 +81,9 @@ export class NotificationHeaders {
   of(entry: LogEntry, body: string, dialect: PushDialect | undefined): string[] | Promise<string[]> {
     const { generation } = entry;
     const key = publicKeyOf(this.#key, taskIdOf(entry));
-    return this.#headers({ key, id: eventIdOf(key, generation), generation, body }, dialect);
+    const restoration = this.#parts.restorations.length === 0 ? "" : restorationOf(entry, this.#parts.restorations);
+    const id = eventIdOf(key, generation, restoration);
+    return this.#headers({ key, id, generation, restoration, body }, dialect);
   }
 
   /**
@@ -89,18 +93,19 @@ export class NotificationHeaders {
    */
   ofTest(taskId: string, body: string, dialect: PushDialect | undefined): string[] | Promise<string[]> {
     const id = PUSH_TEST_ID + randomBytes(20).toString("base64url");
-    const made = this.#headers({ key: publicKeyOf(this.#key, taskId), id, generation: 0, body }, dialect);
+    const made = this.#headers({ key: publicKeyOf(this.#key, taskId), id, generation: 0, restoration: "", body }, dialect);
     const mark = (headers: string[]): string[] => [...headers, PUSH_TEST.toLowerCase(), "true"];
     return made instanceof Promise ? made.then(mark) : mark(made);
   }
 
   #headers(
-    { key: { taskId, configId }, id, generation, body }: Identified,
+    { key: { taskId, configId }, id, generation, restoration, body }: Identified,
     dialect: PushDialect | undefined,
   ): string[] | Promise<string[]> {
     const { signer, headers: always, nativeHeaders } = this.#parts;
     this.#common ??= [...(dialect === undefined ? nativeHeaders : []), ...always, ...headersFor(this.#config, dialect)];
     const headers = [...this.#common, "parley-generation", `${generation}`];
+    if (restoration !== "") headers.push("parley-restoration", restoration);
     const time = Date.now();
     if (signer === undefined) {
       headers.push("webhook-id", id, "webhook-timestamp", `${Math.floor(time / 1_000)}`);
@@ -118,6 +123,8 @@ interface Identified {
   readonly key: PushConfigKey;
   readonly id: string;
   readonly generation: number;
+  /** Empty without one. */
+  readonly restoration: string;
   readonly body: string;
 }
 
@@ -148,8 +155,14 @@ function taskIdOf({ event }: LogEntry): string | undefined {
 }
 
 /** The id of a notification, unique, and equal in each attempt by any process. */
-function eventIdOf({ taskId, configId }: PushConfigKey, generation: number): string {
-  return pushEventId(hash("sha256", pushEventText(taskId, configId, generation), "base64url"));
+function eventIdOf({ taskId, configId }: PushConfigKey, generation: number, restoration: string): string {
+  return pushEventId(hash("sha256", pushEventText(taskId, configId, generation, restoration), "base64url"));
+}
+
+/** Id of the last restoration before an entry was written; empty without one. */
+function restorationOf({ time }: LogEntry, restorations: readonly Restoration[]): string {
+  const written = millisOf(time);
+  return restorations.findLast(({ until }) => until < written)?.id ?? "";
 }
 
 /** True if the receiver asks for signed posts instead of credentials. */

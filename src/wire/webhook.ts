@@ -14,6 +14,12 @@ export const PUSH_SIGNATURE = "Parley-Signature";
 export const PUSH_GENERATION = "Parley-Generation";
 
 /**
+ * Restoration of the server's store from a backup after which the event was written. Without it the event could have the
+ * generation, and so the id, of another one that the receiver got before the restoration.
+ */
+export const PUSH_RESTORATION = "Parley-Restoration";
+
+/**
  * Id of the configuration, percent-encoded. From it and the generation a receiver computes the event's id, which the
  * signatures of Standard Webhooks cover. The receiver thereby detects a change of either.
  */
@@ -74,9 +80,12 @@ export const pushSecretInfo = (token: string): string => `parley push secret\0${
 /** Size of a derived secret, in bytes. */
 export const PUSH_SECRET_BYTES = 32;
 
-/** Input of the SHA-256 from which the event's id is made. It is the same in each attempt and process. */
-export const pushEventText = (taskId: string, configId: string, generation: number): string =>
-  `${taskId}\0${configId}\0${generation}`;
+/**
+ * Input of the SHA-256 from which the event's id is made. It is the same in each attempt and process.
+ * @param restoration empty without one
+ */
+export const pushEventText = (taskId: string, configId: string, generation: number, restoration: string): string =>
+  `${taskId}\0${configId}\0${generation}${restoration === "" ? "" : `\0${restoration}`}`;
 
 /** Returns the id of an event from that SHA-256 in base64url. */
 export const pushEventId = (hash: string): string => `evt_${hash.slice(0, 27)}`;
