@@ -93,7 +93,10 @@ export class NotificationHeaders {
    */
   ofTest(taskId: string, body: string, dialect: PushDialect | undefined): string[] | Promise<string[]> {
     const id = PUSH_TEST_ID + randomBytes(20).toString("base64url");
-    const made = this.#headers({ key: publicKeyOf(this.#key, taskId), id, generation: 0, restoration: "", body }, dialect);
+    const made = this.#headers(
+      { key: publicKeyOf(this.#key, taskId), id, generation: 0, restoration: "", body },
+      dialect,
+    );
     const mark = (headers: string[]): string[] => [...headers, PUSH_TEST.toLowerCase(), "true"];
     return made instanceof Promise ? made.then(mark) : mark(made);
   }

@@ -27,15 +27,18 @@ import type { Logger } from "../core/log.js";
 import type { RemoteAgents } from "../delegation/options.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
 import { memoryStore } from "../store/memory/index.js";
+import type { TaskStore } from "../store/task-store.js";
 import { decodeEntry } from "../task/entry.js";
 import { type ReadableMessage, type ReadableTask, readable, readableTask } from "../task/plain.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { OtherAgents } from "./other-agents.js";
 import { SimulatedProcess, type TestCallOptions } from "./process.js";
+import { type ReplayedTurn, replayTask } from "./replay.js";
 
 export { turnWith } from "../agent/agent.js";
 export { textOf } from "../task/plain.js";
 export type { TestCallOptions } from "./process.js";
+export type { ReplayedTurn } from "./replay.js";
 
 /** Options of `testAgent`. */
 export interface AgentTestOptions {
@@ -199,6 +202,19 @@ export class AgentTest {
     this.#process = this.#begin();
   }
 
+  /**
+   * Runs the turns of an exported task again (`ExportTask` of the operator's service). The agent gets the recorded
+   * messages and the stored results of its steps, so that it asks no model again; a step without a stored result runs.
+   * Nothing of it is kept.
+   *
+   * @param lines the export
+   * @throws TransferError for a text that is not a whole export; StepOrderError when the agent asks for other steps
+   * than recorded, or in another order
+   */
+  async replay(lines: string): Promise<ReplayedTurn[]> {
+    return replayTask(lines, (store, logger) => this.#begin(store, logger), this.#options.logger);
+  }
+
   /** Ends everything. */
   async close(): Promise<void> {
     if (this.#options.ids !== undefined) useIds(undefined);
@@ -212,14 +228,14 @@ export class AgentTest {
     return this.close();
   }
 
-  #begin(): SimulatedProcess {
-    const { now, limits, logger, interceptors } = this.#options;
+  #begin(store: TaskStore = this.#store, logger: Logger | undefined = this.#options.logger): SimulatedProcess {
+    const { now, limits, interceptors } = this.#options;
     const clock = now instanceof Date ? () => now.getTime() : now;
     const more = { ...(limits && { limits }), ...(logger && { logger }), ...(interceptors && { interceptors }) };
     // The id of the process must not consume one of the test's ids.
     useIds(undefined);
     const { remoteAgents } = this.#others;
-    const begun = new SimulatedProcess({ agent: this.#agent, remoteAgents, ...more }, this.#store, clock);
+    const begun = new SimulatedProcess({ agent: this.#agent, remoteAgents, ...more }, store, clock);
     useIds(this.#options.ids);
     return begun;
   }

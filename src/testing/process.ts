@@ -78,6 +78,11 @@ export class SimulatedProcess {
     }
   }
 
+  /** Starts without waiting for a call, so that interrupted tasks continue. */
+  start(): Promise<void> {
+    return this.#parts.lifecycle.start();
+  }
+
   /** Ends in order. */
   async end(): Promise<void> {
     await this.#parts.lifecycle.close(0);
