@@ -1,21 +1,16 @@
-import { spawnSync } from "node:child_process";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { build } from "../e2e/support/build.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
-import { openDatabase } from "../support/database.js";
 import { expectSoundFile } from "../support/sound-file.js";
-import { blocksOf, type Command } from "./pages.js";
+import { blocksOf, type Command, root } from "./pages.js";
 import { follow } from "./shell.js";
 
 const commands = blocksOf("docs/backup.md").flatMap((block) => block.commands);
-const backups = commands.filter(({ command }) => command.includes("VACUUM INTO"));
+const backups = commands.filter(({ command }) => command.includes("parley backup"));
 const restore = commands.filter((command) => !backups.includes(command));
 
-/** The page has its reader use programs that not every machine has. */
-const has = (command: string): boolean =>
-  command.startsWith("sqlite3")
-    ? spawnSync("sqlite3", ["-version"]).status === 0
-    : process.getBuiltinModule?.("node:sqlite") !== undefined;
+build();
 
 let home: Home;
 let server: ServerProcess;
@@ -43,15 +38,9 @@ async function isThere(id: string): Promise<boolean> {
 
 /** Types a command into the folder of the file, which has another name here. */
 async function type({ command }: Command): Promise<void> {
-  const named = command.replaceAll("parley.db", "tasks.db").replaceAll("parley-copy", "parley-backup");
-  if (!named.includes("VACUUM") || has(named))
-    return void (await follow(
-      { folder: "", command: named, prints: "" },
-      { cwd: dirname(home.store), ports: {}, env: {} },
-    ));
-  const db = openDatabase(home.store);
-  db.exec(`VACUUM INTO '${dirname(home.store)}/parley-backup.db'`);
-  db.close();
+  const parley = `node ${join(root, "dist/src/cli/main.js")}`;
+  const named = command.replaceAll("parley.db", "tasks.db").replaceAll("npx parley", parley);
+  await follow({ folder: "", command: named, prints: "" }, { cwd: dirname(home.store), ports: {}, env: {} });
 }
 
 describe("docs/backup.md", { timeout: 60_000 }, () => {
@@ -67,7 +56,7 @@ describe("docs/backup.md", { timeout: 60_000 }, () => {
     await writing;
     const lost = await send(0);
     expect(await server.kill()).toMatchObject({ signal: "SIGKILL" });
-    expect(restore).toHaveLength(2);
+    expect(restore).toHaveLength(3);
     for (const command of restore) await type(command);
     server = await home.start();
     for (const id of kept) expect(await isThere(id), id).toBe(true);
