@@ -1,3 +1,10 @@
+import { isNewId } from "./ids.js";
+
+/** True if a text has the form of a stored id: one of this server, or one that is derived from a client's name. */
+export function isStoredId(id: string): boolean {
+  return isNewId(id) || /^named-[\w-]{43}$/.test(id);
+}
+
 /** The tasks that a call may see: those of one owner under one tenant (specification 13.1). */
 export interface Scope {
   readonly tenant: string;

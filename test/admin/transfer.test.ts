@@ -142,6 +142,10 @@ async function stored(store: TaskStore, entries: readonly LogEntry[], taskId: st
   return fold;
 }
 
+/** Ids as servers make them. */
+const idOf = (number: number): string => `01a21bea-d13d-7000-8000-${String(number).padStart(12, "0")}`;
+const [a, b, c] = [idOf(1), idOf(2), idOf(3)];
+
 const hexOf = (bytes: ArrayLike<number>): string => Buffer.from(bytes).toString("hex");
 
 /** The lines without the header, which has the time, and the last line, whose digest covers it. */
@@ -153,7 +157,7 @@ describe("ExportTask and ImportTask", () => {
     for (let seed = 1; seed <= 60; seed++) {
       const from = open(memoryStore());
       const to = seed % 2 === 0 ? file : open(memoryStore());
-      const taskId = `task-${seed}`;
+      const taskId = idOf(seed);
       const entries = logOf(seed, taskId);
       const fold = await stored(from, entries, taskId);
       const lines = await exported(from, taskId);
@@ -173,29 +177,29 @@ describe("ExportTask and ImportTask", () => {
 
   it("end an unfinished task as FAILED, with a message, and without a lease", async () => {
     const from = open(memoryStore());
-    const entries = logOf(3, "a")
+    const entries = logOf(3, a)
       .filter(({ event }) => event.case !== "status")
       .slice(0, 1);
-    await stored(from, entries, "a");
+    await stored(from, entries, a);
     const to = open(memoryStore());
-    await importing(to, { lines: await exported(from, "a") });
-    const head = await to.head({ taskId: "a" });
+    await importing(to, { lines: await exported(from, a) });
+    const head = await to.head({ taskId: a });
     expect(head).toMatchObject({ state: TaskState.FAILED, position: 2, generation: 2, lease: null });
-    const [last] = await to.read({ taskId: "a", after: 1, limit: 1 });
+    const [last] = await to.read({ taskId: a, after: 1, limit: 1 });
     expect(decodeEntry(last ?? new Uint8Array()).event.value).toMatchObject({
-      taskId: "a",
+      taskId: a,
       status: { message: { parts: [{ content: { value: "The task had not ended when it was exported." } }] } },
     });
   });
 
   it("store it under another id, tenant and owner, and leave the state of an existing conversation", async () => {
     const store = open(memoryStore());
-    await stored(store, logOf(5, "a"), "a");
-    const lines = await exported(store, "a");
-    const { task } = await importing(store, { lines, taskId: "b", tenant: "", owner: "" });
-    expect(task).toMatchObject({ taskId: "b", tenant: "", owner: "" });
-    for (const line of bodyOf(await exported(store, "b"))) expect(line).not.toContain('"taskId":"a"');
-    await importing(store, { lines, taskId: "c" });
+    await stored(store, logOf(5, a), a);
+    const lines = await exported(store, a);
+    const { task } = await importing(store, { lines, taskId: b, tenant: "", owner: "" });
+    expect(task).toMatchObject({ taskId: b, tenant: "", owner: "" });
+    for (const line of bodyOf(await exported(store, b))) expect(line).not.toContain(a);
+    await importing(store, { lines, taskId: c });
     expect(await store.conversation({ tenant: "t", owner: "o", contextId: "context-5" })).toMatchObject({ version: 7 });
     await expect(importing(store, { lines })).rejects.toMatchObject({ reason: "ALREADY_EXISTS" });
     await expect(exported(store, "no")).rejects.toMatchObject({ reason: "TASK_NOT_FOUND" });
@@ -203,8 +207,8 @@ describe("ExportTask and ImportTask", () => {
 
   it("reject every cut and every change of an export, and store nothing", async () => {
     const from = open(memoryStore());
-    await stored(from, logOf(8, "a"), "a");
-    const lines = await exported(from, "a");
+    await stored(from, logOf(8, a), a);
+    const lines = await exported(from, a);
     const to = open(memoryStore());
     const all = lines.trimEnd().split("\n");
     const wrong = [
@@ -224,8 +228,8 @@ describe("ExportTask and ImportTask", () => {
     for (const each of wrong) {
       await expect(importing(to, { lines: each })).rejects.toMatchObject({ reason: "INVALID_PARAMS" });
     }
-    expect(await to.head({ taskId: "a" })).toBeUndefined();
+    expect(await to.head({ taskId: a })).toBeUndefined();
     await expect(importing(to, { lines }, { maxTaskBytes: 500 })).rejects.toMatchObject({ reason: "TASK_TOO_LARGE" });
-    await expect(importing(to, { lines, taskId: "x".repeat(300) })).rejects.toMatchObject({ reason: "INVALID_PARAMS" });
+    await expect(importing(to, { lines, taskId: "chosen" })).rejects.toMatchObject({ reason: "INVALID_PARAMS" });
   });
 });

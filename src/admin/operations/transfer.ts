@@ -6,19 +6,20 @@ import {
   ExportTaskResponseSchema,
   type ImportTaskRequest,
   ImportTaskResponseSchema,
-  TaskSummarySchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
+import { isStoredId } from "../../core/task-names.js";
 import { statusDraft } from "../../engine/log/draft.js";
 import { requestBounds } from "../../service/rules.js";
 import { type ConversationWrite, StoreError, type TaskRow, type TaskStore } from "../../store/task-store.js";
-import { encodeEntry, millisOf, placeDraft, timestampOf } from "../../task/entry.js";
+import { encodeEntry, millisOf, placeDraft } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
 import { ExportWriter, readExport, renameTask, type TaskImport, TransferError } from "../../task/transfer.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
+import { summaryOf } from "./task-summary.js";
 
 /** Characters of lines in one piece of an export, unless a single line has more. */
 const PIECE_LENGTH = 64 * 1024;
@@ -77,10 +78,7 @@ async function importTask(
   const entries = [...read.entries, ...endOf(read)];
   const head = headOf(entries, read, { taskId: id, tenant, owner });
   await save(store, head, entries, read.conversation);
-  const { lease: _, ...row } = { ...head, lease: null };
-  const agent = agents.resolve(tenant)?.card.name ?? "";
-  const task = create(TaskSummarySchema, { ...row, agent, statusTime: timestampOf(head.statusTime) });
-  return create(ImportTaskResponseSchema, { task });
+  return create(ImportTaskResponseSchema, { task: summaryOf({ agents }, { ...head, lease: null }) });
 }
 
 function readOf(lines: string): TaskImport {
@@ -96,8 +94,10 @@ function checkNames(names: Readonly<Record<"taskId" | "tenant" | "owner", string
   const { maxIdLength } = requestBounds;
   for (const field of ["taskId", "tenant", "owner"] as const) {
     const name = names[field];
-    const isWrong = name.length > maxIdLength || name.includes("\0") || (field === "taskId" && name === "");
-    if (isWrong) throw invalid([{ field, description: `must have at most ${maxIdLength} characters, without NUL` }]);
+    // Calls take any other id for a name that a client chose.
+    if (field === "taskId" && !isStoredId(name)) throw invalid([{ field, description: "must be a UUID of version 7" }]);
+    if (name.length > maxIdLength || name.includes("\0"))
+      throw invalid([{ field, description: `must have at most ${maxIdLength} characters, without NUL` }]);
   }
 }
 

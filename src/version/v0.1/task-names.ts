@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import { A2AError } from "../../core/error.js";
-import { isNewId } from "../../core/ids.js";
-import type { NamedSend, Scope, TaskLookup, TaskNames } from "../../core/task-names.js";
+import { isStoredId, type NamedSend, type Scope, type TaskLookup, type TaskNames } from "../../core/task-names.js";
 
 /**
  * Returns the stored id of a task whose client chose its name. The id depends only on the scope and the name, so every
@@ -13,11 +12,6 @@ import type { NamedSend, Scope, TaskLookup, TaskNames } from "../../core/task-na
 export function namedTaskId({ tenant, owner }: Scope, name: string, life = 0): string {
   const text = JSON.stringify(["parley named task 1", tenant, owner, name, ...(life === 0 ? [] : [life])]);
   return `named-${hash("sha256", text, "base64url")}`;
-}
-
-/** True if a text has the form of a stored id. */
-function isStoredId(id: string): boolean {
-  return isNewId(id) || /^named-[\w-]{43}$/.test(id);
 }
 
 /** Maximum number of attempts of a send that neither finds its task nor can create it. */

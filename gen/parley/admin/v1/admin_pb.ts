@@ -869,7 +869,7 @@ export type ImportTaskRequest = Message<"parley.admin.v1.ImportTaskRequest"> & {
   lines: string;
 
   /**
-   * Id of the stored task. Default: that of the exported one.
+   * Id of the stored task, a UUID of version 7. Default: that of the exported one.
    *
    * @generated from field: string task_id = 2;
    */
