@@ -1,7 +1,7 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { anonymous, type Caller } from "./caller.js";
 import { type Cancellation, cancellationOf } from "./cancellation.js";
-import { newRequestId } from "./ids.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "./request-id.js";
 
 /** The connection that a call came from. */
 export interface Peer {
@@ -69,6 +69,11 @@ export interface CallStart {
    * header (specification 3.6.2 does not cover this case). Undefined if the binding cannot identify it.
    */
   readonly impliedVersion?: string;
+  /**
+   * Request id, if the binding writes it to the answer itself. If absent, the call takes the client's or makes one, and
+   * its answer's headers have it.
+   */
+  readonly requestId?: string | undefined;
 }
 
 /** A number in a field of a request. */
@@ -179,16 +184,23 @@ export class Call {
   }
 
   /**
-   * Request id, for the log and the `x-request-id` header: the client's own (trace interceptor), or one generated on
-   * first use.
+   * Request id, for the log and the `x-request-id` header of the answer: the client's own if it is valid, or one
+   * generated on first use.
    */
   get requestId(): string {
-    this.#requestId ??= newRequestId();
+    this.#requestId ??= this.#start.requestId ?? requestIdOf(this.#start.header(REQUEST_ID_HEADER));
     return this.#requestId;
   }
 
+  /** Replaces the request id, in the answer too. */
   set requestId(id: string) {
     this.#requestId = id;
+    this.responseHeaders.set(REQUEST_ID_HEADER, id);
+  }
+
+  /** True if the binding writes the request id to the answer itself. */
+  get hasOwnRequestId(): boolean {
+    return this.#start.requestId !== undefined;
   }
 
   /** The client, even if a trusted proxy forwards the call: proxy interceptor. */

@@ -1,5 +1,6 @@
 import { LazyAbortController } from "../core/cancellation.js";
 import { defined } from "../core/defined.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "../core/request-id.js";
 import type { RequestTarget } from "./request.js";
 
 /** The target of a request that has not been dispatched yet. */
@@ -8,6 +9,15 @@ const undispatched: RequestTarget = { path: "*", query: "", headers: [] };
 /** Common part of the exchanges of all runtimes: the request's target, and notification when its client disconnects. */
 export abstract class HttpExchange extends LazyAbortController {
   target: RequestTarget = undispatched;
+  #requestId: string | undefined;
+
+  abstract header(name: string): string | undefined;
+
+  /** See HttpRequest. */
+  get requestId(): string {
+    this.#requestId ??= requestIdOf(this.header(REQUEST_ID_HEADER));
+    return this.#requestId;
+  }
 }
 
 /**

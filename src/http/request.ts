@@ -28,6 +28,8 @@ export interface HttpRequest extends Cancellation {
   /** Set once by the dispatch, before any route or binding sees the request. */
   target: RequestTarget;
   readonly peer: Peer;
+  /** Id of the request, which its answer and its log lines carry. */
+  readonly requestId: string;
   /** True if the request has several `Host` headers. `header` returns only the first. */
   readonly namesSeveralHosts: boolean;
   /** True if an answer may have trailers, which gRPC needs. */
@@ -107,6 +109,10 @@ class HeaderCallStart implements CallStart {
 
   get signal(): AbortSignal {
     return this.request.signal;
+  }
+
+  get requestId(): string {
+    return this.request.requestId;
   }
 
   get mount(): string | undefined {

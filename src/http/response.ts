@@ -1,4 +1,6 @@
 import type { A2AError, Reason, StatusName } from "../core/error.js";
+import { REQUEST_ID_HEADER } from "../core/request-id.js";
+import type { HttpRequest } from "./request.js";
 
 /** Header names and values; the last of several values for a name applies. */
 export type HeaderPairs = Iterable<readonly [name: string, value: string]>;
@@ -86,11 +88,14 @@ const legalName = /^[\w!#$%&'*+.^`|~-]+$/;
 const legalValue = /^[\t -~\x80-\xff]*$/;
 
 /**
- * Returns the headers of an answer, names and values alternating: first the common ones, then its own. Illegal ones are
- * dropped.
+ * Returns the headers of an answer, names and values alternating: first the common ones and the request id, then its
+ * own. Illegal ones are dropped.
  */
-export function headOf({ headers = none, type }: HttpResponse, common: readonly string[]): string[] {
-  const head = [...common];
+export function headOf(
+  { headers = none, type }: HttpResponse,
+  { target, requestId }: Pick<HttpRequest, "target" | "requestId">,
+): string[] {
+  const head = [...target.headers, REQUEST_ID_HEADER, requestId];
   for (const [name, value] of headers) {
     if (!legalName.test(name) || !legalValue.test(value)) continue;
     if (name === "vary") addVary(head, value);

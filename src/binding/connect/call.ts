@@ -11,6 +11,7 @@ import type { Call, CallStart, Peer } from "../../core/call.js";
 interface Origin {
   readonly peer: Peer;
   readonly mount: string | undefined;
+  readonly requestId: string | undefined;
 }
 
 const originKey: ContextKey<Origin | undefined> = createContextKey<Origin | undefined>(undefined);
@@ -27,9 +28,10 @@ export function hasCalled(values: ContextValues): boolean {
  * handler everything except the socket. Without it a call's peer has no address.
  *
  * @param mount path prefix under which the handler is mounted, if known
+ * @param requestId id of the request, if the adapter writes it to the answer
  */
-export function contextValues(peer: Peer, mount?: string): ContextValues {
-  return createContextValues().set(originKey, { peer, mount });
+export function contextValues(peer: Peer, mount?: string, requestId?: string): ContextValues {
+  return createContextValues().set(originKey, { peer, mount, requestId });
 }
 
 /**
@@ -47,6 +49,7 @@ export function startOf(context: HandlerContext, impliedVersion: string): CallSt
     query: (name) => new URL(context.url).searchParams.get(name) ?? undefined,
     peer: origin?.peer ?? { address: "", encrypted: context.url.startsWith("https:") },
     mount: origin?.mount,
+    requestId: origin?.requestId,
     ...(timeoutMs !== undefined && { deadline: Date.now() + timeoutMs }),
     signal: context.signal,
     impliedVersion,

@@ -48,13 +48,13 @@ export async function answer(
     await new Promise<void>((resolve) => defer({ run: resolve, failed: ignore }));
     if (request.canceled) return CLIENT_GONE;
   }
-  const values = contextValues(request.peer, request.target.mount);
+  const values = contextValues(request.peer, request.target.mount, request.requestId);
   const universal = universalRequestOf(handler, request, { ...options, values });
   if (universal === undefined) return refuse(request, noHost(), method);
   if (fault === "endless") for (const name of [GRPC_TIMEOUT, CONNECT_TIMEOUT]) universal.header.delete(name);
   const failed = (error: unknown): void => {
     if (isClientGone(error)) return;
-    options.logger.error({ err: error, path: handler.requestPath }, "a response could not be written");
+    options.logger.error({ err: error, path: handler.requestPath, requestId: request.requestId }, "a response could not be written");
   };
   try {
     const answering = { request, failed };

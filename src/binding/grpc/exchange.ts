@@ -2,6 +2,7 @@ import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type Ser
 import type { CallStart, Peer } from "../../core/call.js";
 import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "../../core/request-id.js";
 import { allValues } from "../../http/exchange.js";
 import { cancellationReason } from "../deadline.js";
 import { type GrpcStatus, legalOf, statusOf, trailersOf } from "./error.js";
@@ -11,11 +12,14 @@ const exchangeKey: unique symbol = Symbol("exchange");
 
 type OwnStream = ServerHttp2Stream & { [exchangeKey]?: GrpcExchange | undefined };
 
-/** Headers of every answer. */
-const HEAD: OutgoingHttpHeaders = {
-  [constants.HTTP2_HEADER_STATUS]: 200,
-  [constants.HTTP2_HEADER_CONTENT_TYPE]: "application/grpc+proto",
-};
+/** Returns the headers of every answer. */
+function headOf(requestId: string): OutgoingHttpHeaders {
+  return {
+    [constants.HTTP2_HEADER_STATUS]: 200,
+    [constants.HTTP2_HEADER_CONTENT_TYPE]: "application/grpc+proto",
+    [REQUEST_ID_HEADER]: requestId,
+  };
+}
 
 /**
  * Options of `respond()`. Without `endStream` Node would create an object of a new shape for every call. gRPC does not
@@ -57,6 +61,7 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
   #deadline = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #trailers: OutgoingHttpHeaders = OK_TRAILERS;
+  #requestId: string | undefined;
 
   constructor({ stream, headers, rawHeaders, peer, impliedVersion }: ExchangeStart) {
     super();
@@ -88,6 +93,12 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
     return typeof value === "string" ? value : value.join(", ");
   }
 
+  /** Id of the request, which its answer and its log lines carry. */
+  get requestId(): string {
+    this.#requestId ??= requestIdOf(this.header(REQUEST_ID_HEADER));
+    return this.#requestId;
+  }
+
   get cancellation(): Cancellation {
     return this;
   }
@@ -107,8 +118,8 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
     const { stream } = this;
     if (stream.headersSent) return;
     stream.on("wantTrailers", onWantTrailers);
-    const head = headers === undefined || headers.size === 0 ? HEAD : headWith(headers);
-    stream.respond(head, OPTIONS);
+    const head = headOf(this.requestId);
+    stream.respond(headers === undefined || headers.size === 0 ? head : headWith(headers, head), OPTIONS);
   }
 
   /** Answers with one message, including its prefix. */
@@ -142,7 +153,7 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
     const trailers = trailersOf(status);
     if (!stream.headersSent && (headers === undefined || headers.size === 0)) {
       this.#answered();
-      stream.respond({ ...trailers, ...HEAD }, ALONE);
+      stream.respond({ ...trailers, ...headOf(this.requestId) }, ALONE);
       // Closes the stream after the answer, because the rest of the request is not needed (RFC 9113, 8.1).
       if (!stream.readableEnded) setImmediate(dropRest, stream);
       return;
@@ -189,8 +200,9 @@ export class GrpcExchange extends LazyAbortController implements CallStart {
   }
 }
 
-function headWith(headers: ReadonlyMap<string, string>): OutgoingHttpHeaders {
-  return { ...Object.fromEntries(legalOf(headers)), ...HEAD };
+function headWith(headers: ReadonlyMap<string, string>, head: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const own = Object.fromEntries(legalOf(headers));
+  return { ...own, ...head, ...(REQUEST_ID_HEADER in own && { [REQUEST_ID_HEADER]: own[REQUEST_ID_HEADER] }) };
 }
 
 function onClose(this: OwnStream): void {

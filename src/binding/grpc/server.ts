@@ -3,6 +3,7 @@ import type { Peer } from "../../core/call.js";
 import { type A2AError, type Reason, StatusCode, type StatusName, statusNameOf } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "../../core/request-id.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
 import type { Bound } from "../../http/node/listening.js";
@@ -186,7 +187,9 @@ class Calls {
 function isGrpc(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
   const isPost = headers[":method"] === "POST";
   if (isPost && isGrpcProtoType(headers["content-type"])) return true;
-  stream.respond(isPost ? { ":status": 415 } : { ":status": 405, allow: "POST" }, { endStream: true });
+  const requestId = requestIdOf(headers[REQUEST_ID_HEADER]?.toString());
+  const status = isPost ? { ":status": 415 } : { ":status": 405, allow: "POST" };
+  stream.respond({ ...status, [REQUEST_ID_HEADER]: requestId }, { endStream: true });
   setImmediate(dropRest, stream);
   return false;
 }

@@ -123,7 +123,7 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
   /** Returns the response. Its body is generated at the pace of its reader, which may cancel it. */
   respond(answer: HttpResponse): Response {
     const { status, body } = answer;
-    const head = headOf(answer, this.target.headers);
+    const head = headOf(answer, this);
     const headers = new Headers();
     for (let i = 0; i < head.length; i += 2) headers.set(defined(head[i]), defined(head[i + 1]));
     if (isSource(body)) {

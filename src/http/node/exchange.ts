@@ -230,7 +230,7 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
   }
 
   #head(answer: HttpResponse): string[] {
-    const head = headOf(answer, this.target.headers);
+    const head = headOf(answer, this);
     const at = head.indexOf("vary");
     // Middleware around this handler may have set `Vary` as well.
     const before = at < 0 ? undefined : this.response.getHeader("vary");

@@ -7,6 +7,7 @@ import { A2AError, limitReached, type Reason, toA2AError } from "../../core/erro
 import type { Limits } from "../../core/limits.js";
 import { mapStream, type StreamSteps } from "../../core/map-stream.js";
 import { dropTransportHeaders } from "../../core/net.js";
+import { REQUEST_ID_HEADER } from "../../core/request-id.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import { weightOf } from "../../wire/marks.js";
 import { type Invocation, isStream, type ServiceInterceptor } from "../invoke.js";
@@ -208,7 +209,7 @@ function expired(): A2AError {
 /** Adds the request id to a failed answer, so that the client can report it and operators find the log entries. */
 function wrapError(error: unknown, call: Call): A2AError {
   dropTransportHeaders(call.responseHeaders);
-  call.responseHeaders.set("x-request-id", call.requestId);
+  call.responseHeaders.set(REQUEST_ID_HEADER, call.requestId);
   return toA2AError(error);
 }
 

@@ -128,7 +128,9 @@ describe("the answer of a call", () => {
   it("is a head, one message and trailers", async () => {
     const { port } = await serving();
     const { head, body, trailers } = await send(port, [envelope(message)]);
-    expect(Object.entries(head)).toEqual(Object.entries({ ":status": 200, "content-type": "application/grpc+proto" }));
+    const id = expect.stringMatching(/^[\w-]+$/);
+    const expected = { ":status": 200, "content-type": "application/grpc+proto", "x-request-id": id };
+    expect(Object.entries(head)).toEqual(Object.entries(expected));
     expect(fromBinary(TaskSchema, body.subarray(5))).toEqual(task);
     expect(body).toEqual(envelope(body.subarray(5)));
     expect(Object.entries(trailers)).toEqual([["grpc-status", "0"]]);

@@ -293,7 +293,7 @@ describe.each(protocols)("createRestBinding() over %s", (protocol) => {
     });
     const { status, headers } = await send(served, { path: "/tasks/t" });
     expect([status, headers["a2a-extensions"]]).toEqual([200, "urn:a,urn:b"]);
-    expect(Object.keys(headers).filter((name) => name.startsWith("x"))).toEqual([]);
+    expect(Object.keys(headers).filter((name) => name.startsWith("x"))).toEqual(["x-request-id"]);
     expect(headers["cache-control"]).toBe("no-store");
   });
 

@@ -33,10 +33,10 @@ function activation(
 /** Which extensions are in force. */
 export const extensionCases: readonly Case[] = [
   {
-    name: "a request has the client's own id, and one that fails has one in any case",
+    name: "an answer has the client's own id, or a new one",
     ids: ["SRV-SVC-01", "SRV-SVC-02"],
     steps: [
-      call("ListTasks", {}, { headers: { "x-request-id": absent } }),
+      call("ListTasks", {}, { headers: { "x-request-id": anId } }),
       call("GetTask", { id: "unknown" }, { error: { reason: "TASK_NOT_FOUND" }, headers: { "x-request-id": anId } }),
       call(
         "ListTasks",

@@ -2,6 +2,7 @@ import type { Metadata, MetadataValue, ServerUnaryCall, ServerWritableStream, St
 import type { Call, CallStart, Peer } from "../../../core/call.js";
 import type { Cancellation } from "../../../core/cancellation.js";
 import type { A2AError } from "../../../core/error.js";
+import { REQUEST_ID_HEADER, requestIdOf } from "../../../core/request-id.js";
 import { cancellationReason } from "../../deadline.js";
 import { DETAILS_TRAILER, type GrpcStatus, legalOf } from "../error.js";
 import type { DecodedRequest } from "./definition.js";
@@ -23,6 +24,7 @@ export class GrpcCallStart implements CallStart, Cancellation {
   readonly #metadata: Record<string, MetadataValue[]>;
   #controller: AbortController | undefined;
   #finished = false;
+  #requestId: string | undefined;
 
   constructor(grpc: UnaryCall | StreamCall, encrypted: boolean, impliedVersion: string) {
     this.impliedVersion = impliedVersion;
@@ -33,6 +35,11 @@ export class GrpcCallStart implements CallStart, Cancellation {
 
   header(name: string): string | undefined {
     return name === ":authority" ? this.#grpc.getHost() : asciiMetadata(this.#metadata[name]);
+  }
+
+  get requestId(): string {
+    this.#requestId ??= requestIdOf(this.header(REQUEST_ID_HEADER));
+    return this.#requestId;
   }
 
   get peer(): Peer {
@@ -107,10 +114,9 @@ function asciiMetadata(values: readonly MetadataValue[] | undefined): string | u
   return values.length === 1 ? values[0] : values.join(", ");
 }
 
-/** Sends the response's headers unless they are empty, which grpc-js sends itself. Further calls do nothing. */
+/** Sends the response's headers with the request id. Further calls do nothing. */
 export function sendHeaders(grpc: UnaryCall | StreamCall, call: Call): void {
-  if (call.answerHeaders.size === 0) return;
-  grpc.sendMetadata(metadataFor(grpc, legalOf(call.answerHeaders)));
+  grpc.sendMetadata(metadataFor(grpc, [[REQUEST_ID_HEADER, call.requestId], ...legalOf(call.answerHeaders)]));
 }
 
 /** Converts a status to that of grpc-js. */
