@@ -1,6 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { type Audit, type AuditFacts, silentAudit } from "../audit/audit.js";
 import type { Call } from "../core/call.js";
+import { logFacts } from "../core/log-facts.js";
 import { membersOf } from "../core/members.js";
 import type { Operator } from "./methods.js";
 
@@ -41,7 +42,7 @@ export function writeFacts(
     address: call.peer.address,
     method: method.name,
     binding: call.binding,
-    requestId: call.requestId,
+    ...logFacts({ requestId: call.requestId, traceParent: call.traceParent, taskId: text("taskId") }),
     target: names.flatMap((name) => text(name) || []).join("/"),
     count: Array.isArray(keys) && keys.length > 0 ? keys.length : undefined,
   };

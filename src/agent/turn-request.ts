@@ -21,6 +21,8 @@ export interface TurnRequest {
   readonly traceState: string;
   /** The span of the call that sent the message. In memory only, and undefined without spans. */
   readonly span?: TracedSpan | undefined;
+  /** Id of the request that brought the message; empty if it is not known. */
+  readonly requestId?: string | undefined;
   /** Number of delegations that led to this message. */
   readonly delegationDepth?: number;
   /** Messages of the previous task that this one continues under the same client-chosen name, oldest first. */

@@ -28,6 +28,12 @@ export interface AuditFacts {
   readonly binding?: string | undefined;
   /** Request id that the client received with the refusal; log entries of the call have the same id. */
   readonly requestId?: string | undefined;
+  /** Trace id of the call: 32 hexadecimal digits. */
+  readonly traceId?: string | undefined;
+  /** The task of the event. Absent for refused calls, which may name another caller's task. */
+  readonly taskId?: string | undefined;
+  /** Name of the agent, from its card. */
+  readonly agent?: string | undefined;
   /** The caller's task, or task and push configuration; or the protocol, host and port of a receiver. */
   readonly target?: string | undefined;
   /** A word of a fixed list: an error's reason, or one that the event defines. Never text from the client. */

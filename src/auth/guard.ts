@@ -3,6 +3,7 @@ import type { Call } from "../core/call.js";
 import { anonymous, type Caller, type CallerInput } from "../core/caller.js";
 import { defined } from "../core/defined.js";
 import { A2AError } from "../core/error.js";
+import { logFacts } from "../core/log-facts.js";
 import { membersOf } from "../core/members.js";
 import { ChecksUnderWay } from "./checks-under-way.js";
 import {
@@ -229,15 +230,16 @@ export class Guard {
    * Audits wrong credentials of a call that is not refused as UNAUTHENTICATED; for refused calls, the record of the
    * refusal has them.
    */
-  #recordWrong({ peer, binding, requestId }: Call, { name }: NamedCheck): void {
-    const { address } = peer;
+  #recordWrong(call: Call, { name }: NamedCheck): void {
+    const { binding } = call;
+    const { address } = call.peer;
     this.#shared.audit.record({
       event: "authentication.failed",
       reason: "refused",
       scheme: name,
       address,
       binding,
-      requestId,
+      ...logFacts({ requestId: call.requestId, traceParent: call.traceParent, agent: call.agent }),
     });
   }
 

@@ -3,7 +3,9 @@ import type { Cancellation } from "../core/cancellation.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import { lazy } from "../core/lazy.js";
 import type { Logger } from "../core/log.js";
+import { logFacts } from "../core/log-facts.js";
 import type { HeaderPairs } from "../http/response.js";
+import { noteRequestId } from "../wire/error-details.js";
 
 /** Context of a failure, for the log. */
 export interface FailureContext {
@@ -24,7 +26,8 @@ export function failureOf(thrown: unknown, { client, logger, binding, method, ca
   const error = toA2AError(thrown);
   if (error.row.http < 500) return error;
   const { reason, cause } = error;
-  const facts = { binding, method, requestId: call?.requestId, reason, err: cause ?? error };
+  if (reason === "INTERNAL" && call !== undefined) noteRequestId(error, call.requestId);
+  const facts = { binding, method, reason, err: cause ?? error, ...(call !== undefined && logFacts(call)) };
   if (client.canceled) {
     logger.debug(facts, "A call ended after its client had left.");
     return reason === "INTERNAL" ? (client.reason ?? cancelled()) : error;

@@ -119,6 +119,10 @@ export class Call {
   generations: Generations | undefined;
   /** Tenant of the request: tenant interceptor. */
   tenant = "";
+  /** Name of the agent, from its card; empty until it is known: tenant interceptor. */
+  agent = "";
+  /** The task that the request names, which may not exist; empty for none: tenant interceptor. */
+  taskId = "";
   /** Extensions in force for this call: extensions interceptor. */
   extensions: ReadonlySet<string> = noExtensions;
   /**

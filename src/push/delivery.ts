@@ -4,19 +4,20 @@ import type { Audit } from "../audit/audit.js";
 import { pause, type Semaphore } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { logFacts } from "../core/log-facts.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { AttemptFacts, ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
-import { type AttemptRing, type RawAttempt, toAttempt } from "./attempts.js";
+import { type AttemptRing, toAttempt } from "./attempts.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
 import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
 import { tracedPost } from "./post-span.js";
 import type { OpenedConfig } from "./secrets.js";
-import { attemptOf, noteFailure } from "./sent.js";
+import { attemptOf, causeOf, noteFailure } from "./sent.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import type { PastFolds } from "./task-bodies.js";
@@ -101,7 +102,7 @@ const unsure: Ending = { kind: "later", ms: 1_000 };
 interface Asked {
   /** Start, by `performance.now()`. */
   readonly begin: number;
-  readonly generation: number;
+  readonly entry: LogEntry;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -303,22 +304,24 @@ export class Delivery {
         timeoutMs: limits.pushTimeoutMs,
         signal,
         isAllowed: signal && this.#isAllowed,
+        cause: causeOf(entry, this.key.taskId),
       });
     const outcome = await tracedPost(this.#parts.tracing, this.claimed, { entry, target: this.#target, headers, send });
     this.#askedAt = undefined;
-    return this.#answered(outcome, { begin, generation: entry.generation, signal });
+    return this.#answered(outcome, { begin, entry, signal });
   }
 
   /** Called once connected. */
   readonly #isAllowed = (): boolean => this.#parts.life.isSure && !this.#lost;
 
-  #answered(outcome: PostOutcome, { begin, generation, signal }: Asked): Ending | undefined {
+  #answered(outcome: PostOutcome, { begin, entry, signal }: Asked): Ending | undefined {
     const { count, life, shutdown, attempts } = this.#parts;
     const now = performance.now();
     const { key } = this;
-    const attempt = attemptOf({ key, config: this.#config, outcome, generation, begin, now, byOperator: false });
+    const { generation } = entry;
+    const made = attemptOf({ key, config: this.#config, outcome, generation, begin, now, byOperator: false });
     if (outcome.kind === "accepted") {
-      attempts.add(attempt);
+      attempts.add(made);
       count(outcome, now - begin);
       this.#progressed = true;
       this.host.succeeded(now - begin);
@@ -329,12 +332,8 @@ export class Delivery {
     if (outcome.kind === "failed" && shutdown.aborted) return { kind: "later", ms: 0 };
     if (outcome.kind === "failed" && (signal?.aborted || !life.isSure)) return unsure;
     count(outcome, now - begin);
-    return this.#failed(outcome, attempt, now);
-  }
-
-  #failed(outcome: Exclude<PostOutcome, { kind: "accepted" }>, made: RawAttempt, now: number): Ending {
     const { failure, ...attempt } = toAttempt(made);
-    const facts = { ...this.key, host: this.#target.host, failure };
+    const facts = { ...this.key, ...logFacts(causeOf(entry, this.key.taskId)), host: this.#target.host, failure };
     this.#parts.logger.debug(facts, "a push notification was not accepted");
     noteFailure(outcome, this.host, this.#parts.audit, now);
     const { retryAfterMs = 0, gone } = outcome.kind === "refused" ? outcome : { gone: false };

@@ -367,7 +367,11 @@ export class Dispatcher {
   #noteGivenUp(key: PushConfigKey, failure: string): void {
     this.#count.givenUp++;
     this.#options.metrics?.deadLetters.add();
-    this.#options.audit?.record({ event: "push.dead-lettered", target: `${key.taskId}/${key.configId}` });
+    this.#options.audit?.record({
+      event: "push.dead-lettered",
+      target: `${key.taskId}/${key.configId}`,
+      taskId: key.taskId,
+    });
     this.#options.logger.warn({ ...key, failure }, "push notifications were given up");
   }
 

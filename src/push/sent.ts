@@ -1,5 +1,7 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
+import type { LogCause } from "../core/log-facts.js";
 import type { PushConfigKey } from "../store/task-store.js";
 import type { RawAttempt } from "./attempts.js";
 import type { Host } from "./host-limiter.js";
@@ -47,4 +49,9 @@ export function noteFailure(
   if (outcome.kind === "failed" && outcome.forbidden) audit.record({ event: "push.target-refused", target: host.key });
   if (outcome.kind === "refused" && !overloaded.has(outcome.status)) return;
   if (host.failed(now)) audit.record({ event: "push.circuit-opened", target: host.key });
+}
+
+/** What log lines about the notification of an entry name. Only the entry of a message knows its request. */
+export function causeOf({ traceParent, turn }: LogEntry, taskId: string): LogCause {
+  return { requestId: turn?.requestId, traceParent, taskId };
 }

@@ -8,6 +8,7 @@ import { createJsonRpcBinding } from "../binding/jsonrpc/binding.js";
 import { createRestBinding } from "../binding/rest/binding.js";
 import { belowTenants, optionsBelowTenants, type TenantRoutes } from "../binding/tenant-routes.js";
 import type { CardSigner } from "../card/signing/signer.js";
+import { requestFacts } from "../core/log-facts.js";
 import type { ConnectRemote } from "../delegation/remotes.js";
 import { createCors } from "../http/cors.js";
 import type { Dispatch, StaticRoute } from "../http/dispatch.js";
@@ -180,6 +181,7 @@ export function refusalAudit(
   return (request, { binding, method, reason, limit }) => {
     metrics?.requestRefused(binding, reason);
     const event = reason === undefined ? undefined : auditEventOf(reason);
-    if (event !== undefined) audit.record({ event, address: addressOf(request), binding, method, reason, limit });
+    if (event === undefined) return;
+    audit.record({ event, address: addressOf(request), binding, method, reason, limit, ...requestFacts(request) });
   };
 }

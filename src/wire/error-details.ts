@@ -1,5 +1,10 @@
 import { create, type DescMessage, type JsonObject, type Message, toJson } from "@bufbuild/protobuf";
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.js";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RequestInfoSchema,
+  RetryInfoSchema,
+} from "../../gen/google/rpc/error_details_pb.js";
 import { type A2AError, StatusCode, type StatusName } from "../core/error.js";
 
 /** One detail of an error. Each binding encodes it in its own way. */
@@ -8,11 +13,19 @@ export interface ErrorDetail {
   readonly value: Message;
 }
 
+const requestIds = new WeakMap<A2AError, string>();
+
+/** Adds a request id to the details of an error, so that its client can name the log lines about it. */
+export function noteRequestId(error: A2AError, requestId: string): void {
+  requestIds.set(error, requestId);
+}
+
 /**
- * Returns the details of an error: ErrorInfo first, then BadRequest and RetryInfo if they apply (specification 9.5,
- * 10.6, 11.6).
+ * Returns the details of an error: ErrorInfo first, then BadRequest, RetryInfo and RequestInfo if they apply
+ * (specification 9.5, 10.6, 11.6).
  */
-export function detailsOf({ reason, row, metadata, violations, retryAfterMs }: A2AError): ErrorDetail[] {
+export function detailsOf(error: A2AError): ErrorDetail[] {
+  const { reason, row, metadata, violations, retryAfterMs } = error;
   const info = create(ErrorInfoSchema, { reason, domain: row.domain, metadata: { ...metadata } });
   const details: ErrorDetail[] = [{ desc: ErrorInfoSchema, value: info }];
   if (violations.length > 0) {
@@ -23,6 +36,10 @@ export function detailsOf({ reason, row, metadata, violations, retryAfterMs }: A
     const seconds = BigInt(Math.floor(retryAfterMs / 1000));
     const retryDelay = { seconds, nanos: Math.round((retryAfterMs % 1000) * 1_000_000) };
     details.push({ desc: RetryInfoSchema, value: create(RetryInfoSchema, { retryDelay }) });
+  }
+  const requestId = requestIds.get(error);
+  if (requestId !== undefined) {
+    details.push({ desc: RequestInfoSchema, value: create(RequestInfoSchema, { requestId }) });
   }
   return details;
 }

@@ -190,7 +190,7 @@ describe("turn.emit()", () => {
     expect((await bench.reply("go")).parts[0]?.content.value).toBe("hello");
     await expect.poll(() => cleaned).toBe(true);
     expect(bench.logged.map(({ facts, message }) => ({ ...facts, message }))).toEqual([
-      { taskId: "", event: "WORKING", message: "an agent emitted an event after its turn; the event is dropped" },
+      { event: "WORKING", message: "an agent emitted an event after its turn; the event is dropped" },
     ]);
   });
 

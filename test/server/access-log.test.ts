@@ -39,8 +39,9 @@ const post = (path: string, body: string, headers: Record<string, string> = json
 /** The one line there is, without what differs each time. */
 async function line(): Promise<Record<string, unknown>> {
   await expect.poll(() => lines.length).toBeGreaterThan(0);
-  const [{ ms, peer, ...facts } = {}, ...others] = lines;
+  const [{ ms, peer, requestId, ...facts } = {}, ...others] = lines;
   expect(others).toEqual([]);
+  expect(requestId).toMatch(/./);
   expect([typeof ms, peer]).toEqual(["number", "127.0.0.1"]);
   return facts;
 }

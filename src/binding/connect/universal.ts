@@ -54,7 +54,10 @@ export async function answer(
   if (fault === "endless") for (const name of [GRPC_TIMEOUT, CONNECT_TIMEOUT]) universal.header.delete(name);
   const failed = (error: unknown): void => {
     if (isClientGone(error)) return;
-    options.logger.error({ err: error, path: handler.requestPath, requestId: request.requestId }, "a response could not be written");
+    options.logger.error(
+      { err: error, path: handler.requestPath, requestId: request.requestId },
+      "a response could not be written",
+    );
   };
   try {
     const answering = { request, failed };

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Peer } from "../../core/call.js";
 import { StatusCode, type StatusName, statusNameOf } from "../../core/error.js";
+import { REQUEST_ID_HEADER } from "../../core/request-id.js";
 import type { RejectionLog } from "../../service/interceptors/access-log.js";
 
 /** Key that marks a stream as a call of a registered method. */
@@ -32,7 +33,8 @@ export function watchStream(stream: ServerHttp2Stream, headers: IncomingHttpHead
     if (own[calledKey]) return;
     const ms = Math.round(performance.now() - began);
     const header = (name: string): string | undefined => headers[name]?.toString();
-    refused({ binding: "grpc", code: codeOf(stream), ms, path, from: { peer, header } });
+    const requestId = stream.sentHeaders?.[REQUEST_ID_HEADER]?.toString();
+    refused({ binding: "grpc", code: codeOf(stream), ms, path, from: { peer, header, requestId } });
   });
 }
 

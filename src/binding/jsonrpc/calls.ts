@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "../../core/call.js";
 import type { A2AError } from "../../core/error.js";
+import { logFacts } from "../../core/log-facts.js";
 import { type EventFormat, eventsResponse, singleEvent } from "../../http/event-stream.js";
 import { framed, PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
@@ -151,7 +152,7 @@ export class Calls {
       const { reason, row, message } = this.#failure(thrown, method, call);
       // Errors of the server are already in the log.
       if (row.http >= 500) return;
-      const facts = { binding: BINDING, method: method.desc.name, requestId: call.requestId, reason };
+      const facts = { binding: BINDING, method: method.desc.name, reason, ...logFacts(call) };
       this.#options.logger.warn(facts, `A notification failed: ${message}`);
     }
   }

@@ -49,6 +49,7 @@ function contextOf(turn: TurnRequest): NonNullable<Draft["turn"]> {
   context.extensions = [...turn.extensions];
   context.scopes = [...turn.caller.scopes];
   if (turn.traceState !== "") context.traceState = turn.traceState;
+  if (turn.requestId !== undefined) context.requestId = turn.requestId;
   if (turn.delegationDepth !== undefined) context.delegationDepth = turn.delegationDepth;
   // Absent means the same as empty.
   for (const _ in turn.metadata) {

@@ -8,27 +8,19 @@ import { closeIterator, runToEnd } from "./agent-iterator.js";
 /** Time for an agent to return after the last event of its task; then its signal fires and the execution ends. */
 export const agentCleanup = { timeoutMs: 30_000 } as const;
 
-/** The last event of a turn whose agent has not returned. */
-interface LastEvent {
-  /** Name of the agent, from its card. */
-  readonly agent: string | undefined;
-  readonly taskId: string;
-  /** The state that the turn has yielded last, if any. */
-  readonly last: TaskState | undefined;
-}
-
 /** Lets an agent clean up after the last event of its turn, which ended the task unless it could not be stored. */
 export class AgentCleanup {
   readonly #work: Promise<void>;
   #isOver = false;
 
-  constructor(iterator: EventReader, end: LastEvent, logger: Logger) {
-    this.#work = this.#run(iterator, end, logger);
+  /** @param last the state that the turn has yielded last, if any */
+  constructor(iterator: EventReader, last: TaskState | undefined, logger: Logger) {
+    this.#work = this.#run(iterator, last, logger);
   }
 
-  async #run(iterator: EventReader, { agent, taskId, last }: LastEvent, logger: Logger): Promise<void> {
+  async #run(iterator: EventReader, last: TaskState | undefined, logger: Logger): Promise<void> {
     if (last === undefined || !isTerminal(last)) await closeIterator(iterator, logger);
-    else await runToEnd(iterator, { agent, task: { taskId, state: last } }, logger);
+    else await runToEnd(iterator, { state: last }, logger);
     this.#isOver = true;
   }
 

@@ -28,10 +28,8 @@ export async function closeIterator(iterator: AsyncIterator<AgentEvent>, logger:
 
 /** An agent's last event. */
 interface AgentEnd {
-  /** Name of the agent, from its card. */
-  readonly agent: string | undefined;
-  /** The task and its final state; undefined after a direct reply. */
-  readonly task?: { readonly taskId: string; readonly state: TaskState };
+  /** The final state of its task; undefined after a direct reply. */
+  readonly state?: TaskState;
   /** The turn to end when the agent has returned; undefined if its execution does that. */
   readonly turn?: Turn;
 }
@@ -53,15 +51,15 @@ export async function runToEnd(iterator: EventReader, end: AgentEnd, logger: Log
   }
 }
 
-function nameLate(event: unknown, { agent, task }: AgentEnd, logger: Logger): void {
-  const where = task === undefined ? "its direct answer" : "the end of its task";
-  const facts = { agent, event: kindOf(event), ...(task && { taskId: task.taskId, ended: TaskState[task.state] }) };
+function nameLate(event: unknown, { state }: AgentEnd, logger: Logger): void {
+  const where = state === undefined ? "its direct answer" : "the end of its task";
+  const facts = { event: kindOf(event), ...(state !== undefined && { ended: TaskState[state] }) };
   logger.warn(facts, `an agent yielded an event after ${where}; the event is dropped, and the agent stopped`);
 }
 
 /** Logs an event that a turn emits after its end. */
-export function logLate(event: unknown, taskId: string, logger: Logger): void {
-  logger.warn({ taskId, event: kindOf(event) }, "an agent emitted an event after its turn; the event is dropped");
+export function logLate(event: unknown, logger: Logger): void {
+  logger.warn({ event: kindOf(event) }, "an agent emitted an event after its turn; the event is dropped");
 }
 
 /** Names the kind of an event for the log. */
@@ -71,15 +69,15 @@ function kindOf(event: unknown): string {
 }
 
 /** Returns the error text for the client (specification 3.3.2, 13.4): the message of an AgentError, or a reference. */
-export function failureText(error: unknown, logger: Logger, taskId: string): string {
+export function failureText(error: unknown, logger: Logger): string {
   const text = textFor(error);
   if (text?.startsWith(INVALID_ANSWER)) {
     const yielded = error instanceof InvalidAgentEvent ? error.yielded : undefined;
-    logger.error({ taskId, why: text, ...(yielded && { yielded }) }, "an agent's answer is not valid");
+    logger.error({ why: text, ...(yielded && { yielded }) }, "an agent's answer is not valid");
   }
   if (text !== undefined) return text;
   const reference = newId();
-  logger.error({ err: error, reference, taskId }, "an agent failed unexpectedly");
+  logger.error({ err: error, reference }, "an agent failed unexpectedly");
   return `The agent failed unexpectedly. Reference: ${reference}`;
 }
 

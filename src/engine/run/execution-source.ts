@@ -1,6 +1,7 @@
 import type { TurnSource } from "../../agent/turn.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import type { LogCause } from "../../core/log-facts.js";
 import type { Lease, TaskStore } from "../../store/task-store.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import type { TaskLog } from "../log/task-log.js";
@@ -22,7 +23,11 @@ export interface ExecutionSource extends TurnSource {
    */
   readonly noteUnstarted: (taskId: string, after: number, next: number | undefined) => void;
   /** Called once, when the execution ends. */
-  readonly ended: (execution: { readonly log: TaskLog; readonly slot: ExecutionSlot }) => void;
+  readonly ended: (execution: {
+    readonly log: TaskLog;
+    readonly slot: ExecutionSlot;
+    readonly cause: LogCause;
+  }) => void;
 }
 
 /** Start parameters of an execution. */

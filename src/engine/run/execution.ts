@@ -9,6 +9,7 @@ import { makeTurn, storeSteps } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import { within } from "../../core/async.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
+import { CauseLogger, type LogCause } from "../../core/log-facts.js";
 import type { Lease } from "../../store/task-store.js";
 import type { Draft } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";
@@ -89,6 +90,16 @@ export class Execution {
     else this.slot.whenHeld = () => void this.#run();
   }
 
+  /** The request of the running or last turn, for log lines. */
+  get cause(): LogCause {
+    const { requestId, traceParent } = this.#request ?? {};
+    return { requestId, traceParent, taskId: this.log.taskId, agent: this.agent.card.name };
+  }
+
+  get #logger(): CauseLogger {
+    return new CauseLogger(this.#source.logger, this.cause);
+  }
+
   async #run(): Promise<void> {
     try {
       if (this.#lease.isQueued && !(await this.#lease.leaveQueue())) this.abandon("lease-lost");
@@ -151,10 +162,8 @@ export class Execution {
    */
   abandon(cause: AbortCause, error?: unknown): void {
     if (this.#over) return;
-    const { logger } = this.#source;
-    const { taskId } = this.log;
-    if (cause === "lease-lost") logger.warn({ taskId }, "an execution ends, because its task was taken over");
-    if (cause === "store-failed") logTrouble(logger, error, { taskId }, "an execution could not be stored");
+    if (cause === "lease-lost") this.#logger.warn({}, "an execution ends, because its task was taken over");
+    if (cause === "store-failed") logTrouble(this.#logger, error, {}, "an execution could not be stored");
     this.#over = true;
     this.#aborter.abort(cause);
     this.#end(true);
@@ -212,10 +221,10 @@ export class Execution {
     this.#turn = turn;
     this.#output.beginTurn(turn);
     this.#lease.beginTurn(turn);
-    this.#steps.beginTurn(request.position, turn);
+    this.#request = request;
+    this.#steps.beginTurn(request.position, turn, this.#logger);
     if (started !== undefined) storeSteps(turn, this.#steps);
     this.#subTasks.beginTurn(turn);
-    this.#request = request;
     this.log.turns.begin(request.position);
     this.#lastState = undefined;
     let cleanup: AgentCleanup | undefined;
@@ -239,25 +248,23 @@ export class Execution {
         if (!this.#over) this.#accept(event);
       }
       // An abandoned agent may still clean up; its output is not stored.
-      if (this.#over && !result.done) void closeIterator(iterator, this.#source.logger);
+      if (this.#over && !result.done) void closeIterator(iterator, this.#logger);
       if (this.#over) return;
       this.#steps.endTurn();
       if (!result.done) {
-        const end = { agent: this.agent.card.name, taskId: this.log.taskId, last: this.#lastState };
-        cleanup = new AgentCleanup(iterator, end, this.#source.logger);
+        cleanup = new AgentCleanup(iterator, this.#lastState, this.#logger);
       }
     } catch (error) {
       this.#steps.endTurn();
       // The log may have rejected an event whose agent is suspended at its `yield`.
-      void closeIterator(iterator, this.#source.logger);
+      void closeIterator(iterator, this.#logger);
       if (this.#over) return;
       if (!isPause(error, this.#lastState)) return this.#agentThrew(error);
     }
     await this.#endTurn();
     // Everything of the task is stored by now.
     if (cleanup === undefined || (await cleanup.over(this.done))) return;
-    const facts = { taskId: this.log.taskId };
-    this.#source.logger.warn(facts, "an agent did not return after its last event; its execution ends without it");
+    this.#logger.warn({}, "an agent did not return after its last event; its execution ends without it");
     this.#aborter.abort("ended");
   }
 
@@ -309,8 +316,9 @@ export class Execution {
   /** A change of the conversation's state that fails on a newer state counts as an error of the agent. */
   async #endTurn(): Promise<void> {
     try {
-      if (this.#failure !== undefined) this.#unstorable(this.#failure);
-      else await this.#agentDone(this.#lastState);
+      if (this.#failure === undefined) await this.#agentDone(this.#lastState);
+      // The task may have been ended by another process.
+      else if (!isEnded(this.#failure)) throw this.#failure;
     } catch (error) {
       if (!(error instanceof StateChangeFailed)) throw error;
       this.#failure = undefined;
@@ -363,7 +371,7 @@ export class Execution {
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (isOutage(error)) throw error;
     this.#source.metrics?.refused(limitIn(error));
-    await this.#close(TaskState.FAILED, failureText(error, this.#source.logger, this.log.taskId));
+    await this.#close(TaskState.FAILED, failureText(error, this.#logger));
   }
 
   /** The server shuts down before the agent returns. */
@@ -387,11 +395,6 @@ export class Execution {
   /** Waits until everything accepted is stored. */
   async #settle(): Promise<void> {
     await this.log.stored();
-    if (this.#failure !== undefined) this.#unstorable(this.#failure);
-  }
-
-  /** Ignores a failure if another process ended the task. Rethrows a store failure. */
-  #unstorable(failure: unknown): void {
-    if (!isEnded(failure)) throw failure;
+    if (this.#failure !== undefined && !isEnded(this.#failure)) throw this.#failure;
   }
 }

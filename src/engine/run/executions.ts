@@ -5,6 +5,7 @@ import type { AgentRegistration } from "../../card/agents.js";
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { CauseLogger, logFacts } from "../../core/log-facts.js";
 import type { TransientMap } from "../../core/maps.js";
 import { NO_HOLDER, type TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
@@ -81,7 +82,7 @@ export class Executions {
         return new AgentConversation({ store, reads: tasks.conversation(turn), log, progress }, turn);
       },
       sending: async (turn, checkpoint) => this.get(turn.taskId)?.sending(turn, checkpoint),
-      late: (turn, event) => logLate(event, turn.taskId, logger),
+      late: (turn, event) => logLate(event, new CauseLogger(logger, turn)),
       outgoing,
       tracing,
       store,
@@ -157,7 +158,7 @@ export class Executions {
     this.slots.detach(execution.slot);
     leases.ended(taskId);
     logs.evict(execution.log);
-    if (logsEnds) logger.info({ taskId, state: TaskState[plannedState] }, "an execution ended");
+    if (logsEnds) logger.info({ ...logFacts(execution.cause), state: TaskState[plannedState] }, "an execution ended");
     if (metrics === undefined) return;
     metrics.executions.add(metrics.executions.sets.at(TaskState[plannedState]?.toLowerCase()));
     metrics.executionDuration.observe((performance.now() - execution.slot.began) / 1_000);

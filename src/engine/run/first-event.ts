@@ -12,6 +12,7 @@ import { bounded, isPromiseLike } from "../../core/async.js";
 import { described } from "../../core/describe.js";
 import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { CauseLogger } from "../../core/log-facts.js";
 import { type TaskFold, viewTask } from "../../task/fold.js";
 import { closeIterator, failureText, runToEnd } from "./agent-iterator.js";
 import { changesOf } from "./turn-conversation.js";
@@ -79,7 +80,7 @@ export async function askToAccept(
     const timeout = { ms: timeoutMs, error: tooLate };
     checkAccepted(isPromiseLike(verdict) ? await bounded(Promise.resolve(verdict), { timeout }) : verdict);
   } catch (error) {
-    const text = (): string => failureText(error, logger, turn.message.taskId);
+    const text = (): string => failureText(error, new CauseLogger(logger, { ...turn, agent: agent.card.name }));
     throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });
   } finally {
     endCalls(view);
@@ -144,10 +145,10 @@ export async function directReply(started: PendingTurn, contextId: string, logge
   if (changesOf(started.turn)?.unstored !== undefined) {
     void abandonAgent(started, logger);
     const text = "A direct reply stores no change of the conversation's state, unless the agent `remembers`";
-    throw new A2AError("INTERNAL", failureText(new TypeError(text), logger, ""));
+    throw new A2AError("INTERNAL", failureText(new TypeError(text), logger));
   }
   // As with a task, the call does not wait for the agent to return.
-  void runToEnd(started.iterator, { agent: started.agent.card.name, turn: started.turn }, logger);
+  void runToEnd(started.iterator, { turn: started.turn }, logger);
   started.aborter.unfollow();
   return message;
 }
@@ -171,7 +172,7 @@ function replyMessage(content: Content, contextId: string, logger: Logger): Mess
     return agentMessage(content, { contextId, taskId: "" });
   } catch (error) {
     if (!(error instanceof InvalidAgentEvent)) throw error;
-    throw new A2AError("INVALID_AGENT_RESPONSE", failureText(error, logger, ""), { cause: error });
+    throw new A2AError("INVALID_AGENT_RESPONSE", failureText(error, logger), { cause: error });
   }
 }
 
@@ -189,7 +190,7 @@ async function replyOf(started: PendingTurn, logger: Logger): Promise<ReplyEvent
     result ??= await started.iterator.next();
   } catch (error) {
     endCalls(started.turn);
-    throw new A2AError("INTERNAL", failureText(error, logger, ""), { cause: error });
+    throw new A2AError("INTERNAL", failureText(error, logger), { cause: error });
   }
   if (isReplyEvent(result.value)) return result.value;
   void closeIterator(started.iterator, logger).then(() => endCalls(started.turn));

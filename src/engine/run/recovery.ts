@@ -5,6 +5,7 @@ import { makeTurn } from "../../agent/turn.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import type { AgentRegistration } from "../../card/agents.js";
 import type { Logger } from "../../core/log.js";
+import { logFacts } from "../../core/log-facts.js";
 import { holds } from "../../store/check.js";
 import type { Lease, TaskStore } from "../../store/task-store.js";
 import { decodeEntry, stateAfter } from "../../task/entry.js";
@@ -62,7 +63,10 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
   const begun = begins ? leases.lease(open[0]?.position ?? 0) : lease;
   const start = await enter(recovery, begun, begins);
   if (start === undefined) return leases.ended(log.taskId);
-  logger.debug({ taskId: log.taskId, attempt }, "an execution that was cut off runs again");
+  logger.debug(
+    { ...logFacts({ ...first, agent: served.agent.card.name }), attempt },
+    "an execution that was cut off runs again",
+  );
   const execution = recovery.begin(served, start);
   for (const turn of open) execution.add(turn === first && !begins ? ranBefore(turn, attempt) : turn);
   execution.begin(paused ? (first?.position ?? 0) : lease.turn - 1);

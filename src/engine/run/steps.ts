@@ -2,7 +2,7 @@ import type { Turn } from "../../agent/agent.js";
 import type { EndedStep, StepJournal, StepOutcome } from "../../agent/steps.js";
 import { utf8LengthOf } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
-import type { Logger } from "../../core/log.js";
+import { type Logger, silentLogger } from "../../core/log.js";
 import type { Draft } from "../../task/entry.js";
 import type { StepRecord } from "../../task/step-records.js";
 import { stepDraft } from "../log/draft.js";
@@ -13,7 +13,6 @@ import type { TaskLog } from "../log/task-log.js";
 /** Dependencies of `TaskSteps`. */
 interface TaskStepsSource {
   readonly limits: SizeLimits;
-  readonly logger: Logger;
   readonly now: () => number;
 }
 
@@ -25,6 +24,7 @@ export class TaskSteps implements StepJournal {
   readonly #source: TaskStepsSource;
   readonly #log: TaskLog;
   readonly #append: StepAppend;
+  #logger: Logger = silentLogger;
   /** The running turn; 0 between turns. */
   #turn = 0;
   #reusedChanges = 0;
@@ -41,7 +41,8 @@ export class TaskSteps implements StepJournal {
   }
 
   /** @param of ends the waits of its reads */
-  beginTurn(turn: number, of: Pick<Turn, "signal">): void {
+  beginTurn(turn: number, of: Pick<Turn, "signal">, logger: Logger): void {
+    this.#logger = logger;
     this.#turn = turn;
     this.#reusedChanges = 0;
     this.#reading = of;
@@ -109,7 +110,7 @@ export class TaskSteps implements StepJournal {
   }
 
   #note({ name, attempts, started, outcome }: EndedStep, now: number): void {
-    const facts = { taskId: this.#log.taskId, step: name, attempts, ms: now - started, failed: "failure" in outcome };
-    this.#source.logger.debug(facts, "a step is stored");
+    const facts = { step: name, attempts, ms: now - started, failed: "failure" in outcome };
+    this.#logger.debug(facts, "a step is stored");
   }
 }

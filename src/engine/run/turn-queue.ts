@@ -71,6 +71,7 @@ export function storedTurn(head: TaskHead, entry: LogEntry): TurnRequest | undef
     metadata: context?.metadata ?? {},
     traceParent: entry.traceParent,
     traceState: context?.traceState ?? "",
+    requestId: context?.requestId,
     delegationDepth: context?.delegationDepth ?? 0,
   };
 }

@@ -20,6 +20,7 @@ export interface SendCommand {
   readonly traceState?: string;
   /** The span of the call, if spans are created. */
   readonly span?: TracedSpan | undefined;
+  readonly requestId?: string | undefined;
   /** See `TurnRequest`. */
   readonly delegationDepth?: number;
   /** See `TurnRequest`. */

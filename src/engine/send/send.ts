@@ -5,6 +5,7 @@ import { orAborted } from "../../core/async.js";
 import { neverCanceled } from "../../core/cancellation.js";
 import { A2AError, invalid } from "../../core/error.js";
 import { newId } from "../../core/ids.js";
+import { CauseLogger } from "../../core/log-facts.js";
 import type { Scope, TaskLookup, TaskNames } from "../../core/task-names.js";
 import type { Lease } from "../../store/task-store.js";
 import type { TaskFold } from "../../task/fold.js";
@@ -164,7 +165,8 @@ export class Sender {
 
   /** Runs an agent that replies directly or decides by its first event. It takes a slot, like an execution. */
   async #begin(command: SendCommand, turn: TurnRequest, isMessage: boolean): Promise<SendResult> {
-    const { logger, shutdown, executions } = this.#source;
+    const { shutdown, executions } = this.#source;
+    const logger = new CauseLogger(this.#source.logger, { ...turn, agent: command.served.agent.card.name });
     const { slots } = executions;
     const owner = slots.of(command.tenant, command.caller.owner);
     if (!slots.tryTake(owner)) await this.#waitForSlot(owner, command);
@@ -179,7 +181,7 @@ export class Sender {
       const remembers = isDirect && command.served.agent.remembers === true;
       if (remembers) checkedReply(started.first.value, turn.message.contextId, logger);
       if (!makesTask && !remembers) {
-        const reply = await directReply(started, turn.message.contextId, this.#source.logger);
+        const reply = await directReply(started, turn.message.contextId, logger);
         return { kind: "message", message: reply };
       }
       if (started.refusal !== undefined) throw started.refusal;
@@ -315,6 +317,7 @@ function turnOf(command: SendCommand, message: Message, named?: Named): TurnRequ
     traceParent: command.traceParent,
     traceState: command.traceState ?? "",
     span: command.span,
+    requestId: command.requestId,
     delegationDepth: command.delegationDepth ?? 0,
     bearer: command.bearer,
     earlier: named?.earlier,

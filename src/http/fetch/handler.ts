@@ -1,6 +1,7 @@
 import type { Peer } from "../../core/call.js";
 import { defined } from "../../core/defined.js";
 import type { Logger } from "../../core/log.js";
+import { requestFacts } from "../../core/log-facts.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
 import { type Dispatch, reportRejections } from "../dispatch.js";
@@ -26,7 +27,7 @@ export function createFetchHandler(dispatch: Dispatch, logger: Logger): FetchHan
       if (response.rejections !== undefined) reportRejections(dispatch, exchange, response);
       return exchange.respond(response);
     } catch (error) {
-      logger.error({ err: error }, "a request could not be answered");
+      logger.error({ err: error, ...requestFacts(exchange) }, "a request could not be answered");
       return exchange.respond({ status: 500 });
     }
   };
@@ -139,7 +140,7 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
   #streamOf(body: BodySource): ReadableStream<Uint8Array> {
     this.#writer = new StreamWriter(body, {
       ended: (isWhole) => (isWhole ? this.#end() : this.#leave()),
-      failed: (error) => this.#logger.error({ err: error }, "a request could not be answered"),
+      failed: (error) => this.#logger.error({ err: error, ...requestFacts(this) }, "a request could not be answered"),
     });
     return this.#writer.stream;
   }

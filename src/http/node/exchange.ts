@@ -4,6 +4,7 @@ import type { Peer } from "../../core/call.js";
 import { defined } from "../../core/defined.js";
 import { type Deferred, defer } from "../../core/event-loop.js";
 import { type Logger, silentLogger } from "../../core/log.js";
+import { requestFacts } from "../../core/log-facts.js";
 import type { Arrivals } from "../arrivals.js";
 import { BodyCollector } from "../body.js";
 import { allValues, HttpExchange, valuesIn } from "../exchange.js";
@@ -178,14 +179,14 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
 
   /** Ends the request after an unexpected error. Bindings answer their own errors. */
   failed(error: unknown): void {
-    if (!this.canceled) this.#logger.error({ err: error }, "a request could not be answered");
+    if (!this.canceled) this.#logger.error({ err: error, ...requestFacts(this) }, "a request could not be answered");
     if (this.response.headersSent) this.response.destroy();
     else this.reply({ status: 500 });
   }
 
   /** Aborts the answer after an error in a timer or a tick, so that it affects only this request. */
   fail(error: unknown): void {
-    this.#logger.error({ err: error }, "an answer could not be written");
+    this.#logger.error({ err: error, ...requestFacts(this) }, "an answer could not be written");
     this.response.destroy();
   }
 

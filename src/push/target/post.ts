@@ -3,6 +3,7 @@ import buildConnector from "undici/lib/core/connect.js";
 import { concat } from "../../core/bytes.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { type LogCause, logFacts } from "../../core/log-facts.js";
 import { membersOf } from "../../core/members.js";
 import { socketFailure } from "../../core/socket-failure.js";
 import { type Connection, ConnectionPools, type Sending } from "../../outgoing/connections.js";
@@ -25,6 +26,8 @@ export interface PostRequest {
   readonly watch?: { request: Breakable | undefined };
   /** Called once connected, right before the request is written; false aborts it as failed. */
   readonly isAllowed?: (() => boolean) | undefined;
+  /** What log lines of a failure name. */
+  readonly cause?: LogCause | undefined;
 }
 
 /** A request in progress. */
@@ -200,7 +203,11 @@ class WebhookPost implements Dispatcher.DispatchHandler, Breakable, Sending {
     if (this.isOver) return;
     const forbidden = error instanceof ForbiddenTarget;
     // The address is only in the log, for the operator.
-    if (!forbidden) this.#logger.debug({ err: error, host: this.#request.target.host }, "a push notification failed");
+    if (!forbidden)
+      this.#logger.debug(
+        { err: error, host: this.#request.target.host, ...logFacts(this.#request.cause ?? {}) },
+        "a push notification failed",
+      );
     this.#end({ kind: "failed", reason: reasonOf(error), forbidden, ...this.#answer });
   }
 

@@ -3,17 +3,10 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Peer } from "../../core/call.js";
 import { toA2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { logFacts, requestFacts } from "../../core/log-facts.js";
 import { mapStream } from "../../core/map-stream.js";
 import { type Invocation, type InvocationResult, isStream, type ServiceInterceptor } from "../invoke.js";
-
-/** The fields of requests, answers and stream events that can name the task of a call. */
-interface OfTask extends Message {
-  readonly id?: unknown;
-  readonly taskId?: unknown;
-  readonly message?: OfTask;
-  readonly status?: { readonly state?: TaskState };
-  readonly payload?: { readonly value?: OfTask };
-}
+import { type OfTask, taskNamedBy } from "./task-named.js";
 
 /** Data of a log line, collected while its call runs. */
 interface Line {
@@ -42,6 +35,8 @@ export interface RefusedRequest {
 /** Origin of a rejected request: its connection, and the headers that a proxy may have added. */
 interface RefusedFrom {
   readonly peer: Peer;
+  /** Absent for a connection without a request. */
+  readonly requestId?: string | undefined;
   header(name: string): string | undefined;
 }
 
@@ -62,14 +57,15 @@ const MAX_ID = 256;
 export function rejectionLog(logger: Logger, addressOf: (from: RefusedFrom) => string): RejectionLog {
   return ({ binding, method = "-", code = "-", path, from, ...facts }) => {
     const shown = path !== undefined && { path: path.slice(0, MAX_PATH) };
-    logger.info({ method, binding, code, ...facts, ...shown, peer: addressOf(from) }, "call");
+    const line = { method, binding, code, ...facts, ...shown, peer: addressOf(from), ...requestFacts(from) };
+    logger.info(line, "call");
   };
 }
 
 /** Logs a line when a call or stream ends. It is part of the chain only if the access log is enabled. */
 export function accessLog(logger: Logger): ServiceInterceptor {
   return (next) => async (invocation) => {
-    const taskId = taskOf(invocation.request);
+    const taskId = taskNamedBy(invocation.request);
     const line: Line = { invocation, began: performance.now(), taskId, state: undefined, events: undefined };
     let answer: InvocationResult;
     try {
@@ -107,17 +103,8 @@ function watched(answer: AsyncIterable<Message>, line: Line, logger: Logger): As
 function note(line: Line, message: OfTask): void {
   const value = message.payload?.value ?? message;
   if (line.events !== undefined) line.events++;
-  line.taskId = taskOf(value) ?? line.taskId;
+  line.taskId = taskNamedBy(value) ?? line.taskId;
   line.state = value.status?.state ?? line.state;
-}
-
-/**
- * Returns the task's id, which requests and tasks have as `id` or `taskId`, and sends in their message. Undefined for a
- * direct message.
- */
-function taskOf({ id, taskId, message }: OfTask): string | undefined {
-  const found = taskId ?? message?.taskId ?? id;
-  return typeof found === "string" && found !== "" ? found : undefined;
 }
 
 /**
@@ -135,12 +122,12 @@ function write(logger: Logger, { invocation, began, taskId, state, events }: Lin
     binding: call.binding,
     code,
     ms: Math.round(performance.now() - began),
-    ...(taskId !== undefined && { taskId: cut(taskId) }),
     ...(state !== undefined && { state: TaskState[state] }),
     ...(events !== undefined && { events }),
     ...(call.tenant !== "" && { tenant: cut(call.tenant) }),
     ...(call.caller.owner !== "" && { owner: cut(call.caller.owner) }),
     peer: call.peer.address,
+    ...logFacts({ requestId: call.requestId, traceParent: call.traceParent, agent: call.agent, taskId }),
   };
   logger.info(facts, "call");
 }

@@ -5,6 +5,7 @@ import type { Call } from "../../core/call.js";
 import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import { A2AError, limitReached, type Reason, toA2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
+import { logFacts } from "../../core/log-facts.js";
 import { mapStream, type StreamSteps } from "../../core/map-stream.js";
 import { dropTransportHeaders } from "../../core/net.js";
 import { REQUEST_ID_HEADER } from "../../core/request-id.js";
@@ -182,7 +183,7 @@ class CountedStream implements StreamSteps<Message, Message> {
 function recordRejection(audit: Audit, error: A2AError, { call, method, request }: Invocation): void {
   const note = auditOf(error);
   if (note === undefined) return;
-  const { binding, caller, peer, requestId } = call;
+  const { binding, caller, peer } = call;
   const { tenant }: Message & { tenant?: string } = request;
   audit.record({
     owner: caller.owner,
@@ -191,7 +192,8 @@ function recordRejection(audit: Audit, error: A2AError, { call, method, request 
     tenant,
     method: method.name,
     binding,
-    requestId,
+    // Without the task, which may be another caller's.
+    ...logFacts({ requestId: call.requestId, traceParent: call.traceParent, agent: call.agent }),
     ...note,
   });
 }

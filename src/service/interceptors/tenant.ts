@@ -3,6 +3,7 @@ import type { AgentDirectory } from "../../card/agents.js";
 import { invalid } from "../../core/error.js";
 import type { Versions } from "../../version/versions.js";
 import type { ServiceInterceptor } from "../invoke.js";
+import { taskNamedBy } from "./task-named.js";
 
 /**
  * Finds the agent of the request's tenant. An unknown tenant is a validation error: tenants are declared in public
@@ -18,6 +19,8 @@ export function tenant(agents: AgentDirectory, versions: Versions): ServiceInter
       throw invalid([{ field: "tenant", description }]);
     }
     call.tenant = tenant;
+    call.agent = served.card.name;
+    call.taskId = taskNamedBy(request) ?? "";
     return next({ method, request, call, served });
   };
 }

@@ -8,6 +8,7 @@ import { forAudit } from "../../audit/audit.js";
 import type { Call } from "../../core/call.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import { logFacts } from "../../core/log-facts.js";
 import { parseUrl } from "../../core/net.js";
 import type { AcceptedConfig, PushConfigurations } from "../../push/configurations.js";
 import type { PushConfigKey } from "../../store/task-store.js";
@@ -157,5 +158,6 @@ export function recordConfig(
   if (audit === undefined) return;
   const { binding, tenant, caller, peer } = call;
   const { owner, subject } = caller;
-  audit.record({ event, tenant, owner, subject, address: peer.address, binding, target: `${taskId}/${configId}` });
+  const target = `${taskId}/${configId}`;
+  audit.record({ event, tenant, owner, subject, address: peer.address, binding, target, ...logFacts(call) });
 }

@@ -167,6 +167,7 @@ function commandOf(
     traceParent: call.traceParent,
     traceState: call.traceState,
     span: spanOf(call),
+    requestId: call.requestId,
     delegationDepth: delegationDepthOf(call.header(DELEGATION_DEPTH)),
     bearer: options.keepsBearer?.() === true ? bearerOf(call) : undefined,
     client,

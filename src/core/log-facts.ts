@@ -1,0 +1,83 @@
+import type { Logger } from "./log.js";
+
+/** The cause of a log line, as far as it is known: a request, its trace, its task and its agent. */
+export interface LogCause {
+  /** Empty if unknown. */
+  readonly requestId?: string | undefined;
+  /** W3C `traceparent`, or empty. */
+  readonly traceParent?: string | undefined;
+  /** Empty without a task. */
+  readonly taskId?: string | undefined;
+  /** Name of the agent, from its card. */
+  readonly agent?: string | undefined;
+}
+
+/** Fields of a log line that name its cause. */
+export interface LogFacts {
+  readonly requestId?: string;
+  /** Trace id of W3C Trace Context: 32 hexadecimal digits. */
+  readonly traceId?: string;
+  readonly taskId?: string;
+  readonly agent?: string;
+}
+
+/** Maximum number of characters of a task id in a log line: clients choose the id in a request. */
+const MAX_ID = 256;
+
+/** Returns the fields that name the cause of a log line. Unknown ones are left out. */
+export function logFacts({ requestId = "", traceParent = "", taskId = "", agent = "" }: LogCause): LogFacts {
+  return {
+    ...(requestId !== "" && { requestId }),
+    ...(traceParent !== "" && { traceId: traceIdOf(traceParent) }),
+    ...(taskId !== "" && { taskId: taskId.length <= MAX_ID ? taskId : `${taskId.slice(0, MAX_ID)}…` }),
+    ...(agent !== "" && { agent }),
+  };
+}
+
+/** W3C Trace Context, version 00 and later. */
+const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
+
+/** Returns the fields that name a request which never became a call. */
+export function requestFacts(request: {
+  readonly requestId?: string | undefined;
+  header(name: string): string | undefined;
+}): LogFacts {
+  const traceParent = request.header("traceparent") ?? "";
+  return logFacts({ requestId: request.requestId, traceParent: traceParentForm.test(traceParent) ? traceParent : "" });
+}
+
+/** Returns the trace id of a valid `traceparent` (W3C Trace Context, 3.2). */
+function traceIdOf(traceParent: string): string {
+  return traceParent.slice(3, 35);
+}
+
+/** A logger that adds the cause to each line, read when the line is written. */
+export class CauseLogger implements Logger {
+  readonly #logger: Logger;
+  readonly #cause: LogCause;
+
+  constructor(logger: Logger, cause: LogCause) {
+    this.#logger = logger;
+    this.#cause = cause;
+  }
+
+  debug(facts: object, message: string): void {
+    this.#logger.debug(this.#with(facts), message);
+  }
+
+  info(facts: object, message: string): void {
+    this.#logger.info(this.#with(facts), message);
+  }
+
+  warn(facts: object, message: string): void {
+    this.#logger.warn(this.#with(facts), message);
+  }
+
+  error(facts: object, message: string): void {
+    this.#logger.error(this.#with(facts), message);
+  }
+
+  #with(facts: object): object {
+    return { ...logFacts(this.#cause), ...facts };
+  }
+}
