@@ -146,7 +146,7 @@ function withoutZero({ label, defaultValue, options, ...field }) {
 }
 
 /** The details of errors that are read or written. Of others the descriptor keeps the place, and whoever imports one ends the build. */
-const details = new Set(["ErrorInfo", "RetryInfo", "BadRequest"]);
+const details = new Set(["ErrorInfo", "RetryInfo", "BadRequest", "RequestInfo"]);
 const isUnused = (file, type) => file.name === "google/rpc/error_details.proto" && !details.has(type);
 
 /** `google.api.method_signature`, which only generators read. */
