@@ -24,6 +24,7 @@ export async function createLog(level: LogLevel, format: LogFormat): Promise<Log
 }
 
 const levels = ["debug", "info", "warn", "error"] as const;
+const ranks: readonly string[] = levels;
 
 /** SGR codes of a level's name. */
 const colours = { debug: "2", info: "32", warn: "33", error: "31" } as const;
@@ -32,16 +33,23 @@ const colours = { debug: "2", info: "32", warn: "33", error: "31" } as const;
 export function prettyLog(level: LogLevel, stream: LogStream, now: () => Date = () => new Date()): Logger {
   const colour = stream.hasColors?.() === true;
   const paint = (code: string, text: string): string => (colour ? `\x1b[${code}m${text}\x1b[0m` : text);
-  const writer = (name: (typeof levels)[number]) => {
-    if (level === "silent" || levels.indexOf(name) < levels.indexOf(level)) return () => {};
-    return (facts: object, message: string): void => {
-      const { text, stack } = factsOf(facts);
-      const tag = paint(colours[name], name.toUpperCase().padEnd(5));
-      const line = [paint("2", clock(now())), tag, printable(message)].join(" ");
-      stream.write(`${line}${text === "" ? "" : paint("2", `  ${text}`)}\n${stack === "" ? "" : paint("2", stack)}`);
-    };
+  const log: Logger & { level: string } = {
+    level,
+    debug: (facts, message) => write("debug", facts, message),
+    info: (facts, message) => write("info", facts, message),
+    warn: (facts, message) => write("warn", facts, message),
+    error: (facts, message) => write("error", facts, message),
   };
-  return { debug: writer("debug"), info: writer("info"), warn: writer("warn"), error: writer("error") };
+  // `silent` is not a level of a line.
+  const isLogged = (name: string): boolean => log.level !== "silent" && ranks.indexOf(name) >= ranks.indexOf(log.level);
+  const write = (name: (typeof levels)[number], facts: object, message: string): void => {
+    if (!isLogged(name)) return;
+    const { text, stack } = factsOf(facts);
+    const tag = paint(colours[name], name.toUpperCase().padEnd(5));
+    const line = [paint("2", clock(now())), tag, printable(message)].join(" ");
+    stream.write(`${line}${text === "" ? "" : paint("2", `  ${text}`)}\n${stack === "" ? "" : paint("2", stack)}`);
+  };
+  return log;
 }
 
 /** The local time of day, to the millisecond. */

@@ -14,9 +14,11 @@ export interface Logger {
    * Creates a logger that adds these facts to each line. The audit log uses it for a logger of its own, if it exists.
    */
   child?(facts: object): Logger;
+  /** The least severe level that is logged, such as `info`. Operators may set it; a logger without it has a fixed one. */
+  level?: string | undefined;
 }
 
-type Level = Exclude<keyof Logger, "child">;
+type Level = Exclude<keyof Logger, "child" | "level">;
 
 const ignore = (): void => {};
 
@@ -32,7 +34,18 @@ export function guardedLogger(logger: Logger): Logger {
       logAsText(logger, level, facts, message);
     }
   };
-  return { debug: guarded("debug"), info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
+  return {
+    debug: guarded("debug"),
+    info: guarded("info"),
+    warn: guarded("warn"),
+    error: guarded("error"),
+    get level() {
+      return logger.level;
+    },
+    set level(level) {
+      logger.level = level;
+    },
+  };
 }
 
 /** Maximum number of characters logged of a value that the logger could not log. */

@@ -181,7 +181,10 @@ export function refusalAudit(
   return (request, { binding, method, reason, limit }) => {
     metrics?.requestRefused(binding, reason);
     const event = reason === undefined ? undefined : auditEventOf(reason);
+    // A library that refuses a request by its size names no limit.
+    const named = limit ?? (reason === "RESOURCE_EXHAUSTED" ? "maxRequestBytes" : undefined);
     if (event === undefined) return;
-    audit.record({ event, address: addressOf(request), binding, method, reason, limit, ...requestFacts(request) });
+    const facts = { event, address: addressOf(request), binding, method, reason, limit: named };
+    audit.record({ ...facts, ...requestFacts(request) });
   };
 }

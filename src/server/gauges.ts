@@ -1,7 +1,7 @@
 import { RELEASE } from "../core/release.js";
 import type { Engine } from "../engine/engine.js";
 import type { PushControl } from "../push/dead-letters.js";
-import { CENSUS_LIMIT } from "../store/census-store.js";
+import { countLeases } from "../store/count-leases.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { Series } from "../telemetry/cells.js";
 import { Metrics } from "../telemetry/metrics.js";
@@ -28,9 +28,6 @@ export function versionNames({ native, others }: Versions): string[] {
 }
 
 const states: readonly Readiness[] = ["starting", "ready", "unavailable", "draining"];
-
-/** Leases that one read of the store returns. */
-const PAGE = 1_000;
 
 /** Lets the metrics read the parts of a server, and counts the commits of its store. */
 export function watchParts(metrics: Metrics, { engine, store, push, lifecycle }: GaugeParts): void {
@@ -68,17 +65,4 @@ export function watchParts(metrics: Metrics, { engine, store, push, lifecycle }:
 
 function one(label: string, value: number): Series<number> {
   return { labels: [label], value };
-}
-
-/** Counts the leases of a holder, up to `CENSUS_LIMIT`. */
-export async function countLeases(store: TaskStore, holder: string): Promise<number> {
-  let count = 0;
-  for (let after = ""; count < CENSUS_LIMIT; ) {
-    const page = await store.leasesOf({ holder, after, limit: PAGE });
-    count += page.length;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) break;
-    after = last.taskId;
-  }
-  return Math.min(count, CENSUS_LIMIT);
 }

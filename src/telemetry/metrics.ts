@@ -38,6 +38,8 @@ const refusingNothing: ReadonlySet<keyof Limits> = new Set([
   "pushTimeoutMs",
   "maxPushRetryMs",
   "maxPushAgeMs",
+  // It refuses an answer that is being written, after its call was counted.
+  "maxGrpcAnswerBytes",
   "maxExecutions",
   "maxExecutionsPerOwner",
   "maxInterruptedMs",
@@ -109,10 +111,12 @@ export class Metrics {
   /** Names of the methods, whose order is that of the cells of `callsOpen`. */
   readonly methods: readonly string[];
   readonly #since = Date.now();
+  readonly #streaming: ReadonlySet<string>;
   #isProduced = false;
   readonly #gauges = new Map<GaugeName, GaugeReader>();
 
   constructor({ methods, versions }: MetricNames) {
+    this.#streaming = new Set(methods.filter(({ methodKind }) => methodKind !== "unary").map(({ name }) => name));
     this.methods = [...methods.map(({ name }) => name), OTHER];
     const ofCalls = { binding: bindings, method: this.methods, version: [...versions, OTHER], code: codes };
     this.calls = new Counter(ofCalls);
@@ -123,6 +127,19 @@ export class Metrics {
   /** Counts a call that begins. */
   callBegan(method: string): void {
     this.callsOpen.add(this.callsOpen.sets.at(method));
+  }
+
+  /** Number of calls that are being answered, streams included. */
+  openCalls(): number {
+    return this.methods.reduce((sum, _, index) => sum + this.callsOpen.get(index), 0);
+  }
+
+  /** Number of open streams. */
+  openStreams(): number {
+    return this.methods.reduce(
+      (sum, name, index) => sum + (this.#streaming.has(name) ? this.callsOpen.get(index) : 0),
+      0,
+    );
   }
 
   /** Counts a call that ended. @param seconds since it began */
