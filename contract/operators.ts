@@ -304,6 +304,28 @@ function removing(contract: StoreContract): void {
     expect(await store.conversation(key)).toBeUndefined();
   });
 
+  scenario(
+    contract,
+    "removes unfinished ones on request, with their leases and what counts for limits",
+    async (store) => {
+      const task = await create(store, { taskId: "a", state: 2, lease: leaseOf({ holder: "h" }) }, 2);
+      const config = configOf({ taskId: "a", configId: "x", maxPerOwner: 1 });
+      await store.putPushConfig(config);
+      await create(store, { taskId: "b", state: 3 });
+      expect(await store.removeTasks({ taskIds: ["a", "b"], unfinished: true })).toBe(2);
+      expect(await store.head({ taskId: "a" })).toBeUndefined();
+      expect(await readAll(store, "a")).toEqual([]);
+      expect(await store.listLeased({ limit: 10 })).toEqual([]);
+      expect(await store.leasesOf({ holder: "h", after: "", limit: 10 })).toEqual([]);
+      expect(await store.countOpen({ owner: "owner" })).toBe(0);
+      expect(await store.listOwners({ limit: 10 })).toEqual([]);
+      // What its execution appends afterwards is refused.
+      await expect(follow(store, task, { state: 3 })).rejects.toMatchObject({ kind: "conflict" });
+      await create(store, { taskId: "c" });
+      expect(await store.putPushConfig({ ...config, taskId: "c" })).toBe("put");
+    },
+  );
+
   scenario(contract, "removes as many as are named", async (store) => {
     const taskIds = Array.from({ length: 150 }, (_, index) => `${index}`);
     for (const taskId of taskIds) await create(store, { taskId, state: 3 });

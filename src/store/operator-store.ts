@@ -24,7 +24,14 @@ export interface OperatorStore {
    * ones) and stored sends, and the states of conversations that have no task left. Returns the number removed. A
    * removal that a crash interrupts leaves each task whole or gone, and later removals delete what remains of one.
    */
-  removeTasks(request: { readonly taskIds: readonly string[] }): Promise<number>;
+  removeTasks(request: TasksRemoval): Promise<number>;
+}
+
+/** Names the tasks to remove. */
+export interface TasksRemoval {
+  readonly taskIds: readonly string[];
+  /** True to remove unfinished tasks as well. Their leases end. Default false. */
+  readonly unfinished?: boolean | undefined;
 }
 
 /** Position of a task in a list by status: the time of the status in milliseconds since the epoch, and the id. */

@@ -313,12 +313,14 @@ class MemoryStore implements TaskStore {
     return tasks.length;
   }
 
-  async removeTasks({ taskIds }: { readonly taskIds: readonly string[] }): Promise<number> {
+  async removeTasks({ taskIds, unfinished = false }: Request<"removeTasks">): Promise<number> {
     this.#check();
     const tasks = [...new Set(taskIds)].map((taskId) => this.#tasks.get(taskId));
-    const finished = tasks.filter((task) => task !== undefined).filter(({ head }) => isTerminal(head.state));
-    for (const task of finished) this.#remove(task);
-    return finished.length;
+    const removed = tasks
+      .filter((task) => task !== undefined)
+      .filter(({ head }) => unfinished || isTerminal(head.state));
+    for (const task of removed) this.#remove(task);
+    return removed.length;
   }
 
   async close(): Promise<void> {

@@ -51,6 +51,7 @@ export class PushConfigs {
   readonly #count: Command<[string, string, number]>;
   readonly #forget: Command<[string, string]>;
   readonly #counted: Query<[string], number>;
+  readonly #all: Query<[string], number>;
   readonly #reschedule: Command<[number, number, number]>;
   readonly #rescheduleHeld: Command<[number, number]>;
 
@@ -82,6 +83,7 @@ export class PushConfigs {
     );
     this.#forget = db.command("DELETE FROM push_owner WHERE tenant = ? AND owner = ? AND configs <= 0");
     this.#counted = db.values(`SELECT count(*) FROM push_config WHERE task_id = ? AND state <> ${IDLE}`);
+    this.#all = db.values("SELECT count(*) FROM push_config WHERE task_id = ?");
     this.#reschedule = db.command(
       "UPDATE push_config SET at = ? WHERE id IN (SELECT id FROM push_config INDEXED BY push_due " +
         `WHERE state = ${DUE} AND holder IS NULL AND at > ? LIMIT ?)`,
@@ -174,9 +176,10 @@ export class PushConfigs {
     return count;
   }
 
-  /** Subtracts the configurations of a removed task; none of them is due. */
-  removed(task: { readonly taskId: string; readonly tenant: string; readonly owner: string }): void {
-    this.#countMore(task, -(this.#counted.get(task.taskId) ?? 0));
+  /** Subtracts the configurations of a removed task that count towards its owner's limit. */
+  removed(task: Pick<PushedTask, "taskId" | "tenant" | "owner" | "finished">): void {
+    const counted = task.finished ? this.#counted : this.#all;
+    this.#countMore(task, -(counted.get(task.taskId) ?? 0));
   }
 
   #put(task: PushedTask, config: NewPushConfig, position: number, now: number): void {

@@ -22,12 +22,16 @@ export async function removeFinished(
   }
 }
 
-/** Removes the finished ones among named tasks, one transaction per step. Returns their number. */
+/** Removes named tasks, one transaction per step. Returns their number. */
 export async function removeTasks(writer: WriterClient, request: WriteRequest<"removeTasks">): Promise<number> {
+  const { unfinished } = request;
   const taskIds = [...new Set(request.taskIds)];
   let removed = 0;
   for (let shrinking = 0; ; ) {
-    const step: RemovalStep = await writer.call("removeTasks", { taskIds: taskIds.slice(0, REMOVAL_STEP) });
+    const step: RemovalStep = await writer.call("removeTasks", {
+      taskIds: taskIds.slice(0, REMOVAL_STEP),
+      unfinished,
+    });
     removed += step.removed;
     // Garbage comes first: the step may have removed none of its tasks.
     if (step.more) continue;

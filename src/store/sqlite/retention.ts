@@ -21,10 +21,20 @@ const STEP_PAGES = 256;
 const SPARE_PAGES = 4_096;
 const SPARE_PART = 8;
 
-type FinishedRow = [taskId: string, tenant: string, owner: string, contextId: string, state: number, pushed: number];
+type RemovableRow = [
+  taskId: string,
+  tenant: string,
+  owner: string,
+  contextId: string,
+  state: number,
+  pushed: number,
+  finishedAt: number | null,
+];
+
+const REMOVABLE_COLUMNS = "task_id, tenant, owner, context_id, state, pushed, finished_at";
 
 /**
- * Removes old finished tasks, oldest first. Deleting its head removes a task; the remaining rows of a large one become
+ * Removes old finished tasks, oldest first, and named ones. Deleting its head removes a task; the remaining rows of a large one become
  * garbage, which later steps delete. Steps that find nothing else shrink the file if much of it is free; its size
  * changes at the next checkpoint.
  */
@@ -32,8 +42,8 @@ export class Retention {
   readonly #counters: Counters;
   readonly #pushes: PushConfigs;
   readonly #conversations: Conversations;
-  readonly #finished: Query<[number, number], FinishedRow>;
-  readonly #named: Query<[string], FinishedRow>;
+  readonly #finished: Query<[number, number], RemovableRow>;
+  readonly #named: Query<[string], RemovableRow>;
   readonly #removals: readonly Command<[string]>[];
   readonly #garbage: Query<[], string>;
   readonly #addGarbage: Command<[string]>;
@@ -55,13 +65,11 @@ export class Retention {
     this.#pages = db.values("PRAGMA page_count");
     this.#shrinks = db.pragma("auto_vacuum") === INCREMENTAL;
     this.#counters = counters;
-    this.#finished = db.rows<[number, number], FinishedRow>(
-      "SELECT task_id, tenant, owner, context_id, state, pushed FROM head INDEXED BY head_finished " +
+    this.#finished = db.rows<[number, number], RemovableRow>(
+      `SELECT ${REMOVABLE_COLUMNS} FROM head INDEXED BY head_finished ` +
         "WHERE finished_at < ? AND pushed < 2 ORDER BY finished_at LIMIT ?",
     );
-    this.#named = db.rows<[string], FinishedRow>(
-      "SELECT task_id, tenant, owner, context_id, state, pushed FROM head WHERE task_id = ? AND finished_at IS NOT NULL",
-    );
+    this.#named = db.rows<[string], RemovableRow>(`SELECT ${REMOVABLE_COLUMNS} FROM head WHERE task_id = ?`);
     this.#removals = TABLES.map((table) => db.command(`DELETE FROM ${table} WHERE task_id = ?`));
     this.#garbage = db.values<[], string>("SELECT task_id FROM garbage WHERE task_id > '' LIMIT 1");
     this.#addGarbage = db.command("INSERT INTO garbage (task_id) VALUES (?)");
@@ -74,14 +82,16 @@ export class Retention {
     return this.#remove(() => this.#finished.all(before, limit));
   }
 
-  removeTasks({ taskIds }: WriteRequest<"removeTasks">): RemovalStep {
+  removeTasks({ taskIds, unfinished = false }: WriteRequest<"removeTasks">): RemovalStep {
     return this.#remove(() => {
       const rows = taskIds.map((taskId) => this.#named.get(taskId));
-      return rows.filter((row) => row !== undefined);
+      return rows
+        .filter((row) => row !== undefined)
+        .filter(([, , , , , , finishedAt]) => unfinished || finishedAt !== null);
     });
   }
 
-  #remove(find: () => FinishedRow[]): RemovalStep {
+  #remove(find: () => RemovableRow[]): RemovalStep {
     const budget = { bytes: STEP_BYTES, rows: STEP_ROWS };
     for (let taskId = this.#garbage.get(); taskId !== undefined; taskId = this.#garbage.get()) {
       if (!this.#sweep(taskId, budget)) return { removed: 0, more: true, spare: false };
@@ -89,8 +99,9 @@ export class Retention {
     }
     const rows = find();
     let more = false;
-    for (const [taskId, tenant, owner, contextId, state, pushed] of rows) {
-      if (pushed > 0) this.#pushes.removed({ taskId, tenant, owner });
+    for (const [taskId, tenant, owner, contextId, state, pushed, finishedAt] of rows) {
+      const finished = finishedAt !== null;
+      if (!finished || pushed > 0) this.#pushes.removed({ taskId, tenant, owner, finished });
       for (const removal of this.#removals) removal.run(taskId);
       this.#counters.removed({ tenant, owner, contextId }, state);
       this.#conversations.taskRemoved({ tenant, owner, contextId });
