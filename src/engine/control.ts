@@ -1,7 +1,7 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { within } from "../core/async.js";
 import type { Cancellation } from "../core/cancellation.js";
-import { taskNotFound } from "../core/error.js";
+import { A2AError, taskNotFound } from "../core/error.js";
 import { yieldToEventLoop } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -9,7 +9,7 @@ import type { TaskHead, TaskStore } from "../store/task-store.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./log/draft.js";
 import { foldStored } from "./log/fold-stored.js";
-import { isEnded, toCallerError } from "./log/outage.js";
+import { damaged, isDamaged, isEnded, isTrouble, toCallerError } from "./log/outage.js";
 import type { TaskLog } from "./log/task-log.js";
 import { LogWaiter } from "./read/log-reader.js";
 import { type TaskView, taskViewOf } from "./read/task-handle.js";
@@ -53,6 +53,11 @@ export class TaskControl {
     return this.#source.holder;
   }
 
+  /** Time by the clock of stored entries, in milliseconds since the epoch. */
+  get now(): number {
+    return this.#source.now();
+  }
+
   /** True if no process executes a task that should run, or if it waits for an execution slot. */
   isUnattended({ taskId, state, lease }: TaskHead): boolean {
     if (isTerminal(state)) return false;
@@ -66,7 +71,7 @@ export class TaskControl {
     return this.#source.shutdown.closing;
   }
 
-  /** Reads a task as stored. @throws A2AError TASK_NOT_FOUND, TASK_TOO_LARGE, UNAVAILABLE */
+  /** Reads a task as stored. @throws A2AError TASK_NOT_FOUND, TASK_TOO_LARGE, TASK_DAMAGED, UNAVAILABLE */
   async get(taskId: string): Promise<StoredTask> {
     const found = await this.find(taskId);
     if (found === undefined) throw taskNotFound(taskId);
@@ -80,11 +85,14 @@ export class TaskControl {
       if (found === undefined || found.fold.position === 0) return undefined;
       return { ...taskViewOf(found), head: found.head, bytes: found.fold.size };
     } catch (error) {
-      throw toCallerError(this.#source.logger, error);
+      throw this.#readError(taskId, error);
     }
   }
 
-  /** Cancels a task as its client would. @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE, UNAVAILABLE */
+  /**
+   * Cancels a task as its client would.
+   * @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE, TASK_DAMAGED, UNAVAILABLE
+   */
   cancel(taskId: string): Promise<void> {
     return this.#with(taskId, async (log) => {
       await cancelTask(log, this.#source.executions, this.#source.now);
@@ -95,7 +103,7 @@ export class TaskControl {
    * Ends a task as FAILED with a text for its client, whichever process executes it. The end of a task ends its lease,
    * so nothing of its agent is stored afterwards. The agent is aborted with the cause `failed`: at once in this process,
    * within about a second in another one. A task that has ended stays as it is.
-   * @throws A2AError TASK_NOT_FOUND, UNAVAILABLE
+   * @throws A2AError TASK_NOT_FOUND, TASK_DAMAGED, UNAVAILABLE
    */
   fail(taskId: string, text: string): Promise<void> {
     return this.#with(taskId, async (log) => {
@@ -119,7 +127,7 @@ export class TaskControl {
   /**
    * Yields the stored bytes of a task's entries after a position, then those of each new entry, until the task has ended
    * or the client cancels. The reader sets the pace, and nothing is queued for it.
-   * @throws A2AError TASK_NOT_FOUND, UNAVAILABLE
+   * @throws A2AError TASK_NOT_FOUND, TASK_DAMAGED, UNAVAILABLE
    */
   async *follow(taskId: string, after: number, client: Cancellation): AsyncGenerator<readonly Uint8Array[]> {
     const { tasks, store, shutdown } = this.#source;
@@ -146,6 +154,28 @@ export class TaskControl {
     }
   }
 
+  /** True if a task cannot be canceled or failed, because its log does not decode. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  isDamaged(taskId: string): Promise<boolean> {
+    return this.#with(taskId, async () => {}).then(
+      () => false,
+      (error) => isDamaged(error) || Promise.reject(error),
+    );
+  }
+
+  /**
+   * Deletes a task whose log does not decode, without reading it. Its lease ends with it, so nothing of its agent is
+   * stored afterwards. Returns false if it does not exist. @throws A2AError UNAVAILABLE
+   */
+  async discard(taskId: string): Promise<boolean> {
+    const { executions, store, logger } = this.#source;
+    executions.get(taskId)?.abandon("failed");
+    try {
+      return (await store.removeTasks({ taskIds: [taskId], unfinished: true })) > 0;
+    } catch (error) {
+      throw toCallerError(logger, error);
+    }
+  }
+
   /** Calls back after each append of this process, until the returned function is called. */
   onChange(listener: (taskId: string) => void): () => void {
     this.#setListeners([...this.#listeners, listener]);
@@ -165,14 +195,14 @@ export class TaskControl {
     try {
       await work(log);
     } catch (error) {
-      throw toCallerError(this.#source.logger, error);
+      throw this.#readError(taskId, error);
     } finally {
       this.#source.tasks.logs.release(log);
     }
   }
 
   async #acquire(taskId: string): Promise<TaskLog> {
-    const { tasks, store, logger } = this.#source;
+    const { tasks, store } = this.#source;
     let log: TaskLog | undefined;
     try {
       log = await tasks.logs.acquire(taskId);
@@ -181,7 +211,15 @@ export class TaskControl {
       return log;
     } catch (error) {
       if (log !== undefined) tasks.logs.release(log);
-      throw toCallerError(logger, error);
+      throw this.#readError(taskId, error);
     }
+  }
+
+  /** Maps an error of a read: one that does not come from the whole store says that the task is damaged. */
+  #readError(taskId: string, error: unknown): unknown {
+    const { logger } = this.#source;
+    if (error instanceof A2AError || isTrouble(error)) return toCallerError(logger, error);
+    logger.error({ err: error, taskId }, "a task cannot be read");
+    return damaged(taskId, error);
   }
 }

@@ -10,6 +10,7 @@ import {
   type ListEntriesResponse,
   ListEntriesResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import { taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
@@ -70,15 +71,25 @@ function entryOf(
   before: Origin | undefined,
   raw: boolean,
 ): { readonly shown: Entry; readonly origin: Origin | undefined } {
-  const entry = decodeEntry(stored);
-  const origin = originAfter(entry, before);
+  const entry = tryDecode(stored);
+  // The entries after one that does not decode have an unknown origin until one names it.
+  const origin = entry && originAfter(entry, before);
   const shown = create(EntrySchema, { entry, bytes: stored.length });
   if (origin !== undefined) {
     shown.writer = origin.writer;
     shown.attempt = origin.attempt;
   }
-  if (raw) shown.raw = stored;
+  if (raw || entry === undefined) shown.raw = stored;
   return { shown, origin };
+}
+
+/** Decodes an entry; undefined if its bytes are damaged. */
+function tryDecode(stored: Uint8Array): LogEntry | undefined {
+  try {
+    return decodeEntry(stored);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads the origin of the entry at a position. Undefined for logs of older versions, and before the first entry. */
@@ -87,7 +98,10 @@ async function originAt(store: TaskStore, taskId: string, position: number): Pro
   let origin: Origin | undefined;
   for (let after = originFrom(position) - 1; after < position; ) {
     const read = await store.read({ taskId, after, limit: position - after });
-    for (const each of read) origin = originAfter(decodeEntry(each), origin);
+    for (const each of read) {
+      const entry = tryDecode(each);
+      origin = entry && originAfter(entry, origin);
+    }
     if (read.length === 0) break;
     after += read.length;
   }

@@ -8,6 +8,7 @@ import {
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { invalid } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
+import { isDamaged } from "../../engine/log/outage.js";
 import type { HeadKey, HeadsRequest, TaskHead } from "../../store/task-store.js";
 import { millisOf } from "../../task/entry.js";
 import { pageOf } from "../page.js";
@@ -106,8 +107,10 @@ async function hasText(
   text: string,
   left: { tasks: number; bytes: number },
 ): Promise<boolean> {
-  // A task that retention removes meanwhile has no text.
-  const found = await engine.control.find(taskId);
+  // A task that retention removes meanwhile has no text, and neither has one whose log cannot be read.
+  const found = await engine.control
+    .find(taskId)
+    .catch((error) => (isDamaged(error) ? undefined : Promise.reject(error)));
   left.tasks--;
   left.bytes -= found?.bytes ?? 0;
   return found !== undefined && contains(found.task, text);

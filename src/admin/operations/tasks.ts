@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   CancelTaskResponseSchema,
   DeleteTaskResponseSchema,
@@ -6,6 +7,8 @@ import {
   GetTaskResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
+import type { StoredTask } from "../../engine/control.js";
+import { isDamaged } from "../../engine/log/outage.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
 import { deliveryOf } from "./deliveries.js";
@@ -33,13 +36,14 @@ export function taskOperations(
   return {
     listTasks: (request) => listTasks(parts, request),
     async getTask({ taskId }) {
-      const { task, bytes, head } = await engine.control.get(taskId);
+      const { task, bytes, head, damaged } = await readTask(parts, taskId);
       const { deliveries } = await store.listDeliveries({ taskId, limit: MAX_DELIVERIES });
       return create(GetTaskResponseSchema, {
         summary: summaryOf(parts, head),
         task,
         bytes: BigInt(bytes),
         deliveries: deliveries.map(deliveryOf),
+        damaged,
       });
     },
     listEntries: (request) => listEntries(parts, request),
@@ -58,11 +62,30 @@ export function taskOperations(
     },
     async deleteTask({ taskId }) {
       if ((await store.removeTasks({ taskIds: [taskId] })) === 0) {
-        if ((await store.head({ taskId })) === undefined) throw taskNotFound(taskId);
-        const metadata = { taskId };
-        throw new A2AError("UNSUPPORTED_OPERATION", "The task has not ended. Cancel or fail it first.", { metadata });
+        if (!(await engine.control.isDamaged(taskId))) {
+          const metadata = { taskId };
+          throw new A2AError("UNSUPPORTED_OPERATION", "The task has not ended. Cancel or fail it first.", { metadata });
+        }
+        if (!(await engine.control.discard(taskId))) throw taskNotFound(taskId);
       }
       return create(DeleteTaskResponseSchema);
     },
   };
+}
+
+interface ReadTask extends Pick<StoredTask, "head" | "bytes"> {
+  readonly task?: Task;
+  readonly damaged: boolean;
+}
+
+/** Reads a task. Only the row of one whose log cannot be read. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+async function readTask({ store, engine }: AdminParts, taskId: string): Promise<ReadTask> {
+  try {
+    const { task, bytes, head } = await engine.control.get(taskId);
+    return { task, bytes, head, damaged: false };
+  } catch (error) {
+    const head = isDamaged(error) ? await store.head({ taskId }) : undefined;
+    if (head === undefined) throw error;
+    return { bytes: 0, head, damaged: true };
+  }
 }

@@ -79,6 +79,24 @@ export function toCallerError(logger: Logger, error: unknown): unknown {
   return unavailable(error);
 }
 
+/** True if an error concerns the whole store rather than one task. */
+export function isTrouble(error: unknown): boolean {
+  return error instanceof StoreError && error.kind !== "damaged";
+}
+
+/** Returns the error for a task whose stored data does not decode. */
+export function damaged(taskId: string, cause: unknown): A2AError {
+  return new A2AError("TASK_DAMAGED", "The task cannot be read: its stored data is damaged.", {
+    cause,
+    metadata: { taskId },
+  });
+}
+
+/** True if an error says that a task's stored data does not decode. */
+export function isDamaged(error: unknown): boolean {
+  return error instanceof A2AError && error.reason === "TASK_DAMAGED";
+}
+
 /** Thrown when a task is created under an id that exists in the store. */
 export class TaskExists extends Error {
   override name = "TaskExists";

@@ -1,20 +1,13 @@
 import { background, Semaphore } from "../../core/async.js";
 import { defined } from "../../core/defined.js";
-import { A2AError } from "../../core/error.js";
 import { withinHeap } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { isOf } from "../../store/check.js";
-import {
-  type ListRequest,
-  type LoadedTask,
-  StoreError,
-  type TaskHead,
-  type TaskScope,
-  type TaskStore,
-} from "../../store/task-store.js";
+import type { ListRequest, LoadedTask, TaskHead, TaskScope, TaskStore } from "../../store/task-store.js";
 import type { TaskFold, View } from "../../task/fold.js";
 import { cacheForms } from "../../wire/serialization-cache.js";
 import { type FoldedTask, foldLarge, foldSmall, Slices } from "../log/fold-stored.js";
+import { damaged, isTrouble } from "../log/outage.js";
 import { type TaskView, taskViewOf } from "./task-handle.js";
 
 /** Limits of the cache of folded tasks for lists, in bytes as JSON: per task, and in total. */
@@ -358,16 +351,4 @@ export class TaskReader {
 
 function isSameView(a: View, b: View): boolean {
   return a.historyLength === b.historyLength && a.artifacts === b.artifacts;
-}
-
-/** True if an error concerns the whole store rather than one task. */
-function isTrouble(error: unknown): boolean {
-  return error instanceof StoreError && error.kind !== "damaged";
-}
-
-function damaged(taskId: string, cause: unknown): A2AError {
-  return new A2AError("TASK_DAMAGED", "The task cannot be read: its stored data is damaged.", {
-    cause,
-    metadata: { taskId },
-  });
 }
