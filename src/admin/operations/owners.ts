@@ -6,8 +6,9 @@ import {
   OwnerUsageSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { A2AError, invalid } from "../../core/error.js";
+import { isDamaged } from "../../engine/log/outage.js";
 import type { TaskHead } from "../../store/task-store.js";
-import { timestampOf } from "../../task/entry.js";
+import { decodeEntry, millisOf, timestampOf } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
 import type { AdminMethods } from "../methods.js";
 import { pageOf } from "../page.js";
@@ -16,7 +17,7 @@ import type { AdminParts } from "../parts.js";
 /** Tasks that one step of a deletion reads, ends and removes. */
 const STEP = 64;
 
-/** Times that a deletion begins again because new tasks have arrived. */
+/** Maximum number of passes of a deletion. Two are usual. */
 const MAX_PASSES = 16;
 
 /** Lists owners and deletes all that one has. */
@@ -37,8 +38,9 @@ export function ownerOperations(parts: AdminParts): Pick<AdminMethods, "listOwne
     },
     async deleteOwner({ owner, tenant }) {
       if (owner === undefined) throw invalid([{ field: "owner", description: "is required; it may be empty" }]);
-      const tasks = await deleteAll(parts, { owner, tenants: tenant === undefined ? undefined : [tenant] });
-      return create(DeleteOwnerResponseSchema, { tasks: BigInt(tasks) });
+      const filter = { owner, tenants: tenant === undefined ? undefined : [tenant] };
+      const { removed, remaining } = await deleteAll(parts, filter);
+      return create(DeleteOwnerResponseSchema, { tasks: BigInt(removed), remaining: BigInt(remaining) });
     },
   };
 }
@@ -48,37 +50,86 @@ interface Filter {
   readonly tenants: readonly string[] | undefined;
 }
 
-/**
- * Ends and removes an owner's tasks, in steps, from the newest to the oldest, until a pass finds none. With its last task
- * goes everything else of an owner. A deletion that is interrupted leaves what it has not reached, and may be repeated.
- * @returns the number of removed tasks
- * @throws A2AError UNAVAILABLE if new tasks arrive faster than they are removed
- */
-async function deleteAll(parts: AdminParts, filter: Filter): Promise<number> {
-  const { store } = parts;
-  let removed = 0;
-  for (let passes = 0; passes < MAX_PASSES; passes++) {
-    let isEmpty = true;
-    let page = await store.listHeads({ ...filter, limit: STEP });
-    for (;;) {
-      if (page.heads.length > 0) isEmpty = false;
-      // Each is canceled as its client would: its agent has a moment, and is then left behind.
-      await Promise.all(page.heads.filter(({ state }) => !isTerminal(state)).map((head) => end(parts, head)));
-      removed += await store.removeTasks({ taskIds: page.heads.map(({ taskId }) => taskId) });
-      if (page.next === undefined) break;
-      page = await store.listHeads({ ...filter, after: page.next, limit: STEP });
-    }
-    if (isEmpty) return removed;
-  }
-  throw new A2AError("UNAVAILABLE", "The owner's tasks arrive faster than they are deleted. Repeat the call.");
+/** Outcome of a deletion. */
+interface Deletion {
+  /** Number of removed tasks. */
+  readonly removed: number;
+  /** Number of tasks that arrived meanwhile and remain. */
+  readonly remaining: number;
 }
 
-/** Ends a task. One that ended or was removed meanwhile is left to the removal. */
-async function end({ engine }: AdminParts, { taskId }: TaskHead): Promise<void> {
+/**
+ * Ends and removes an owner's tasks, in passes from the newest status to the oldest, until a pass meets none that existed
+ * at the beginning. A client that keeps sending therefore cannot prolong it: what arrives may remain. With the last task
+ * goes everything else of an owner. A deletion that is interrupted leaves what it has not reached, and may be repeated.
+ * @throws A2AError UNAVAILABLE if tasks that existed at the beginning remain after `MAX_PASSES`, which happens only if
+ * the clock is set back
+ */
+async function deleteAll(parts: AdminParts, filter: Filter): Promise<Deletion> {
+  const began = parts.engine.control.now;
+  let removed = 0;
+  for (let pass = 1; pass <= MAX_PASSES; pass++) {
+    let isLast = true;
+    for await (const heads of pagesOf(parts, filter)) {
+      // The first pass may miss a task whose status changes meanwhile: it moves to the beginning of the list.
+      if (isLast) isLast = pass > 1 && !(await hasOlder(parts, heads, began));
+      // Each is canceled as its client would: its agent has a moment, and is then left behind.
+      const ended = await Promise.all(heads.map((head) => end(parts, head)));
+      removed += ended.filter((isDiscarded) => isDiscarded).length;
+      removed += await parts.store.removeTasks({ taskIds: heads.map(({ taskId }) => taskId) });
+    }
+    if (isLast) return { removed, remaining: await countTasks(parts, filter) };
+  }
+  const left = `${await countTasks(parts, filter)} of the owner's tasks remain, ${removed} were deleted.`;
+  throw new A2AError("UNAVAILABLE", `${left} Repeat the call.`);
+}
+
+/** Yields the owner's tasks, newest status first. */
+async function* pagesOf({ store }: AdminParts, filter: Filter): AsyncGenerator<readonly TaskHead[]> {
+  let page = await store.listHeads({ ...filter, limit: STEP });
+  for (;;) {
+    if (page.heads.length > 0) yield page.heads;
+    if (page.next === undefined) return;
+    page = await store.listHeads({ ...filter, after: page.next, limit: STEP });
+  }
+}
+
+async function countTasks(parts: AdminParts, filter: Filter): Promise<number> {
+  let count = 0;
+  for await (const heads of pagesOf(parts, filter)) count += heads.length;
+  return count;
+}
+
+/** True if a task was created at or before a time, in milliseconds since the epoch. */
+async function hasOlder({ store }: AdminParts, heads: readonly TaskHead[], time: number): Promise<boolean> {
+  for (const { taskId } of heads) {
+    const [first] = await store.read({ taskId, after: 0, limit: 1 }).catch(() => []);
+    if (first !== undefined && createdAt(first) <= time) return true;
+  }
+  return false;
+}
+
+/** Time of a first entry, in milliseconds since the epoch. That of one that does not decode is not known, and 0. */
+function createdAt(first: Uint8Array): number {
+  try {
+    return millisOf(decodeEntry(first).time);
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * Ends a task. One that ended or was removed meanwhile is left to the removal.
+ * @returns true if it is removed already, because its log cannot be read
+ */
+async function end({ engine }: AdminParts, { taskId, state }: TaskHead): Promise<boolean> {
+  if (isTerminal(state)) return false;
   try {
     await engine.control.cancel(taskId);
   } catch (error) {
+    if (isDamaged(error)) return engine.control.discard(taskId);
     const isOver = error instanceof A2AError && ["TASK_NOT_FOUND", "TASK_NOT_CANCELABLE"].includes(error.reason);
     if (!isOver) throw error;
   }
+  return false;
 }

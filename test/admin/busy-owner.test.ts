@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { apiKey, connect } from "../../src/client/index.js";
+import { clients, openTasks, stores, type TaskWorld } from "./task-world.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const worlds: TaskWorld[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close();
+});
+
+describe.each(Object.entries(stores))("the deletion of an owner in %s", (_, open) => {
+  it("ends while its client keeps sending, without the tasks from before", async () => {
+    const world = await openTasks(open());
+    worlds.push(world);
+    const admin = clients.connect(world.address);
+    const before: string[] = [];
+    for (let count = 0; count < 20; count++) before.push(await world.send("alice", `ask ${count}`));
+    before.push(await world.send("alice", "wait here"));
+    const client = await connect(`http://127.0.0.1:${world.server.port}`, { credentials: apiKey("key-of-alice") });
+    let isOver = false;
+    let sent = 0;
+    const keepSending = async (): Promise<void> => {
+      while (!isOver) {
+        // A task that is deleted before its answer is an error for the client.
+        await client.send("ask again").then(
+          () => sent++,
+          () => {},
+        );
+      }
+    };
+    const senders = [keepSending(), keepSending(), keepSending()];
+    await vi.waitFor(() => expect(sent).toBeGreaterThan(10), { timeout: 20_000 });
+    const { tasks, remaining } = await admin.deleteOwner({ owner: "alice" });
+    isOver = true;
+    await Promise.all(senders);
+    await client.close();
+    expect(Number(tasks)).toBeGreaterThanOrEqual(before.length);
+    const left = (await admin.listTasks({ owner: "alice", pageSize: 1_000 })).tasks.map(({ taskId }) => taskId);
+    for (const taskId of before) expect(left).not.toContain(taskId);
+    expect(left.length).toBeGreaterThanOrEqual(Number(remaining));
+    // Once the client is quiet, nothing remains.
+    expect(await admin.deleteOwner({ owner: "alice" })).toMatchObject({ tasks: BigInt(left.length), remaining: 0n });
+  });
+
+  it("tells how many tasks have arrived meanwhile and remain", async () => {
+    const store = open();
+    const world = await openTasks(store);
+    worlds.push(world);
+    const admin = clients.connect(world.address);
+    await world.send("alice", "ask first");
+    const removeTasks = store.removeTasks.bind(store);
+    let arrived = 0;
+    // Two tasks arrive whenever some are removed.
+    vi.spyOn(store, "removeTasks").mockImplementation(async (request) => {
+      const removed = await removeTasks(request);
+      for (let count = 0; count < 2; count++) await world.send("alice", `ask ${arrived++}`);
+      return removed;
+    });
+    expect(await admin.deleteOwner({ owner: "alice" })).toMatchObject({ tasks: 3n, remaining: 2n });
+    expect(arrived).toBe(4);
+    expect((await admin.listOwners({})).owners).toMatchObject([{ owner: "alice", tasks: 2n }]);
+  });
+});
