@@ -49,7 +49,7 @@ interface Components extends HttpComponents {
 export function compose(settings: Settings, parts: RuntimeParts): Components {
   const { agents, audit, limits, logger, metrics, store, versions } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
-  const tracing = new Tracing({ telemetry: settings.telemetry, load: parts.openTelemetry, logger });
+  const tracing = new Tracing({ telemetry: settings.telemetry, load: parts.openTelemetry, logger, metrics });
   const outgoing = new RemoteCalls({ agents: settings.remoteAgents, limits, logger, tracing, connect: parts.connect });
   const engine = createEngine({
     ...settings.engine,

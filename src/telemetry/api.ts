@@ -1,5 +1,7 @@
 // The part of `@opentelemetry/api` that is used, so that programs without that package compile.
 
+import type { MetricsApi } from "./observables.js";
+
 /** A context of OpenTelemetry. Immutable. */
 export interface TraceContext {
   getValue(key: symbol): unknown;
@@ -71,6 +73,7 @@ export interface OpenTelemetryApi {
     setSpanContext(context: TraceContext, spanContext: SpanContext): TraceContext;
     getTracerProvider(): unknown;
   };
+  readonly metrics?: MetricsApi;
   readonly context: {
     active(): TraceContext;
     with<T>(context: TraceContext, run: () => T): T;

@@ -27,7 +27,7 @@ interface Meter {
 
 /** The part of `@opentelemetry/api` that hands metrics over. */
 export interface MetricsApi {
-  readonly metrics: { getMeter(name: string, version?: string): Meter };
+  getMeter(name: string, version?: string): Meter;
 }
 
 /** Instruments of one metric: one, or two for a histogram. */
@@ -45,7 +45,7 @@ interface Instruments {
  * @returns the function that ends it
  */
 export function observe(metrics: Metrics, api: MetricsApi): () => void {
-  const meter = api.metrics.getMeter("parley-a2a", RELEASE);
+  const meter = api.getMeter("parley-a2a", RELEASE);
   const instruments = new Map<string, Instruments>();
   for (const { otel: name, kind, help: description, ...row } of Object.values(metricTable)) {
     const unit = otelUnit(row.unit);

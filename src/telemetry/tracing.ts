@@ -2,6 +2,8 @@ import { within } from "../core/async.js";
 import type { Logger } from "../core/log.js";
 import type { OpenTelemetryApi } from "./api.js";
 import { chosenApi, type LoadApi, type TelemetryOption } from "./choice.js";
+import type { Metrics } from "./metrics.js";
+import { observe } from "./observables.js";
 import { Tracer } from "./tracer.js";
 
 /** Time for the SDK to export what has ended, when the server closes, in milliseconds. */
@@ -14,12 +16,15 @@ interface TracingOptions {
   /** Imports the API. Undefined on runtimes where it has to be given. */
   readonly load?: LoadApi | undefined;
   readonly logger: Logger;
+  /** Handed over to the meter provider of the SDK. Default: none. */
+  readonly metrics?: Metrics | undefined;
 }
 
 /** The tracer of a server, from its start on. */
 export class Tracing {
   readonly #options: TracingOptions;
   #tracer: Tracer | undefined;
+  #endMetrics: () => void = () => {};
 
   constructor(options: TracingOptions) {
     this.#options = options;
@@ -32,7 +37,7 @@ export class Tracing {
 
   /** Creates the tracer. @throws Error if the option asks for a package that is not installed */
   async start(): Promise<void> {
-    const { telemetry, load, logger } = this.#options;
+    const { telemetry, load, logger, metrics } = this.#options;
     let api: OpenTelemetryApi | undefined;
     try {
       api = await chosenApi(telemetry, load);
@@ -43,6 +48,7 @@ export class Tracing {
       logger.warn({ err: cause }, `an SDK of OpenTelemetry is registered, but ${missing}: ${help}`);
     }
     this.#tracer = api && new Tracer(api);
+    if (metrics !== undefined && api?.metrics !== undefined) this.#endMetrics = observe(metrics, api.metrics);
   }
 
   /** Asks the SDK to export what has ended. Never rejects, and takes at most two seconds. */
@@ -55,6 +61,7 @@ export class Tracing {
       FLUSH_MS,
       flushed.catch(() => {}),
     );
+    this.#endMetrics();
   }
 }
 
