@@ -146,7 +146,6 @@ export class TokensFile {
     try {
       const version = versionOf(process.getBuiltinModule("node:fs").statSync(path));
       if (version === this.#version) return;
-      this.#version = version;
       const read = readTokens(path);
       this.#find = tokenLookup(read.tokens);
       this.#version = read.version;

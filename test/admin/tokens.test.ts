@@ -65,7 +65,8 @@ describe("a tokens file", () => {
     write(`rita read ${tokens.read}\nwendy write ${tokens.write}\n`);
     expect(await statusOf(tokens.write)).toBe(400);
     write("wendy write brief\n");
-    expect(await statusOf(tokens.write)).toBe(400);
+    // One line for a fault, however often the file is looked at.
+    for (let look = 0; look < 3; look++) expect(await statusOf(tokens.write)).toBe(400);
     rmSync(file);
     expect(await statusOf(tokens.write)).toBe(400);
     write(`rita read ${tokens.read}\n`);
