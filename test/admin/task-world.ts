@@ -62,6 +62,11 @@ export class Agents {
       for (const piece of rest.match(/.{1,4}/g) ?? []) yield artifact({ name: "said", text: piece, append: true });
       yield completed();
     }
+    if (command === "fill") {
+      yield artifact({ name: "facts", data: { sum: 4711, of: ["Ä", rest] } });
+      for (let i = 0; i < Number(rest); i++) yield artifact({ name: "filling", text: "x".repeat(1024 * 1024) });
+      yield completed();
+    }
     if (command === "ask") yield inputRequired(`What about ${rest}?`);
     if (command === "hang" || command === "wait") {
       yield working("It begins.");
@@ -115,7 +120,7 @@ export async function openTasks(store: TaskStore, limits: Record<string, number>
 
 async function send(server: Server, owner: string, text: string, more: Record<string, unknown> = {}): Promise<string> {
   const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }], ...more };
-  const configuration = { returnImmediately: !/^(say|ask)/.test(text) };
+  const configuration = { returnImmediately: !/^(say|ask|fill)/.test(text) };
   const answer = await fetch(`http://127.0.0.1:${server.port}/message:send`, {
     method: "POST",
     headers: { "x-key": `key-of-${owner}`, "a2a-version": "1.0", "content-type": "application/json" },

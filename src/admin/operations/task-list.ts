@@ -11,6 +11,7 @@ import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isDamaged } from "../../engine/log/outage.js";
 import type { HeadKey, HeadsRequest, TaskHead } from "../../store/task-store.js";
 import { millisOf } from "../../task/entry.js";
+import { jsonOf } from "../../wire/json-value.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
 import { summaryOf } from "./task-summary.js";
@@ -128,7 +129,7 @@ async function contains({ history, artifacts, status }: Task, text: string): Pro
     let tail = "";
     for (const { content } of parts) {
       if (content.case !== "text" && content.case !== "data") continue;
-      const value = content.case === "text" ? content.value : JSON.stringify(content.value);
+      const value = content.case === "text" ? content.value : JSON.stringify(jsonOf(content.value));
       const hay = tail + lowerCase(value);
       if (hay.includes(wanted)) return true;
       tail = content.case === "text" && wanted.length > 1 ? hay.slice(1 - wanted.length) : "";
