@@ -12,6 +12,7 @@ import {
   type Invoke,
   type ServiceInterceptor,
 } from "../service/invoke.js";
+import { OutgoingBudget } from "../service/outgoing-budget.js";
 import { validatorOf } from "../service/validation.js";
 import type { AdminAccess } from "./access.js";
 import { operatorAudit, writeFacts } from "./audit.js";
@@ -89,11 +90,12 @@ async function audited(
 }
 
 function createMethods(parts: AdminParts): AdminMethods {
+  const budget = new OutgoingBudget(parts.limits);
   return {
-    ...taskOperations(parts),
+    ...taskOperations(parts, budget),
     ...contextOperations(parts),
     ...ownerOperations(parts),
-    ...transferOperations(parts),
+    ...transferOperations(parts, budget),
     ...backupOperation(parts),
     ...deliveryOperations(parts),
     ...serverOperations(parts),

@@ -16,6 +16,7 @@ import { type LogEntry, StepSchema, TurnContextSchema } from "../../gen/parley/l
 import { transferOperations } from "../../src/admin/operations/transfer.js";
 import type { AdminParts } from "../../src/admin/parts.js";
 import { defaultLimits } from "../../src/core/limits.js";
+import { OutgoingBudget } from "../../src/service/outgoing-budget.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
@@ -23,6 +24,7 @@ import { countsAsGeneration, decodeEntry, encodeEntry, placeDraft, timestampOf }
 import { TaskFold } from "../../src/task/fold.js";
 import { addedSize } from "../../src/task/size.js";
 import { isTerminal } from "../../src/task/state.js";
+import { ExportWriter } from "../../src/task/transfer.js";
 import { temporaryFile } from "../store/sqlite/files.js";
 
 const stores: TaskStore[] = [];
@@ -40,7 +42,8 @@ const context = {} as Parameters<Operations["importTask"]>[1];
 
 function operationsOn(store: TaskStore, limits: Partial<typeof defaultLimits> = {}): Operations {
   const agents = { resolve: () => undefined, anyTenant: true, all: [] };
-  return transferOperations({ store, agents, limits: { ...defaultLimits, ...limits } } as unknown as AdminParts);
+  const all = { ...defaultLimits, ...limits };
+  return transferOperations({ store, agents, limits: all } as unknown as AdminParts, new OutgoingBudget(all));
 }
 
 async function exported(store: TaskStore, taskId: string): Promise<string> {
@@ -231,5 +234,19 @@ describe("ExportTask and ImportTask", () => {
     expect(await to.head({ taskId: a })).toBeUndefined();
     await expect(importing(to, { lines }, { maxTaskBytes: 500 })).rejects.toMatchObject({ reason: "TASK_TOO_LARGE" });
     await expect(importing(to, { lines, taskId: "chosen" })).rejects.toMatchObject({ reason: "INVALID_PARAMS" });
+  });
+
+  it.each([
+    ["with NUL", "a\0b"],
+    ["too long", "c".repeat(5_000)],
+    ["empty", ""],
+  ])("reject a context that is %s", async (_, id) => {
+    const task = message(TaskSchema, { id: a, contextId: id, status: { state: TaskState.COMPLETED } });
+    const entry = placeDraft({ event: { case: "created", value: task }, time: 0 } as never, 1, 1);
+    const writer = new ExportWriter();
+    const head = writer.header({ taskId: a, tenant: "", owner: "" }, new Date(0));
+    const lines = head + writer.entry(encodeEntry(entry)) + writer.end();
+    const store = open(sqliteStore(temporaryFile()));
+    await expect(importing(store, { lines })).rejects.toMatchObject({ reason: "INVALID_PARAMS" });
   });
 });

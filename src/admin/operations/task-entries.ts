@@ -11,14 +11,17 @@ import {
   ListEntriesResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
-import type { Cancellation } from "../../core/cancellation.js";
+import { Semaphore } from "../../core/async.js";
+import type { Call } from "../../core/call.js";
 import { taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
+import type { OutgoingBudget } from "../../service/outgoing-budget.js";
 import type { TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
 import { type Origin, originAfter, originFrom } from "../../task/origin.js";
 import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
+import { weighed } from "../weighed.js";
 
 /** Entries per read from the store. */
 const STEP = 64;
@@ -26,8 +29,22 @@ const STEP = 64;
 /** Bytes of entries after which a page ends. It has at least one entry, which may be larger. */
 const PAGE_BYTES = 1024 * 1024;
 
+/** Pages that are read at the same time: each is in memory before it is known to be large. */
+const MAX_PAGES = 4;
+
+const reading = new Semaphore(MAX_PAGES);
+
 /** Lists the entries of a task's log. */
-export async function listEntries({ store }: AdminParts, request: ListEntriesRequest): Promise<ListEntriesResponse> {
+export async function listEntries(parts: AdminParts, request: ListEntriesRequest): Promise<ListEntriesResponse> {
+  await reading.acquire(1);
+  try {
+    return await readPage(parts, request);
+  } finally {
+    reading.release(1);
+  }
+}
+
+async function readPage({ store }: AdminParts, request: ListEntriesRequest): Promise<ListEntriesResponse> {
   const { taskId, raw } = request;
   const page = pageOf(ListEntriesRequestSchema, request, ["number"]);
   const head = await store.head({ taskId });
@@ -35,7 +52,8 @@ export async function listEntries({ store }: AdminParts, request: ListEntriesReq
   let position = Math.max(request.after, page.after?.[0] ?? 0);
   let origin = await originAt(store, taskId, position);
   const entries: Entry[] = [];
-  for (let bytes = 0; entries.length < page.limit && bytes < PAGE_BYTES; await yieldToEventLoop()) {
+  let bytes = 0;
+  for (; entries.length < page.limit && bytes < PAGE_BYTES; await yieldToEventLoop()) {
     const read = await store.read({ taskId, after: position, limit: Math.min(STEP, page.limit - entries.length) });
     for (const each of read) {
       const entry = entryOf(each, origin, raw);
@@ -47,21 +65,22 @@ export async function listEntries({ store }: AdminParts, request: ListEntriesReq
     if (read.length === 0) break;
   }
   const nextPageToken = position < head.position && entries.length > 0 ? page.token([position]) : "";
-  return create(ListEntriesResponseSchema, { entries, nextPageToken });
+  return weighed(create(ListEntriesResponseSchema, { entries, nextPageToken }), raw ? 2 * bytes : bytes);
 }
 
 /** Streams the entries of a task's log until the task has ended. */
 export async function* followTask(
   { store, engine }: AdminParts,
   { taskId, after }: FollowTaskRequest,
-  client: Cancellation,
+  call: Call,
+  budget: OutgoingBudget,
 ): AsyncGenerator<FollowTaskResponse> {
   let origin = await originAt(store, taskId, after);
-  for await (const read of engine.control.follow(taskId, after, client)) {
+  for await (const read of engine.control.follow(taskId, after, call.cancellation)) {
     for (const each of read) {
       const entry = entryOf(each, origin, false);
       origin = entry.origin;
-      yield create(FollowTaskResponseSchema, { entry: entry.shown });
+      yield* budget.admitEvent(call, weighed(create(FollowTaskResponseSchema, { entry: entry.shown }), each.length));
     }
   }
 }

@@ -4,13 +4,17 @@ import {
   CancelTaskResponseSchema,
   DeleteTaskResponseSchema,
   FailTaskResponseSchema,
+  type GetTaskResponse,
   GetTaskResponseSchema,
+  type ListEntriesResponse,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import type { StoredTask } from "../../engine/control.js";
 import { isDamaged } from "../../engine/log/outage.js";
+import type { OutgoingBudget } from "../../service/outgoing-budget.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
+import { weighed } from "../weighed.js";
 import { deliveryOf } from "./deliveries.js";
 import { followTasks } from "./task-changes.js";
 import { followTask, listEntries } from "./task-entries.js";
@@ -28,6 +32,7 @@ const failed = "The task was ended by an operator of the server.";
 /** Reads, follows and ends tasks of all owners. */
 export function taskOperations(
   parts: AdminParts,
+  budget: OutgoingBudget,
 ): Pick<
   AdminMethods,
   "listTasks" | "getTask" | "listEntries" | "followTask" | "followTasks" | "cancelTask" | "failTask" | "deleteTask"
@@ -35,19 +40,15 @@ export function taskOperations(
   const { store, engine } = parts;
   return {
     listTasks: (request) => listTasks(parts, request),
-    async getTask({ taskId }) {
-      const { task, bytes, head, damaged } = await readTask(parts, taskId);
-      const { deliveries } = await store.listDeliveries({ taskId, limit: MAX_DELIVERIES });
-      return create(GetTaskResponseSchema, {
-        summary: summaryOf(parts, head),
-        task,
-        bytes: BigInt(bytes),
-        deliveries: deliveries.map(deliveryOf),
-        damaged,
-      });
+    async getTask({ taskId }, { call }) {
+      const read = (): Promise<GetTaskResponse> => getTask(parts, taskId);
+      return budget.admitAnswer(call, await read(), read);
     },
-    listEntries: (request) => listEntries(parts, request),
-    followTask: (request, { call }) => followTask(parts, request, call.cancellation),
+    async listEntries(request, { call }) {
+      const read = (): Promise<ListEntriesResponse> => listEntries(parts, request);
+      return budget.admitAnswer(call, await read(), read);
+    },
+    followTask: (request, { call }) => followTask(parts, request, call, budget),
     followTasks: (request, { call }) => followTasks(parts, request, call.cancellation),
     async cancelTask({ taskId }) {
       await engine.control.cancel(taskId);
@@ -88,4 +89,12 @@ async function readTask({ store, engine }: AdminParts, taskId: string): Promise<
     if (head === undefined) throw error;
     return { bytes: 0, head, damaged: true };
   }
+}
+
+async function getTask(parts: AdminParts, taskId: string): Promise<GetTaskResponse> {
+  const { task, bytes, head, damaged } = await readTask(parts, taskId);
+  const { deliveries } = await parts.store.listDeliveries({ taskId, limit: MAX_DELIVERIES });
+  const summary = summaryOf(parts, head);
+  const answer = { summary, task, bytes: BigInt(bytes), deliveries: deliveries.map(deliveryOf), damaged };
+  return weighed(create(GetTaskResponseSchema, answer), bytes);
 }

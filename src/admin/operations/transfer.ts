@@ -12,6 +12,7 @@ import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isStoredId } from "../../core/task-names.js";
 import { statusDraft } from "../../engine/log/draft.js";
+import type { OutgoingBudget } from "../../service/outgoing-budget.js";
 import { requestBounds } from "../../service/rules.js";
 import { type ConversationWrite, StoreError, type TaskRow, type TaskStore } from "../../store/task-store.js";
 import { encodeEntry, millisOf, placeDraft } from "../../task/entry.js";
@@ -19,6 +20,7 @@ import { isTerminal } from "../../task/state.js";
 import { ExportWriter, readExport, renameTask, type TaskImport, TransferError } from "../../task/transfer.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
+import { weighed } from "../weighed.js";
 import { summaryOf } from "./task-summary.js";
 
 /** Characters of lines in one piece of an export, unless a single line has more. */
@@ -31,9 +33,14 @@ const PAGE_ENTRIES = 100;
 const UNFINISHED = "The task had not ended when it was exported.";
 
 /** Exports and imports tasks. */
-export function transferOperations(parts: AdminParts): Pick<AdminMethods, "exportTask" | "importTask"> {
+export function transferOperations(
+  parts: AdminParts,
+  budget: OutgoingBudget,
+): Pick<AdminMethods, "exportTask" | "importTask"> {
   return {
-    exportTask: ({ taskId }) => exportTask(parts.store, taskId),
+    exportTask: async function* ({ taskId }, { call }) {
+      for await (const piece of exportTask(parts.store, taskId)) yield* budget.admitEvent(call, piece);
+    },
     importTask: (request) => importTask(parts, request),
   };
 }
@@ -52,14 +59,18 @@ async function* exportTask(store: TaskStore, taskId: string): AsyncGenerator<Exp
     for (const bytes of read) {
       lines += writer.entry(bytes);
       if (lines.length < PIECE_LENGTH) continue;
-      yield create(ExportTaskResponseSchema, { lines });
+      yield pieceOf(lines);
       lines = "";
       await yieldToEventLoop();
     }
   }
   const conversation = await store.conversation(head);
   if (conversation !== undefined) lines += writer.conversation(conversation.bytes);
-  yield create(ExportTaskResponseSchema, { lines: lines + writer.end() });
+  yield pieceOf(lines + writer.end());
+}
+
+function pieceOf(lines: string): ExportTaskResponse {
+  return weighed(create(ExportTaskResponseSchema, { lines }), lines.length);
 }
 
 async function importTask(
@@ -70,6 +81,7 @@ async function importTask(
   const { taskId = "", tenant = read.tenant, owner = read.owner } = request;
   const id = taskId === "" ? read.taskId : taskId;
   checkNames({ taskId: id, tenant, owner });
+  checkContext(read.fold.task.contextId);
   const bytes = Math.max(read.fold.size, read.fold.steps?.bytes ?? 0);
   if (bytes > limits.maxTaskBytes) {
     throw new A2AError("TASK_TOO_LARGE", `The task has ${bytes} bytes, of at most ${limits.maxTaskBytes}.`);
@@ -99,6 +111,12 @@ function checkNames(names: Readonly<Record<"taskId" | "tenant" | "owner", string
     if (name.length > maxIdLength || name.includes("\0"))
       throw invalid([{ field, description: `must have at most ${maxIdLength} characters, without NUL` }]);
   }
+}
+
+/** @throws A2AError INVALID_PARAMS for an id that no context can have */
+function checkContext(id: string): void {
+  if (id !== "" && id.length <= requestBounds.maxIdLength && !id.includes("\0")) return;
+  throw invalid([{ field: "lines", description: "name a context that cannot exist" }]);
 }
 
 /** The final status of a task that had not ended: its agent does not run. */
