@@ -84,11 +84,10 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
   const arrivals = new Arrivals({ limits, isProxy: settings.trust });
   const mismatched: BindingOptions["mismatched"] = (from, mismatch) =>
     mismatches.note({ ...mismatch, address: proxies.addressOf(from) });
-  const { streamErrorsAsEvents } = settings;
-  const forAll = { versions, invoke, limits, arrivals, logger };
+  const forAll = { versions, invoke, limits, arrivals, logger, streamErrorsAsEvents: settings.streamErrorsAsEvents };
   if (metrics !== undefined) watchParts(metrics, { engine, store, push: push?.control, lifecycle });
   const counted: BindingOptions["counted"] = metrics && ((code) => metrics.requestRefused("grpc", code));
-  const binding: BindingOptions = { ...forAll, streamErrorsAsEvents, refused, counted, mismatched };
+  const binding: BindingOptions = { ...forAll, refused, counted, mismatched };
   const http = composeHttp(settings, parts, { binding, address, proxies, signer, publicKeys });
   return {
     ...http,

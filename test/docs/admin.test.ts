@@ -38,7 +38,15 @@ beforeAll(async () => {
   const store = sqliteStore(join(folder, "parley.db"));
   world = await openWorld(
     { backupFolder: folder },
-    { store, push: { allowHttp: true, allow: ["127.0.0.1"], ports: [port] } },
+    {
+      store,
+      logger: { level: "info", debug() {}, info() {}, warn() {}, error() {} },
+      push: {
+        allowHttp: true,
+        allow: ["127.0.0.1"],
+        ports: [port],
+      },
+    },
   );
 });
 afterAll(async () => {
