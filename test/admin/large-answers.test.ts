@@ -50,7 +50,8 @@ describe("large answers to operators", () => {
     // Small ones pass.
     expect((await admin.listTasks({})).tasks).toHaveLength(1);
     socket.destroy();
-    await vi.waitFor(async () => expect((await admin.getTask({ taskId })).task?.artifacts).toHaveLength(25));
+    const read = async (): Promise<void> => expect((await admin.getTask({ taskId })).task?.artifacts).toHaveLength(25);
+    await vi.waitFor(read, { timeout: 30_000 });
     expect((await admin.listEntries({ taskId, raw: true })).entries.length).toBeGreaterThan(1);
     expect(await lines()).toBeGreaterThan(24 * 1024 * 1024);
   });
