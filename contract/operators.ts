@@ -23,7 +23,10 @@ export function operatorContract(contract: StoreContract): void {
   contract.suite.describe("listContexts()", () => contexts(contract));
   contract.suite.describe("listOwners()", () => owners(contract));
   contract.suite.describe("listLeased()", () => leased(contract));
-  contract.suite.describe("removeTasks()", () => removing(contract));
+  contract.suite.describe("removeTasks()", () => {
+    removing(contract);
+    removingMore(contract);
+  });
 }
 
 /** Tasks of 3 owners under 3 tenants, in 3 contexts, 4 states and 5 times. */
@@ -303,6 +306,10 @@ function removing(contract: StoreContract): void {
     await store.removeTasks({ taskIds: ["b"] });
     expect(await store.conversation(key)).toBeUndefined();
   });
+}
+
+function removingMore(contract: StoreContract): void {
+  const { expect } = contract.suite;
 
   scenario(
     contract,

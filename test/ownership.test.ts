@@ -25,6 +25,8 @@ const owners: Readonly<Record<string, string>> = {
   "src/core/call.ts Call.namesTasks": "the translator of a version whose clients choose the ids of their tasks",
   "src/core/call.ts Call.generations": "the translator of a version whose messages have fields for them",
   "src/core/call.ts Call.tenant": "the tenant interceptor",
+  "src/core/call.ts Call.agent": "the tenant interceptor",
+  "src/core/call.ts Call.taskId": "the tenant interceptor",
   "src/core/call.ts Call.extensions": "the extensions interceptor",
   "src/core/call.ts Call.written": "the budget of what waits for readers",
   "src/http/arrivals.ts Source.requests": "Arrivals, in the same file",

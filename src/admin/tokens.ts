@@ -108,7 +108,10 @@ export function tokensFileFaults(place: string, path: unknown): string[] {
   }
 }
 
-function versionOf({ mtimeMs, ctimeMs, ino, size }: import("node:fs").Stats): string {
+/** What of a file changes with its content. */
+type FileState = Readonly<Record<"mtimeMs" | "ctimeMs" | "ino" | "size", number>>;
+
+function versionOf({ mtimeMs, ctimeMs, ino, size }: FileState): string {
   return [mtimeMs, ctimeMs, ino, size].join(" ");
 }
 
