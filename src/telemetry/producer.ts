@@ -57,6 +57,7 @@ const noResource: NoResource = {
 
 /** Has the shape of `MetricProducer` of `@opentelemetry/sdk-metrics`. */
 export interface ServerMetricProducer {
+  /** Returns the present values of all metrics. It never fails; `errors` is empty. */
   collect(): Promise<{
     resourceMetrics: {
       resource: NoResource;
