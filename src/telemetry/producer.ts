@@ -57,7 +57,7 @@ const noResource: NoResource = {
 
 /** Has the shape of `MetricProducer` of `@opentelemetry/sdk-metrics`. */
 export interface ServerMetricProducer {
-  /** Returns the present values of all metrics. It never fails; `errors` is empty. */
+  /** Returns the present values of all metrics. `errors` is empty. */
   collect(): Promise<{
     resourceMetrics: {
       resource: NoResource;
