@@ -3,9 +3,11 @@ import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { fromBase64 } from "../core/bytes.js";
+import { yieldToEventLoop } from "../core/event-loop.js";
 import { STORED_LEVELS } from "../core/nesting.js";
 import { countsAsGeneration, decodeEntry, stateAfter } from "./entry.js";
 import { TaskFold } from "./fold.js";
+import { addedSize } from "./size.js";
 import { isTerminal } from "./state.js";
 
 /**
@@ -75,15 +77,29 @@ export class ExportWriter {
   }
 }
 
+/** Work on a large export yields to the event loop after this time, in milliseconds. */
+const SLICE_MS = 5;
+
+/** Calls back with each item in order, with turns of the event loop between them. */
+export async function inSlices<T>(items: readonly T[], each: (item: T, index: number) => void): Promise<void> {
+  let begin = performance.now();
+  for (const [index, item] of items.entries()) {
+    each(item, index);
+    if (performance.now() - begin < SLICE_MS) continue;
+    await yieldToEventLoop();
+    begin = performance.now();
+  }
+}
+
 /**
  * Reads an export and checks all of it: its digest, its format, and that the entries are the log of one task.
  * @throws TransferError with the first fault
  */
-export function readExport(text: string): TaskImport {
+export async function readExport(text: string): Promise<TaskImport> {
   const lines = text.split("\n");
   if (lines.pop() !== "" || lines.length < 3) throw new TransferError("The export is not whole: its end is missing.");
   const last = objectIn(lines.pop() ?? "", "The last line");
-  checkEnd(last.end, lines);
+  await checkEnd(last.end, lines);
   const header = objectIn(lines[0] ?? "", "Line 1");
   if (header.format !== FORMAT) throw new TransferError("Line 1 is not the header of an exported task.");
   if (header.version !== FORMAT_VERSION) {
@@ -95,14 +111,14 @@ export function readExport(text: string): TaskImport {
   if (typeof taskId !== "string" || typeof tenant !== "string" || typeof owner !== "string") {
     throw new TransferError("Line 1 does not name the task, its tenant and its owner.");
   }
-  const { entries, conversation } = readEntries(lines);
-  return { taskId, tenant, owner, entries, fold: foldOf(entries), conversation };
+  const { entries, conversation } = await readEntries(lines.slice(1));
+  return { taskId, tenant, owner, entries, fold: await foldOf(entries), conversation };
 }
 
-function checkEnd(end: unknown, lines: readonly string[]): void {
+async function checkEnd(end: unknown, lines: readonly string[]): Promise<void> {
   const { sha256, entries } = (typeof end === "object" && end !== null ? end : {}) as Record<string, unknown>;
   const hash = createHash("sha256");
-  for (const line of lines) hash.update(`${line}\n`);
+  await inSlices(lines, (line) => hash.update(`${line}\n`));
   if (sha256 !== hash.digest("hex")) {
     throw new TransferError("The export is not whole, or was changed: its last line does not match the others.");
   }
@@ -110,16 +126,17 @@ function checkEnd(end: unknown, lines: readonly string[]): void {
   if (entries !== count) throw new TransferError("The last line names another number of entries.");
 }
 
-function readEntries(lines: readonly string[]): Pick<TaskImport, "entries" | "conversation"> {
+/** @param lines those after the header */
+async function readEntries(lines: readonly string[]): Promise<Pick<TaskImport, "entries" | "conversation">> {
   const entries: LogEntry[] = [];
   let conversation: Uint8Array | undefined;
-  for (let index = 1; index < lines.length; index++) {
-    const line = objectIn(lines[index] ?? "", `Line ${index + 1}`);
-    if (line.entry !== undefined && conversation === undefined) entries.push(entryIn(line.entry, index + 1));
+  await inSlices(lines, (text, index) => {
+    const line = objectIn(text, `Line ${index + 2}`);
+    if (line.entry !== undefined && conversation === undefined) entries.push(entryIn(line.entry, index + 2));
     else if (typeof line.conversation === "string" && conversation === undefined)
       conversation = fromBase64(line.conversation);
-    else throw new TransferError(`Line ${index + 1} is neither an entry nor a conversation.`);
-  }
+    else throw new TransferError(`Line ${index + 2} is neither an entry nor a conversation.`);
+  });
   return { entries, conversation };
 }
 
@@ -142,9 +159,11 @@ function objectIn(line: string, what: string): Readonly<Record<string, unknown>>
 }
 
 /** @throws TransferError if the entries are not the log of one task */
-function foldOf(entries: readonly LogEntry[]): TaskFold {
+async function foldOf(entries: readonly LogEntry[]): Promise<TaskFold> {
   const fold = new TaskFold();
-  for (const entry of entries) {
+  await inSlices(entries, (entry) => {
+    // The limit of a task relies on its size.
+    if (entry.size !== 0) entry.size = addedSize(entry.event);
     const fault = faultOf(entry, fold);
     if (fault !== undefined) throw new TransferError(`Entry ${entry.position} ${fault}.`);
     try {
@@ -152,7 +171,7 @@ function foldOf(entries: readonly LogEntry[]): TaskFold {
     } catch (cause) {
       throw new TransferError(cause instanceof Error ? cause.message : String(cause), { cause });
     }
-  }
+  });
   return fold;
 }
 

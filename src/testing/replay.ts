@@ -39,7 +39,7 @@ export async function replayTask(
   begin: BeginProcess,
   logger: Logger = silentLogger,
 ): Promise<ReplayedTurn[]> {
-  const record = readExport(text);
+  const record = await readExport(text);
   const turns: ReplayedTurn[] = [];
   for (const turn of turnsOf(record)) turns.push(await replayTurn(record, turn, begin, logger));
   return turns;

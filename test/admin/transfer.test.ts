@@ -236,6 +236,51 @@ describe("ExportTask and ImportTask", () => {
     await expect(importing(to, { lines, taskId: "chosen" })).rejects.toMatchObject({ reason: "INVALID_PARAMS" });
   });
 
+  it("measure the task by themselves, and reject a conversation's state that cannot be", async () => {
+    const status = { state: TaskState.COMPLETED };
+    const artifacts = [message(ArtifactSchema, { artifactId: "a", name: "x".repeat(10_000) })];
+    const task = message(TaskSchema, { id: a, contextId: "c", status, artifacts });
+    const entry = placeDraft({ event: { case: "created", value: task }, time: 0, size: 1 } as never, 1, 1);
+    const writer = (): [ExportWriter, string] => {
+      const begun = new ExportWriter();
+      return [begun, begun.header({ taskId: a, tenant: "", owner: "" }, new Date(0)) + begun.entry(encodeEntry(entry))];
+    };
+    const store = open(memoryStore());
+    const [small, smallLines] = writer();
+    const limits = { maxTaskBytes: 5_000 };
+    const lines = smallLines + small.end();
+    await expect(importing(store, { lines }, limits)).rejects.toMatchObject({ reason: "TASK_TOO_LARGE" });
+    for (const state of ["{", `"${"x".repeat(256 * 1024)}"`]) {
+      const [full, begin] = writer();
+      const whole = begin + full.conversation(Buffer.from(state)) + full.end();
+      await expect(importing(store, { lines: whole })).rejects.toMatchObject({ reason: "INVALID_PARAMS" });
+    }
+    expect(await store.head({ taskId: a })).toBeUndefined();
+  });
+
+  it("let other work run beside a large import", async () => {
+    const from = open(memoryStore());
+    const place = { taskId: a, contextId: "c" };
+    const created = { case: "created", value: message(TaskSchema, { id: a, ...place, status: { state: 1 } }) };
+    const piece = {
+      ...place,
+      append: true,
+      artifact: { artifactId: "a", parts: [{ content: { case: "text", value: "x" } }] },
+    };
+    const entries = Array.from({ length: 20_000 }, (_, at) => {
+      const event =
+        at === 0 ? created : { case: "artifact", value: message(TaskArtifactUpdateEventSchema, piece as never) };
+      return placeDraft({ event, time: at, size: 0 } as never, at + 1, at + 1);
+    });
+    await stored(from, entries, a);
+    const lines = await exported(from, a);
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
+    await importing(open(memoryStore()), { lines });
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(5);
+  });
+
   it.each([
     ["with NUL", "a\0b"],
     ["too long", "c".repeat(5_000)],

@@ -12,12 +12,13 @@ import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isStoredId } from "../../core/task-names.js";
 import { statusDraft } from "../../engine/log/draft.js";
+import { MAX_STATE_BYTES } from "../../engine/log/state-changes.js";
 import type { OutgoingBudget } from "../../service/outgoing-budget.js";
 import { requestBounds } from "../../service/rules.js";
 import { type ConversationWrite, StoreError, type TaskRow, type TaskStore } from "../../store/task-store.js";
 import { encodeEntry, millisOf, placeDraft } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
-import { ExportWriter, readExport, renameTask, type TaskImport, TransferError } from "../../task/transfer.js";
+import { ExportWriter, inSlices, readExport, renameTask, type TaskImport, TransferError } from "../../task/transfer.js";
 import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
 import { weighed } from "../weighed.js";
@@ -77,11 +78,12 @@ async function importTask(
   { store, agents, limits }: AdminParts,
   request: ImportTaskRequest,
 ): Promise<ReturnType<typeof create<typeof ImportTaskResponseSchema>>> {
-  const read = readOf(request.lines);
+  const read = await readOf(request.lines);
   const { taskId = "", tenant = read.tenant, owner = read.owner } = request;
   const id = taskId === "" ? read.taskId : taskId;
   checkNames({ taskId: id, tenant, owner });
   checkContext(read.fold.task.contextId);
+  checkState(read.conversation);
   const bytes = Math.max(read.fold.size, read.fold.steps?.bytes ?? 0);
   if (bytes > limits.maxTaskBytes) {
     throw new A2AError("TASK_TOO_LARGE", `The task has ${bytes} bytes, of at most ${limits.maxTaskBytes}.`);
@@ -93,9 +95,9 @@ async function importTask(
   return create(ImportTaskResponseSchema, { task: summaryOf({ agents }, { ...head, lease: null }) });
 }
 
-function readOf(lines: string): TaskImport {
+async function readOf(lines: string): Promise<TaskImport> {
   try {
-    return readExport(lines);
+    return await readExport(lines);
   } catch (error) {
     if (!(error instanceof TransferError)) throw error;
     throw invalid([{ field: "lines", description: error.message }]);
@@ -117,6 +119,18 @@ function checkNames(names: Readonly<Record<"taskId" | "tenant" | "owner", string
 function checkContext(id: string): void {
   if (id !== "" && id.length <= requestBounds.maxIdLength && !id.includes("\0")) return;
   throw invalid([{ field: "lines", description: "name a context that cannot exist" }]);
+}
+
+/** @throws A2AError INVALID_PARAMS for a state that no conversation can have */
+function checkState(state: Uint8Array | undefined): void {
+  if (state === undefined) return;
+  try {
+    if (state.length > MAX_STATE_BYTES) throw new RangeError("too many bytes");
+    JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(state));
+  } catch {
+    const description = `have a conversation's state that is not JSON of at most ${MAX_STATE_BYTES} bytes`;
+    throw invalid([{ field: "lines", description }]);
+  }
 }
 
 /** The final status of a task that had not ended: its agent does not run. */
@@ -146,7 +160,9 @@ async function save(
   entries: readonly LogEntry[],
   state: Uint8Array | undefined,
 ): Promise<void> {
-  const request = { head, expected: 0, creates: true, entries: entries.map(encodeEntry) };
+  const encoded: Uint8Array[] = [];
+  await inSlices(entries, (entry) => encoded.push(encodeEntry(entry)));
+  const request = { head, expected: 0, creates: true, entries: encoded };
   const isNew = state !== undefined && (await store.conversation(head)) === undefined;
   const conversation: ConversationWrite | undefined = isNew
     ? { expected: 0, version: randomInt(1, 2 ** 47), bytes: state }

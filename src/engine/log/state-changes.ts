@@ -13,7 +13,7 @@ import {
 import { isMoved, readForAgent, unavailable } from "./outage.js";
 
 /** Maximum size of a conversation's state as JSON, in bytes. */
-const MAX_STATE_BYTES = 256 * 1024;
+export const MAX_STATE_BYTES: number = 256 * 1024;
 
 /** A new state's version is a random number up to this one. */
 const MAX_FIRST_VERSION = 2 ** 48;
