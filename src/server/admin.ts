@@ -27,6 +27,7 @@ import { type RejectionLog, rejectionLog } from "../service/interceptors/access-
 import { PROMETHEUS_TYPE, prometheusText } from "../telemetry/prometheus.js";
 import { jsonRpcOf } from "../version/jsonrpc.js";
 import { restOf } from "../version/rest.js";
+import { PROTOCOL_VERSION } from "../version/v1.js";
 import { Versions } from "../version/versions.js";
 import { refusalAudit, withRejections } from "./compose-http.js";
 import { createDispatch } from "./dispatch.js";
@@ -59,7 +60,8 @@ const JSON_TYPE = "application/json";
 /** The service in place of a version of the A2A protocol. */
 const adminVersions = (): Versions =>
   new Versions({
-    name: "1.0",
+    // The bindings need a version of this form; no call of operators names one.
+    name: PROTOCOL_VERSION,
     jsonRpc: { ...jsonRpcOf(AdminService), methods: [] },
     rest: { ...restOf(AdminService), mediaType: JSON_TYPE },
     grpc: AdminService,

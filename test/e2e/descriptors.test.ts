@@ -10,7 +10,7 @@ let others: Socket[];
 
 beforeEach(async () => {
   home = new Home();
-  home.under = ["sh", "-c", 'ulimit -n 128; exec "$@"', "sh"];
+  home.under = ["sh", "-c", 'ulimit -n 160; exec "$@"', "sh"];
   server = await home.start();
   agent = new Agent({ keepAlive: true, maxSockets: 1 });
   others = [];

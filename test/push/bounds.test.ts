@@ -62,7 +62,7 @@ describe("hostRest.failures", () => {
       await expect.poll(() => receiver.hits.length, patience).toBe(Math.min(i + 1, failures));
     }
     const failing = { host: `http://127.0.0.1:${receiver.port}`, failures };
-    expect(one.control.status().failingHosts).toEqual([failing]);
+    await expect.poll(() => one.control.status().failingHosts, patience).toEqual([failing]);
     await sleep(50);
     expect(receiver.hits).toHaveLength(failures);
   });
