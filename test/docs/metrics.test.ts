@@ -23,14 +23,17 @@ it("docs/metrics.md has every metric with its kind, labels and meaning, and no o
 /** Labels that Prometheus adds. */
 const own = ["job", "instance", "le"];
 
-it.each(["prometheus/alerts.yml", "grafana/parley.json"])("deploy/%s asks for metrics and labels that exist", (file) => {
-  const text = readFileSync(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
-  const asked = [...text.matchAll(/\b((?:parley|process|nodejs)_[a-z_]+)(?:\{([^}]*)\})?/g)];
-  expect(asked.length).toBeGreaterThan(8);
-  for (const [, name = "", selector = ""] of asked) {
-    const row = Object.values(metricTable).find((each) => [each.name, `${each.name}_bucket`].includes(name));
-    const labels = [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = ""]) => label);
-    expect([name, row !== undefined]).toEqual([name, true]);
-    expect([...own, ...(row?.labels ?? [])]).toEqual(expect.arrayContaining(labels));
-  }
-});
+it.each(["prometheus/alerts.yml", "grafana/parley.json"])(
+  "deploy/%s asks for metrics and labels that exist",
+  (file) => {
+    const text = readFileSync(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
+    const asked = [...text.matchAll(/\b((?:parley|process|nodejs)_[a-z_]+)(?:\{([^}]*)\})?/g)];
+    expect(asked.length).toBeGreaterThan(8);
+    for (const [, name = "", selector = ""] of asked) {
+      const row = Object.values(metricTable).find((each) => [each.name, `${each.name}_bucket`].includes(name));
+      const labels = [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = ""]) => label);
+      expect([name, row !== undefined]).toEqual([name, true]);
+      expect([...own, ...(row?.labels ?? [])]).toEqual(expect.arrayContaining(labels));
+    }
+  },
+);
