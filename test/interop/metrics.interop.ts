@@ -25,7 +25,10 @@ interface Collected {
 
 const load = createRequire(join(root, "test", "interop", "telemetry", "package.json"));
 const inSdk = createRequire(load.resolve("@opentelemetry/sdk-node"));
-const { MeterProvider, MetricReader } = inSdk("@opentelemetry/sdk-metrics");
+const { MeterProvider, MetricReader } = inSdk("@opentelemetry/sdk-metrics") as {
+  readonly MetricReader: new (options?: object) => { collect(): Promise<Collected> };
+  readonly MeterProvider: new (options: object) => { shutdown(): Promise<void> };
+};
 const api = load("@opentelemetry/api");
 
 class Reader extends MetricReader {
