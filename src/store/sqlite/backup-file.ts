@@ -13,9 +13,7 @@ import {
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { StoreError } from "../task-store.js";
-
-/** Readable by its owner alone, for any umask. */
-const FILE_MODE = 0o600;
+import { FILE_MODE } from "./private-file.js";
 
 /** Bytes that are read at a time. */
 const CHUNK_BYTES: number = 1024 * 1024;

@@ -58,7 +58,7 @@ export function setForeignLogAside(given: string, logger: Logger): void {
   const lock = existsSync(`${path}-lock`) ? tryLock(path) : { release: () => {} };
   if (lock === undefined) return;
   try {
-    if (isForeignLog(path)) setAside(path, logger);
+    if (isForeignLog(path)) setLogAside(path, logger);
   } finally {
     lock.release();
   }
@@ -73,7 +73,8 @@ function tryLock(path: string): { release(): void } | undefined {
   }
 }
 
-function setAside(path: string, logger: Logger): void {
+/** Renames the log of a file. */
+export function setLogAside(path: string, logger: Logger): void {
   const log = `${path}-wal-unused`;
   renameSync(`${path}-wal`, log);
   rmSync(`${path}-shm`, { force: true });
@@ -91,15 +92,15 @@ export function leaveLog({ kept }: FileIdentity, fault: FileFault | undefined, l
     const path = realpathSync(file.name);
     const isOurs = statSync(log.name).ino === log.ino;
     const isForeign = fault.logIsForeign || statSync(path).ino !== file.ino;
-    if (isOurs && isForeign) setAside(path, logger);
+    if (isOurs && isForeign) setLogAside(path, logger);
   } catch {
     // A missing file may come back together with the other.
   }
 }
 
 /**
- * Lets SQLite move the log into its file and remove it, if no other connection has the file open. The reader cannot do that,
- * and the writer must not.
+ * Lets SQLite move the log into its file and remove it, if no other connection has the file open. The reader cannot do
+ * that, and the writer must not.
  */
 export function moveLog(path: string): void {
   let db: Database | undefined;

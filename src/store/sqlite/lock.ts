@@ -3,6 +3,7 @@ import { StoreError } from "../task-store.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
+import { createPrivate } from "./private-file.js";
 
 /** Time that an opener waits for the lock, in milliseconds: at a restart the predecessor may still be closing. */
 const LOCK_TIMEOUT_MS = 2_000;
@@ -23,10 +24,12 @@ const held = new Set<Database>();
  * file.
  *
  * Blocks this thread for up to `timeoutMs`.
- * @throws StoreError `failed` that tells how the other store holds the file; SQLite's error if the lock file cannot be
- * created.
+ * @throws StoreError `failed` that tells how the other store holds the file; the system's error, or SQLite's, if the
+ * lock file cannot be created or opened.
  */
 export function lockFile(path: string, shared: boolean, timeoutMs: number = LOCK_TIMEOUT_MS): FileLock {
+  // A user with read permission could lock it, and so block a server from its file.
+  createPrivate(`${path}-lock`);
   let db: Database;
   try {
     db = take(path, shared, timeoutMs);

@@ -12,6 +12,7 @@ import { setForeignLogAside } from "./foreign-log.js";
 import { holdersIn } from "./leases.js";
 import { type FileLock, holdersOf, lockFile } from "./lock.js";
 import { migrate, SCHEMA_VERSION } from "./migrations.js";
+import { createPrivate } from "./private-file.js";
 import { noteRestoration, readRestorations } from "./restoration.js";
 
 /** Files up to this size, in bytes, are checked in full when they are opened: about 0.3 seconds at most. */
@@ -217,24 +218,14 @@ function quickCheck(path: string, db: Database): void {
   if (found !== "ok") throw new StoreError("damaged", `${path} is damaged: ${String(found)}`);
 }
 
-/** Readable by its owner alone, for any umask. SQLite gives the log and its index the mode of the file. */
-const FILE_MODE = 0o600;
-
 /** Resolves links, so that a file has one lock; therefore the file must exist first. */
 function lockPlace(path: string, shared: boolean): FileLock {
   try {
-    touch(path);
-    const real = realpathSync(path);
-    // A user with read permission could lock it, and so block a server from its file.
-    touch(`${real}-lock`);
-    return lockFile(real, shared);
+    createPrivate(path);
+    return lockFile(realpathSync(path), shared);
   } catch (error) {
     throw openError(path, error);
   }
-}
-
-function touch(path: string): void {
-  if (!existsSync(path)) closeSync(openSync(path, "a", FILE_MODE));
 }
 
 function create(path: string, shared: boolean, logger: Logger): Omit<Prepared, "path" | "lock"> {

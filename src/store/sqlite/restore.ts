@@ -1,5 +1,6 @@
-import { closeSync, existsSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { checkContents } from "./backup-check.js";
 import { checkNew, copyWithoutTrailer, createWhole } from "./backup-file.js";
@@ -7,6 +8,7 @@ import { WRITE_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
+import { setLogAside } from "./foreign-log.js";
 import { lockFile } from "./lock.js";
 import { type CopyMark, markCopied, readCopyMark } from "./restoration.js";
 
@@ -34,13 +36,13 @@ export async function restoreFile(backup: string, to: string): Promise<RestoreRe
   checkNew(path);
   const real = join(realpathSync(dirname(path)), basename(path));
   try {
-    if (!existsSync(`${real}-lock`)) closeSync(openSync(`${real}-lock`, "a", 0o600));
     const lock = lockFile(real, false);
     try {
       return await createWhole(real, async (partial) => {
         const hasDigest = await copyWithoutTrailer(from, partial);
         const result = finish(partial, from, hasDigest);
-        setLogAside(real);
+        // The file was removed without its log, which SQLite would apply to the restored one.
+        if (existsSync(`${real}-wal`)) setLogAside(real, silentLogger);
         return { ...result, path: real };
       });
     } finally {
@@ -87,11 +89,4 @@ function finish(partial: string, from: string, hasDigest: boolean): Omit<Restore
 function lastTimesIn(db: Database): CopyMark {
   const time = db.values<[], number>("SELECT coalesce(max(status_time), 0) FROM head").get() ?? 0;
   return { time, until: time };
-}
-
-/** Renames the log of a file that was removed without it: SQLite would apply it to the restored file. */
-function setLogAside(path: string): void {
-  if (!existsSync(`${path}-wal`)) return;
-  renameSync(`${path}-wal`, `${path}-wal-unused`);
-  rmSync(`${path}-shm`, { force: true });
 }
