@@ -3,6 +3,7 @@
 import { isTerminal } from "../../task/state.js";
 import { appendRejection, checkRequest, holds, isOf, type StoredTask, tooManyPushConfigs } from "../check.js";
 import { alwaysHealthy } from "../health.js";
+import { compareIds } from "../order.js";
 import {
   type AppendRequest,
   type AppendResult,
@@ -36,7 +37,7 @@ import {
 import { censusOf } from "./census.js";
 import { Conversations } from "./conversations.js";
 import { Leases } from "./leases.js";
-import { compareIds, type Listed } from "./list.js";
+import type { Listed } from "./list.js";
 import { MemoryLog } from "./log.js";
 import { listDeliveries, type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } from "./pushes.js";
 import { TaskLists, type Usages } from "./task-lists.js";

@@ -1,5 +1,6 @@
 import { TransientMap } from "../../core/maps.js";
 import { LivenessMonitor } from "../liveness.js";
+import { compareIds } from "../order.js";
 import {
   type ClaimRequest,
   type HeartbeatRequest,
@@ -9,7 +10,6 @@ import {
   NO_HOLDER,
   type TaskHead,
 } from "../task-store.js";
-import { compareIds } from "./list.js";
 
 /** A task whose head is replaced, never changed. */
 interface Leased {
@@ -84,11 +84,9 @@ export class Leases {
   }
 
   of({ holder, after, limit }: { holder: string; after: string; limit: number }): HeldLease[] {
-    const held = this.#of(holder).filter(({ head }) => compareIds(head.taskId, after) > 0);
-    held.sort((a, b) => compareIds(a.head.taskId, b.head.taskId));
-    return held
+    return this.#after(holder, after)
       .slice(0, limit)
-      .flatMap(({ head: { taskId, lease } }) => (lease === null ? [] : [{ taskId, ...lease }]));
+      .flatMap(({ taskId, lease }) => (lease === null ? [] : [{ taskId, ...lease }]));
   }
 
   /** Heads of leased tasks in the order of holder and id. */
@@ -98,13 +96,19 @@ export class Leases {
       (holder) => after === undefined || compareIds(holder, after.holder) >= 0,
     );
     for (const holder of holders.sort(compareIds)) {
-      const heads = this.#of(holder).map(({ head }) => head);
-      const isCut = holder === after?.holder;
-      const rest = isCut ? heads.filter(({ taskId }) => compareIds(taskId, after.taskId) > 0) : heads;
-      found.push(...rest.sort((a, b) => compareIds(a.taskId, b.taskId)).slice(0, limit - found.length));
+      const heads = this.#after(holder, holder === after?.holder ? after.taskId : "");
+      found.push(...heads.slice(0, limit - found.length));
       if (found.length === limit) break;
     }
     return found;
+  }
+
+  /** Heads of a holder's tasks after an id, in the order of their ids. */
+  #after(holder: string, after: string): TaskHead[] {
+    return this.#of(holder)
+      .map(({ head }) => head)
+      .filter(({ taskId }) => compareIds(taskId, after) > 0)
+      .sort((a, b) => compareIds(a.taskId, b.taskId));
   }
 
   #of(holder: string): Leased[] {

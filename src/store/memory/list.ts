@@ -1,5 +1,6 @@
 import { isTerminal } from "../../task/state.js";
-import type { ListPage, ListRequest, TaskHead } from "../task-store.js";
+import { compareHeadKeys } from "../order.js";
+import type { HeadKey, ListPage, ListRequest, TaskHead } from "../task-store.js";
 
 /** An item with a head. The head may be replaced if its position in the order stays the same. */
 export interface Listed {
@@ -58,9 +59,6 @@ export class OwnerHeads<T extends Listed> {
   }
 }
 
-/** The position of a head in a list. */
-type ListPosition = Pick<TaskHead, "statusTime" | "taskId">;
-
 /**
  * Heads by status time and id, ascending: new ones come last, where insertion is cheapest. A page is read backwards
  * from the end; without filters its cost is its size.
@@ -89,7 +87,7 @@ export class OrderedHeads<T extends Listed> {
   }
 
   /** The items whose status is older than a time, oldest first, after a cursor. */
-  olderThan(time: number, limit: number, after?: ListPosition): T[] {
+  olderThan(time: number, limit: number, after?: HeadKey): T[] {
     const end = this.#firstNotBefore({ statusTime: time, taskId: "" });
     let begin = 0;
     if (after !== undefined) {
@@ -100,7 +98,7 @@ export class OrderedHeads<T extends Listed> {
   }
 
   /** The items, newest first, from before a position on. No item may be added or removed meanwhile. */
-  *newestFirst(before?: ListPosition): IterableIterator<T> {
+  *newestFirst(before?: HeadKey): IterableIterator<T> {
     let index = before === undefined ? this.#items.length : this.#firstNotBefore(before);
     while (index-- > 0) yield this.#items[index] as T;
   }
@@ -139,47 +137,24 @@ export class OrderedHeads<T extends Listed> {
   }
 
   /** Index of the first item at or after a sort position. */
-  #firstNotBefore(place: ListPosition): number {
+  #firstNotBefore(place: HeadKey): number {
     // Most requests are for the newest items: the search widens from the end.
     let high = this.#items.length;
     let low = high;
     for (let step = 1; low > 0; step *= 2) {
       low = Math.max(0, high - step);
       const head = this.#items[low]?.head;
-      if (head !== undefined && comesBefore(head, place)) break;
+      if (head !== undefined && compareHeadKeys(head, place) < 0) break;
       high = low;
     }
     while (low < high) {
       const middle = (low + high) >>> 1;
       const head = this.#items[middle]?.head;
-      if (head !== undefined && comesBefore(head, place)) low = middle + 1;
+      if (head !== undefined && compareHeadKeys(head, place) < 0) low = middle + 1;
       else high = middle;
     }
     return low;
   }
-}
-
-function comesBefore(a: ListPosition, b: ListPosition): boolean {
-  return a.statusTime < b.statusTime || (a.statusTime === b.statusTime && compareIds(a.taskId, b.taskId) < 0);
-}
-
-/**
- * Compares ids by their UTF-8 bytes, as every store does. JavaScript compares UTF-16, which orders only characters
- * beyond U+FFFF differently: their surrogates sort below U+E000 to U+FFFF instead of above.
- */
-export function compareIds(a: string, b: string): number {
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index++) {
-    const left = a.charCodeAt(index);
-    const right = b.charCodeAt(index);
-    if (left !== right) return rank(left) - rank(right);
-  }
-  return a.length - b.length;
-}
-
-function rank(unit: number): number {
-  const isHalf = unit >= 0xd800 && unit <= 0xdfff;
-  return isHalf ? unit + 0x10000 : unit;
 }
 
 /** The map key of one owner in one tenant. */

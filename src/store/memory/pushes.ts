@@ -16,6 +16,7 @@ import {
   STORED_ATTEMPTS,
   settled,
 } from "../deliveries.js";
+import { compareIds } from "../order.js";
 import type {
   ClaimDeliveries,
   ClaimedDelivery,
@@ -35,7 +36,7 @@ import type {
 } from "../push-store.js";
 import type { TaskHead } from "../task-store.js";
 import { DueList } from "./due-list.js";
-import { compareIds, ownerKey } from "./list.js";
+import { ownerKey } from "./list.js";
 
 /** A task, as its push configurations see it. */
 interface Pushed {
@@ -198,11 +199,7 @@ export class Pushes {
   }
 
   listDead({ after, limit, ...filter }: DeadDeliveryRequest): DeadDelivery[] {
-    return this.dead(filter)
-      .filter((config) => after === undefined || compareKeys(keyOf(config), after) > 0)
-      .sort((a, b) => compareKeys(keyOf(a), keyOf(b)))
-      .slice(0, limit)
-      .map(toDead);
+    return inOrder(this.dead(filter), after).slice(0, limit).map(toDead);
   }
 
   /** The dead configurations that match the filters. */
@@ -313,10 +310,7 @@ export function scan(
   tasks: Iterable<Pushed>,
   { after, limit }: { readonly after?: PushConfigKey; readonly limit: number },
 ): (PushConfigKey & { readonly bytes: Uint8Array })[] {
-  const configs = [...tasks].flatMap((task) => [...(task.configs?.values() ?? [])]);
-  return configs
-    .filter((config) => after === undefined || compareKeys(keyOf(config), after) > 0)
-    .sort((a, b) => compareKeys(keyOf(a), keyOf(b)))
+  return inOrder(configsOf(tasks), after)
     .slice(0, limit)
     .map((config) => ({ ...keyOf(config), bytes: new Uint8Array(config.bytes) }));
 }
@@ -324,12 +318,9 @@ export function scan(
 /** A page of the deliveries of tasks, in the order of their keys. */
 export function listDeliveries(tasks: Iterable<Pushed>, request: ListDeliveries): DeliveryPage {
   const { after, limit } = request;
-  const found = [...tasks]
-    .flatMap((task) => [...(task.configs?.values() ?? [])])
-    .filter((config) => after === undefined || compareKeys(keyOf(config), after) > 0)
+  const found = inOrder(configsOf(tasks), after)
     .map(toDelivery)
-    .filter((delivery) => passes(delivery, request))
-    .sort(compareKeys);
+    .filter((delivery) => passes(delivery, request));
   const deliveries = found.slice(0, limit);
   const last = deliveries.at(-1);
   const next = last && found.length > limit ? { taskId: last.taskId, configId: last.configId } : undefined;
@@ -342,6 +333,17 @@ export function rewrite(config: PushConfig, { from, to }: RewritePushConfig): bo
   if (bytes.length !== from.length || bytes.some((byte, i) => byte !== from[i])) return false;
   config.bytes = new Uint8Array(to);
   return true;
+}
+
+function configsOf(tasks: Iterable<Pushed>): PushConfig[] {
+  return [...tasks].flatMap((task) => [...(task.configs?.values() ?? [])]);
+}
+
+/** Configurations after a key, in the order of their keys. */
+function inOrder(configs: readonly PushConfig[], after: PushConfigKey | undefined): PushConfig[] {
+  return configs
+    .filter((config) => after === undefined || compareKeys(keyOf(config), after) > 0)
+    .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
 }
 
 function keyOf({ task, configId }: PushConfig): PushConfigKey {

@@ -1,4 +1,5 @@
 import { isInterrupted, isTerminal } from "../../task/state.js";
+import { compareIds, headKeyOf } from "../order.js";
 import type {
   ContextSummary,
   ContextsPage,
@@ -15,7 +16,7 @@ import type {
   TaskHead,
   TaskScope,
 } from "../task-store.js";
-import { compareIds, type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
+import { type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
 
 /** Tasks that one page examines at most. A longer page would hold the event loop. */
 const MAX_EXAMINED = 100_000;
@@ -108,7 +109,7 @@ export class TaskLists<T extends Listed> {
     for (const { head } of list?.newestFirst(startOf(request)) ?? []) {
       if (head.statusTime < (request.statusFrom ?? Number.NEGATIVE_INFINITY)) break;
       if (matches(head, request)) heads.push(head);
-      if (heads.length === limit || ++examined === MAX_EXAMINED) return { heads, next: keyOf(head) };
+      if (heads.length === limit || ++examined === MAX_EXAMINED) return { heads, next: headKeyOf(head) };
     }
     return { heads };
   }
@@ -126,7 +127,7 @@ export class TaskLists<T extends Listed> {
           contexts.push({ tenant, owner, contextId, ...context, statusTime, stateBytes });
         }
       }
-      if (contexts.length === limit || ++examined === MAX_EXAMINED) return { contexts, next: keyOf(head) };
+      if (contexts.length === limit || ++examined === MAX_EXAMINED) return { contexts, next: headKeyOf(head) };
     }
     return { contexts };
   }
@@ -173,10 +174,6 @@ function matches(head: TaskHead, { tenants, owner, contextId, states = [] }: Fil
     (contextId === undefined || contextId === head.contextId) &&
     (states.length === 0 || states.includes(head.state))
   );
-}
-
-function keyOf({ statusTime, taskId }: HeadKey): HeadKey {
-  return { statusTime, taskId };
 }
 
 function compareScopes(a: TaskScope, b: TaskScope): number {

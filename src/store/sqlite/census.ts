@@ -1,19 +1,21 @@
 import { CENSUS_LIMIT, type Census } from "../census-store.js";
+import { DEAD, DUE } from "../deliveries.js";
 import type { Database, Query } from "./driver/driver.js";
+import { TERMINAL } from "./states.js";
 
 /** Counts of a file, all at one moment. */
 export type CensusQuery = Query<[], [openTasks: number, interrupted: number, due: number, held: number, dead: number]>;
 
-/** @param terminal the terminal states, separated by commas */
-export function censusQuery(db: Database, terminal: string): CensusQuery {
+/** Prepares a `CensusQuery`. */
+export function censusQuery(db: Database): CensusQuery {
   const upTo = (index: string, where: string): string =>
     `(SELECT count(*) FROM (SELECT 1 FROM ${index} WHERE ${where} LIMIT ${CENSUS_LIMIT}))`;
   return db.rows(
-    `SELECT (SELECT coalesce(sum(tasks), 0) FROM counter WHERE state NOT IN (${terminal})), ` +
+    `SELECT (SELECT coalesce(sum(tasks), 0) FROM counter WHERE state NOT IN (${TERMINAL})), ` +
       `${upTo("head INDEXED BY head_interrupted", "state IN (6, 8)")}, ` +
-      `${upTo("push_config INDEXED BY push_due", "state = 1 AND holder IS NULL")}, ` +
+      `${upTo("push_config INDEXED BY push_due", `state = ${DUE} AND holder IS NULL`)}, ` +
       `${upTo("push_config INDEXED BY push_held", "holder IS NOT NULL")}, ` +
-      `${upTo("push_config INDEXED BY push_dead", "state = 2")}`,
+      `${upTo("push_config INDEXED BY push_dead", `state = ${DEAD}`)}`,
   );
 }
 

@@ -1,6 +1,6 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ListRequest } from "../task-store.js";
 import { LISTED_COLUMNS } from "./rows.js";
+import { STATES } from "./states.js";
 
 /** The filters of a list: each combination has its own two statements. */
 export interface ListShape {
@@ -28,16 +28,11 @@ export function shapeOf(request: ListRequest): ListShape {
   };
 }
 
-/** All states. Each has its own range in an index. */
-const STATES: readonly number[] = Object.values(TaskState).filter(
-  (state): state is TaskState => typeof state === "number",
-);
-
 /**
  * SQL of a page and of its total. Each page reads one index in order from its cursor, so its cost depends on its size
  * alone; `INDEXED BY` makes SQLite reject any other plan. A list without a state filter merges the ranges of all states:
- * a second index without the state would cost every write more than that. A total without a time filter is the sum of a few counters; a small context has none and, like a time filter,
- * is counted along the index.
+ * a second index without the state would cost every write more than that. A total without a time filter is the sum of a
+ * few counters. A total with one, and that of a small context, which has no counters, is counted along the index.
  */
 export function listSql(shape: ListShape): ListSql {
   const order = " ORDER BY status_time DESC, task_id DESC LIMIT ?";

@@ -1,7 +1,6 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { isTerminal } from "../../task/state.js";
 import type { HeadKey, HeadsRequest, LeasedRequest, OwnersRequest, TaskHead, TaskScope } from "../task-store.js";
 import { HEAD_COLUMNS } from "./rows.js";
+import { STATES, TERMINAL } from "./states.js";
 
 type Value = string | number;
 
@@ -24,11 +23,6 @@ export interface Pair extends TaskScope {
 
 const ORDER = "ORDER BY status_time DESC, task_id DESC LIMIT ?";
 const RANGE = "(status_time, task_id) < (?, ?) AND (status_time, task_id) >= (?, ?)";
-
-/** All states. Each has its own range in every index that is used here. */
-export const STATES: readonly number[] = Object.values(TaskState).filter(
-  (state): state is TaskState => typeof state === "number",
-);
 
 /** The range of a request. The empty id is the first one, so a time alone is a key as well. */
 export function rangeOf({ statusFrom, statusBefore, after }: HeadsRequest): KeyRange {
@@ -99,7 +93,7 @@ export function newerInContext({ contextId, tenant, owner, statusTime, taskId }:
 
 /** Owners with the numbers of their tasks, in the order of the counters. */
 export function ownersPage({ tenant, after, limit }: OwnersRequest): Statement {
-  const open = `sum(iif(state IN (${STATES.filter(isTerminal).join(", ")}), 0, tasks))`;
+  const open = `sum(iif(state IN (${TERMINAL}), 0, tasks))`;
   const comparison = after === undefined ? ">=" : ">";
   const place = tenant === undefined ? `(tenant, owner) ${comparison} (?, ?)` : `tenant = ? AND owner ${comparison} ?`;
   const sql = `SELECT tenant, owner, sum(tasks), ${open} FROM counter WHERE ${place} GROUP BY tenant, owner LIMIT ?`;

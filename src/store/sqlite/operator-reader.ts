@@ -1,10 +1,10 @@
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isTerminal } from "../../task/state.js";
+import { compareHeadKeys, headKeyOf } from "../order.js";
 import type {
   ContextSummary,
   ContextsPage,
   ContextsRequest,
-  HeadKey,
   HeadsPage,
   HeadsRequest,
   LeasedRequest,
@@ -24,11 +24,11 @@ import {
   type Pair,
   pairPage,
   rangeOf,
-  STATES,
   type Statement,
 } from "./operator-list.js";
 import { isOfAll, type Prepare, pairsOf } from "./operator-scopes.js";
 import { type HeadRow, toHead } from "./rows.js";
+import { STATES } from "./states.js";
 
 type Value = string | number;
 
@@ -75,14 +75,14 @@ export class OperatorReader {
         after = head;
         const found = this.#atOnce("listContexts", () => (this.#isNewest(head) ? this.#context(head) : undefined));
         if (found !== undefined) contexts.push(found);
-        if (contexts.length === request.limit) return { contexts, next: keyOf(head) };
+        if (contexts.length === request.limit) return { contexts, next: headKeyOf(head) };
       }
       if (page.next === undefined) return { contexts };
       after = page.next;
       seen += Math.max(1, page.heads.length);
       await yieldToEventLoop();
     }
-    return { contexts, next: after && keyOf(after) };
+    return { contexts, next: after && headKeyOf(after) };
   }
 
   async listOwners({ tenant, after, limit }: OwnersRequest): Promise<readonly OwnerUsage[]> {
@@ -110,7 +110,7 @@ export class OperatorReader {
     const heads = this.#atOnce("listHeads", () =>
       pairs.flatMap((pair) => this.#heads(pairPage(pair, states, range, limit))),
     );
-    if (pairs.length > 1) heads.sort(compareHeads);
+    if (pairs.length > 1) heads.sort((a, b) => compareHeadKeys(b, a));
     return pageOf(heads.slice(0, limit), limit);
   }
 
@@ -183,17 +183,8 @@ export class OperatorReader {
   };
 }
 
-function keyOf({ statusTime, taskId }: HeadKey): HeadKey {
-  return { statusTime, taskId };
-}
-
 /** A page that ends where the list was cut, if it was. */
 function pageOf(heads: readonly TaskHead[], limit: number): HeadsPage {
   const last = heads.at(-1);
-  return last === undefined || heads.length < limit ? { heads } : { heads, next: keyOf(last) };
-}
-
-/** Newest status first. Ids compare by their bytes, as in SQLite. */
-function compareHeads(a: TaskHead, b: TaskHead): number {
-  return b.statusTime - a.statusTime || Buffer.compare(Buffer.from(b.taskId), Buffer.from(a.taskId));
+  return last === undefined || heads.length < limit ? { heads } : { heads, next: headKeyOf(last) };
 }

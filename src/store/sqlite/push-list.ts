@@ -1,4 +1,5 @@
 import { DEAD, type DeliveryState, deliveryStates, EXAMINED_DELIVERIES, IDLE, passes } from "../deliveries.js";
+import { compareIds } from "../order.js";
 import type { DeliveryPage, ListDeliveries, PushConfigKey, StoredDelivery } from "../push-store.js";
 import type { Database, Query } from "./driver/driver.js";
 
@@ -65,7 +66,7 @@ export class DeliveryLists {
   #rows({ taskId, states = [], target, owner, after }: ListDeliveries): Iterable<DeliveryRow> {
     const key = [after?.taskId ?? "", after?.configId ?? ""] as const;
     if (taskId !== undefined) {
-      const order = Buffer.compare(Buffer.from(key[0]), Buffer.from(taskId));
+      const order = compareIds(key[0], taskId);
       return order > 0 ? [] : this.#ofTask.iterate(taskId, order < 0 ? "" : key[1]);
     }
     if (states.length > 0 && states.every((state) => state === "dead")) return this.#dead.iterate(...key);

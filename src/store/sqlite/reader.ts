@@ -1,5 +1,3 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { isTerminal } from "../../task/state.js";
 import {
   type Census,
   type ClaimDeliveries,
@@ -35,6 +33,7 @@ import { DeliveryLists } from "./push-list.js";
 import { type DeadQuery, deadQuery, deadValues, toDead } from "./push-rows.js";
 import { HEAD_COLUMNS, type HeadRow, type ListedRow, toHead, toListedHead } from "./rows.js";
 import { readEntries } from "./segment.js";
+import { TERMINAL } from "./states.js";
 
 /** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
 export const READ_BYTES: number = 1024 * 1024;
@@ -46,10 +45,6 @@ interface ListStatements {
   readonly page: Query<(string | number)[], ListedRow>;
   readonly total: Query<(string | number)[], number>;
 }
-
-const TERMINAL = Object.values(TaskState)
-  .filter((state): state is TaskState => typeof state === "number" && isTerminal(state))
-  .join(", ");
 
 /** All reads, on a separate connection that sees committed data and waits for no writer. */
 export class Reader {
@@ -197,7 +192,7 @@ export class Reader {
 
   census(): Omit<Census, "bytes"> {
     return this.#query("census", () => {
-      this.#census ??= censusQuery(this.#db, TERMINAL);
+      this.#census ??= censusQuery(this.#db);
       return countAll(this.#census);
     });
   }

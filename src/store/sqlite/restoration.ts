@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { DUE } from "../deliveries.js";
 import type { Restoration } from "../task-store.js";
 import { immediate } from "./connection.js";
 import type { Database } from "./driver/driver.js";
@@ -54,7 +55,7 @@ export function noteRestoration(db: Database): (CopyMark & { readonly due: numbe
     db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
     db.exec("UPDATE head SET lease_holder = '' WHERE lease_holder IS NOT NULL; DELETE FROM holder");
     db.exec("DROP TABLE copied");
-    const due = db.values<[], number>("SELECT count(*) FROM push_config WHERE state = 1").get() ?? 0;
+    const due = db.values<[], number>(`SELECT count(*) FROM push_config WHERE state = ${DUE}`).get() ?? 0;
     return { ...mark, due };
   });
 }

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { headOf, OWNER } from "../../../contract/setup.js";
-import { compareIds, type Listed, OrderedHeads, OwnerHeads } from "../../../src/store/memory/list.js";
-import { scaled } from "../../support/cover.js";
+import { type Listed, OrderedHeads, OwnerHeads } from "../../../src/store/memory/list.js";
 
 const item = (taskId: string, statusTime: number, named: object = {}): Listed => ({
   head: headOf({ taskId, statusTime, ...named }),
@@ -78,26 +77,5 @@ describe("OwnerHeads", () => {
     expect(page.heads.map((head) => head.taskId)).toEqual(["08", "06"]);
     expect(page.total).toBe(4);
     expect(list.page({ ...OWNER, state: 1, limit: 0 })).toEqual({ heads: [], total: 4 });
-  });
-});
-
-describe("compareIds()", { timeout: 60_000 }, () => {
-  it("agrees with the bytes of UTF-8", () => {
-    const text = fc.string({ unit: "binary", maxLength: 6 });
-    fc.assert(
-      fc.property(text, text, (a, b) => {
-        expect(Math.sign(compareIds(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
-      }),
-      {
-        numRuns: scaled(300, 1_000),
-        examples: [
-          ["\ufb01", "🚀"],
-          ["a", "a"],
-          ["", "\0"],
-          ["𝒳", "𝒴"],
-          ["\ud7ff", "\ue000"],
-        ],
-      },
-    );
   });
 });

@@ -11,10 +11,10 @@ import {
   newerInContext,
   ownersPage,
   pairPage,
-  STATES,
   type Statement,
 } from "../../../src/store/sqlite/operator-list.js";
 import { Reader } from "../../../src/store/sqlite/reader.js";
+import { STATES } from "../../../src/store/sqlite/states.js";
 import type { HeadKey, ListRequest } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 
