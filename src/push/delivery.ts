@@ -1,7 +1,7 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
-import { pause, type Semaphore } from "../core/async.js";
+import { pause } from "../core/async.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { logFacts } from "../core/log-facts.js";
@@ -17,7 +17,7 @@ import type { LeaseGuard } from "./lease-guard.js";
 import { bodyOf, type HeaderParts, NotificationHeaders } from "./notification.js";
 import { tracedPost } from "./post-span.js";
 import type { OpenedConfig } from "./secrets.js";
-import { attemptOf, causeOf, noteFailure } from "./sent.js";
+import { attemptOf, type BufferSpace, causeOf, noteFailure, spaceOf } from "./sent.js";
 import type { Breakable, Poster, PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import type { PastFolds } from "./task-bodies.js";
@@ -39,7 +39,7 @@ const SLICE_MS = 5_000;
 const CONFIRM_MS = 1_000;
 
 /** Dependencies shared by all deliveries. */
-export interface DeliveryParts extends HeaderParts {
+export interface DeliveryParts extends HeaderParts, BufferSpace {
   readonly store: TaskStore;
   readonly pushes: EnginePushes;
   readonly poster: Poster;
@@ -51,9 +51,6 @@ export interface DeliveryParts extends HeaderParts {
   readonly smallBytes: number;
   /** The last tasks sent to configurations of other versions. */
   readonly folds: PastFolds;
-  readonly outgoing: Semaphore;
-  /** Buffer space for hosts that are not proven. */
-  readonly outgoingProbes: Semaphore;
   readonly life: LeaseGuard;
   /** The last accepted attempts. */
   readonly attempts: AttemptRing;
@@ -274,14 +271,13 @@ export class Delivery {
     write: () => string,
     dialect?: PushDialect,
   ): Promise<Ending | undefined> {
-    const { outgoing, outgoingProbes } = this.#parts;
-    const semaphore = this.host.isHealthy ? outgoing : outgoingProbes;
-    const free = semaphore.acquire(bytes);
+    const space = spaceOf(this.#parts, this.host);
+    const free = space.acquire(bytes);
     try {
       if (free !== undefined) await free;
       return await this.#sendBody(entry, write(), dialect);
     } finally {
-      semaphore.release(bytes);
+      space.release(bytes);
     }
   }
 

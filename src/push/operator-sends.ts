@@ -10,7 +10,7 @@ import type { DispatcherOptions } from "./dispatcher-options.js";
 import type { Host, Hosts, ProbeBudget } from "./host-limiter.js";
 import { bodyOf, NotificationHeaders, testBodyOf } from "./notification.js";
 import { MissingKeyError, type OpenedConfig } from "./secrets.js";
-import { attemptOf, noteFailure } from "./sent.js";
+import { attemptOf, noteFailure, spaceOf } from "./sent.js";
 import type { Target } from "./target/target-url.js";
 import { TaskBodies } from "./task-bodies.js";
 
@@ -194,11 +194,12 @@ export class OperatorSends<T> {
   }
 
   async #post(found: Found, notification: Notification, target: Target, host: Host<unknown>): Promise<Attempt> {
-    const { poster, limits, audit, shutdown, outgoing, smallBytes } = this.#own.parts;
+    const { poster, limits, audit, shutdown, smallBytes } = this.#own.parts;
     const { body, headers, generation } = notification;
     const size = body.length > smallBytes ? body.length : 0;
+    const space = spaceOf(this.#own.parts, host);
     try {
-      if (size > 0) await outgoing.acquire(size);
+      if (size > 0) await space.acquire(size);
       const waitMs = host.pace(performance.now());
       if (waitMs > 0) await pause(waitMs, shutdown, true);
       if (shutdown.aborted) throw new A2AError("UNAVAILABLE", "The server is shutting down.");
@@ -211,7 +212,7 @@ export class OperatorSends<T> {
       const made = { key, config: opened.config, outcome, generation, begin, now, byOperator: true };
       return this.#remember(attemptOf(made));
     } finally {
-      if (size > 0) outgoing.release(size);
+      if (size > 0) space.release(size);
     }
   }
 

@@ -1,6 +1,7 @@
 import type { TaskPushNotificationConfig } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { LogEntry } from "../../gen/parley/log/v1/log_pb.js";
 import type { Audit } from "../audit/audit.js";
+import type { Semaphore } from "../core/async.js";
 import type { LogCause } from "../core/log-facts.js";
 import type { PushConfigKey } from "../store/task-store.js";
 import type { RawAttempt } from "./attempts.js";
@@ -18,6 +19,21 @@ interface Sent {
   readonly begin: number;
   readonly now: number;
   readonly byOperator: boolean;
+}
+
+/** Buffer space for notifications that are not small. */
+export interface BufferSpace {
+  readonly outgoing: Semaphore;
+  /** Buffer space for hosts that are not proven. */
+  readonly outgoingProbes: Semaphore;
+}
+
+/** Returns the buffer space that a host's notifications use, so that stalled hosts cannot starve healthy ones. */
+export function spaceOf(
+  { outgoing, outgoingProbes }: BufferSpace,
+  { isHealthy }: Pick<Host<unknown>, "isHealthy">,
+): Semaphore {
+  return isHealthy ? outgoing : outgoingProbes;
 }
 
 /** Makes the attempt of a notification that was sent. */

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Attempt } from "../../src/push/attempts.js";
+import { outgoingPushes } from "../../src/push/dispatcher.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { StoredDelivery, TaskStore } from "../../src/store/task-store.js";
+import { setConstants } from "../support/constants.js";
 import { accept, Receiver, refuse } from "./receiver.js";
 import { chunk, Log, Rig, type RigOptions, status } from "./rig.js";
 
@@ -149,6 +151,29 @@ describe("an event that is sent again", () => {
       expect(again?.headers["parley-test"]).toBeUndefined();
     }
     expect(await stateOf(log)).toEqual(before);
+  });
+
+  it("takes no buffer space of healthy hosts while its own host stalls", async () => {
+    setConstants(outgoingPushes, { maxBytes: 40_000 });
+    const healthy = await Receiver.start();
+    onTestFinished(() => healthy.stop());
+    const one = await rig({ receivers: [receiver, healthy], limits: { pushTimeoutMs: 600_000 } }).start();
+    const large = chunk("x".repeat(20_000));
+    const log = await Log.create(store, [receiver.url("/a")], [large]);
+    const other = await Log.create(store, [healthy.url("/b")]);
+    one.news();
+    await delivered(log);
+    await expect.poll(() => healthy.generationsOf("/b"), patience).toEqual([1]);
+    receiver.answer = refuse(503);
+    expect((await test(one, log)).status).toBe(503);
+    receiver.answer = () => {};
+    const resent = resend(one, log, 2);
+    await expect.poll(() => receiver.of("/a").map(({ generation }) => generation), patience).toEqual([1, 2, 0, 2]);
+    await other.append([large]);
+    one.news();
+    await expect.poll(() => healthy.generationsOf("/b"), patience).toEqual([1, 2]);
+    await one.end();
+    expect((await resent).failure).not.toBe("");
   });
 
   it("is one that exists, is sent to this configuration, and was delivered", async () => {
