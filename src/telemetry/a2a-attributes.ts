@@ -1,8 +1,9 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { type AgentCard, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type A2AError, StatusCode } from "../core/error.js";
+import type { A2AError } from "../core/error.js";
 import type { Attributes } from "./api.js";
 import { a2a, jsonRpc, parley, rpc, rpcSystems } from "./names.js";
+import { isFault, successCode, wireCode } from "./status-codes.js";
 import type { TracedSpan } from "./tracer.js";
 
 /** Maximum number of characters of a value that the other side has chosen. */
@@ -81,38 +82,17 @@ export function agentAttributes(card: Partial<Pick<AgentCard, "name" | "version"
   return { [a2a.agentName]: name, [a2a.agentVersion]: version, [a2a.agentDescription]: description };
 }
 
-/** Errors that the RPC conventions count as the server's own. Others are answers that a server is right to give. */
-const faults: ReadonlySet<number> = new Set([
-  StatusCode.UNKNOWN,
-  StatusCode.DEADLINE_EXCEEDED,
-  StatusCode.UNIMPLEMENTED,
-  StatusCode.INTERNAL,
-  StatusCode.UNAVAILABLE,
-  StatusCode.DATA_LOSS,
-]);
-
-/** Names by code of `google.rpc.Code`. */
-const statusNames = new Map(Object.entries(StatusCode).map(([name, code]) => [code as number, name]));
-
 /** Notes the error of a call. A client's span fails with each error, a server's with those of the server alone. */
 export function noteError(span: TracedSpan, error: A2AError, binding: string, side: "client" | "server"): void {
-  const code = codeOf(error, binding);
+  const code = wireCode(error.row, binding);
   span.set(rpc.statusCode, code);
   span.set(parley.errorReason, error.reason);
-  if (side === "client" || faults.has(error.code)) span.fail(code);
+  if (side === "client" || isFault(error.code)) span.fail(code);
 }
 
 /** Notes that a call had an answer, in systems that give success a code. */
 export function noteSuccess(span: TracedSpan, binding: string): void {
-  if (rpcSystems[binding] === "grpc") span.set(rpc.statusCode, "OK");
-}
-
-/** The code of an error on a wire. */
-function codeOf({ code, row }: A2AError, binding: string): string {
-  if (binding === "jsonrpc") return String(row.jsonrpc);
-  if (binding === "rest") return String(row.http);
-  const name = statusNames.get(code) ?? "UNKNOWN";
-  return binding === "connect" ? name.toLowerCase() : name;
+  span.set(rpc.statusCode, successCode(binding));
 }
 
 /** Cuts a value. Undefined for one that is not a text. */

@@ -70,8 +70,10 @@ const longTimes = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 
 /** One metric with its values. */
 export interface MetricFamily {
   readonly row: MetricRow;
-  /** When counting began, in milliseconds since 1970. */
+  /** Start of counting, in milliseconds since 1970. */
   readonly since: number;
+  /** Full name of the service whose methods are counted. */
+  readonly service: string;
   /** Of counters and gauges. */
   readonly numbers: readonly Series<number>[];
   /** Of histograms. */
@@ -89,8 +91,8 @@ export interface MetricNames {
 }
 
 /**
- * The numbers of one server. The parts of the server count in cells, which costs a few nanoseconds; nothing else happens
- * until somebody reads them.
+ * The numbers of one server. The parts of the server count in cells, which costs a few nanoseconds. Everything else is
+ * computed when a reader asks.
  */
 export class Metrics {
   readonly calls: Counter;
@@ -111,11 +113,13 @@ export class Metrics {
   /** Names of the methods, whose order is that of the cells of `callsOpen`. */
   readonly methods: readonly string[];
   readonly #since = Date.now();
+  readonly #service: string;
   readonly #streaming: ReadonlySet<string>;
   #isProduced = false;
   readonly #gauges = new Map<GaugeName, GaugeReader>();
 
   constructor({ methods, versions }: MetricNames) {
+    this.#service = methods[0]?.parent.typeName ?? "";
     this.#streaming = new Set(methods.filter(({ methodKind }) => methodKind !== "unary").map(({ name }) => name));
     this.methods = [...methods.map(({ name }) => name), OTHER];
     const ofCalls = { binding: bindings, method: this.methods, version: [...versions, OTHER], code: codes };
@@ -205,7 +209,7 @@ export class Metrics {
 
   async #family(name: MetricName): Promise<MetricFamily | undefined> {
     const row: MetricRow = metricTable[name];
-    const family = { row, since: this.#since, numbers: [], histograms: [], bounds: [] };
+    const family = { row, since: this.#since, service: this.#service, numbers: [], histograms: [], bounds: [] };
     if (isCell(name)) {
       const cells = this[name];
       if (cells instanceof Counter) return { ...family, numbers: cells.read() };
@@ -226,29 +230,7 @@ export class Metrics {
   }
 }
 
-/**
- * Returns the attributes of a series for OpenTelemetry. Those of calls are named by the stable conventions of RPC; their
- * code is the reason of the error, which `error.type` repeats for failed calls.
- */
-export function otelAttributes({ labels = [] }: MetricRow, values: readonly string[]): Record<string, string> {
-  const attributes: Record<string, string> = {};
-  labels.forEach((label, index) => {
-    const value = values[index] ?? "";
-    if (label === "binding") attributes["rpc.system.name"] = systems[value] ?? value;
-    else if (label === "method") attributes["rpc.method"] = value;
-    else if (label === "version") attributes["a2a.protocol.version"] = value;
-    else if (label === "code") {
-      attributes["rpc.response.status_code"] = value;
-      if (value !== "OK") attributes["error.type"] = value;
-    } else attributes[`parley.${label}`] = value;
-  });
-  return attributes;
-}
-
-/** Names of RPC systems in the conventions, by binding. */
-const systems: Readonly<Record<string, string>> = { connect: "connectrpc" };
-
-/** What a call is counted under. */
+/** Labels that a call is counted under. */
 export interface CallLabels {
   readonly binding: string;
   readonly method: string;

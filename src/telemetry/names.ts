@@ -1,6 +1,7 @@
-// Every name that Parley's spans have: span names, attribute keys, and their fixed values. No other file has any.
+// Names of spans and attributes in OpenTelemetry, and their fixed values. No other file has any. Names of metrics are in the
+// table of metrics.
 
-/** The instrumentation scope of all spans. */
+/** The instrumentation scope of all spans and metrics. */
 export const SCOPE = "parley-a2a";
 
 /** Names of spans besides those of calls, which have the name of their method. */
@@ -63,6 +64,8 @@ export const a2a = {
 
 /** Attributes that no convention has. */
 export const parley = {
+  /** Binding of a call, in metrics: `grpc`, `grpc-web`, `connect`, `jsonrpc` or `rest`. */
+  binding: "parley.binding",
   /** Reason of an error, such as `TASK_NOT_FOUND`, which several bindings give the same code. */
   errorReason: "parley.error.reason",
   /** Position of a turn's message in the log of its task. */

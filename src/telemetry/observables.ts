@@ -1,7 +1,8 @@
 import { RELEASE } from "../core/release.js";
 import { metricTable } from "./metric-table.js";
-import { type MetricFamily, type Metrics, otelAttributes } from "./metrics.js";
-import { otelUnit } from "./producer.js";
+import type { MetricFamily, Metrics } from "./metrics.js";
+import { SCOPE } from "./names.js";
+import { otelAttributes, otelUnit } from "./otel.js";
 
 /** An instrument of OpenTelemetry whose values are asked for. */
 type Instrument = object;
@@ -45,7 +46,7 @@ interface Instruments {
  * @returns the function that ends it
  */
 export function observe(metrics: Metrics, api: MetricsApi): () => void {
-  const meter = api.getMeter("parley-a2a", RELEASE);
+  const meter = api.getMeter(SCOPE, RELEASE);
   const instruments = new Map<string, Instruments>();
   for (const { otel: name, kind, help: description, ...row } of Object.values(metricTable)) {
     const unit = otelUnit(row.unit);
@@ -69,16 +70,13 @@ export function observe(metrics: Metrics, api: MetricsApi): () => void {
   return () => meter.removeBatchObservableCallback(callback, all);
 }
 
-function report(
-  { row, numbers, histograms }: MetricFamily,
-  { value: instrument, count, sum }: Instruments,
-  result: BatchResult,
-): void {
+function report(family: MetricFamily, { value: instrument, count, sum }: Instruments, result: BatchResult): void {
+  const { numbers, histograms } = family;
   for (const { labels, value } of numbers) {
-    if (instrument !== undefined) result.observe(instrument, value, otelAttributes(row, labels));
+    if (instrument !== undefined) result.observe(instrument, value, otelAttributes(family, labels));
   }
   for (const { labels, value } of histograms) {
-    const attributes = otelAttributes(row, labels);
+    const attributes = otelAttributes(family, labels);
     if (count !== undefined) result.observe(count, value.count, attributes);
     if (sum !== undefined) result.observe(sum, value.sum, attributes);
   }

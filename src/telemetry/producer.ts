@@ -1,7 +1,9 @@
 import { RELEASE } from "../core/release.js";
 import type { Series } from "./cells.js";
 import type { MetricRow } from "./metric-table.js";
-import { type MetricFamily, type Metrics, otelAttributes } from "./metrics.js";
+import type { MetricFamily, Metrics } from "./metrics.js";
+import { SCOPE } from "./names.js";
+import { otelAttributes, otelUnit } from "./otel.js";
 import { metricsOf } from "./registry.js";
 
 /** A time of OpenTelemetry: seconds since 1970, and nanoseconds. */
@@ -82,7 +84,7 @@ export function metricProducer(server: object): ServerMetricProducer {
     collect: async () => ({
       resourceMetrics: {
         resource: noResource,
-        scopeMetrics: [{ scope: { name: "parley-a2a", version: RELEASE }, metrics: await producedBy(metrics) }],
+        scopeMetrics: [{ scope: { name: SCOPE, version: RELEASE }, metrics: await producedBy(metrics) }],
       },
       errors: [],
     }),
@@ -94,12 +96,13 @@ async function producedBy(metrics: Metrics): Promise<ProducedMetric[]> {
   return (await metrics.read()).map((family) => produced(family, endTime));
 }
 
-function produced({ row, since, numbers, histograms, bounds }: MetricFamily, endTime: HrTime): ProducedMetric {
+function produced(family: MetricFamily, endTime: HrTime): ProducedMetric {
+  const { row, since, numbers, histograms, bounds } = family;
   const startTime = hrTime(since);
   const point = <V, W>({ labels, value }: Series<V>, as: (value: V) => W): DataPoint<W> => ({
     startTime,
     endTime,
-    attributes: otelAttributes(row, labels),
+    attributes: otelAttributes(family, labels),
     value: as(value),
   });
   const common = { descriptor: descriptorOf(row), aggregationTemporality: CUMULATIVE } as const;
@@ -118,11 +121,6 @@ function produced({ row, since, numbers, histograms, bounds }: MetricFamily, end
 
 function descriptorOf({ otel, help, unit }: MetricRow): Descriptor {
   return { name: otel, description: help, unit: otelUnit(unit), valueType: DOUBLE };
-}
-
-/** Unit in UCUM, as OpenTelemetry writes units. */
-export function otelUnit(unit: MetricRow["unit"]): string {
-  return unit === "seconds" ? "s" : unit === "bytes" ? "By" : "";
 }
 
 function hrTime(ms: number): HrTime {

@@ -71,7 +71,10 @@ describe("metricProducer()", () => {
     const duration = find(collected, "rpc.server.call.duration");
     expect(duration?.descriptor.unit).toBe("s");
     expect(duration?.dataPoints).toMatchObject([
-      { attributes: { "rpc.method": "ListTasks" }, value: { count: 1, buckets: { counts: expect.any(Array) } } },
+      {
+        attributes: { "rpc.method": "lf.a2a.v1.A2AService/ListTasks" },
+        value: { count: 1, buckets: { counts: expect.any(Array) } },
+      },
     ]);
     expect(find(collected, "parley.calls")?.dataPoints).toMatchObject([{ value: 1 }]);
     expect(find(collected, "parley.executions.running")?.dataPoints).toMatchObject([{ value: 0 }]);
