@@ -1,4 +1,5 @@
 import type { Logger } from "./log.js";
+import { isTraceParent, traceIdOf } from "./trace-parent.js";
 
 /** The cause of a log line, as far as it is known: a request, its trace, its task and its agent. */
 export interface LogCause {
@@ -21,21 +22,23 @@ export interface LogFacts {
   readonly agent?: string;
 }
 
-/** Maximum number of characters of a task id in a log line: clients choose the id in a request. */
+/** Maximum number of characters of a value in a log line that a client has chosen, such as an id. */
 const MAX_ID = 256;
+
+/** Cuts an overlong value of a client, so that a log line cannot become as long as a request. */
+export function cutId(text: string): string {
+  return text.length <= MAX_ID ? text : `${text.slice(0, MAX_ID)}…`;
+}
 
 /** Returns the fields that name the cause of a log line. Unknown ones are left out. */
 export function logFacts({ requestId = "", traceParent = "", taskId = "", agent = "" }: LogCause): LogFacts {
   return {
     ...(requestId !== "" && { requestId }),
     ...(traceParent !== "" && { traceId: traceIdOf(traceParent) }),
-    ...(taskId !== "" && { taskId: taskId.length <= MAX_ID ? taskId : `${taskId.slice(0, MAX_ID)}…` }),
+    ...(taskId !== "" && { taskId: cutId(taskId) }),
     ...(agent !== "" && { agent }),
   };
 }
-
-/** W3C Trace Context, version 00 and later. */
-const traceParentForm = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
 
 /** Returns the fields that name a request which never became a call. */
 export function requestFacts(request: {
@@ -43,12 +46,7 @@ export function requestFacts(request: {
   header(name: string): string | undefined;
 }): LogFacts {
   const traceParent = request.header("traceparent") ?? "";
-  return logFacts({ requestId: request.requestId, traceParent: traceParentForm.test(traceParent) ? traceParent : "" });
-}
-
-/** Returns the trace id of a valid `traceparent` (W3C Trace Context, 3.2). */
-function traceIdOf(traceParent: string): string {
-  return traceParent.slice(3, 35);
+  return logFacts({ requestId: request.requestId, traceParent: isTraceParent(traceParent) ? traceParent : "" });
 }
 
 /** A logger that adds the cause to each line, read when the line is written. */

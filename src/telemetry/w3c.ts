@@ -1,7 +1,5 @@
+import { isTraceParent } from "../core/trace-parent.js";
 import type { SpanContext } from "./api.js";
-
-/** W3C Trace Context, version 00 and later. */
-const traceParentForm = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 /** Visible ASCII and spaces, at most 512 characters, which the W3C asks to pass on. */
 const traceStateForm = /^[\x20-\x7e]{1,512}$/;
@@ -12,11 +10,6 @@ export interface TraceHeaders {
   readonly traceState: string;
 }
 
-/** Tells whether a text is a `traceparent`, of any version. */
-export function isTraceParent(text: string): boolean {
-  return traceParentForm.test(text);
-}
-
 /** Tells whether a text may be passed on as a `tracestate`. Longer ones are dropped. */
 export function isTraceState(text: string): boolean {
   return traceStateForm.test(text);
@@ -24,8 +17,9 @@ export function isTraceState(text: string): boolean {
 
 /** Reads a `traceparent`; undefined if it is not valid, or names no span. */
 export function spanContextOf(traceParent: string): SpanContext | undefined {
-  const [, version, traceId = "", spanId = "", flags = ""] = traceParentForm.exec(traceParent) ?? [];
-  if (version === undefined || version === "ff" || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
+  if (!isTraceParent(traceParent)) return undefined;
+  const [version, traceId = "", spanId = "", flags = ""] = traceParent.split("-");
+  if (version === "ff" || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
 }
 

@@ -3,7 +3,7 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Peer } from "../../core/call.js";
 import { toA2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
-import { logFacts, requestFacts } from "../../core/log-facts.js";
+import { cutId, logFacts, requestFacts } from "../../core/log-facts.js";
 import { mapStream } from "../../core/map-stream.js";
 import { type Invocation, type InvocationResult, isStream, type ServiceInterceptor } from "../invoke.js";
 import { type OfTask, taskNamedBy } from "./task-named.js";
@@ -45,9 +45,6 @@ export type RejectionLog = (refused: RefusedRequest) => void;
 
 /** Maximum number of characters of a path in a log line. */
 const MAX_PATH = 200;
-
-/** Maximum number of characters of an id, a tenant or an owner in a log line. */
-const MAX_ID = 256;
 
 /**
  * Creates the function that writes access-log lines for requests that never became calls.
@@ -107,14 +104,6 @@ function note(line: Line, message: OfTask): void {
   line.state = value.status?.state ?? line.state;
 }
 
-/**
- * Cuts an overlong value. Clients choose these values, and validation rejects long ones only later, so a line could
- * become as long as a request.
- */
-function cut(text: string): string {
-  return text.length <= MAX_ID ? text : `${text.slice(0, MAX_ID)}…`;
-}
-
 function write(logger: Logger, { invocation, began, taskId, state, events }: Line, code: string): void {
   const { call, method } = invocation;
   const facts = {
@@ -124,8 +113,8 @@ function write(logger: Logger, { invocation, began, taskId, state, events }: Lin
     ms: Math.round(performance.now() - began),
     ...(state !== undefined && { state: TaskState[state] }),
     ...(events !== undefined && { events }),
-    ...(call.tenant !== "" && { tenant: cut(call.tenant) }),
-    ...(call.caller.owner !== "" && { owner: cut(call.caller.owner) }),
+    ...(call.tenant !== "" && { tenant: cutId(call.tenant) }),
+    ...(call.caller.owner !== "" && { owner: cutId(call.caller.owner) }),
     peer: call.peer.address,
     ...logFacts({ requestId: call.requestId, traceParent: call.traceParent, agent: call.agent, taskId }),
   };

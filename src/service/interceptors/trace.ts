@@ -1,5 +1,6 @@
 import { REQUEST_ID_HEADER } from "../../core/request-id.js";
-import { isTraceParent, isTraceState } from "../../telemetry/w3c.js";
+import { isTraceParent } from "../../core/trace-parent.js";
+import { isTraceState } from "../../telemetry/w3c.js";
 import type { ServiceInterceptor } from "../invoke.js";
 
 /** Adopts the trace of the call, and adds the request id to the answer where the binding does not. */
