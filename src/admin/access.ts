@@ -20,7 +20,7 @@ interface AccessParts {
   readonly audit: Audit;
 }
 
-/** The operator of a socket without tokens: whoever may open it. */
+/** The operator of a socket without tokens. The permissions of its file decide which users are this operator. */
 const local: Operator = { name: "local", role: "write" };
 
 /** Roles of tokens, whose scopes are the names of the roles. */

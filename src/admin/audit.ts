@@ -6,8 +6,8 @@ import { membersOf } from "../core/members.js";
 import type { Operator } from "./methods.js";
 
 /**
- * Returns the audit log for refused calls of operators. They name the operator in place of an owner. A task that does
- * not exist is no refusal, because operators may see all.
+ * Returns the audit log for refused calls of operators. They name the operator in place of an owner. Calls for a
+ * task that does not exist are not recorded: operators may see every task, so nothing was refused.
  */
 export function operatorAudit(audit: Audit = silentAudit): Audit {
   return {

@@ -36,8 +36,8 @@ export interface AdminAccessOptions {
 export interface AdminOptions extends AdminAccessOptions {
   /**
    * Address to listen on: `host:port`, or `unix:` and the path of a socket. Only the user of the server may open the
-   * socket. Over a socket without tokens or `security`, whoever may open it is an operator with the role `write`. Over
-   * TCP one of them is required. `createServer` needs an address; `createA2A` has none.
+   * socket. Over a socket without tokens or `security`, each user who may open it is an operator with the role `write`.
+   * Over TCP one of them is required. `createServer` needs an address; `createA2A` has none.
    */
   readonly listen?: string;
   /** Folder for backups that operators make; it must exist. Default: none may be made. */

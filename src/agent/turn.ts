@@ -114,7 +114,7 @@ export function endSpan(turn: Turn, state: TaskState | undefined): void {
   if (span !== undefined) endTurnSpan(span, state);
 }
 
-/** Returns the W3C headers of what a turn causes: those of its span, or else of its message. */
+/** Returns the W3C headers for entries and calls of a turn: those of its span, or else of its message. */
 export function traceOf(turn: Turn): TraceHeaders {
   const { [requestKey]: request, [aroundKey]: around } = turn as AgentTurn;
   const { span } = around;

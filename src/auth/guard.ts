@@ -39,7 +39,7 @@ interface Shared {
   readonly counted: WeakSet<Call>;
 }
 
-/** URL of the metadata of what is guarded, as the call's client can reach it (RFC 9728); undefined if it has none. */
+/** URL of the protected resource's metadata (RFC 9728) as the call's client can reach it; undefined without any. */
 type ResourceMetadata = (call: Call) => string | undefined;
 
 /**

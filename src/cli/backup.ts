@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 const backupHelp = `
-A server may have the file open, and goes on meanwhile. The copy holds everything that was acknowledged before the command began.
+A server may have the file open, and continues meanwhile. The copy holds everything that was acknowledged before the command began.
 It is checked, gets a digest, and is readable by its owner alone. It has everything that clients and agents said. Exit code 2: the
 file is missing or damaged, or the target exists; 75: the disk is full or fails.
 `;

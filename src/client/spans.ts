@@ -63,7 +63,7 @@ export function clientSpans(api: TelemetryOption): ClientSpans {
   };
 }
 
-/** The span ends with the stream. That its reader leaves it is no error. */
+/** Ends the span with the stream. A reader that leaves the stream is not an error. */
 function watched(span: TracedSpan, { message }: StreamResponse, binding: string): AsyncIterable<Message> {
   return mapStream(iteratedIn(span, message), {
     item: (event) => {

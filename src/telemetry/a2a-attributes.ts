@@ -40,7 +40,7 @@ export function startAttributes(method: DescMethod, binding: string): Attributes
   };
 }
 
-/** Notes what a request names. */
+/** Notes the ids of a request. */
 export function noteRequest(span: TracedSpan, request: Named): void {
   const { message } = request;
   span.set(a2a.tenant, textOf(request.tenant));
@@ -57,7 +57,7 @@ export function noteRequest(span: TracedSpan, request: Named): void {
   }
 }
 
-/** Notes what an answer, or an event of a stream, names. */
+/** Notes the ids and the state of an answer, or of an event of a stream. */
 export function noteAnswer(span: TracedSpan, answer: Named): void {
   const value = answer.payload?.value ?? answer;
   // A direct reply names no task; lists and configurations do not either.

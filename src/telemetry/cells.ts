@@ -11,7 +11,7 @@ export interface Series<V> {
   readonly value: V;
 }
 
-/** What a histogram has counted. */
+/** Contents of a histogram. */
 export interface Observations {
   /** Number of values up to each bound, and of all others. Not cumulative. */
   readonly counts: readonly number[];
@@ -140,7 +140,7 @@ export class Histogram {
   }
 }
 
-/** A number that is read when somebody asks: one, or one for each value of its labels; undefined if it is not known. */
+/** Reads a gauge: one number, or one for each value of its labels; undefined if it is not known. */
 export type GaugeReader = () => GaugeValue | Promise<GaugeValue>;
 
 export type GaugeValue = number | readonly Series<number>[] | undefined;

@@ -34,7 +34,7 @@ export type CellName =
   | "deliveryDuration"
   | "deadLetters";
 
-/** Keys of the metrics whose values are read when somebody asks. */
+/** Keys of the metrics whose values are computed on each read. */
 export type GaugeName =
   | "buildInfo"
   | "ready"

@@ -29,7 +29,7 @@ const refusalCodes = [...new Set([...Object.keys(reasons), ...Object.keys(Status
 
 /**
  * Limits that refuse nothing: they make work wait, bound a time, or end something that is counted elsewhere. All other
- * limits count what they refuse.
+ * limits count their refusals.
  */
 const refusingNothing: ReadonlySet<keyof Limits> = new Set([
   "maxDeliveries",
@@ -82,7 +82,7 @@ export interface MetricFamily {
   readonly bounds: readonly number[];
 }
 
-/** Names whose number is bounded by what the server serves. */
+/** Names of the served methods and versions, which bound the number of series. */
 export interface MetricNames {
   /** The methods of the service. */
   readonly methods: readonly DescMethod[];
@@ -176,7 +176,7 @@ export class Metrics {
     this.requestsRefused.add(this.requestsRefused.sets.at(binding, code));
   }
 
-  /** Counts what a limit refused. */
+  /** Counts a refusal by a limit. */
   refused(limit: string | undefined): void {
     if (limit !== undefined) this.limitRefusals.add(this.limitRefusals.sets.at(limit));
   }
@@ -186,7 +186,7 @@ export class Metrics {
     return refusingLimits.includes(limit) ? this.limitRefusals.get(this.limitRefusals.sets.at(limit)) : 0;
   }
 
-  /** True once a `MetricProducer` hands these numbers over: observable instruments then report nothing. */
+  /** True once a `MetricProducer` reports these numbers: observable instruments then report nothing. */
   get isProduced(): boolean {
     return this.#isProduced;
   }
@@ -224,7 +224,7 @@ export class Metrics {
     try {
       return await this.#gauges.get(name)?.();
     } catch {
-      // The store may fail at the moment, which `parley_store_healthy` tells.
+      // The store may be failing, which `parley_store_healthy` reports.
       return undefined;
     }
   }

@@ -1,5 +1,5 @@
-// Names of spans and attributes in OpenTelemetry, and their fixed values. No other file has any. Names of metrics are in the
-// table of metrics.
+// Names of spans and attributes in OpenTelemetry, and their fixed values. No other file has any. The names of metrics are in
+// metric-table.ts.
 
 /** The instrumentation scope of all spans and metrics. */
 export const SCOPE = "parley-a2a";
@@ -17,7 +17,7 @@ export const spanNames = {
 } as const;
 
 /**
- * Attributes of the RPC conventions and of what they share with others. Stable since version 1.45 of the semantic
+ * Attributes of the RPC conventions and of the general ones that they use. Stable since version 1.45 of the semantic
  * conventions: https://github.com/open-telemetry/semantic-conventions/blob/v1.45.0/docs/rpc/README.md
  */
 export const rpc = {

@@ -4,7 +4,7 @@ import type { MetricFamily, Metrics } from "./metrics.js";
 import { SCOPE } from "./names.js";
 import { otelAttributes, otelUnit } from "./otel.js";
 
-/** An instrument of OpenTelemetry whose values are asked for. */
+/** An observable instrument of OpenTelemetry. */
 type Instrument = object;
 
 /** Receives the values of instruments. */
@@ -26,7 +26,7 @@ interface Meter {
   removeBatchObservableCallback(callback: BatchCallback, instruments: Instrument[]): void;
 }
 
-/** The part of `@opentelemetry/api` that hands metrics over. */
+/** The part of `@opentelemetry/api` for metrics. */
 export interface MetricsApi {
   getMeter(name: string, version?: string): Meter;
 }
@@ -39,7 +39,7 @@ interface Instruments {
 }
 
 /**
- * Hands the metrics of a server to the meter provider of OpenTelemetry, as observable counters and gauges. The API has
+ * Reports the metrics of a server to the meter provider of OpenTelemetry, as observable counters and gauges. The API has
  * no observable histograms: of those it gets the count and the sum, and `metricProducer` has the buckets. Reports nothing
  * once a producer exists, so that nothing is counted twice.
  *

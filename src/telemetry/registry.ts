@@ -10,6 +10,6 @@ export function noteMetrics(of: object, metrics: Metrics | undefined): void {
 /** Returns the metrics of a server or handler. @throws TypeError if it has none */
 export function metricsOf(of: object): Metrics {
   const metrics = known.get(of);
-  if (metrics === undefined) throw new TypeError("This is no server with the option `metrics`.");
+  if (metrics === undefined) throw new TypeError("The server was not created with the option `metrics`.");
   return metrics;
 }

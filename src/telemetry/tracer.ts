@@ -2,10 +2,10 @@ import type { ApiSpan, Attributes, AttributeValue, OpenTelemetryApi, TraceContex
 import { rpc, SCOPE, STATUS_ERROR, spanKinds } from "./names.js";
 import { spanContextOf, type TraceHeaders, traceParentOf } from "./w3c.js";
 
-/** Age of an event, and of the end of a call, up to which what it causes is its child. Later work is linked (ms). */
+/** Maximum age of an event, and of a call's end, whose consequences are child spans. Later work is linked (ms). */
 const CHILD_MS = { event: 60_000, call: 1_000 } as const;
 
-/** What a new span follows. */
+/** Kind, attributes and cause of a new span. */
 interface SpanOptions {
   /** Default: internal. */
   readonly kind?: keyof typeof spanKinds;
@@ -91,7 +91,7 @@ export class Tracer {
 
 /** A span and its context. */
 export class TracedSpan implements TraceHeaders {
-  /** The context of what the span causes. */
+  /** The context of work that the span causes. */
   readonly context: TraceContext;
   readonly tracer: Tracer;
   readonly #span: ApiSpan;
@@ -162,7 +162,7 @@ export class TracedSpan implements TraceHeaders {
   }
 }
 
-/** Returns an iterable whose code runs in the context of a span, whoever asks for the next item. */
+/** Returns an iterable whose code runs in the context of a span, from whichever context it is read. */
 export function iteratedIn<T, R>(
   span: TracedSpan,
   source: { [Symbol.asyncIterator](): AsyncIterator<T, R> },

@@ -6,7 +6,7 @@ import type { Metrics } from "./metrics.js";
 import { observe } from "./observables.js";
 import { Tracer } from "./tracer.js";
 
-/** Time for the SDK to export what has ended, when the server closes, in milliseconds. */
+/** Time for the SDK to export ended spans when the server closes, in milliseconds. */
 const FLUSH_MS = 2_000;
 
 /** Parameters of `Tracing`. */
@@ -16,7 +16,7 @@ interface TracingOptions {
   /** Imports the API. Undefined on runtimes where it has to be given. */
   readonly load?: LoadApi | undefined;
   readonly logger: Logger;
-  /** Handed over to the meter provider of the SDK. Default: none. */
+  /** Metrics for the meter provider of the SDK. Default: none. */
   readonly metrics?: Metrics | undefined;
 }
 
@@ -51,7 +51,7 @@ export class Tracing {
     if (metrics !== undefined && api?.metrics !== undefined) this.#endMetrics = observe(metrics, api.metrics);
   }
 
-  /** Asks the SDK to export what has ended. Never rejects, and takes at most two seconds. */
+  /** Asks the SDK to export ended spans. Never rejects, and takes at most two seconds. */
   async end(): Promise<void> {
     if (this.#tracer === undefined) return;
     const provider = this.#tracer.api.trace.getTracerProvider() as Flushing & { getDelegate?(): Flushing };

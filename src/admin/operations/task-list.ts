@@ -19,7 +19,7 @@ import { summaryOf } from "./task-summary.js";
 /** Maximum length of the text that tasks are searched for, in characters. */
 const MAX_TEXT = 200;
 
-/** What one page examines at most, if a filter needs more than the rows of tasks. */
+/** Maximum number of heads, tasks and bytes that one page examines, if a filter needs more than the rows of tasks. */
 const examined = { heads: 10_000, tasks: 1_000, bytes: 32 * 1024 * 1024 };
 
 /** Tasks per read from the store, if a filter needs more than the rows of tasks. */

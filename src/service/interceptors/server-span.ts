@@ -68,7 +68,7 @@ async function traced(
   }
 }
 
-/** Notes what a call turns out to be. */
+/** Sets the attributes of a call's span while the call runs. */
 class CallSpan implements StreamSteps<Message, Message> {
   readonly #span: TracedSpan;
   readonly #invocation: Invocation;
@@ -95,7 +95,7 @@ class CallSpan implements StreamSteps<Message, Message> {
     return error;
   }
 
-  /** Also called when the client leaves a stream, which is no error. */
+  /** Also called when the client leaves a stream, which is not an error. */
   end(): void {
     const { call } = this.#invocation;
     const span = this.#span;
