@@ -37,3 +37,12 @@ it.each(["prometheus/alerts.yml", "grafana/parley.json"])(
     }
   },
 );
+
+it.each(["compose/compose.yaml", "kubernetes/parley.yaml", "systemd/parley@.service"])(
+  "deploy/%s serves metrics on the operator's listener, where Prometheus asks for them",
+  (file) => {
+    const text = readFileSync(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
+    expect(text).toMatch(/PARLEY_ADMIN\b/);
+    expect(text).toMatch(/PARLEY_METRICS(?:=|: "|, value: ")true\b/);
+  },
+);
