@@ -8,7 +8,8 @@ import { messageIn } from "../core/members.js";
 import { given as optionsGiven } from "../core/options.js";
 import { openServer, type Server } from "../server/create-server.js";
 import { storeClose } from "../server/lifecycle.js";
-import type { UncheckedOptions } from "../server/options.js";
+import { commandWarnings } from "../server/option-warnings.js";
+import type { Settings, UncheckedOptions } from "../server/options.js";
 import { versionsToName } from "../server/public-tenants.js";
 import { resolveOptions } from "../server/resolve-options.js";
 import type { TlsPaths } from "../server/tls-reload.js";
@@ -79,7 +80,7 @@ async function serve(path: string, given: Given): Promise<void> {
   };
   const openStore = storeOf(options.store, given, logger);
   // Invalid agents or options must neither create nor lock a file.
-  const settings = resolveOptions({ ...options, store: options.store ?? memoryStore() });
+  const settings = settingsOf(options, logger);
   const store = openStore();
   noteUnexpectedEnd(store);
   let server: Server | undefined;
@@ -112,6 +113,12 @@ async function serve(path: string, given: Given): Promise<void> {
     greeting({ url, grpcAddress, adminUrl, card, agents, publicUrl, store: tasks, ...versionsToName(settings) }),
   );
   await notifySystemd("READY=1", logger);
+}
+
+function settingsOf(options: Partial<UncheckedOptions>, logger: Logger): Settings {
+  const settings = resolveOptions({ ...options, store: options.store ?? memoryStore() });
+  for (const warning of commandWarnings(settings)) logger.warn({}, warning);
+  return settings;
 }
 
 function auditFileOf(path: string | undefined, logger: Logger): AuditFile | undefined {

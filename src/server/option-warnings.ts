@@ -1,6 +1,7 @@
 import { namingSchemes, sharedNameWarnings } from "../auth/security.js";
 import type { AgentRegistration } from "../card/agents.js";
 import { isLoopback, isLoopbackHost } from "../core/net.js";
+import { usesApi } from "../telemetry/choice.js";
 import type { Settings } from "./options.js";
 import { takenTenants } from "./public-tenants.js";
 import { tlsWarnings } from "./tls.js";
@@ -82,6 +83,17 @@ export function risksOf(settings: Settings, listens: boolean): string[] {
     );
   }
   return risks;
+}
+
+/**
+ * Returns warnings about options that a program could use by code, but that have no effect for `parley serve`, which has
+ * none.
+ */
+export function commandWarnings({ servesMetrics, admin, telemetry }: Settings): string[] {
+  const isRead = admin !== undefined || usesApi(telemetry);
+  return servesMetrics && !isRead
+    ? ["nothing reads the metrics: add the operator's service (--admin), or an SDK of OpenTelemetry"]
+    : [];
 }
 
 function undeclaredOf({ agents }: Settings): readonly AgentRegistration[] {

@@ -37,7 +37,12 @@ export async function chosenApi(
   if (typeof option === "object") return option;
   if (option === true && load === undefined)
     throw new TypeError("telemetry has to be the module @opentelemetry/api here");
-  return (option ?? isRegistered()) ? load?.() : undefined;
+  return usesApi(option) ? load?.() : undefined;
+}
+
+/** Tells whether the API is to be used: by default if an SDK has registered itself in this process. */
+export function usesApi(option: TelemetryOption | undefined): boolean {
+  return typeof option === "object" || (option ?? isRegistered());
 }
 
 function isRegistered(): boolean {

@@ -125,6 +125,14 @@ describe("parley serve", () => {
     expect(silent.stderr()).toBe("");
   });
 
+  it("warns of metrics that nothing reads", async () => {
+    const warning = "nothing reads the metrics";
+    const alone = ["--store", "memory", "--metrics"];
+    expect((await serve(alone)).stderr()).toContain(warning);
+    expect((await serve([...alone, "--telemetry", "on"])).stderr()).not.toContain(warning);
+    expect((await serve([...alone, "--admin", "unix:admin.sock"])).stderr()).not.toContain(warning);
+  });
+
   it("serves an agent by name, and several by tenant", async () => {
     const named = await ready(parley(["serve", fixture("named"), ...anyPort, "--store", "memory"]));
     expect(named.stdout()).toMatch(/^Named 1\.0\.0/);
