@@ -9,6 +9,29 @@ export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => runNextTurn(resolve));
 }
 
+/** Yields to the event loop during long work. */
+export class Slices {
+  readonly #ms: number;
+  #begin: number = performance.now();
+
+  /** @param ms time for which the work may block the event loop, in milliseconds */
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  /** True if the work has blocked the event loop for longer. */
+  get isLong(): boolean {
+    return performance.now() - this.#begin > this.#ms;
+  }
+
+  /** Yields to the event loop if `isLong`. */
+  async pause(): Promise<void> {
+    if (!this.isLong) return;
+    await yieldToEventLoop();
+    this.#begin = performance.now();
+  }
+}
+
 const alone: (() => void)[] = [];
 
 /** Runs work that takes milliseconds in a turn of the event loop without any other such work. */

@@ -3,7 +3,7 @@ import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import type { Message } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { type LogEntry, LogEntrySchema } from "../../gen/parley/log/v1/log_pb.js";
 import { fromBase64 } from "../core/bytes.js";
-import { yieldToEventLoop } from "../core/event-loop.js";
+import { Slices } from "../core/event-loop.js";
 import { STORED_LEVELS } from "../core/nesting.js";
 import { countsAsGeneration, decodeEntry, stateAfter } from "./entry.js";
 import { TaskFold } from "./fold.js";
@@ -82,12 +82,10 @@ const SLICE_MS = 5;
 
 /** Calls back with each item in order, with turns of the event loop between them. */
 export async function inSlices<T>(items: readonly T[], each: (item: T, index: number) => void): Promise<void> {
-  let begin = performance.now();
+  const slices = new Slices(SLICE_MS);
   for (const [index, item] of items.entries()) {
     each(item, index);
-    if (performance.now() - begin < SLICE_MS) continue;
-    await yieldToEventLoop();
-    begin = performance.now();
+    if (slices.isLong) await slices.pause();
   }
 }
 

@@ -1,15 +1,15 @@
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { Semaphore } from "../../core/async.js";
 import { defined } from "../../core/defined.js";
-import { yieldToEventLoop } from "../../core/event-loop.js";
+import { Slices } from "../../core/event-loop.js";
 import { isOf } from "../../store/check.js";
 import { type LoadedTask, StoreError, type TaskHead, type TaskScope, type TaskStore } from "../../store/task-store.js";
 import { decodeEntry } from "../../task/entry.js";
 import { TaskFold } from "../../task/fold.js";
 import { SnapshotReader } from "../../task/snapshot.js";
 
-/** Reading and folding a large task yields to the event loop after this time, in milliseconds. */
-const SLICE_MS = 1;
+/** Reading and folding large tasks yields to the event loop after this time, in milliseconds. */
+export const SLICE_MS = 1;
 
 /** Entries requested per read; the store limits the bytes. */
 const PAGE_ENTRIES = 1_000;
@@ -118,7 +118,7 @@ async function foldAgain(store: TaskStore, loaded: LoadedTask, until: number): P
 async function foldPieces(store: TaskStore, loaded: LoadedTask, until: number): Promise<FoldedTask | undefined> {
   const { head, snapshot } = loaded;
   const { taskId } = head;
-  const turn = new Slices();
+  const turn = new Slices(SLICE_MS);
   let fold = new TaskFold();
   if (snapshot !== undefined) {
     const reader = new SnapshotReader(snapshot.bytes);
@@ -144,21 +144,4 @@ async function foldPieces(store: TaskStore, loaded: LoadedTask, until: number): 
     if (entries.length === 0) return undefined;
   }
   return { head, fold, snapshotAt: snapshot?.position ?? 0, bytesSince };
-}
-
-/** Yields to the event loop during long work. */
-export class Slices {
-  #begin = performance.now();
-
-  /** True if the work has blocked the event loop for `SLICE_MS`. */
-  get isLong(): boolean {
-    return performance.now() - this.#begin > SLICE_MS;
-  }
-
-  /** Yields to the event loop if `isLong`. */
-  async pause(): Promise<void> {
-    if (!this.isLong) return;
-    await yieldToEventLoop();
-    this.#begin = performance.now();
-  }
 }

@@ -1,12 +1,13 @@
 import { background, Semaphore } from "../../core/async.js";
 import { defined } from "../../core/defined.js";
+import { Slices } from "../../core/event-loop.js";
 import { withinHeap } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { isOf } from "../../store/check.js";
 import type { ListRequest, LoadedTask, TaskHead, TaskScope, TaskStore } from "../../store/task-store.js";
 import type { TaskFold, View } from "../../task/fold.js";
 import { cacheForms } from "../../wire/serialization-cache.js";
-import { type FoldedTask, foldLarge, foldSmall, Slices } from "../log/fold-stored.js";
+import { type FoldedTask, foldLarge, foldSmall, SLICE_MS } from "../log/fold-stored.js";
 import { damaged, isTrouble } from "../log/outage.js";
 import { type TaskView, taskViewOf } from "./task-handle.js";
 
@@ -172,7 +173,7 @@ export class TaskReader {
     const page = await this.#options.store.list({ ...request, limit: request.limit + 1 });
     const heads = page.heads.slice(0, request.limit);
     let bytes = 0;
-    const slices = new Slices();
+    const slices = new Slices(SLICE_MS);
     const ahead = new Map<string, LoadedTask | undefined>();
     let index = 0;
     for (; index < heads.length; index++) {
