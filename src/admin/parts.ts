@@ -34,8 +34,6 @@ export interface AdminParts {
   readonly pushOperations: PushOperations | undefined;
   /** Folder for backups; undefined if none may be made. */
   readonly backupFolder: string | undefined;
-  /** Returns the metrics as Prometheus text (`GET /metrics`); undefined without metrics. */
-  readonly metricsText?: (() => Promise<string>) | undefined;
   /** Versions of the protocol that the server serves. */
   readonly versions: readonly string[];
   /** What the server counts. */

@@ -20,10 +20,10 @@ import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js"
 import { createHostCheck } from "../http/hosts.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
 import { callOf, type HttpRequest } from "../http/request.js";
-import type { HttpResponse } from "../http/response.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import { type RejectionLog, rejectionLog } from "../service/interceptors/access-log.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import { PROMETHEUS_TYPE, prometheusText } from "../telemetry/prometheus.js";
 import { jsonRpcOf } from "../version/jsonrpc.js";
 import { restOf } from "../version/rest.js";
@@ -87,7 +87,6 @@ export function composeAdmin(
   const parts: AdminParts = {
     ...{ store, engine, agents, lifecycle, limits: all, logger, audit, push, pushOperations, backupFolder, metrics },
     versions: versionNames(settings.versions),
-    metricsText: settings.servesMetrics ? () => prometheusText(metrics) : undefined,
   };
   const access = new AdminAccess(admin.access, { limits: all, logger, audit: operatorAudit(audit) });
   const { afterStart } = lifecycle;
@@ -97,7 +96,7 @@ export function composeAdmin(
   const arrivals = new Arrivals({ limits });
   const options: BindingOptions = { versions: adminVersions(), invoke, limits, arrivals, logger, refused };
   const infrastructure = infrastructureOf(settings, lifecycle);
-  const dispatch = dispatchOf(options, { settings, admin, lifecycle, access, parts }, infrastructure);
+  const dispatch = dispatchOf(options, { settings, admin, lifecycle, access, metrics }, infrastructure);
   return {
     handler: createNodeHandler(dispatch, logger),
     fetch: createFetchHandler(dispatch, logger),
@@ -120,12 +119,12 @@ interface DispatchParts {
   readonly admin: AdminSettings;
   readonly lifecycle: Lifecycle;
   readonly access: AdminAccess;
-  readonly parts: AdminParts;
+  readonly metrics: Metrics;
 }
 
 function dispatchOf(
   options: BindingOptions,
-  { settings, admin, lifecycle, access, parts }: DispatchParts,
+  { settings, admin, lifecycle, access, metrics }: DispatchParts,
   infrastructure: InternalServices,
 ): Dispatch {
   const connect = createConnectBinding(options, {
@@ -136,7 +135,7 @@ function dispatchOf(
   const answering = createDispatch({
     hosts: createHostCheck({ allowed: admin.allowedHosts }),
     routes: [healthRoute(lifecycle)],
-    bindings: [metricsBinding(access, parts, rest), connect, rest],
+    bindings: settings.servesMetrics ? [metricsBinding(access, metrics, rest), connect, rest] : [connect, rest],
     fallback: {
       notFound: (request) => connect.unserved(request) ?? rest.notFound(request),
       refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
@@ -153,21 +152,20 @@ function dispatchOf(
 /** Answers `GET /metrics` for operators with the role `read`, as Prometheus text. */
 function metricsBinding(
   access: AdminAccess,
-  { metricsText }: AdminParts,
+  metrics: Metrics,
   { refuse }: Pick<HttpBinding, "refuse">,
 ): HttpBinding<string> {
-  const answer = async (request: HttpRequest, text: () => Promise<string>): Promise<HttpResponse> => {
-    try {
-      await access.admit(callOf(request, "metrics"), "read");
-    } catch (error) {
-      return refuse(request, toA2AError(error));
-    }
-    const headers = [["cache-control", "no-store"]] as const;
-    return { status: 200, type: PROMETHEUS_TYPE, headers, body: await text() };
-  };
   return {
-    match: (verb, path) => (path === "/metrics" && /^(GET|HEAD)$/.test(verb) && metricsText ? path : undefined),
-    handle: (request) => answer(request, metricsText ?? (async () => "")),
+    match: (verb, path) => (path === "/metrics" && /^(GET|HEAD)$/.test(verb) ? path : undefined),
+    handle: async (request) => {
+      try {
+        await access.admit(callOf(request, "metrics"), "read");
+      } catch (error) {
+        return refuse(request, toA2AError(error));
+      }
+      const headers = [["cache-control", "no-store"]] as const;
+      return { status: 200, type: PROMETHEUS_TYPE, headers, body: await prometheusText(metrics) };
+    },
     refuse,
   };
 }
