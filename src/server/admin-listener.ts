@@ -8,6 +8,7 @@ import { Connections } from "../http/node/connections.js";
 import { type Listener, listen } from "../http/node/listen.js";
 import { type AdminComponents, composeAdmin } from "./admin.js";
 import { cannotListen } from "./cannot-listen.js";
+import { refusedByNode } from "./compose-node.js";
 import type { AdminSettings, Settings } from "./options.js";
 import { authority } from "./public-address.js";
 
@@ -40,9 +41,7 @@ export async function openAdmin(
     logger,
     handler,
     connections,
-    refused:
-      refused &&
-      (({ peer, code, status }) => refused({ binding: "http", code, status, from: { peer, header: () => undefined } })),
+    refused: refusedByNode(refused),
   }).catch((error: NodeJS.ErrnoException) => {
     if ("socket" in address) throw cannotOpen(address.socket, error);
     throw cannotListen(error, { ...address, option: "admin.listen (--admin)" });

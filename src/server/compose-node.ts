@@ -17,6 +17,7 @@ import type { Engine } from "../engine/engine.js";
 import type { Arrivals } from "../http/arrivals.js";
 import { createFetchHandler, type FetchHandler } from "../http/fetch/handler.js";
 import { createNodeHandler, type NodeHandler } from "../http/node/handler.js";
+import type { RefusedByNode } from "../http/node/parse-errors.js";
 import { peerOf } from "../http/node/peer.js";
 import type { NodeServerRequest } from "../http/node/types.js";
 import type { PushControl } from "../push/dead-letters.js";
@@ -24,6 +25,7 @@ import type { PushOperations } from "../push/operations.js";
 import type { RejectionLog } from "../service/interceptors/access-log.js";
 import type { Invoke } from "../service/invoke.js";
 import { openTelemetryApi } from "../telemetry/load.js";
+import type { Metrics } from "../telemetry/metrics.js";
 import { compose } from "./compose.js";
 import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
@@ -126,4 +128,16 @@ function grpcBindingOf([own, ...older]: GrpcServices, encrypted: boolean): GrpcB
     createGrpcBinding({ ...own, encrypted }),
     older.map((each) => [each.version, createOlderGrpcBinding({ ...each, encrypted })] as const),
   );
+}
+
+/** Logs and counts requests that the parser of Node.js refuses. */
+export function refusedByNode(
+  refused: RejectionLog | undefined,
+  metrics?: Metrics | undefined,
+): ((refused: RefusedByNode) => void) | undefined {
+  if (metrics === undefined && refused === undefined) return undefined;
+  return ({ peer, code, status }) => {
+    metrics?.requestRefused("http", code);
+    refused?.({ binding: "http", code, status, from: { peer, header: () => undefined } });
+  };
 }

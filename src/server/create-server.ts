@@ -12,14 +12,13 @@ import { Connections } from "../http/node/connections.js";
 import type { NodeHandler } from "../http/node/handler.js";
 import { type Listener, listen } from "../http/node/listen.js";
 import type { Bound } from "../http/node/listening.js";
-import type { RefusedByNode } from "../http/node/parse-errors.js";
 import type { TlsFiles } from "../http/node/tls.js";
 import type { PushControl } from "../push/dead-letters.js";
 import { noteMetrics } from "../telemetry/registry.js";
 import type { Versions } from "../version/versions.js";
 import type { AdminListener } from "./admin-listener.js";
 import { cannotListen } from "./cannot-listen.js";
-import { composeNode, type NodeComponents } from "./compose-node.js";
+import { composeNode, type NodeComponents, refusedByNode } from "./compose-node.js";
 import type { CloseOptions } from "./create-a2a.js";
 import { healthAnswer, type Readiness } from "./health.js";
 import { type Lifecycle, storeClose } from "./lifecycle.js";
@@ -121,7 +120,7 @@ export async function openServer(settings: Settings): Promise<Server> {
     logger,
     handler,
     connections,
-    refused: refusedByNode(settings, components),
+    refused: refusedByNode(components.refused, settings.metrics),
     ...(tls && { tls }),
   }).catch((error: NodeJS.ErrnoException) => {
     throw cannotListen(error, { host, port: settings.port, fd: sockets.http, option: "port (--port)" });
@@ -192,18 +191,6 @@ function loadLater(versions: Versions, lifecycle: Lifecycle): void {
   lifecycle.onReadiness((readiness) => {
     if (readiness === "draining") clearTimeout(timer);
   });
-}
-
-/** Logs and counts requests that the parser of Node.js refuses. */
-function refusedByNode(
-  { metrics }: Settings,
-  { refused }: NodeComponents,
-): ((refused: RefusedByNode) => void) | undefined {
-  if (metrics === undefined && refused === undefined) return undefined;
-  return ({ peer, code, status }) => {
-    metrics?.requestRefused("http", code);
-    refused?.({ binding: "http", code, status, from: { peer, header: () => undefined } });
-  };
 }
 
 interface OpenGrpc extends Bound {
