@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
 import { roleOf } from "../../src/admin/service.js";
 import type { AuditRecord } from "../../src/index.js";
-import { bindings, type Caller, methodsOf } from "./callers.js";
+import { bindings, type Caller } from "./callers.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 
 /** What the audit log has about operators. */
@@ -40,7 +40,7 @@ const fields: Record<string, unknown> = {
 
 const call = { service: "admin", operator: "wendy", address: "127.0.0.1", binding: "grpc" };
 
-const writes = methodsOf(AdminService).filter((method) => roleOf(method) === "write");
+const writes = AdminService.methods.filter((method) => roleOf(method) === "write");
 
 describe("the audit log of AdminService", () => {
   it.each(writes.map((method) => [method.name, method] as const))(

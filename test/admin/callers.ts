@@ -1,13 +1,4 @@
-import {
-  create,
-  type DescMethod,
-  type DescService,
-  fromBinary,
-  getOption,
-  type Message,
-  toBinary,
-  toJson,
-} from "@bufbuild/protobuf";
+import { create, type DescMethod, fromBinary, getOption, type Message, toBinary, toJson } from "@bufbuild/protobuf";
 import { type CallOptions, Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
@@ -41,11 +32,6 @@ export const bindings: Readonly<Record<"grpc" | "connect" | "grpc-web" | "rest",
   "grpc-web": (address) => connectCaller(createGrpcWebTransport({ baseUrl: `http://${address}`, httpVersion: "1.1" })),
   rest: restCaller,
 };
-
-/** Returns every method of a service with a name for tests. */
-export function methodsOf(service: DescService): readonly DescMethod[] {
-  return service.methods;
-}
 
 /** gRPC, by grpc-js. */
 function grpcCaller(address: string): Caller {

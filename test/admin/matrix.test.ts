@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
 import { roleOf } from "../../src/admin/service.js";
-import { bindings, type Caller, methodsOf } from "./callers.js";
+import { bindings, type Caller } from "./callers.js";
 import { bearer, openWorld, tokens, type World } from "./world.js";
 
 /** Who may call which method, for every method that the descriptor has, over every binding. */
@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 describe.each(Object.keys(bindings))("AdminService over %s", (binding) => {
-  it.each(methodsOf(AdminService).map((method) => [method.name, method] as const))(
+  it.each(AdminService.methods.map((method) => [method.name, method] as const))(
     "%s answers to its role alone",
     async (_, method) => {
       const fields = Object.fromEntries(
@@ -58,9 +58,9 @@ describe.each(Object.keys(bindings))("AdminService over %s", (binding) => {
 
 describe("the roles of AdminService", () => {
   it("are read for the methods that only read", () => {
-    const reading = methodsOf(AdminService).filter((method) => roleOf(method) === "read");
+    const reading = AdminService.methods.filter((method) => roleOf(method) === "read");
     expect(reading.map(({ name }) => name).filter((name) => !/^(?:List|Get|Follow|Export)/.test(name))).toEqual([]);
-    const writing = methodsOf(AdminService).filter((method) => roleOf(method) === "write");
+    const writing = AdminService.methods.filter((method) => roleOf(method) === "write");
     expect(writing.map(({ name }) => name).filter((name) => /^(?:List|Get|Follow|Export)/.test(name))).toEqual([]);
     expect(reading.length + writing.length).toBeGreaterThan(20);
   });
