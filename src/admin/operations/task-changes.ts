@@ -124,23 +124,12 @@ class Changes {
   }
 
   async *#candidates(): AsyncGenerator<TaskHead> {
-    const limit = 1_000;
-    for (let last: TaskHead | undefined, count = 0; count < MAX_POLLED; count += limit) {
+    yield* readPages((last, limit) => {
       const after = last && { holder: last.lease?.holder ?? "", taskId: last.taskId };
-      const heads = await this.#store.listLeased({ after, limit });
-      yield* heads;
-      last = heads.at(-1);
-      if (heads.length < limit) break;
-      await yieldToEventLoop();
-    }
+      return this.#store.listLeased({ after, limit });
+    });
     const statusFrom = Date.now() - SKEW_MS;
-    for (let after: TaskHead | undefined, count = 0; count < MAX_POLLED; count += limit) {
-      const { heads } = await this.#store.listHeads({ statusFrom, after, limit });
-      yield* heads;
-      after = heads.at(-1);
-      if (heads.length < limit) break;
-      await yieldToEventLoop();
-    }
+    yield* readPages(async (after, limit) => (await this.#store.listHeads({ statusFrom, after, limit })).heads);
   }
 
   #sleep(ms: number): Promise<void> {
@@ -152,5 +141,19 @@ class Changes {
         resolve();
       };
     });
+  }
+}
+
+/** Yields the tasks of a list in the store, page by page, up to `MAX_POLLED`. */
+async function* readPages(
+  read: (last: TaskHead | undefined, limit: number) => Promise<readonly TaskHead[]>,
+): AsyncGenerator<TaskHead> {
+  const limit = 1_000;
+  for (let last: TaskHead | undefined, count = 0; count < MAX_POLLED; count += limit) {
+    const heads = await read(last, limit);
+    yield* heads;
+    last = heads.at(-1);
+    if (heads.length < limit) return;
+    await yieldToEventLoop();
   }
 }
