@@ -57,7 +57,7 @@ describe("operators of one of two servers with the same file", () => {
     const following = (async () => {
       for await (const { task } of admin.followTasks({ owner: "bob" }, { signal: stop.signal })) {
         told.push(task?.state);
-        if (task?.state === TaskState.COMPLETED) stop.abort();
+        if (task?.state === TaskState.COMPLETED) return stop.abort();
       }
     })().catch(() => {});
     while (told.length === 0) {
