@@ -62,7 +62,7 @@ export interface EngineOptions {
 }
 
 /** An execution of this process. */
-export interface ExecutionView {
+interface ExecutionView {
   readonly taskId: string;
   /** True while its agent runs, false while it waits for a slot. */
   readonly isRunning: boolean;

@@ -26,11 +26,11 @@ export interface ReplayedTurn {
 }
 
 /** Starts a process on a store. */
-export type BeginProcess = (store: TaskStore, logger: Logger) => SimulatedProcess;
+type BeginProcess = (store: TaskStore, logger: Logger) => SimulatedProcess;
 
 /**
- * Runs the turns of an exported task again, each after what was recorded before it. The agent gets the same messages,
- * and the stored results of its steps.
+ * Runs the turns of an exported task again, each after the entries that were recorded before it. The agent gets the same
+ * messages, and the stored results of its steps.
  * @throws TransferError if the text is not a whole export; StepOrderError if the agent asks for other steps than
  * recorded, or in another order; Error for a task whose messages did not wait for each other
  */

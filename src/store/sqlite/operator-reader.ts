@@ -41,7 +41,7 @@ const OWNERS_STEP = 100;
 type Usage = [tenant: string, owner: string, tasks: number, openTasks: number];
 
 /** Runs a query on one consistent view of the data. */
-export type AtOnce = <T>(method: string, query: () => T) => T;
+type AtOnce = <T>(method: string, query: () => T) => T;
 
 /** Reads for operators, on the connection of the `Reader`. Long ones are read in steps with other work between them. */
 export class OperatorReader {
