@@ -5,7 +5,7 @@ import { A2AError, taskNotFound } from "../core/error.js";
 import { yieldToEventLoop } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
-import type { TaskHead, TaskStore } from "../store/task-store.js";
+import { NO_HOLDER, type TaskHead, type TaskStore } from "../store/task-store.js";
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./log/draft.js";
 import { foldStored } from "./log/fold-stored.js";
@@ -62,7 +62,7 @@ export class TaskControl {
   isUnattended({ taskId, state, lease }: TaskHead): boolean {
     if (isTerminal(state)) return false;
     if (lease === null) return !isInterrupted(state);
-    if (lease.holder === "" || lease.attempt < 1) return true;
+    if (lease.holder === NO_HOLDER || lease.attempt < 1) return true;
     return lease.holder === this.#source.holder && !this.#source.executions.has(taskId);
   }
 
@@ -100,7 +100,7 @@ export class TaskControl {
   }
 
   /**
-   * Ends a task as FAILED with a text for its client, whichever process executes it. The end of a task ends its lease,
+   * Ends a task as FAILED with a text for its client, in whichever process it runs. The end of a task ends its lease,
    * so nothing of its agent is stored afterwards. The agent is aborted with the cause `failed`: at once in this process,
    * within about a second in another one. A task that has ended stays as it is.
    * @throws A2AError TASK_NOT_FOUND, TASK_DAMAGED, UNAVAILABLE
@@ -154,7 +154,10 @@ export class TaskControl {
     }
   }
 
-  /** True if a task cannot be canceled or failed, because its log does not decode. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
+  /**
+   * True if a task cannot be canceled or failed, because its log does not decode.
+   * @throws A2AError TASK_NOT_FOUND, UNAVAILABLE
+   */
   isDamaged(taskId: string): Promise<boolean> {
     return this.#with(taskId, async () => {}).then(
       () => false,

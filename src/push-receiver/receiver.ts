@@ -41,8 +41,8 @@ export interface PushReceiver {
   handled(event: PushEvent): Promise<void>;
   /**
    * A webhook for servers of the Fetch API, such as Hono, Next.js, Deno or workerd. Answers 204 after the handler is
-   * done, and for repeats and test events, which are not handled; 4xx if rejected; 500 if the handler throws, so that the sender
-   * retries.
+   * done, and for repeats and test events, which are not handled; 4xx if rejected; 500 if the handler throws, so that
+   * the sender retries.
    */
   fetch(handle: PushHandler): (request: Request) => Promise<Response>;
   /** A webhook for `node:http` and Express, before any body parser (or after `express.raw`). */
@@ -213,7 +213,7 @@ class Judge {
 }
 
 /**
- * True for a test event. A signature covers the id, so that nobody can turn a test into an event or an event into a test.
+ * True for a test event. A signature covers the id, so that only the sender can tell whether it is one.
  *
  * @throws PushRefusal if the header says something else than the signed id
  */

@@ -52,7 +52,7 @@ export interface DeliveryParts extends HeaderParts, BufferSpace {
   /** The last tasks sent to configurations of other versions. */
   readonly folds: PastFolds;
   readonly life: LeaseGuard;
-  /** The last accepted attempts. */
+  /** The last attempts that are not stored. */
   readonly attempts: AttemptRing;
   readonly audit: Audit;
   readonly logger: Logger;

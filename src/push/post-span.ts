@@ -18,8 +18,8 @@ interface Attempt {
 }
 
 /**
- * Sends a notification with the trace of its event. With spans it is that of a span of the attempt, which is a child of
- * the span that wrote the event, or is linked with it if the event is old: after retries, or while nothing was delivered.
+ * Sends a notification with the trace of its event. If spans are created, the attempt has its own span: a child of the
+ * span that wrote the event, or linked with it if the event is old, as after retries.
  */
 export function tracedPost(
   tracing: Tracing | undefined,

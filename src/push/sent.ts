@@ -67,7 +67,7 @@ export function noteFailure(
   if (host.failed(now)) audit.record({ event: "push.circuit-opened", target: host.key });
 }
 
-/** What log lines about the notification of an entry name. Only the entry of a message knows its request. */
+/** Facts for log lines about the notification of an entry. Only the entry of a message has its request. */
 export function causeOf({ traceParent, turn }: LogEntry, taskId: string): LogCause {
   return { requestId: turn?.requestId, traceParent, taskId };
 }

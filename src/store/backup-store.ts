@@ -1,4 +1,4 @@
-/** The part of a store that backups are made of. Stores that cannot make any have none of it. */
+/** Part of the store interface for backups. A store that cannot make any lacks all of it. */
 export interface BackupStore {
   /** Restorations of the store from backups, oldest first. */
   readonly restorations?: readonly Restoration[];
@@ -22,8 +22,8 @@ export interface BackupResult {
 }
 
 /**
- * A restoration of a store from a backup. The original may have gone on after the backup, so events that follow may have
- * the task and the generation of other events that receivers have seen.
+ * A restoration of a store from a backup. The original may have stored events after the backup, so later events of the
+ * restored store may have the task and the generation of other events that receivers have seen.
  */
 export interface Restoration {
   /** Entries of a later time were written after the restoration, in milliseconds since the epoch. */

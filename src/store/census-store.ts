@@ -1,8 +1,8 @@
-/** Part of the store interface for operators: how much a store has and does. */
+/** Part of the store interface for operators: counts of the store, and observation of its commits. */
 export interface CensusStore {
   /** Kind of the store in one word, such as `sqlite`. */
   readonly kind: string;
-  /** Counts what the store has. The cost depends on the number of owners, but not on that of their tasks. */
+  /** Counts tasks and deliveries. The cost depends on the number of owners, but not on that of their tasks. */
   census(): Promise<Census>;
   /**
    * Calls the observer after each transaction of this process; only the last given one is called. A store without
@@ -14,7 +14,7 @@ export interface CensusStore {
 /** Receives the duration of a transaction, synced to disk, in seconds, and the number of its writes. */
 export type CommitObserver = (seconds: number, writes: number) => void;
 
-/** What a store has. The last three counts stop at `CENSUS_LIMIT`. */
+/** Size and counts of a store. The last three counts stop at `CENSUS_LIMIT`. */
 export interface Census {
   /** Size of the files in bytes; 0 without files. */
   readonly bytes: number;

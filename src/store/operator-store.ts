@@ -40,7 +40,7 @@ export interface HeadKey {
   readonly taskId: string;
 }
 
-/** Filter by owner and context. Absent fields do not restrict. */
+/** Filter by tenant and owner. Absent fields do not restrict. */
 export interface ScopeFilter {
   /** One of these tenants. None: nothing matches. */
   readonly tenants?: readonly string[] | undefined;
@@ -82,7 +82,7 @@ export interface ContextsPage {
   readonly next?: HeadKey | undefined;
 }
 
-/** A context with what it has. */
+/** A context with the number of its tasks and the size of its state. */
 export interface ContextSummary extends ConversationKey {
   /** Number of tasks. */
   readonly tasks: number;
@@ -102,7 +102,7 @@ export interface OwnersRequest {
   readonly limit: number;
 }
 
-/** An owner under one tenant, with what it uses. */
+/** An owner under one tenant, with its usage. */
 export interface OwnerUsage extends TaskScope {
   readonly tasks: number;
   /** Number of unfinished tasks. */

@@ -11,14 +11,15 @@ import { addedSize } from "./size.js";
 import { isTerminal } from "./state.js";
 
 /**
- * An exported task is lines of JSON: a header, each entry of its log, the state of its conversation if it has one, and a last line
- * with their number and the SHA-256 of all lines before it, so that a part of an export is never taken for all of it.
- * Push configurations are left out: they contain secrets, and a copy of a task must not notify anybody.
+ * An exported task is lines of JSON: a header, each entry of its log, the state of its conversation if it has one, and a
+ * last line with the number of entries and the SHA-256 of all lines before it, so that a part of an export is never
+ * taken for all of it. Push configurations are left out: they contain secrets, and a copy of a task must not notify
+ * anybody.
  */
 const FORMAT = "parley task";
 const FORMAT_VERSION = 1;
 
-/** What an export says of a task beside its log. */
+/** Facts of an export about its task, beside the log. */
 export interface ExportedTask {
   readonly taskId: string;
   readonly tenant: string;

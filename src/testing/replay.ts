@@ -15,7 +15,7 @@ import type { SimulatedProcess } from "./process.js";
 /** Interval of looking whether a replayed turn has ended, in milliseconds. */
 const LOOK_MS = 5;
 
-/** A recorded turn, and what the agent made of it now. */
+/** A recorded turn, and the result of running it again. */
 export interface ReplayedTurn {
   /** The recorded events of the turn, as streams show them. */
   readonly recorded: readonly StreamResponse[];
@@ -78,7 +78,7 @@ async function replayTurn(
   const { position, generation, state } = fold;
   const { contextId, status } = fold.task;
   const head = { taskId, tenant: "", owner, contextId, state, statusTime: millisOf(status?.timestamp) };
-  // A turn that no process has begun: whoever claims it runs it, whatever its agent says about recovery.
+  // No process has begun the turn, so that the one that claims it runs it without asking `recover` of its agent.
   const lease = { holder: NO_HOLDER, turn: at, attempt: -1 };
   const entries = start.map(encodeEntry);
   await store.append({ head: { ...head, position, generation }, expected: 0, creates: true, entries, lease });

@@ -8,6 +8,6 @@ export interface LogHooks {
   readonly metrics?: Metrics | undefined;
   /** Called after each append of this process if the task has push configurations. */
   readonly pushed?: ((taskId: string) => void) | undefined;
-  /** Called after each append of this process. Undefined while nobody follows all tasks. */
+  /** Called after each append of this process. Undefined without listeners. */
   changed?: ((taskId: string) => void) | undefined;
 }

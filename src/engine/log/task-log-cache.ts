@@ -32,7 +32,7 @@ export class TaskLogCache {
     return this.#logs.get(taskId);
   }
 
-  /** Calls back after each append of this process, in place of an earlier callback; undefined: no longer. */
+  /** Sets the callback after each append of this process; undefined removes it. */
   set changed(callback: ((taskId: string) => void) | undefined) {
     this.#hooks.changed = callback;
   }

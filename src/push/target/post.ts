@@ -26,7 +26,7 @@ export interface PostRequest {
   readonly watch?: { request: Breakable | undefined };
   /** Called once connected, right before the request is written; false aborts it as failed. */
   readonly isAllowed?: (() => boolean) | undefined;
-  /** What log lines of a failure name. */
+  /** Facts for the log lines of a failure. */
   readonly cause?: LogCause | undefined;
 }
 

@@ -21,7 +21,7 @@ import { type Listed, OrderedHeads, OwnerHeads, ownerKey } from "./list.js";
 /** Tasks that one page examines at most. A longer page would hold the event loop. */
 const MAX_EXAMINED = 100_000;
 
-/** What a list of contexts or owners needs besides the tasks. */
+/** Usage that lists of contexts and owners show and that the tasks do not tell. */
 export interface Usages {
   /** Bytes of the state of a conversation. */
   readonly stateBytes: (context: ConversationKey) => number;

@@ -14,7 +14,7 @@ export function identify(db: Database, path: string): number {
   return identity.version;
 }
 
-/** A query for something that a table refers to and that is missing, in files since a schema version. */
+/** A query that finds a row whose reference leads to nothing, in files since a schema version. */
 interface Reference {
   readonly since: number;
   readonly what: string;
@@ -22,8 +22,8 @@ interface Reference {
 }
 
 /**
- * References between tables that SQLite does not know. Counters are not compared: they can be counted again, and a
- * restore must not fail for one.
+ * References between tables that SQLite does not know. Counters are not compared: they can be counted again, and must
+ * not make a restore fail.
  */
 const references: readonly Reference[] = [
   {

@@ -26,12 +26,12 @@ const MAGIC: Buffer = Buffer.from("Parley backup 1\n", "latin1");
 const DIGEST_BYTES = 32;
 export const TRAILER_BYTES: number = MAGIC.length + DIGEST_BYTES;
 
-/** A temporary name beside a file. A process that is killed leaves such a file, which anybody may remove. */
+/** A temporary name beside a file. A killed process leaves such a file, which may be removed. */
 export function partialOf(target: string): string {
   return `${target}.${randomBytes(4).toString("hex")}.partial`;
 }
 
-/** Removes a temporary file, and what SQLite has put beside it. */
+/** Removes a temporary file, and the files that SQLite created beside it. */
 export function removePartial(partial: string): void {
   for (const suffix of ["", "-journal", "-wal", "-shm"]) rmSync(`${partial}${suffix}`, { force: true });
 }

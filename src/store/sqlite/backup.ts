@@ -11,11 +11,11 @@ import { moveLog, setForeignLogAside } from "./foreign-log.js";
 import { markCopied } from "./restoration.js";
 
 /**
- * Copies the file of a store into a new file, which holds one moment: everything that was acknowledged before the call,
- * and no half of a transaction. The store may be open, in any process, shared or not; it goes on writing meanwhile, to
- * its log, which grows until the copy is made. The copy is checked before it gets its name.
+ * Copies the file of a store into a new file. The copy holds one moment: everything that was acknowledged before the
+ * call, and whole transactions only. Any process may have the store open, shared or not, and continue to write to its
+ * log, which grows until the copy is complete. The copy is checked before it gets its name.
  *
- * Blocks this thread, so that servers run it in a process of its own.
+ * Blocks this thread, so servers run it in a process of its own.
  * @param partial the temporary name; default: a new one
  * @throws StoreError `failed` if the file does not exist, belongs to another application or the target exists;
  * `damaged`, `newer-schema`; `unavailable` if the disk is full or fails
@@ -50,12 +50,12 @@ function copyContents(source: string, partial: string): void {
     db.exec(`VACUUM INTO '${partial.replaceAll("'", "''")}'`);
   } finally {
     db.close();
-    // A connection that only reads leaves an empty log behind.
+    // A connection that only reads leaves an empty log.
     if (!isInUse) moveLog(source);
   }
 }
 
-/** Checks and marks the copy, which nobody else uses. */
+/** Checks and marks the copy, which no other process uses. */
 function finish(partial: string, time: number): void {
   const db = sqliteDriver().open(partial, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });
   try {

@@ -3,7 +3,7 @@ import { backUpFile } from "./backup.js";
 import { useDriver } from "./driver/choose.js";
 import type { DriverName } from "./driver/driver.js";
 
-/** What a server asks of its copier. */
+/** The request of a server to its copier. */
 export interface CopyRequest {
   readonly path: string;
   readonly target: string;
@@ -12,7 +12,7 @@ export interface CopyRequest {
   readonly driver: DriverName;
 }
 
-/** The answer of a copier: the backup, or why there is none. */
+/** The answer of a copier: the backup, or its error. */
 export type CopyReply = BackupResult | { readonly error: { readonly kind: StoreErrorKind; readonly message: string } };
 
 /** The process that makes a backup for a server. It ends after its answer, or when the server has ended. */

@@ -134,7 +134,7 @@ function checked(options: SqliteStoreOptions): Required<SqliteStoreOptions> {
 interface Parts {
   readonly reader: Reader;
   readonly writer: WriterClient;
-  /** Loads what few servers use. */
+  /** Loads the code of backups, which few servers use. */
   readonly backups: () => Promise<Backups>;
   readonly file: Prepared;
   readonly health: StoreHealth;

@@ -280,7 +280,7 @@ function letShrink(db: Database): void {
   }
 }
 
-/** Logs once that the file was restored: what its original did after the copy is not known. */
+/** Logs once that the file was restored: it lacks everything that its original stored after the copy. */
 function logRestoration(path: string, db: Database, logger: Logger): void {
   const found = noteRestoration(db);
   if (found === undefined) return;

@@ -32,7 +32,7 @@ export function pairsOf(prepare: Prepare, request: HeadsRequest): Pair[] | undef
   return pairs;
 }
 
-/** Owners among which those of the filter are, found one by one along an index; undefined for a look without result. */
+/** Candidates for the owners of a filter, found one by one along an index; undefined for a look without result. */
 function scopesOf(prepare: Prepare, { tenants, owner, contextId }: HeadsRequest): Iterable<TaskScope | undefined> {
   if (tenants !== undefined && owner !== undefined) return [...new Set(tenants)].map((tenant) => ({ tenant, owner }));
   if (contextId !== undefined) return ofContext(prepare, contextId);

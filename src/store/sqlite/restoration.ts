@@ -5,10 +5,10 @@ import { immediate } from "./connection.js";
 import type { Database } from "./driver/driver.js";
 
 /**
- * A copy of a store carries the table `copied` until a server opens it. Its server then knows that the original may have
- * gone on: it may have delivered, and given out generations, that the copy knows nothing of. The first opening turns the
- * table into a row of `restoration`. Neither table exists in a file that was never copied, and programs of other
- * versions ignore them, so the schema keeps its version.
+ * A copy of a store has the table `copied` until a server opens it. That server then knows that the original may have
+ * assigned generations and delivered events after the copy. The first opening turns the table into a row of
+ * `restoration`. Neither table exists in a file that was never copied, and programs of other versions ignore them, so
+ * the schema keeps its version.
  */
 const COPIED = "CREATE TABLE copied (time INTEGER NOT NULL, until INTEGER NOT NULL) STRICT";
 const RESTORATION = "CREATE TABLE restoration (until INTEGER NOT NULL, id TEXT NOT NULL) STRICT";
@@ -40,8 +40,8 @@ export function readCopyMark(db: Database): CopyMark | undefined {
 }
 
 /**
- * Turns the mark of a copy into a restoration, once, whichever process opens it first. Claims and leases in the copy are
- * of processes that never had this file, so they are released.
+ * Turns the mark of a copy into a restoration, in the process that opens it first. Releases the claims and leases in the
+ * copy: their holders never had this file.
  * @returns the mark, if this call found it, and the number of configurations whose notifications may be repeated
  */
 export function noteRestoration(db: Database): (CopyMark & { readonly due: number }) | undefined {

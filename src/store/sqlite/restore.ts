@@ -25,7 +25,7 @@ export interface RestoreResult {
  * Makes the file of a store from a backup, after checking all of it. The file must not exist, and no process may have
  * had it open. The next server that opens it knows that it was restored.
  *
- * A file that another program copied, such as a file of a server that had ended, is restored as well, but has no digest.
+ * Also restores a file that another program copied, such as that of a stopped server. It has no digest to check.
  * @throws StoreError `failed` if the backup does not exist or is in use, or the target exists or is in use; `damaged`;
  * `newer-schema`; `unavailable` if the disk is full or fails
  */
@@ -66,7 +66,7 @@ function checkBackup(from: string): void {
   }
 }
 
-/** Checks and marks the copy, which nobody else uses. Errors name the backup. */
+/** Checks and marks the copy, which no other process uses. Errors name the backup. */
 function finish(partial: string, from: string, hasDigest: boolean): Omit<RestoreResult, "path"> {
   const db = sqliteDriver().open(partial, { mustExist: true, timeoutMs: WRITE_TIMEOUT_MS });
   try {
@@ -85,7 +85,7 @@ function finish(partial: string, from: string, hasDigest: boolean): Omit<Restore
   }
 }
 
-/** The best that is known of a copy without a mark. */
+/** Estimates the mark of a copy that has none. */
 function lastTimesIn(db: Database): CopyMark {
   const time = db.values<[], number>("SELECT coalesce(max(status_time), 0) FROM head").get() ?? 0;
   return { time, until: time };

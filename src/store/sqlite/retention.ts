@@ -34,9 +34,9 @@ type RemovableRow = [
 const REMOVABLE_COLUMNS = "task_id, tenant, owner, context_id, state, pushed, finished_at";
 
 /**
- * Removes old finished tasks, oldest first, and named ones. Deleting its head removes a task; the remaining rows of a large one become
- * garbage, which later steps delete. Steps that find nothing else shrink the file if much of it is free; its size
- * changes at the next checkpoint.
+ * Removes old finished tasks, oldest first, and named tasks. Deleting its head removes a task; the remaining rows of a
+ * large one become garbage, which later steps delete. Steps that find nothing else shrink the file if much of it is
+ * free; its size changes at the next checkpoint.
  */
 export class Retention {
   readonly #counters: Counters;
