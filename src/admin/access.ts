@@ -27,8 +27,8 @@ const local: Operator = { name: "local", role: "write" };
 const ownRoles: AdminRoles = { read: "read", write: "write" };
 
 /**
- * Identifies operators and their roles. It slows down guessing like the A2A protocol's ports, by failed attempts of its
- * own.
+ * Identifies operators and their roles. Slows down guessing as the A2A protocol's ports do, but counts failed attempts
+ * separately.
  */
 export class AdminAccess {
   readonly #guard: Guard | undefined;

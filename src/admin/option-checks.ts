@@ -7,7 +7,7 @@ import { tokenFaults, tokensFileFaults } from "./tokens.js";
 
 // Servers without an operator's service load this file, so it must not import the service.
 
-/** Where the operator's service listens. */
+/** The address on which the operator's service listens. */
 export type AdminAddress = { readonly socket: string } | { readonly host: string; readonly port: number };
 
 /** Maximum length of the path of a Unix socket in bytes, on every system. */

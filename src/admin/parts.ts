@@ -36,6 +36,6 @@ export interface AdminParts {
   readonly backupFolder: string | undefined;
   /** Versions of the protocol that the server serves. */
   readonly versions: readonly string[];
-  /** What the server counts. */
+  /** The counters of the server. */
   readonly metrics: Metrics;
 }

@@ -12,7 +12,7 @@ const MIN_TOKEN = 32;
 /** Maximum size of a tokens file in bytes. */
 const MAX_FILE = 1024 * 1024;
 
-/** Time for which a tokens file is not looked at again, in milliseconds. */
+/** Minimum time between two checks of a tokens file, in milliseconds. */
 export const tokensPoll: { readonly intervalMs: number } = { intervalMs: 1_000 };
 
 const nameForm = /^[\w.@-]{1,64}$/;
@@ -108,7 +108,7 @@ export function tokensFileFaults(place: string, path: unknown): string[] {
   }
 }
 
-/** What of a file changes with its content. */
+/** The attributes of a file that change with its content. */
 type FileState = Readonly<Record<"mtimeMs" | "ctimeMs" | "ino" | "size", number>>;
 
 function versionOf({ mtimeMs, ctimeMs, ino, size }: FileState): string {
@@ -116,8 +116,8 @@ function versionOf({ mtimeMs, ctimeMs, ino, size }: FileState): string {
 }
 
 /**
- * The tokens of a file, which is looked at with a call at most once in `tokensPoll.intervalMs`. If a changed file is
- * invalid, the tokens before stay in use.
+ * The tokens of a file. A call checks the file for changes, at most once in `tokensPoll.intervalMs`. If a changed file
+ * is invalid, the previous tokens stay in use.
  */
 export class TokensFile {
   readonly #path: string;
@@ -155,7 +155,7 @@ export class TokensFile {
       this.#logger.info({ path, tokens: read.tokens.length }, "the operators' tokens were read again");
     } catch (error) {
       const fault = messageIn(error);
-      // One line for each fault, not for each look.
+      // One line for each fault, not for each check.
       if (this.#version === fault) return;
       this.#version = fault;
       this.#logger.error({ path, fault }, "the operators' new tokens cannot be used; the tokens before stay in use");

@@ -63,8 +63,8 @@ export interface Server {
   /**
    * Shuts down in this order: reports that it is draining, waits for `drainDelayMs`, refuses new calls, ends open streams
    * with UNAVAILABLE and a retry delay, waits for running work up to the grace period, closes connections, those of
-   * operators last, and closes the store. Further calls return the same promise. It rejects if a step fails, at the latest a few seconds after the grace period; a hanging
-   * disk may still hang then.
+   * operators last, and closes the store. Further calls return the same promise. It rejects if a step fails, at the
+   * latest a few seconds after the grace period. A hanging disk may still hang then.
    */
   close(options?: CloseOptions): Promise<void>;
   /**
@@ -316,7 +316,7 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
   };
 }
 
-/** Time between two looks at the number of open connections, in milliseconds. */
+/** Interval between checks of the number of open connections, in milliseconds. */
 const LOOK_MS = 20;
 
 /** Part of the drain delay in which connections are still accepted. Their first call comes in the rest of it. */

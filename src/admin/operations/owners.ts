@@ -60,8 +60,9 @@ interface Deletion {
 
 /**
  * Ends and removes an owner's tasks, in passes from the newest status to the oldest, until a pass meets none that existed
- * at the beginning. A client that keeps sending therefore cannot prolong it: what arrives may remain. With the last task
- * goes everything else of an owner. A deletion that is interrupted leaves what it has not reached, and may be repeated.
+ * at the beginning. A client that keeps sending therefore cannot prolong it: tasks that arrive may remain. The removal of
+ * the last task also removes everything else of the owner. An interrupted deletion leaves the tasks that it has not
+ * reached, and may be repeated.
  * @throws A2AError UNAVAILABLE if tasks that existed at the beginning remain after `MAX_PASSES`, which happens only if
  * the clock is set back
  */
@@ -73,9 +74,9 @@ async function deleteAll(parts: AdminParts, filter: Filter): Promise<Deletion> {
     for await (const heads of pagesOf(parts, filter)) {
       // The first pass may miss a task whose status changes meanwhile: it moves to the beginning of the list.
       if (isLast) isLast = pass > 1 && !(await hasOlder(parts, heads, began));
-      // Each is canceled as its client would: its agent has a moment, and is then left behind.
+      // Cancels each as its client would. The agent gets the grace period of a cancel, and is not waited for afterwards.
       const ended = await Promise.all(heads.map((head) => end(parts, head)));
-      removed += ended.filter((isDiscarded) => isDiscarded).length;
+      removed += ended.filter(Boolean).length;
       removed += await parts.store.removeTasks({ taskIds: heads.map(({ taskId }) => taskId) });
     }
     if (isLast) return { removed, remaining: await countTasks(parts, filter) };
@@ -109,7 +110,7 @@ async function hasOlder({ store }: AdminParts, heads: readonly TaskHead[], time:
   return false;
 }
 
-/** Time of a first entry, in milliseconds since the epoch. That of one that does not decode is not known, and 0. */
+/** Returns the time of a first entry, in milliseconds since the epoch, or 0 if the entry does not decode. */
 function createdAt(first: Uint8Array): number {
   try {
     return millisOf(decodeEntry(first).time);

@@ -11,19 +11,19 @@ import type { TaskHead, TaskStore } from "../../store/task-store.js";
 import type { AdminParts } from "../parts.js";
 import { summaryOf } from "./task-summary.js";
 
-/** Changes of a task within this time are told once, in milliseconds. */
+/** Changes of a task within this time are sent once, in milliseconds. */
 const COALESCE_MS = 100;
 
-/** Interval between looks at what other processes have changed, in milliseconds. */
+/** Interval between polls for changes by other processes, in milliseconds. */
 const POLL_MS = 1_000;
 
 /** Statuses of other processes are found if their clocks differ from this one's by no more, in milliseconds. */
 const SKEW_MS = 10_000;
 
-/** Tasks that may have changed before a slow reader has to begin again. */
+/** Maximum number of changed tasks that a slow reader has not read. With more it has to start over. */
 const MAX_CHANGED = 10_000;
 
-/** Tasks that one look at other processes reads at most. */
+/** Maximum number of tasks that one poll reads from each list of the store. */
 const MAX_POLLED = 10_000;
 
 /** Streams tasks that change from now on, each at most once in `COALESCE_MS`. */
@@ -65,7 +65,7 @@ class Changes {
   readonly #ids = new Set<string>();
   #isFull = false;
   #wake = (): void => {};
-  /** Positions of the tasks that the last look at the store has found. */
+  /** Positions of the tasks that the last poll of the store has found. */
   #seen: ReadonlyMap<string, number> | undefined;
   #looked = 0;
 
@@ -83,7 +83,7 @@ class Changes {
     this.#wake();
   }
 
-  /** Waits until something may have changed, and a moment longer, in which more of the same may come. */
+  /** Waits for a change or for the next poll, and after a change `COALESCE_MS` longer for further ones. */
   async next(): Promise<void> {
     if (this.#ids.size === 0) await this.#sleep(POLL_MS);
     if (this.#ids.size > 0) await new Promise((resolve) => setTimeout(resolve, COALESCE_MS));
@@ -103,8 +103,8 @@ class Changes {
   }
 
   /**
-   * Looks for what other processes have changed: tasks with a lease, whose positions may have changed, and those with a
-   * recent status. The first look only notes the positions.
+   * Polls the store for changes by other processes: among tasks with a lease, whose positions may have changed, and those
+   * with a recent status. The first poll only notes the positions.
    */
   async look(): Promise<void> {
     if (!this.#store.shared) return;

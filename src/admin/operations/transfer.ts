@@ -54,7 +54,7 @@ async function* exportTask(store: TaskStore, taskId: string): AsyncGenerator<Exp
   let lines = writer.header(head, new Date());
   for (let after = 0; after < head.position; ) {
     const read = await store.read({ taskId, after, limit: Math.min(PAGE_ENTRIES, head.position - after) });
-    // Removed meanwhile: the export has no end, so nobody takes it for whole.
+    // Removed meanwhile. Without its last line no reader accepts the export as complete.
     if (read.length === 0) throw taskNotFound(taskId);
     after += read.length;
     for (const bytes of read) {

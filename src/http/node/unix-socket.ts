@@ -21,7 +21,7 @@ function isSame(one: Stats, other: Stats): boolean {
   return one.ino === other.ino && one.ctimeMs === other.ctimeMs;
 }
 
-/** True unless the system reports that nobody listens. */
+/** True unless the system reports that no process listens. */
 function isAlive(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -2,7 +2,7 @@
 // @generated from file parley/admin/v1/admin.proto (package parley.admin.v1, syntax proto3)
 /* eslint-disable */
 
-// What an operator sees and does. It is served on a listener of its own, never on the ports of the A2A protocol.
+// The service for operators of a server. It is served on a listener of its own, never on the ports of the A2A protocol.
 //
 // Rpcs without side effects need the role `read`, all others the role `write`. In lists, pages are in a fixed order, a page
 // has at most 1,000 items (100 by default), and `next_page_token` is empty on the last page alone: another page may
@@ -547,7 +547,7 @@ export const FollowTasksRequestSchema: GenMessage<FollowTasksRequest> = /*@__PUR
  */
 export type FollowTasksResponse = Message<"parley.admin.v1.FollowTasksResponse"> & {
   /**
-   * The task after the change. Changes of one task in quick succession are told once.
+   * The task after the change. Changes of one task in quick succession are sent once.
    *
    * @generated from field: parley.admin.v1.TaskSummary task = 1;
    */
@@ -1074,7 +1074,7 @@ export const DeleteOwnerRequestSchema: GenMessage<DeleteOwnerRequest> = /*@__PUR
   messageDesc(file_parley_admin_v1_admin, 29);
 
 /**
- * What was deleted.
+ * The result of the deletion.
  *
  * @generated from message parley.admin.v1.DeleteOwnerResponse
  */
@@ -1487,7 +1487,7 @@ export const RedriveDeliveriesRequestSchema: GenMessage<RedriveDeliveriesRequest
   messageDesc(file_parley_admin_v1_admin, 38);
 
 /**
- * What was resumed.
+ * The result of the redrive.
  *
  * @generated from message parley.admin.v1.RedriveDeliveriesResponse
  */
@@ -2451,8 +2451,8 @@ export const AdminService: GenService<{
     output: typeof SetLogLevelResponseSchema;
   },
   /**
-   * Reports that this process is draining, and refuses new calls of the A2A protocol. The process goes on running what it
-   * has, and the admin service goes on; ending it is left to whoever started it.
+   * Reports that this process is draining, and refuses new calls of the A2A protocol. Its running work and
+   * this service continue. The call does not end the process.
    *
    * @generated from rpc parley.admin.v1.AdminService.Drain
    */
