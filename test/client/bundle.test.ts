@@ -15,7 +15,7 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { build, root } from "../e2e/support/build.js";
 
 /** The most that the client may be, compressed, in bytes, for a page that imports all of it but the authentication flows. */
-const MOST = 67_800;
+const MOST = 68_000;
 
 /** What a page gets that imports the package as it is published, for a browser. */
 async function bundled(contents: string): Promise<{ code: string; inputs: readonly string[] }> {
