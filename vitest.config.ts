@@ -73,6 +73,9 @@ function aiSdkOf(folder: string): { readonly find: RegExp; readonly replacement:
 /** The stand-in for the AI SDK, which the first install does not have. */
 const aiStandIn = [{ find: /^ai(\/test)?$/, replacement: at("test/ai/stand-in.ts") }];
 
+/** How much longer than elsewhere a machine of CI may take, where several checks run beside each other. */
+const patience = process.env.CI === undefined ? 1 : 2;
+
 /** A test that a busy machine of CI has made fail has one more try; `.ci/run` names it at its end. Elsewhere it just fails. */
 const retry = process.env.CI === undefined ? 0 : 1;
 
@@ -109,13 +112,13 @@ function sources(mode: string): ViteUserConfig {
       // listening for errors. It concerns no call, and no server.
       onUnhandledError: (error) => !error.message.endsWith("received GOAWAY without any open streams"),
       // Nothing is asserted about times: these end what hangs, on a machine that is busy with other things as well.
-      testTimeout: 30_000,
+      testTimeout: 30_000 * patience,
       retry,
-      hookTimeout: 60_000,
+      hookTimeout: 60_000 * patience,
       // Tests wait two thirds of their time. Vitest takes one worker less than there are processors.
       maxWorkers: availableParallelism() + 4,
       sequence: { sequencer: Mixed },
-      expect: { poll: { timeout: 15_000 } },
+      expect: { poll: { timeout: 15_000 * patience } },
       ...(counts ? { coverage } : {}),
       projects: [
         {
@@ -220,7 +223,7 @@ function interop(): Tests {
     globalSetup: ["test/interop/support/global-setup.ts"],
     // Clients in other languages are installed before the first test of their file.
     hookTimeout: 600_000,
-    testTimeout: 60_000,
+    testTimeout: 60_000 * patience,
     retry,
   };
 }
