@@ -1,7 +1,7 @@
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { within } from "../core/async.js";
 import type { Cancellation } from "../core/cancellation.js";
-import { A2AError, taskNotFound } from "../core/error.js";
+import { taskNotFound } from "../core/error.js";
 import { yieldToEventLoop } from "../core/event-loop.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -9,7 +9,7 @@ import { NO_HOLDER, type TaskHead, type TaskStore } from "../store/task-store.js
 import { isInterrupted, isTerminal } from "../task/state.js";
 import { statusDraft } from "./log/draft.js";
 import { foldStored } from "./log/fold-stored.js";
-import { damaged, isDamaged, isEnded, isTrouble, toCallerError } from "./log/outage.js";
+import { isDamaged, isEnded, readError, toCallerError } from "./log/outage.js";
 import type { TaskLog } from "./log/task-log.js";
 import { LogWaiter } from "./read/log-reader.js";
 import { type TaskView, taskViewOf } from "./read/task-handle.js";
@@ -85,7 +85,7 @@ export class TaskControl {
       if (found === undefined || found.fold.position === 0) return undefined;
       return { ...taskViewOf(found), head: found.head, bytes: found.fold.size };
     } catch (error) {
-      throw this.#readError(taskId, error);
+      throw readError(this.#source.logger, taskId, error);
     }
   }
 
@@ -198,7 +198,7 @@ export class TaskControl {
     try {
       await work(log);
     } catch (error) {
-      throw this.#readError(taskId, error);
+      throw readError(this.#source.logger, taskId, error);
     } finally {
       this.#source.tasks.logs.release(log);
     }
@@ -214,15 +214,7 @@ export class TaskControl {
       return log;
     } catch (error) {
       if (log !== undefined) tasks.logs.release(log);
-      throw this.#readError(taskId, error);
+      throw readError(this.#source.logger, taskId, error);
     }
-  }
-
-  /** Maps an error of a read: one that does not come from the whole store says that the task is damaged. */
-  #readError(taskId: string, error: unknown): unknown {
-    const { logger } = this.#source;
-    if (error instanceof A2AError || isTrouble(error)) return toCallerError(logger, error);
-    logger.error({ err: error, taskId }, "a task cannot be read");
-    return damaged(taskId, error);
   }
 }

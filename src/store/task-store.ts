@@ -73,7 +73,7 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
    * Entries after a position, in order and without a gap: at most `limit` of them, possibly fewer (a read may also be
    * bounded by bytes), but at least one if any exists. An unknown task has none.
    */
-  read(request: { readonly taskId: string; readonly after: number; readonly limit: number }): Promise<Uint8Array[]>;
+  read(request: ReadRequest): Promise<Uint8Array[]>;
 
   /**
    * Stores a snapshot, or a piece of one. Pieces are saved in order, each after the previous one is stored. The last
@@ -154,6 +154,18 @@ export interface LoadRequest {
    * read, so that the response time does not reveal it (specification 13.1). Default: any scope.
    */
   readonly of?: TaskScope | undefined;
+}
+
+/** Entries to read. */
+export interface ReadRequest {
+  readonly taskId: string;
+  readonly after: number;
+  readonly limit: number;
+  /**
+   * True to read also what is left of a damaged log: of an entry whose stored bytes are cut, the rest, possibly nothing.
+   * Default: such an entry fails the read with `damaged`.
+   */
+  readonly salvage?: boolean;
 }
 
 /** A lease and its task. */

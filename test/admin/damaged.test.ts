@@ -14,6 +14,11 @@ const codeOf = (promise: Promise<unknown>): Promise<Code | undefined> =>
     (error) => ConnectError.from(error).code,
   );
 
+/** Reads a stream to its end. */
+async function drain(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream);
+}
+
 const worlds: TaskWorld[] = [];
 afterEach(async () => {
   for (const world of worlds.splice(0)) await world.close();
@@ -50,7 +55,7 @@ describe.each([
   { what: "an entry that does not decode", segment: NONSENSE },
   { what: "a segment that is cut", segment: "x''" },
 ])("an unfinished task with $what", ({ segment }) => {
-  it("is shown by its row, and cannot be canceled or failed", async () => {
+  it("is shown by its row, and cannot be canceled, failed or exported", async () => {
     const { admin, damaged, sound } = await open(segment);
     const shown = await admin.getTask({ taskId: damaged });
     expect(shown).toMatchObject({ damaged: true, bytes: 0n });
@@ -58,6 +63,7 @@ describe.each([
     expect(shown.task).toBeUndefined();
     expect(await codeOf(admin.cancelTask({ taskId: damaged }))).toBe(Code.DataLoss);
     expect(await codeOf(admin.failTask({ taskId: damaged }))).toBe(Code.DataLoss);
+    expect(await codeOf(drain(admin.exportTask({ taskId: damaged })))).toBe(Code.DataLoss);
     expect((await admin.getTask({ taskId: sound })).damaged).toBe(false);
     // It has no text, and lists go on without it.
     expect((await admin.listTasks({ text: "about second?" })).tasks.map(({ taskId }) => taskId)).toEqual([sound]);
@@ -81,11 +87,15 @@ describe.each([
 });
 
 describe("the entries of a task", () => {
-  it("are listed with the stored bytes of one that does not decode", async () => {
-    const { admin, damaged } = await open(NONSENSE);
+  it.each([
+    { what: "an entry that does not decode", segment: NONSENSE, left: "ff" },
+    { what: "an entry that is cut", segment: "x'0301ff'", left: "0301ff" },
+    { what: "an entry that is gone", segment: "x''", left: "" },
+  ])("are listed with the stored bytes of $what", async ({ segment, left }) => {
+    const { admin, damaged } = await open(segment);
     const { entries } = await admin.listEntries({ taskId: damaged });
     expect(entries.map(({ entry }) => entry?.event.case)).toEqual(["created", undefined]);
-    expect(entries.map(({ raw }) => Buffer.from(raw).toString("hex"))).toEqual(["", "ff"]);
+    expect(entries.map(({ raw }) => Buffer.from(raw).toString("hex"))).toEqual(["", left]);
     expect((await admin.listEntries({ taskId: damaged, after: 1 })).entries).toHaveLength(1);
   });
 });

@@ -54,7 +54,8 @@ async function readPage({ store }: AdminParts, request: ListEntriesRequest): Pro
   const entries: Entry[] = [];
   let bytes = 0;
   for (; entries.length < page.limit && bytes < PAGE_BYTES; await yieldToEventLoop()) {
-    const read = await store.read({ taskId, after: position, limit: Math.min(STEP, page.limit - entries.length) });
+    const limit = Math.min(STEP, page.limit - entries.length);
+    const read = await store.read({ taskId, after: position, limit, salvage: true });
     for (const each of read) {
       const entry = entryOf(each, origin, raw);
       origin = entry.origin;
@@ -116,7 +117,7 @@ async function originAt(store: TaskStore, taskId: string, position: number): Pro
   if (position <= 0) return undefined;
   let origin: Origin | undefined;
   for (let after = originFrom(position) - 1; after < position; ) {
-    const read = await store.read({ taskId, after, limit: position - after });
+    const read = await store.read({ taskId, after, limit: position - after, salvage: true });
     for (const each of read) {
       const entry = tryDecode(each);
       origin = entry && originAfter(entry, origin);

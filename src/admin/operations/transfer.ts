@@ -12,6 +12,7 @@ import { A2AError, invalid, taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isStoredId } from "../../core/task-names.js";
 import { statusDraft } from "../../engine/log/draft.js";
+import { readError } from "../../engine/log/outage.js";
 import { MAX_STATE_BYTES } from "../../engine/log/state-changes.js";
 import type { OutgoingBudget } from "../../service/outgoing-budget.js";
 import { requestBounds } from "../../service/rules.js";
@@ -40,14 +41,23 @@ export function transferOperations(
 ): Pick<AdminMethods, "exportTask" | "importTask"> {
   return {
     exportTask: async function* ({ taskId }, { call }) {
-      for await (const piece of exportTask(parts.store, taskId)) yield* budget.admitEvent(call, piece);
+      for await (const piece of exportTask(parts, taskId)) yield* budget.admitEvent(call, piece);
     },
     importTask: (request) => importTask(parts, request),
   };
 }
 
+/** Exports a task as of the call. @throws A2AError TASK_NOT_FOUND, TASK_DAMAGED, UNAVAILABLE */
+async function* exportTask({ store, logger }: AdminParts, taskId: string): AsyncGenerator<ExportTaskResponse> {
+  try {
+    yield* readPieces(store, taskId);
+  } catch (error) {
+    throw readError(logger, taskId, error);
+  }
+}
+
 /** The lines of a task as of the call. A conversation's state is that of the end of the export. */
-async function* exportTask(store: TaskStore, taskId: string): AsyncGenerator<ExportTaskResponse> {
+async function* readPieces(store: TaskStore, taskId: string): AsyncGenerator<ExportTaskResponse> {
   const head = await store.head({ taskId });
   if (head === undefined) throw taskNotFound(taskId);
   const writer = new ExportWriter();

@@ -92,6 +92,13 @@ export function damaged(taskId: string, cause: unknown): A2AError {
   });
 }
 
+/** Maps an error of reading one task: one that does not concern the whole store says that the task is damaged. */
+export function readError(logger: Logger, taskId: string, error: unknown): unknown {
+  if (error instanceof A2AError || isTrouble(error)) return toCallerError(logger, error);
+  logger.error({ err: error, taskId }, "a task cannot be read");
+  return damaged(taskId, error);
+}
+
 /** True if an error says that a task's stored data does not decode. */
 export function isDamaged(error: unknown): boolean {
   return error instanceof A2AError && error.reason === "TASK_DAMAGED";

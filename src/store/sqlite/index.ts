@@ -178,7 +178,7 @@ function compose({ reader, writer, backups: loadBackups, file, health, shared, u
     load: async (request) => reader.load(request),
     loadMany: async ({ taskIds }) => reader.loadMany(taskIds),
     readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),
-    read: async ({ taskId, after, limit }) => reader.read(taskId, after, limit),
+    read: async (request) => reader.read(request),
     list: async (request) => reader.list(request),
     countOpen: async (request) => reader.countOpen(request),
     listInterrupted: async (request) => reader.listInterrupted(request),

@@ -16,6 +16,7 @@ import {
   type LoadedTask,
   type LoadRequest,
   type PushConfigKey,
+  type ReadRequest,
   type StoredConversation,
   type StoredPushConfig,
   type StoredSnapshot,
@@ -32,7 +33,7 @@ import { type AttemptsQuery, attemptsQuery, toAttempt } from "./push-attempts.js
 import { DeliveryLists } from "./push-list.js";
 import { type DeadQuery, deadQuery, deadValues, toDead } from "./push-rows.js";
 import { HEAD_COLUMNS, type HeadRow, type ListedRow, toHead, toListedHead } from "./rows.js";
-import { readEntries } from "./segment.js";
+import { readEntries, salvageEntries } from "./segment.js";
 import { TERMINAL } from "./states.js";
 
 /** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
@@ -40,6 +41,13 @@ export const READ_BYTES: number = 1024 * 1024;
 
 type SegmentRow = [last: number, count: number, bytes: Uint8Array];
 type ConfigRow = [configId: string, bytes: Uint8Array, position: number];
+
+/** Bounds of a page of entries, and how they are read from their segments. */
+interface EntriesPage {
+  readonly limit: number;
+  readonly maxBytes: number;
+  readonly from: typeof readEntries;
+}
 
 interface ListStatements {
   readonly page: Query<(string | number)[], ListedRow>;
@@ -171,8 +179,10 @@ export class Reader {
     });
   }
 
-  read(taskId: string, after: number, limit: number): Uint8Array[] {
-    return this.#query("read", () => this.#entries(taskId, after, limit, READ_BYTES));
+  read({ taskId, after, limit, salvage }: ReadRequest): Uint8Array[] {
+    return this.#query("read", () =>
+      this.#entries(taskId, after, { limit, maxBytes: READ_BYTES, from: salvage ? salvageEntries : readEntries }),
+    );
   }
 
   list(request: ListRequest): ListPage {
@@ -300,7 +310,8 @@ export class Reader {
     if (row === undefined) return undefined;
     const snapshot = this.#loadSnapshot(taskId);
     const whole = snapshot?.pieces === undefined;
-    const entries = whole ? this.#entries(taskId, snapshot?.position ?? 0, Number.POSITIVE_INFINITY, maxBytes) : [];
+    const all = { limit: Number.POSITIVE_INFINITY, maxBytes, from: readEntries };
+    const entries = whole ? this.#entries(taskId, snapshot?.position ?? 0, all) : [];
     return { head: toHead(row), snapshot, entries };
   }
 
@@ -315,13 +326,13 @@ export class Reader {
     return pieces === 1 ? { position, bytes: asUint8Array(bytes) } : { position, bytes: asUint8Array(bytes), pieces };
   }
 
-  #entries(taskId: string, after: number, limit: number, maxBytes: number): Uint8Array[] {
+  #entries(taskId: string, after: number, { limit, maxBytes, from }: EntriesPage): Uint8Array[] {
     const entries: Uint8Array[] = [];
     let bytes = 0;
     if (limit <= 0) return entries;
     for (const [last, count, blob] of this.#segments.iterate(taskId, after)) {
       const skip = Math.max(0, after - (last - count));
-      readEntries({ count, bytes: blob }, skip, limit, entries);
+      from({ count, bytes: blob }, skip, limit, entries);
       bytes += blob.length;
       if (entries.length >= limit || bytes >= maxBytes) break;
     }

@@ -87,6 +87,23 @@ export function readEntries(segment: Segment, skip: number, limit: number, into:
   }
 }
 
+/** Does as `readEntries`, but appends what is left of a cut segment: its rest for the first cut entry, then empty ones. */
+export function salvageEntries(segment: Segment, skip: number, limit: number, into: Uint8Array[]): void {
+  const { bytes, count } = segment;
+  const found: Uint8Array[] = [];
+  try {
+    readEntries(segment, 0, count, found);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const last = found.at(-1);
+    const at = last === undefined ? bytes.byteOffset : last.byteOffset + last.length;
+    found.push(new Uint8Array(bytes.buffer, at, bytes.byteOffset + bytes.length - at));
+  }
+  const end = Math.min(count, skip + limit - into.length);
+  while (found.length < end) found.push(new Uint8Array(0));
+  for (const entry of found.slice(skip, end)) into.push(entry);
+}
+
 function prefixSize(length: number): number {
   let size = 1;
   for (let rest = length; rest >= 0x80; rest >>>= 7) size += 1;

@@ -5,6 +5,7 @@ import {
   planSegments,
   readEntries,
   type Segment,
+  salvageEntries,
   writeEntries,
 } from "../../../src/store/sqlite/segment.js";
 
@@ -25,11 +26,16 @@ function pack(entries: readonly Uint8Array[]): Segment[] {
   });
 }
 
-function unpack(segments: readonly Segment[], skip = 0, limit = Number.POSITIVE_INFINITY): Uint8Array[] {
+function unpack(
+  segments: readonly Segment[],
+  skip = 0,
+  limit = Number.POSITIVE_INFINITY,
+  read = readEntries,
+): Uint8Array[] {
   const entries: Uint8Array[] = [];
   let before = 0;
   for (const segment of segments) {
-    readEntries(segment, Math.max(0, skip - before), limit, entries);
+    read(segment, Math.max(0, skip - before), limit, entries);
     before += segment.count;
   }
   return entries;
@@ -96,3 +102,37 @@ describe("readEntries()", () => {
     expect(() => unpack([{ count: 3, bytes }])).toThrowError(expect.objectContaining({ kind: "damaged" }));
   });
 });
+
+describe("salvageEntries()", () => {
+  it("reads sound segments as readEntries() does", () => {
+    fc.assert(
+      fc.property(fc.array(entry, { maxLength: 20 }), fc.nat(25), fc.nat(25), (entries, skip, limit) => {
+        const segments = pack(entries);
+        expect(texts(unpack(segments, skip, limit, salvageEntries))).toEqual(texts(unpack(segments, skip, limit)));
+      }),
+    );
+  });
+
+  it("gives the sound entries of a cut segment, then its rest, then empty ones", () => {
+    const entries = [1, 2, 3, 4].map((fill) => new Uint8Array(3).fill(fill));
+    const [segment = { count: 0, bytes: new Uint8Array() }] = pack(entries);
+    const all = Number.POSITIVE_INFINITY;
+    for (let length = 0; length < segment.bytes.length; length++) {
+      const bytes = segment.bytes.subarray(0, length);
+      const found = unpack([{ count: 4, bytes }], 0, all, salvageEntries);
+      const sound = Math.floor(length / 4);
+      const rest = segment.bytes.subarray(sound * 4, length);
+      expect(texts(found)).toEqual(texts([...entries.slice(0, sound), rest, ...entries.slice(sound + 1).map(empty)]));
+      for (const [skip, limit] of [
+        [1, 2],
+        [3, 4],
+        [0, 1],
+      ] as const) {
+        const page = unpack([{ count: 4, bytes }], skip, limit, salvageEntries);
+        expect(texts(page)).toEqual(texts(found.slice(skip, skip + limit)));
+      }
+    }
+  });
+});
+
+const empty = (): Uint8Array => new Uint8Array(0);
