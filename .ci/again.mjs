@@ -15,7 +15,7 @@ const hasFailed = ({ status, assertionResults }) =>
 
 if (action === "failed") {
   const files = [...new Set(report.testResults.filter(hasFailed).map(({ name }) => relative(process.cwd(), name)))];
-  if (files.length <= Number(rest[0])) for (const file of files) console.log(file);
+  if (files.length <= Number(rest[0])) for (const file of files) process.stdout.write(`${file}\n`);
 } else {
   const again = JSON.parse(readFileSync(rest[0], "utf8"));
   // Two projects can have one file: it has passed in both, or not.
