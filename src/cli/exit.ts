@@ -1,4 +1,5 @@
 import { constants } from "node:os";
+import { isatty } from "node:tty";
 import { Worker } from "node:worker_threads";
 import { within } from "../core/async.js";
 import type { TaskStore } from "../store/task-store.js";
@@ -95,9 +96,12 @@ function endAtTheLatest(ms: number): void {
 /** npm and the terminal both pass Ctrl-C on: a second signal within this time is the same key press, in milliseconds. */
 const ECHO_MS = 300;
 
+/** True for a process that a person started on a terminal, false for a service. */
+const isOnTerminal = (): boolean => isatty(0);
+
 /**
  * Ends a process in order at the first SIGTERM or SIGINT, and at once at the second, by that signal: the exit code is then
- * 130 for Ctrl-C and 143 for SIGTERM.
+ * 130 for Ctrl-C and 143 for SIGTERM. On a terminal SIGHUP does the same, because the terminal is gone.
  *
  * @param latestMs when the process is killed if something hangs, in milliseconds after the first signal.
  * @param end ends the process in order.
@@ -117,14 +121,12 @@ export function endOnSignals(latestMs: number, end: (signal: NodeJS.Signals) => 
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
+  if (isOnTerminal()) process.on("SIGHUP", onSignal);
 }
 
-/**
- * Calls back at each SIGHUP, with which supervisors ask for a reload. A process on a terminal is left as it is: there the signal
- * says that the terminal is gone.
- */
+/** Calls back at each SIGHUP of a service, with which supervisors ask for a reload. The signal does not end the process. */
 export function onHangUp(reload: () => unknown): void {
-  if (process.stderr.isTTY !== true) process.on("SIGHUP", reload);
+  if (!isOnTerminal()) process.on("SIGHUP", reload);
 }
 
 /**

@@ -57,6 +57,11 @@ export function addServe(program: Command): void {
 async function serve(path: string, given: Given): Promise<void> {
   const command = { ...defaultCommandOptions, ...given.command };
   const logger = await createLog(command.logLevel, command.logFormat);
+  let reload = (): unknown => undefined;
+  onHangUp(() => {
+    logger.info({ signal: "SIGHUP" }, "asked to read its files again");
+    reload();
+  });
   process.on("uncaughtException", (error) => {
     logger.error({ err: error }, "an uncaught error ends the process");
     void exitProcess(1);
@@ -69,6 +74,7 @@ async function serve(path: string, given: Given): Promise<void> {
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
   const accessLog = isPretty(command.logFormat, process.stderr);
   const auditFile = auditFileOf(command.audit, logger);
+  reload = () => auditFile?.reopen();
   const audit = auditFile ?? (command.audit !== "off" && !accessLog);
   const options = {
     accessLog,
@@ -101,7 +107,7 @@ async function serve(path: string, given: Given): Promise<void> {
   const { url, grpcAddress, adminUrl, card, failureSignal } = server;
   const running = server;
   const hasTlsFiles = options.tls !== undefined && "keyFile" in options.tls;
-  if (hasTlsFiles || auditFile) onHangUp(() => reload(logger, auditFile, hasTlsFiles ? running : undefined));
+  reload = () => reloadFiles(logger, auditFile, hasTlsFiles ? running : undefined);
   failureSignal.addEventListener("abort", () => {
     logger.error({ err: failureSignal.reason }, "the server ends, to be started again");
     void close(running, logger, { code: RESTART_CODE, graceMs: 0 });
@@ -129,7 +135,11 @@ function auditFileOf(path: string | undefined, logger: Logger): AuditFile | unde
  * Opens the audit file again, and reloads the TLS files of a server that has some. The server logs faults of the files
  * itself.
  */
-async function reload(logger: Logger, auditFile: AuditFile | undefined, server: Server | undefined): Promise<void> {
+async function reloadFiles(
+  logger: Logger,
+  auditFile: AuditFile | undefined,
+  server: Server | undefined,
+): Promise<void> {
   await notifySystemd("RELOADING=1", logger);
   auditFile?.reopen();
   try {

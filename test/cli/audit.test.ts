@@ -1,16 +1,11 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { connect } from "node:tls";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AuditRecord } from "../../src/index.js";
-import { Certificates } from "../server/certificates.js";
 import { probe, ready, type Served, workplaces } from "./cli.js";
 
 // Every test starts processes, and a busy machine takes its time over that.
 vi.setConfig({ testTimeout: 60_000 });
-
-const certificates = new Certificates();
-afterAll(() => certificates.clean());
 
 const place = workplaces();
 const ports = ["--port", "0", "--grpc-port", "0", "--store", "memory"];
@@ -62,31 +57,5 @@ describe("parley serve --audit", () => {
     const { exited, stderr } = place.run(["serve", probe, ...ports, "--audit", "no/such/folder"]);
     expect(await exited).toBe(2);
     expect(stderr()).toContain("--audit: cannot write no/such/folder");
-  });
-});
-
-describe("SIGHUP", () => {
-  it("reads the TLS files again at once", async () => {
-    const write = (name: string): void => {
-      const { key, cert } = certificates.make(name);
-      writeFileSync(join(place.path, "key.pem"), key);
-      writeFileSync(join(place.path, "cert.pem"), cert);
-    };
-    write("first.example");
-    const server = await serve("--tls-cert", "cert.pem", "--tls-key", "key.pem");
-    const shown = (): Promise<string> =>
-      new Promise((resolve, reject) => {
-        const port = Number(new URL(server.url).port);
-        const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false }, () => {
-          resolve(String(socket.getPeerCertificate().subject.CN));
-          socket.destroy();
-        });
-        socket.on("error", reject);
-      });
-    expect(await shown()).toBe("first.example");
-    write("second.example");
-    server.child.kill("SIGHUP");
-    // Without the signal the files are read every 10 seconds.
-    await expect.poll(shown, { timeout: 5_000 }).toBe("second.example");
   });
 });
