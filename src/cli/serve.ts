@@ -104,21 +104,23 @@ async function serve(path: string, given: Given): Promise<void> {
     await store.close().catch(() => {});
     throw error;
   }
-  const { url, grpcAddress, adminUrl, card, failureSignal } = server;
-  const running = server;
-  const hasTlsFiles = options.tls !== undefined && "keyFile" in options.tls;
-  reload = () => reloadFiles(logger, auditFile, hasTlsFiles ? running : undefined);
-  failureSignal.addEventListener("abort", () => {
-    logger.error({ err: failureSignal.reason }, "the server ends, to be started again");
-    void close(running, logger, { code: RESTART_CODE, graceMs: 0 });
-  });
+  const withTlsFiles = options.tls !== undefined && "keyFile" in options.tls ? server : undefined;
+  reload = () => reloadFiles(logger, auditFile, withTlsFiles);
+  restartOnFailure(server, logger);
   const tasks = options.store === undefined ? command.store : "the store of the module";
-  const agents = Object.keys(options.agents ?? {});
+  greet(server, settings, { agents: Object.keys(options.agents ?? {}), store: tasks });
+  await notifySystemd("READY=1", logger);
+}
+
+function greet(
+  { url, grpcAddress, adminUrl, card }: Server,
+  settings: Settings,
+  names: { readonly agents: readonly string[]; readonly store: string },
+): void {
   const { publicUrl } = settings;
   process.stdout.write(
-    greeting({ url, grpcAddress, adminUrl, card, agents, publicUrl, store: tasks, ...versionsToName(settings) }),
+    greeting({ url, grpcAddress, adminUrl, card, publicUrl, ...names, ...versionsToName(settings) }),
   );
-  await notifySystemd("READY=1", logger);
 }
 
 function settingsOf(options: Partial<UncheckedOptions>, logger: Logger): Settings {
@@ -164,6 +166,15 @@ const END_MS = 5_000;
 function latestEnd({ limits = {}, drainDelayMs = 0 }: Partial<UncheckedOptions>): number {
   const { shutdownGraceMs, cancelGraceMs } = { ...defaultLimits, ...limits };
   return drainDelayMs + shutdownGraceMs + Math.max(cancelGraceMs, storeClose.timeoutMs) + END_MS;
+}
+
+/** Ends the server, to be started again, when only that may help its store. */
+function restartOnFailure(server: Server, logger: Logger): void {
+  const { failureSignal } = server;
+  failureSignal.addEventListener("abort", () => {
+    logger.error({ err: failureSignal.reason }, "the server ends, to be started again");
+    void close(server, logger, { code: RESTART_CODE, graceMs: 0 });
+  });
 }
 
 interface Close {
