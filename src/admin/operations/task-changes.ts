@@ -14,7 +14,10 @@ import { summaryOf } from "./task-summary.js";
 /** Changes of a task within this time are sent once, in milliseconds. */
 const COALESCE_MS = 100;
 
-/** Interval between polls for changes by other processes, in milliseconds. */
+/** Time after which a stream without changes looks whether the server is shutting down, in milliseconds. */
+const LOOK_MS = 1_000;
+
+/** Time between polls for changes by other processes, in milliseconds. */
 const POLL_MS = 1_000;
 
 /** Statuses of other processes are found if their clocks differ from this one's by no more, in milliseconds. */
@@ -29,15 +32,16 @@ const MAX_POLLED = 10_000;
 /** Streams tasks that change from now on, each at most once in `COALESCE_MS`. */
 export async function* followTasks(
   parts: AdminParts,
+  poll: ChangePoll,
   request: FollowTasksRequest,
   client: Cancellation,
 ): AsyncGenerator<FollowTasksResponse> {
   const { engine, store } = parts;
-  const changes = new Changes(store);
+  const changes = new Changes();
   const ignore = engine.control.onChange((taskId) => changes.add(taskId));
   const stay = client.onCancel(() => changes.wake());
   try {
-    await changes.look();
+    await poll.join(changes);
     while (!client.canceled) {
       await changes.next();
       if (client.canceled) return;
@@ -50,6 +54,7 @@ export async function* followTasks(
       }
     }
   } finally {
+    poll.leave(changes);
     ignore();
     stay();
   }
@@ -59,19 +64,12 @@ function matches(head: TaskHead, { tenant, owner }: FollowTasksRequest): boolean
   return (tenant === undefined || tenant === head.tenant) && (owner === undefined || owner === head.owner);
 }
 
-/** The tasks that have changed since they were last taken. */
+/** The tasks that have changed since one stream last took them. */
 class Changes {
-  readonly #store: TaskStore;
   readonly #ids = new Set<string>();
   #isFull = false;
+  #failure: { readonly error: unknown } | undefined;
   #wake = (): void => {};
-  /** Positions of the tasks that the last poll of the store has found. */
-  #seen: ReadonlyMap<string, number> | undefined;
-  #looked = 0;
-
-  constructor(store: TaskStore) {
-    this.#store = store;
-  }
 
   add(taskId: string): void {
     if (this.#ids.size < MAX_CHANGED) this.#ids.add(taskId);
@@ -79,15 +77,21 @@ class Changes {
     this.#wake();
   }
 
+  /** Ends the stream with an error. */
+  fail(error: unknown): void {
+    this.#failure = { error };
+    this.#wake();
+  }
+
   wake(): void {
     this.#wake();
   }
 
-  /** Waits for a change or for the next poll, and after a change `COALESCE_MS` longer for further ones. */
+  /** Waits for a change, at most `LOOK_MS`, and after a change `COALESCE_MS` longer for further ones. */
   async next(): Promise<void> {
-    if (this.#ids.size === 0) await this.#sleep(POLL_MS);
+    if (this.#ids.size === 0) await this.#sleep(LOOK_MS);
     if (this.#ids.size > 0) await new Promise((resolve) => setTimeout(resolve, COALESCE_MS));
-    if (this.#store.shared && performance.now() - this.#looked >= POLL_MS) await this.look();
+    if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#isFull) {
       throw new A2AError(
         "TOO_MANY_REQUESTS",
@@ -102,21 +106,95 @@ class Changes {
     return ids;
   }
 
-  /**
-   * Polls the store for changes by other processes: among tasks with a lease, whose positions may have changed, and those
-   * with a recent status. The first poll only notes the positions.
-   */
-  async look(): Promise<void> {
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = () => {};
+        resolve();
+      };
+    });
+  }
+}
+
+/**
+ * Polls a shared store for changes by other processes: among tasks with a lease, whose positions may have changed, and
+ * those with a recent status. All streams share the polls, and without a stream there are none.
+ */
+export class ChangePoll {
+  readonly #store: TaskStore;
+  /** Streams for which the next poll only notes the positions: what has changed before is no news for them. */
+  #joining: Changes[] = [];
+  readonly #streams = new Set<Changes>();
+  /** Positions of the tasks that the last poll has found. */
+  #seen: ReadonlyMap<string, number> | undefined;
+  #isRepeated = false;
+  #running: Promise<void> = Promise.resolve();
+  #waiting: Promise<void> | undefined;
+
+  constructor(store: TaskStore) {
+    this.#store = store;
+  }
+
+  /** Resolves when changes from then on reach the stream. */
+  async join(stream: Changes): Promise<void> {
     if (!this.#store.shared) return;
-    this.#looked = performance.now();
+    this.#joining.push(stream);
+    await this.#poll();
+    if (!this.#isRepeated) void this.#repeat();
+  }
+
+  leave(stream: Changes): void {
+    this.#streams.delete(stream);
+  }
+
+  async #repeat(): Promise<void> {
+    this.#isRepeated = true;
+    while (this.#streams.size > 0) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      if (this.#streams.size === 0) break;
+      try {
+        await this.#poll();
+      } catch (error) {
+        for (const stream of this.#streams) stream.fail(error);
+      }
+    }
+    this.#isRepeated = false;
+    this.#seen = undefined;
+  }
+
+  /** Polls once the present poll is over, which may have begun too early for the caller. Callers meanwhile share one. */
+  #poll(): Promise<void> {
+    this.#waiting ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#waiting = undefined;
+        this.#running = this.#look();
+        return this.#running;
+      });
+    return this.#waiting;
+  }
+
+  async #look(): Promise<void> {
+    const joining = this.#joining;
+    this.#joining = [];
     const before = this.#seen;
     const found = new Map<string, number>();
     for await (const { taskId, position } of this.#candidates()) found.set(taskId, position);
     this.#seen = found;
-    if (before === undefined) return;
-    for (const [taskId, position] of found) if (before.get(taskId) !== position) this.add(taskId);
+    if (before !== undefined) await this.#tellNews(before, found);
+    for (const stream of joining) this.#streams.add(stream);
+  }
+
+  async #tellNews(before: ReadonlyMap<string, number>, found: ReadonlyMap<string, number>): Promise<void> {
+    for (const [taskId, position] of found) if (before.get(taskId) !== position) this.#tell(taskId);
     // Neither leased nor recent any more: its last change is not known.
-    for (const [taskId] of before) if (!found.has(taskId) && (await this.#isNews(taskId, before))) this.add(taskId);
+    for (const [taskId] of before) if (!found.has(taskId) && (await this.#isNews(taskId, before))) this.#tell(taskId);
+  }
+
+  #tell(taskId: string): void {
+    for (const stream of this.#streams) stream.add(taskId);
   }
 
   async #isNews(taskId: string, before: ReadonlyMap<string, number>): Promise<boolean> {
@@ -130,17 +208,6 @@ class Changes {
     });
     const statusFrom = Date.now() - SKEW_MS;
     yield* readPages(async (after, limit) => (await this.#store.listHeads({ statusFrom, after, limit })).heads);
-  }
-
-  #sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        this.#wake = () => {};
-        resolve();
-      };
-    });
   }
 }
 

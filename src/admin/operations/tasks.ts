@@ -16,7 +16,7 @@ import type { AdminMethods } from "../methods.js";
 import type { AdminParts } from "../parts.js";
 import { weighed } from "../weighed.js";
 import { deliveryOf } from "./deliveries.js";
-import { followTasks } from "./task-changes.js";
+import { ChangePoll, followTasks } from "./task-changes.js";
 import { followTask, listEntries } from "./task-entries.js";
 import { listTasks } from "./task-list.js";
 import { storedSummary, summaryOf } from "./task-summary.js";
@@ -38,6 +38,7 @@ export function taskOperations(
   "listTasks" | "getTask" | "listEntries" | "followTask" | "followTasks" | "cancelTask" | "failTask" | "deleteTask"
 > {
   const { store, engine } = parts;
+  const poll = new ChangePoll(store);
   return {
     listTasks: (request) => listTasks(parts, request),
     async getTask({ taskId }, { call }) {
@@ -49,7 +50,7 @@ export function taskOperations(
       return budget.admitAnswer(call, await read(), read);
     },
     followTask: (request, { call }) => followTask(parts, request, call, budget),
-    followTasks: (request, { call }) => followTasks(parts, request, call.cancellation),
+    followTasks: (request, { call }) => followTasks(parts, poll, request, call.cancellation),
     async cancelTask({ taskId }) {
       await engine.control.cancel(taskId);
       return create(CancelTaskResponseSchema, { task: await storedSummary(parts, taskId) });
