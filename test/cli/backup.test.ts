@@ -1,11 +1,22 @@
-import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, it, vi } from "vitest";
 import { create } from "../../contract/setup.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { SCHEMA_VERSION } from "../../src/store/sqlite/migrations.js";
 import { restoreFile } from "../../src/store/sqlite/restore.js";
 import { decodeEntry } from "../../src/task/entry.js";
 import { TaskFold } from "../../src/task/fold.js";
@@ -19,6 +30,19 @@ vi.setConfig({ testTimeout: 120_000 });
 build();
 const place = workplaces();
 const main = fileURLToPath(new URL("../../dist/src/cli/main.js", import.meta.url));
+
+/** Mounts a file system of 4 MB. */
+const mount = (folder: string): boolean =>
+  spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", folder]).status === 0;
+
+/** Only the superuser may mount one. */
+const mayMount = ((): boolean => {
+  const folder = mkdtempSync(join(tmpdir(), "parley-mount-"));
+  const isMounted = process.platform === "linux" && mount(folder);
+  if (isMounted) spawnSync("umount", [folder]);
+  rmdirSync(folder);
+  return isMounted;
+})();
 
 /** Makes a file of about 8 MB with 400 tasks. */
 async function filled(path: string): Promise<void> {
@@ -37,14 +61,14 @@ async function ended(...args: string[]): Promise<[unknown, string]> {
   return [await exited, stdout() + stderr()];
 }
 
-/** Kills a command at some moments of its work, the later the further on it is. */
-async function killedAt(args: readonly string[], seen: () => boolean): Promise<boolean> {
+/** Kills a command at some moment of its work. Returns the signal, or its exit code if it has ended before. */
+async function killedAt(args: readonly string[], seen: () => boolean, signal: NodeJS.Signals): Promise<unknown> {
   const one = place.run(args);
   let isOver = false;
   void one.exited.then(() => (isOver = true));
   while (!seen() && !isOver) await new Promise((resolve) => setTimeout(resolve, 1));
-  one.child.kill("SIGKILL");
-  return (await one.exited) === "SIGKILL";
+  one.child.kill(signal);
+  return one.exited;
 }
 
 /** Bytes of the temporary file in a folder; -1 without one. */
@@ -65,7 +89,35 @@ describe("parley backup and parley restore", () => {
     const restored = await ended("restore", "b.db", "new.db");
     expect(restored).toEqual([0, expect.stringMatching(/^\S+new\.db: 1 tasks, as of 20\S+Z\n$/)]);
     expect(await ended("restore", "b.db", "new.db")).toEqual([2, expect.stringMatching(/^parley: .*exists.*\n$/)]);
-    expect(await ended("restore", "no.db", "x.db")).toEqual([2, expect.stringMatching(/^parley: .*not exist.*\n$/)]);
+  });
+
+  it("refuse what is not the file of a store that they know, and leave nothing", async () => {
+    const at = (name: string): string => join(place.path, name);
+    writeFileSync(at("text"), "no database, but long enough to be taken for the header of one".repeat(4));
+    const other = openDatabase(at("other.db"));
+    other.exec("CREATE TABLE other (x)");
+    other.pragma("application_id = 7");
+    other.close();
+    await sqliteStore(at("newer.db")).close();
+    const newer = openDatabase(at("newer.db"));
+    newer.pragma(`user_version = ${SCHEMA_VERSION + 1}`);
+    newer.close();
+    const before = readdirSync(place.path).sort();
+    const faults = {
+      nothing: "the file does not exist",
+      ".": "it is not a file",
+      text: "file is not a database",
+      "other.db": "the database of another application",
+      "newer.db": "Use the newer program that wrote it",
+    };
+    for (const command of ["backup", "restore"]) {
+      for (const [name, fault] of Object.entries(faults)) {
+        const line = new RegExp(`^parley: [^\n]*${fault}[^\n]*\n$`);
+        expect(await ended(command, name, "x.db")).toEqual([2, expect.stringMatching(line)]);
+      }
+      expect(await ended(command, "newer.db", "no/x.db")).toEqual([2, expect.stringMatching(/no does not exist\.\n$/)]);
+    }
+    expect(readdirSync(place.path).sort()).toEqual([...before, "x.db-lock"].sort());
   });
 
   it("leave a whole file under its name or none, whenever they are killed", async () => {
@@ -76,7 +128,7 @@ describe("parley backup and parley restore", () => {
     for (const [at, bytes] of marks.entries()) {
       const target = join(place.path, `backup-${at}`);
       const seen = (): boolean => bytes < 0 || partialBytes(place.path) >= bytes;
-      if (await killedAt(["backup", "tasks.db", target], seen)) killed++;
+      if ((await killedAt(["backup", "tasks.db", target], seen, "SIGKILL")) === "SIGKILL") killed++;
       if (existsSync(target)) await restoreFile(target, `${target}.restored`);
       for (const name of readdirSync(place.path)) if (name.includes(".partial")) expect(name).toContain("backup-");
     }
@@ -90,10 +142,36 @@ describe("parley backup and parley restore", () => {
         const found = readdirSync(place.path).find(name);
         return found === undefined ? -1 : (statSync(join(place.path, found), { throwIfNoEntry: false })?.size ?? -1);
       };
-      await killedAt(["restore", "whole.db", target], () => bytes < 0 || sizeOf() >= bytes);
+      await killedAt(["restore", "whole.db", target], () => bytes < 0 || sizeOf() >= bytes, "SIGKILL");
       if (existsSync(target)) expect(expectSoundFile(target)).toBe(400);
       else expect((await ended("restore", "whole.db", target))[0]).toBe(0);
     }
+  });
+
+  it("leave only a temporary file when SIGTERM ends them", async () => {
+    await filled(join(place.path, "tasks.db"));
+    expect((await ended("backup", "tasks.db", "whole.db"))[0]).toBe(0);
+    const before = readdirSync(place.path);
+    for (const [command, from] of [
+      ["backup", "tasks.db"],
+      ["restore", "whole.db"],
+    ] as const) {
+      let signal: unknown;
+      // One that a busy machine lets end before it is killed is repeated.
+      for (let at = 0; signal !== "SIGTERM"; at++) {
+        const target = `${command}-${at}`;
+        const seen = (): boolean => readdirSync(place.path).some((name) => name.startsWith(`${target}.`));
+        signal = await killedAt([command, from, target], seen, "SIGTERM");
+        if (signal !== "SIGTERM") continue;
+        const left = readdirSync(place.path).filter(
+          (name) => name.startsWith(target) && !name.startsWith(`${target}-lock`),
+        );
+        expect(left.length).toBeGreaterThan(0);
+        for (const name of left) expect(name).toMatch(/\.partial(-journal)?$/);
+      }
+    }
+    expect(expectSoundFile(join(place.path, "tasks.db"))).toBe(400);
+    expect(readdirSync(place.path)).toEqual(expect.arrayContaining(before));
   });
 
   it.skipIf(process.platform === "win32")("leave nothing when the disk is full", async () => {
@@ -106,11 +184,27 @@ describe("parley backup and parley restore", () => {
       const all = ["-c", script, "sh", process.execPath, main, ...args];
       return place.keep(watch(spawn("sh", all, { cwd: place.path }))).exited;
     };
-    expect(await limited("backup", "tasks.db", "b.db")).not.toBe(0);
-    expect(await limited("restore", "whole.db", "new.db")).not.toBe(0);
+    expect(await limited("backup", "tasks.db", "b.db")).toBe(75);
+    expect(await limited("restore", "whole.db", "new.db")).toBe(75);
     const after = readdirSync(place.path).filter((name) => name !== "new.db-lock");
     expect(after.sort()).toEqual(before);
     expect(expectSoundFile(join(place.path, "tasks.db"))).toBe(400);
+  });
+
+  it.runIf(mayMount)("say that the disk is full", async () => {
+    await filled(join(place.path, "tasks.db"));
+    expect((await ended("backup", "tasks.db", "whole.db"))[0]).toBe(0);
+    const small = join(place.path, "small");
+    mkdirSync(small);
+    expect(mount(small)).toBe(true);
+    try {
+      const full = [75, expect.stringMatching(/^parley: Cannot .*(SQLITE_FULL|ENOSPC).*\n$/)];
+      expect(await ended("backup", "tasks.db", "small/b.db")).toEqual(full);
+      expect(await ended("restore", "whole.db", "small/new.db")).toEqual(full);
+      expect(readdirSync(small)).toEqual(["new.db-lock"]);
+    } finally {
+      spawnSync("umount", [small]);
+    }
   });
 
   it("back up the file of an older version as it is, before it is upgraded", async () => {

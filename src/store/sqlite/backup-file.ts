@@ -9,6 +9,7 @@ import {
   openSync,
   renameSync,
   rmSync,
+  statSync,
 } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -57,6 +58,13 @@ export async function createWhole<T>(
   } finally {
     removePartial(partial);
   }
+}
+
+/** @throws StoreError `failed` if a path is not that of a file. */
+export function checkFile(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw new StoreError("failed", `Cannot open ${path}: the file does not exist.`);
+  if (!stats.isFile()) throw new StoreError("failed", `Cannot open ${path}: it is not a file.`);
 }
 
 /** @throws StoreError `failed` if a file cannot be created there. */

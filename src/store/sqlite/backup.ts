@@ -1,9 +1,9 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { silentLogger } from "../../core/log.js";
-import { type BackupResult, StoreError } from "../task-store.js";
+import type { BackupResult } from "../task-store.js";
 import { checkContents, identify } from "./backup-check.js";
-import { addTrailer, createWhole } from "./backup-file.js";
+import { addTrailer, checkFile, createWhole } from "./backup-file.js";
 import { READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { toStoreError } from "./errors.js";
@@ -23,7 +23,7 @@ import { markCopied } from "./restoration.js";
 export async function backUpFile(given: string, to: string, partial?: string): Promise<BackupResult> {
   const path = resolve(given);
   const target = resolve(to);
-  if (!existsSync(path)) throw new StoreError("failed", `Cannot open ${path}: the file does not exist.`);
+  checkFile(path);
   try {
     const source = realpathSync(path);
     setForeignLogAside(source, silentLogger);

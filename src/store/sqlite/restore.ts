@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { silentLogger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
 import { checkContents } from "./backup-check.js";
-import { checkNew, copyWithoutTrailer, createWhole } from "./backup-file.js";
+import { checkFile, checkNew, copyWithoutTrailer, createWhole } from "./backup-file.js";
 import { WRITE_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import type { Database } from "./driver/driver.js";
@@ -54,8 +54,7 @@ export async function restoreFile(backup: string, to: string): Promise<RestoreRe
 }
 
 function checkBackup(from: string): void {
-  if (!existsSync(from)) throw new StoreError("failed", `Cannot open ${from}: the file does not exist.`);
-  if (!statSync(from).isFile()) throw new StoreError("failed", `Cannot open ${from}: it is not a file.`);
+  checkFile(from);
   for (const suffix of ["-wal", "-journal"]) {
     const size = statSync(`${from}${suffix}`, { throwIfNoEntry: false })?.size ?? 0;
     if (size === 0) continue;

@@ -10,10 +10,10 @@ describe("toStoreError()", () => {
     for (const code of ["SQLITE_CORRUPT", "SQLITE_CORRUPT_INDEX", "SQLITE_NOTADB"]) {
       expect(toStoreError(sqlite(code), "Reading")).toMatchObject({ kind: "damaged" });
     }
-    for (const code of ["SQLITE_FULL", "SQLITE_IOERR_FSYNC", "SQLITE_BUSY", "SQLITE_READONLY"]) {
+    for (const code of ["SQLITE_FULL", "SQLITE_IOERR_FSYNC", "SQLITE_BUSY", "SQLITE_READONLY", "ENOSPC", "EIO"]) {
       expect(toStoreError(sqlite(code), "Reading")).toMatchObject({ kind: "unavailable" });
     }
-    for (const code of ["SQLITE_CONSTRAINT", "SQLITE_TOOBIG", "SQLITE_ERROR"]) {
+    for (const code of ["SQLITE_CONSTRAINT", "SQLITE_TOOBIG", "SQLITE_ERROR", "EACCES"]) {
       expect(toStoreError(sqlite(code), "Reading")).toMatchObject({ kind: "failed" });
     }
   });
