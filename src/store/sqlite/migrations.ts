@@ -337,20 +337,28 @@ export const migrations: readonly Step[] = [
 export const SCHEMA_VERSION: number = migrations.length;
 
 /**
- * Migrates a file to version `to`, one transaction for each step or part of one, and returns the previous version.
- * Several processes may run it at once: each step checks the version again under the write lock. If the process is
- * killed, the next start continues.
+ * Migrates a file to version `to`, one transaction for each step or part of one, and returns the previous version. A new
+ * file takes all steps in one transaction, which the disk syncs once. Several processes may run it at once: each step
+ * checks the version again under the write lock. If the process is killed, the next start continues.
  * @param report called after each part of a long step with the bytes that the step has processed
  */
 export function migrate(db: Database, to: number = SCHEMA_VERSION, report: (bytes: number) => void = () => {}): number {
   const before = versionOf(db);
-  for (let from = before; from < to; from = versionOf(db)) {
+  if (before === 0) immediate(db, () => createTables(db, to));
+  for (let from = versionOf(db); from < to; from = versionOf(db)) {
     const step = migrations[from];
     if (step === undefined) break;
     if (typeof step === "string") immediate(db, () => finish(db, from, step));
     else inParts(db, from, step, report);
   }
   return before;
+}
+
+/** Takes all steps of a file without tables, which have nothing to move. */
+function createTables(db: Database, to: number): void {
+  migrations.slice(0, to).forEach((step, from) => {
+    finish(db, from, typeof step === "string" ? step : step.sql);
+  });
 }
 
 function inParts(db: Database, from: number, step: Exclude<Step, string>, report: (bytes: number) => void): void {
