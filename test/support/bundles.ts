@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import type { TestProject } from "vitest/node";
 import { compiled, root } from "./compiled.js";
 import { bundlesVariable } from "./writer-thread.js";
 
@@ -13,7 +14,7 @@ const bundled = { ...modules, bundle: true, packages: "external" } as const;
  * all tests. From its sources each would start a loader of its own, which takes several times as long, and the tests start
  * thousands of them.
  */
-export default async function bundleProcesses(): Promise<(() => void) | undefined> {
+export default async function bundleProcesses({ config }: TestProject): Promise<(() => void) | undefined> {
   if (process.env[bundlesVariable] !== undefined) return undefined;
   const directory = join(compiled, "..");
   mkdirSync(directory, { recursive: true });
@@ -21,6 +22,7 @@ export default async function bundleProcesses(): Promise<(() => void) | undefine
     // A process finds its writer's thread beside it, as what is built does.
     entryPoints: {
       writer: join(root, "src/store/sqlite/writer.ts"),
+      lending: join(root, "test/support/lending.ts"),
       copier: join(root, "src/store/sqlite/copier.ts"),
       child: join(root, "test/store/sqlite/child.ts"),
       "conversation-child": join(root, "test/engine/conversation-child.ts"),
@@ -43,6 +45,13 @@ export default async function bundleProcesses(): Promise<(() => void) | undefine
     '{ "type": "module", "exports": { ".": "./index.js" } }',
   );
   copyFileSync(join(directory, "writer.js"), join(compiled, "src/store/sqlite/writer.js"));
+  if (config.env.PARLEY_TESTS !== "all") {
+    await build({
+      entryPoints: { thread: join(root, "test/support/lent-writer.ts") },
+      outdir: join(compiled, "src/store/sqlite"),
+      ...bundled,
+    });
+  }
   copyFileSync(join(root, "package.json"), join(directory, "package.json"));
   process.env[bundlesVariable] = pathToFileURL(join(directory, "/")).href;
   return () => rmSync(directory, { recursive: true, force: true });

@@ -32,7 +32,7 @@ type WriterMessage = Message | typeof CLOSE | typeof PROBE;
  * bulk writes: a commit takes one bulk message, after the small writes. Unexpected errors are not caught: they end the
  * thread, and the client answers all callers.
  */
-class Writer {
+export class Writer {
   readonly #port: MessagePort;
   readonly #data: WriterData;
   readonly #db: Database;
@@ -218,8 +218,8 @@ function writeFirstPage(db: Database): string | null {
   }
 }
 
-if (parentPort !== null) {
-  const data = workerData as WriterData;
+const data = workerData as WriterData | null | undefined;
+if (parentPort !== null && data) {
   useDriver(data.driver);
   new Writer(parentPort, data);
 }
