@@ -46,6 +46,16 @@ export async function expectPassedOn(drivers: readonly Driver[], unread?: string
   }
 }
 
+/** Checks that the card, which caches keep, has the proxy's address for a client that forges forwarded headers. */
+export async function expectOwnAddress({ ports }: Site): Promise<void> {
+  const url = `http://127.0.0.1:${ports.front.http1}`;
+  const forged = { "x-forwarded-host": "forged.example", "x-forwarded-prefix": "/forged" };
+  const answer = await fetch(`${url}/.well-known/agent-card.json`, { headers: forged });
+  const card = await answer.text();
+  expect(card).toContain(url);
+  expect(card).not.toContain("forged");
+}
+
 interface Counted {
   readonly tallies: readonly (readonly [binding: string, Tally])[];
   /** Calls and streams of Parley's client, and calls of curl. */
