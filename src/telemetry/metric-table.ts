@@ -117,7 +117,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_audit_events_total",
     otel: "parley.audit.events",
     kind: "counter",
-    help: "Events of the audit log, also those that it joins or does not write.",
+    help: "Events of the audit log, including those that it joins or does not write.",
     labels: ["event"],
   },
 
@@ -137,7 +137,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_executions_total",
     otel: "parley.executions",
     kind: "counter",
-    help: "Executions that ended, by the state of their task; left is one that another process continues.",
+    help: "Executions that ended, by outcome.",
     labels: ["outcome"],
   },
   executionDuration: {
@@ -145,7 +145,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     otel: "parley.execution.duration",
     kind: "histogram",
     unit: "seconds",
-    help: "Time from the beginning of an execution, or its place in the queue, to its end.",
+    help: "Time from the start of an execution, or from when it was queued, to its end.",
   },
   firstEvent: {
     name: "parley_first_event_seconds",
@@ -158,7 +158,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_reader_lag_entries",
     otel: "parley.reader.lag",
     kind: "gauge",
-    help: "Entries that the slowest open stream is behind its task's log.",
+    help: "Entries by which the slowest open stream lags behind its task's log.",
   },
 
   appendDuration: {
@@ -179,13 +179,13 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     otel: "parley.store.commit.duration",
     kind: "histogram",
     unit: "seconds",
-    help: "Time of a transaction of the store's writer, synced to disk.",
+    help: "Time of a transaction of the store's writer, with the sync to disk.",
   },
   storeWrites: {
     name: "parley_store_writes_total",
     otel: "parley.store.writes",
     kind: "counter",
-    help: "Writes in these transactions.",
+    help: "Writes in the transactions of the store's writer.",
   },
   storeBytes: {
     name: "parley_store_bytes",
@@ -243,7 +243,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_deliveries_waiting",
     otel: "parley.deliveries.waiting",
     kind: "gauge",
-    help: "Push configurations that wait in this process for their host.",
+    help: "Push configurations that wait in this process for a slot of their host.",
   },
   deliveriesDue: {
     name: "parley_deliveries_due",
@@ -269,7 +269,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     otel: "parley.event_loop.delay",
     kind: "gauge",
     unit: "seconds",
-    help: "Delay of timers by work on the event loop since the last time it was read.",
+    help: "Delay of the event loop since the previous reading.",
     labels: ["stat"],
   },
   cpuSeconds: {
