@@ -1,21 +1,22 @@
 import type { Command } from "commander";
 
 const backupHelp = `
-A server may have the file open, and continues meanwhile. The copy holds everything that was acknowledged before the command began.
-It is checked, gets a digest, and is readable by its owner alone. It has everything that clients and agents said. Exit code 2: the
-file is missing or damaged, or the target exists; 75: the disk is full or fails.
+A server may have the file open and continue to write. The copy has everything that it acknowledged before the command began. The
+command checks the copy, adds a digest, and lets only its owner read it. The copy contains everything that clients and agents said.
+Exit code 2: the file is missing or damaged, or the target exists; 75: the disk is full or fails.
 `;
 
 const restoreHelp = `
-The whole backup is checked first. The file must not exist, and no server may have it open: end the server, and move the old file
-away together with its -wal file. Exit code 2: the backup is missing or damaged, or the target exists; 75: the disk is full or fails.
+The command checks the whole backup first. The new file must not exist, and no server may have it open: stop all servers, and move
+the old file away together with its -wal file. Exit code 2: the backup is missing or damaged, or the file exists; 75: the disk is
+full or fails.
 `;
 
 /** Adds the commands that copy a store and start one from a copy. Their dependencies are loaded on use. */
 export function addBackup(program: Command): void {
   program
     .command("backup")
-    .description("copy the tasks of a server, which may run, into a new file")
+    .description("copy the SQLite file of a server, which may be running, into a new file")
     .argument("<store>", "the SQLite file with the tasks")
     .argument("<target>", "the new file")
     .addHelpText("after", backupHelp)
@@ -24,7 +25,7 @@ export function addBackup(program: Command): void {
     );
   program
     .command("restore")
-    .description("make the file of a server from a backup")
+    .description("create the SQLite file of a server from a backup")
     .argument("<backup>", "the backup")
     .argument("<store>", "the new SQLite file with the tasks")
     .addHelpText("after", restoreHelp)

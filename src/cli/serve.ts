@@ -31,9 +31,9 @@ import { notifySystemd } from "./systemd.js";
 import { UsageError } from "./usage-error.js";
 
 const afterHelp = `
-Write durations as 500ms, 10s, 15m, 2h or 7d, and sizes as 64KiB, 8MiB or 1GiB. The command line wins over the environment,
-the environment over the exports of the module, and these over the defaults. Every limit is an option too
-(--max-request-bytes 16MiB): "parley limits" lists them.
+Write durations as 500ms, 10s, 15m, 2h or 7d, and sizes as 64KiB, 8MiB or 1GiB. The command line overrides the environment,
+which overrides the exports of the module. Every limit is an option too, such as --max-request-bytes 16MiB; "parley limits"
+lists them.
 `;
 
 /** Adds the command `serve`, and `limits`, which lists the options that its help leaves out. */

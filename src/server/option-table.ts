@@ -108,7 +108,7 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
   interceptors: { kind: codeOnly(listOf(aFunction(), true)) },
   telemetry: {
     kind: { ...onOff, faults: telemetryFaults, show: (telemetry) => (telemetry === false ? "off" : "on") },
-    help: "create spans of OpenTelemetry",
+    help: "create OpenTelemetry spans",
     otherwise: "on if an SDK is registered",
   },
   versions: {
@@ -193,7 +193,7 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
   admin: { kind: codeOnly(adminFaults), otherwise: "none" },
   basePath: {
     kind: text("<path>", checks.basePath),
-    help: "path before that of every request, if a proxy does not remove it",
+    help: "path prefix of all requests, if no proxy removes it",
   },
   port: { kind: portNumber, help: "HTTP port; 0 for any free port", needsPorts: true },
   grpcPort: { kind: portOrOff, help: "gRPC port; 0 for any free port, off for none", needsPorts: true },
@@ -206,7 +206,7 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
   },
   drainDelayMs: {
     kind: duration(0, MAX_TIMEOUT_MS),
-    help: "how long calls on open connections are still answered at a shutdown",
+    help: "how long calls are still answered at a shutdown",
     needsPorts: true,
   },
   reflection: { kind: onOff, help: "serve gRPC reflection", needsPorts: true },
