@@ -2,11 +2,12 @@
 // @generated from file parley/admin/v1/admin.proto (package parley.admin.v1, syntax proto3)
 /* eslint-disable */
 
-// The service for operators of a server. It is served on a listener of its own, never on the ports of the A2A protocol.
+// The service for operators of a server. The server has a listener of its own for it, apart from the ports of the A2A
+// protocol.
 //
-// Rpcs without side effects need the role `read`, all others the role `write`. In lists, pages are in a fixed order, a page
-// has at most 1,000 items (100 by default), and `next_page_token` is empty on the last page alone: another page may
-// be short, or even empty, because the number of items that a page examines is limited.
+// Rpcs without side effects need the role `read`, all others the role `write`. Lists have a fixed order and pages of at
+// most 1,000 items (100 by default). Only the last page has an empty `next_page_token`. Other pages may be short or even
+// empty, because the number of items that the server examines for a page is limited.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -96,7 +97,7 @@ export type TaskSummary = Message<"parley.admin.v1.TaskSummary"> & {
   generation: number;
 
   /**
-   * The right of a process to execute the task; absent if none executes it.
+   * The right to execute the task; absent if nothing of it is to be executed.
    *
    * @generated from field: parley.admin.v1.Lease lease = 10;
    */
@@ -117,7 +118,7 @@ export const TaskSummarySchema: GenMessage<TaskSummary> = /*@__PURE__*/
  */
 export type Lease = Message<"parley.admin.v1.Lease"> & {
   /**
-   * The process; empty if any may claim it.
+   * The process; empty if any process may claim the lease.
    *
    * @generated from field: string holder = 1;
    */
@@ -146,13 +147,13 @@ export const LeaseSchema: GenMessage<Lease> = /*@__PURE__*/
   messageDesc(file_parley_admin_v1_admin, 1);
 
 /**
- * Filters of tasks. Absent ones do not restrict.
+ * Filters of tasks. An absent filter matches all.
  *
  * @generated from message parley.admin.v1.ListTasksRequest
  */
 export type ListTasksRequest = Message<"parley.admin.v1.ListTasksRequest"> & {
   /**
-   * States; one of them.
+   * States, of which the task has one.
    *
    * @generated from field: repeated lf.a2a.v1.TaskState states = 1;
    */
@@ -187,30 +188,31 @@ export type ListTasksRequest = Message<"parley.admin.v1.ListTasksRequest"> & {
   agent: string;
 
   /**
-   * Only tasks whose present status is of this time or later.
+   * Only tasks whose present status was set at this time or later.
    *
    * @generated from field: google.protobuf.Timestamp status_from = 6;
    */
   statusFrom?: Timestamp | undefined;
 
   /**
-   * Only tasks whose present status is older.
+   * Only tasks whose present status was set before this time.
    *
    * @generated from field: google.protobuf.Timestamp status_before = 7;
    */
   statusBefore?: Timestamp | undefined;
 
   /**
-   * Text that a message, status or artifact of the task contains; ASCII letters match in both cases. At most 200 characters.
-   * A page then examines a limited number of tasks and may be short or empty although more follow.
+   * Text that a message, status or artifact of the task contains, at most 200 characters. The case of ASCII letters does
+   * not matter. The server then examines a limited number of tasks for a page, so it may be short or empty although more
+   * pages follow.
    *
    * @generated from field: string text = 8;
    */
   text: string;
 
   /**
-   * Only tasks that no process executes although they should run, or that have waited for an execution slot. With
-   * `status_before`: what is stuck.
+   * Only tasks that should run but that no process executes, and tasks that wait for an execution slot. Together with
+   * `status_before` it finds tasks that are stuck.
    *
    * @generated from field: bool unattended = 9;
    */
@@ -365,7 +367,7 @@ export type ListEntriesRequest = Message<"parley.admin.v1.ListEntriesRequest"> &
   raw: boolean;
 
   /**
-   * Maximum number of entries, from 1 to 1,000. Default 100. A page may be shorter, because its bytes are limited, too.
+   * Maximum number of entries, from 1 to 1,000. Default 100. A page may be shorter, because its size is limited too.
    *
    * @generated from field: int32 page_size = 14;
    */
@@ -415,7 +417,7 @@ export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__P
   messageDesc(file_parley_admin_v1_admin, 7);
 
 /**
- * An entry of a log with what is known about its origin.
+ * An entry of a log, with its origin.
  *
  * @generated from message parley.admin.v1.Entry
  */
@@ -428,28 +430,28 @@ export type Entry = Message<"parley.admin.v1.Entry"> & {
   entry?: LogEntry | undefined;
 
   /**
-   * The process that wrote it; empty for entries of older versions.
+   * The process that wrote it; empty if an older version of Parley did.
    *
    * @generated from field: string writer = 2;
    */
   writer: string;
 
   /**
-   * Number of the execution of its turn that wrote it; 0 for messages, and for entries of older versions.
+   * Number of the turn's execution that wrote it, from 1; 0 for messages, and if an older version of Parley wrote it.
    *
    * @generated from field: int32 attempt = 3;
    */
   attempt: number;
 
   /**
-   * Bytes of the entry as it is stored.
+   * Size of the stored entry in bytes.
    *
    * @generated from field: int32 bytes = 4;
    */
   bytes: number;
 
   /**
-   * The stored bytes, on request, and always of an entry that does not decode.
+   * The stored bytes, if `raw` was requested or the entry does not decode.
    *
    * @generated from field: bytes raw = 5;
    */
@@ -513,7 +515,7 @@ export const FollowTaskResponseSchema: GenMessage<FollowTaskResponse> = /*@__PUR
   messageDesc(file_parley_admin_v1_admin, 10);
 
 /**
- * Restricts what is followed. Absent filters do not restrict.
+ * Filters of the tasks to follow. An absent filter matches all.
  *
  * @generated from message parley.admin.v1.FollowTasksRequest
  */
@@ -547,7 +549,7 @@ export const FollowTasksRequestSchema: GenMessage<FollowTasksRequest> = /*@__PUR
  */
 export type FollowTasksResponse = Message<"parley.admin.v1.FollowTasksResponse"> & {
   /**
-   * The task after the change. Changes of one task in quick succession are sent once.
+   * The task after the change. Several changes of a task within a tenth of a second are sent as one.
    *
    * @generated from field: parley.admin.v1.TaskSummary task = 1;
    */
@@ -589,7 +591,7 @@ export const CancelTaskRequestSchema: GenMessage<CancelTaskRequest> = /*@__PURE_
  */
 export type CancelTaskResponse = Message<"parley.admin.v1.CancelTaskResponse"> & {
   /**
-   * CANCELED, or ended by its agent meanwhile.
+   * CANCELED, or in another final state if its agent ended it first.
    *
    * @generated from field: parley.admin.v1.TaskSummary task = 1;
    */
@@ -617,7 +619,8 @@ export type FailTaskRequest = Message<"parley.admin.v1.FailTaskRequest"> & {
   taskId: string;
 
   /**
-   * Text for the client in the final status; at most 1,000 characters. Default: that an operator has ended the task.
+   * Text for the client in the final status, at most 1,000 characters. Default: a text that says that an operator ended the
+   * task.
    *
    * @generated from field: string message = 2;
    */
@@ -638,7 +641,7 @@ export const FailTaskRequestSchema: GenMessage<FailTaskRequest> = /*@__PURE__*/
  */
 export type FailTaskResponse = Message<"parley.admin.v1.FailTaskResponse"> & {
   /**
-   * FAILED, or ended otherwise meanwhile.
+   * FAILED, or in another final state if it ended first.
    *
    * @generated from field: parley.admin.v1.TaskSummary task = 1;
    */
@@ -674,7 +677,7 @@ export const DeleteTaskRequestSchema: GenMessage<DeleteTaskRequest> = /*@__PURE_
   messageDesc(file_parley_admin_v1_admin, 17);
 
 /**
- * The task is deleted.
+ * The task was deleted.
  *
  * @generated from message parley.admin.v1.DeleteTaskResponse
  */
@@ -689,7 +692,7 @@ export const DeleteTaskResponseSchema: GenMessage<DeleteTaskResponse> = /*@__PUR
   messageDesc(file_parley_admin_v1_admin, 18);
 
 /**
- * Filters of conversations. Absent ones do not restrict.
+ * Filters of conversations. An absent filter matches all.
  *
  * @generated from message parley.admin.v1.ListContextsRequest
  */
@@ -807,7 +810,7 @@ export type ContextSummary = Message<"parley.admin.v1.ContextSummary"> & {
   statusTime?: Timestamp | undefined;
 
   /**
-   * Bytes of the state that the agent keeps for it.
+   * Size in bytes of the state that the agent stores for it.
    *
    * @generated from field: int64 state_bytes = 7;
    */
@@ -877,21 +880,21 @@ export type ImportTaskRequest = Message<"parley.admin.v1.ImportTaskRequest"> & {
   lines: string;
 
   /**
-   * Id of the stored task, a UUID of version 7. Default: that of the exported one.
+   * Id of the stored task, a UUID of version 7. Default: that of the exported task.
    *
    * @generated from field: string task_id = 2;
    */
   taskId: string;
 
   /**
-   * Tenant of the stored task. Default: that of the exported one.
+   * Tenant of the stored task. Default: that of the exported task.
    *
    * @generated from field: optional string tenant = 3;
    */
   tenant?: string | undefined;
 
   /**
-   * Owner of the stored task. Default: that of the exported one.
+   * Owner of the stored task. Default: that of the exported task.
    *
    * @generated from field: optional string owner = 4;
    */
@@ -927,7 +930,7 @@ export const ImportTaskResponseSchema: GenMessage<ImportTaskResponse> = /*@__PUR
   messageDesc(file_parley_admin_v1_admin, 25);
 
 /**
- * Filters of owners. Absent ones do not restrict.
+ * Filters of owners. An absent filter matches all.
  *
  * @generated from message parley.admin.v1.ListOwnersRequest
  */
@@ -1024,14 +1027,14 @@ export type OwnerUsage = Message<"parley.admin.v1.OwnerUsage"> & {
   openTasks: bigint;
 
   /**
-   * Number of push configurations, except those of ended tasks whose deliveries are done.
+   * Number of push configurations, except those of ended tasks that have nothing left to deliver.
    *
    * @generated from field: int64 push_configs = 5;
    */
   pushConfigs: bigint;
 
   /**
-   * Time of the latest status.
+   * Time of the latest status of its tasks.
    *
    * @generated from field: google.protobuf.Timestamp status_time = 6;
    */
@@ -1052,7 +1055,7 @@ export const OwnerUsageSchema: GenMessage<OwnerUsage> = /*@__PURE__*/
  */
 export type DeleteOwnerRequest = Message<"parley.admin.v1.DeleteOwnerRequest"> & {
   /**
-   * Owner. It has to be present; the empty one is that of anonymous callers.
+   * Owner. Required; empty for anonymous callers.
    *
    * @generated from field: optional string owner = 1;
    */
@@ -1087,7 +1090,7 @@ export type DeleteOwnerResponse = Message<"parley.admin.v1.DeleteOwnerResponse">
   tasks: bigint;
 
   /**
-   * Number of the owner's tasks that arrived after the beginning of the call and remain. 0: nothing of the owner is left.
+   * Number of tasks that were created during the call and remain. If it is 0, nothing of the owner is left.
    *
    * @generated from field: int64 remaining = 2;
    */
@@ -1102,7 +1105,7 @@ export const DeleteOwnerResponseSchema: GenMessage<DeleteOwnerResponse> = /*@__P
   messageDesc(file_parley_admin_v1_admin, 30);
 
 /**
- * A push configuration with the state of its deliveries. The URL's path, query and credentials are secrets and are left out.
+ * A push configuration with the state of its deliveries. Omits the URL's path, query and credentials, which are secrets.
  *
  * @generated from message parley.admin.v1.Delivery
  */
@@ -1136,7 +1139,7 @@ export type Delivery = Message<"parley.admin.v1.Delivery"> & {
   owner: string;
 
   /**
-   * Origin of the webhook: scheme, name and port.
+   * Origin of the webhook: scheme, host and port.
    *
    * @generated from field: string target = 5;
    */
@@ -1150,7 +1153,7 @@ export type Delivery = Message<"parley.admin.v1.Delivery"> & {
   state: DeliveryState;
 
   /**
-   * Everything up to this position of the log is delivered.
+   * Position in the log up to which everything has been delivered.
    *
    * @generated from field: uint32 position = 7;
    */
@@ -1171,7 +1174,7 @@ export type Delivery = Message<"parley.admin.v1.Delivery"> & {
   attempts: number;
 
   /**
-   * The last failure, for people.
+   * The last failure, as text for people.
    *
    * @generated from field: string failure = 10;
    */
@@ -1185,14 +1188,14 @@ export type Delivery = Message<"parley.admin.v1.Delivery"> & {
   failingSince?: Timestamp | undefined;
 
   /**
-   * Time of the next attempt of a due one; time of giving up of a dead one.
+   * If due, time of the next attempt. If dead, time at which the server gave up.
    *
    * @generated from field: google.protobuf.Timestamp at = 12;
    */
   at?: Timestamp | undefined;
 
   /**
-   * The process that delivers it now; empty if none.
+   * The process that delivers now; empty if none does.
    *
    * @generated from field: string holder = 13;
    */
@@ -1207,13 +1210,13 @@ export const DeliverySchema: GenMessage<Delivery> = /*@__PURE__*/
   messageDesc(file_parley_admin_v1_admin, 31);
 
 /**
- * Filters of deliveries. Absent ones do not restrict.
+ * Filters of deliveries. An absent filter matches all.
  *
  * @generated from message parley.admin.v1.ListDeliveriesRequest
  */
 export type ListDeliveriesRequest = Message<"parley.admin.v1.ListDeliveriesRequest"> & {
   /**
-   * States; one of them.
+   * States, of which the deliveries have one.
    *
    * @generated from field: repeated parley.admin.v1.DeliveryState states = 1;
    */
@@ -1304,14 +1307,14 @@ export const ListDeliveriesResponseSchema: GenMessage<ListDeliveriesResponse> = 
  */
 export type Attempt = Message<"parley.admin.v1.Attempt"> & {
   /**
-   * When it began.
+   * Time at which it began.
    *
    * @generated from field: google.protobuf.Timestamp time = 1;
    */
   time?: Timestamp | undefined;
 
   /**
-   * How long it took, in milliseconds.
+   * Duration in milliseconds.
    *
    * @generated from field: int32 duration_ms = 2;
    */
@@ -1325,7 +1328,7 @@ export type Attempt = Message<"parley.admin.v1.Attempt"> & {
   generation: number;
 
   /**
-   * Status of the answer; 0 without one.
+   * HTTP status of the answer; 0 without an answer.
    *
    * @generated from field: int32 status = 4;
    */
@@ -1339,14 +1342,14 @@ export type Attempt = Message<"parley.admin.v1.Attempt"> & {
   answer: string;
 
   /**
-   * The failure, for people; empty if the event was delivered.
+   * The failure, as text for people; empty if the event was delivered.
    *
    * @generated from field: string failure = 6;
    */
   failure: string;
 
   /**
-   * True for an attempt that an operator asked for.
+   * True if an operator requested the attempt.
    *
    * @generated from field: bool by_operator = 7;
    */
@@ -1445,13 +1448,13 @@ export const PushConfigKeySchema: GenMessage<PushConfigKey> = /*@__PURE__*/
   messageDesc(file_parley_admin_v1_admin, 37);
 
 /**
- * Names dead deliveries: those of `keys`, or all that match the filters.
+ * Names dead deliveries: those of `keys`, or all that match the filters. Without keys and filters: all.
  *
  * @generated from message parley.admin.v1.RedriveDeliveriesRequest
  */
 export type RedriveDeliveriesRequest = Message<"parley.admin.v1.RedriveDeliveriesRequest"> & {
   /**
-   * At most 1,000. If there are any, filters are not allowed.
+   * At most 1,000 push configurations. With keys, filters are not allowed.
    *
    * @generated from field: repeated parley.admin.v1.PushConfigKey keys = 1;
    */
@@ -1493,7 +1496,7 @@ export const RedriveDeliveriesRequestSchema: GenMessage<RedriveDeliveriesRequest
  */
 export type RedriveDeliveriesResponse = Message<"parley.admin.v1.RedriveDeliveriesResponse"> & {
   /**
-   * Number of push configurations, except those of ended tasks whose deliveries are done.
+   * Number of push configurations whose deliveries were resumed.
    *
    * @generated from field: int64 count = 1;
    */
@@ -1641,7 +1644,7 @@ export const DeletePushConfigRequestSchema: GenMessage<DeletePushConfigRequest> 
   messageDesc(file_parley_admin_v1_admin, 44);
 
 /**
- * The configuration is deleted.
+ * The configuration was deleted.
  *
  * @generated from message parley.admin.v1.DeletePushConfigResponse
  */
@@ -1698,35 +1701,35 @@ export type GetServerResponse = Message<"parley.admin.v1.GetServerResponse"> & {
   protocolVersions: string[];
 
   /**
-   * Names of its agents.
+   * Its agents.
    *
    * @generated from field: repeated parley.admin.v1.ServedAgent agents = 4;
    */
   agents: ServedAgent[];
 
   /**
-   * When the process started.
+   * Time at which the process started.
    *
    * @generated from field: google.protobuf.Timestamp started = 5;
    */
   started?: Timestamp | undefined;
 
   /**
-   * The name of the process as a holder of leases.
+   * Name of the process in leases.
    *
    * @generated from field: string holder = 6;
    */
   holder: string;
 
   /**
-   * `starting`, `ready`, `draining` or `unavailable`, as `/readyz` tells.
+   * `starting`, `ready`, `draining` or `unavailable`, as `/readyz` reports it.
    *
    * @generated from field: string readiness = 7;
    */
   readiness: string;
 
   /**
-   * Why it is not ready; empty if it is.
+   * Reason why it is not ready; empty if it is ready.
    *
    * @generated from field: string readiness_reason = 8;
    */
@@ -1747,7 +1750,7 @@ export type GetServerResponse = Message<"parley.admin.v1.GetServerResponse"> & {
   streams: bigint;
 
   /**
-   * Executions that run.
+   * Running executions.
    *
    * @generated from field: int64 running = 11;
    */
@@ -1761,14 +1764,14 @@ export type GetServerResponse = Message<"parley.admin.v1.GetServerResponse"> & {
   waiting: bigint;
 
   /**
-   * Leases of this process.
+   * Leases of this process, counted up to 10,000.
    *
    * @generated from field: int64 leases = 13;
    */
   leases: bigint;
 
   /**
-   * Bytes of the store on disk; 0 for a store in memory.
+   * Size of the store on disk in bytes; 0 for a store in memory.
    *
    * @generated from field: int64 store_bytes = 14;
    */
@@ -1782,21 +1785,21 @@ export type GetServerResponse = Message<"parley.admin.v1.GetServerResponse"> & {
   store: string;
 
   /**
-   * Present level of the log; empty if the logger does not tell.
+   * Present level of the log; empty if the logger has none.
    *
    * @generated from field: string log_level = 16;
    */
   logLevel: string;
 
   /**
-   * Deliveries of this process that are under way.
+   * Push configurations to which this process delivers now.
    *
    * @generated from field: int64 deliveries = 17;
    */
   deliveries: bigint;
 
   /**
-   * Dead deliveries in the store, counted up to 10,000.
+   * Push configurations in the store whose deliveries are dead, counted up to 10,000.
    *
    * @generated from field: int64 dead_deliveries = 18;
    */
@@ -1887,7 +1890,7 @@ export type Execution = Message<"parley.admin.v1.Execution"> & {
   running: boolean;
 
   /**
-   * When this process began or queued it.
+   * Time at which this process began or queued it.
    *
    * @generated from field: google.protobuf.Timestamp since = 3;
    */
@@ -1994,7 +1997,7 @@ export const ListLimitsResponseSchema: GenMessage<ListLimitsResponse> = /*@__PUR
   messageDesc(file_parley_admin_v1_admin, 53);
 
 /**
- * A limit with what it has refused.
+ * A limit with the number of its refusals.
  *
  * @generated from message parley.admin.v1.LimitUse
  */
@@ -2007,7 +2010,7 @@ export type LimitUse = Message<"parley.admin.v1.LimitUse"> & {
   name: string;
 
   /**
-   * Its value; the unit is at the end of the name.
+   * Its value, in the unit that ends the name, such as `Ms`.
    *
    * @generated from field: double value = 2;
    */
@@ -2057,7 +2060,7 @@ export const SetLogLevelRequestSchema: GenMessage<SetLogLevelRequest> = /*@__PUR
   messageDesc(file_parley_admin_v1_admin, 55);
 
 /**
- * The level has changed.
+ * The level was changed.
  *
  * @generated from message parley.admin.v1.SetLogLevelResponse
  */
@@ -2099,7 +2102,7 @@ export const DrainRequestSchema: GenMessage<DrainRequest> = /*@__PURE__*/
  */
 export type DrainResponse = Message<"parley.admin.v1.DrainResponse"> & {
   /**
-   * Executions that still run.
+   * Number of executions that still run.
    *
    * @generated from field: int64 running = 1;
    */
@@ -2120,7 +2123,8 @@ export const DrainResponseSchema: GenMessage<DrainResponse> = /*@__PURE__*/
  */
 export type CreateBackupRequest = Message<"parley.admin.v1.CreateBackupRequest"> & {
   /**
-   * Name of the new file, without a folder. It must not exist in the folder for backups of the server.
+   * Name of the new file, without a folder. The server creates it in its folder for backups (`--admin-backups`), where it
+   * must not exist.
    *
    * @generated from field: string name = 1;
    */
@@ -2148,14 +2152,14 @@ export type CreateBackupResponse = Message<"parley.admin.v1.CreateBackupResponse
   path: string;
 
   /**
-   * Its bytes.
+   * Its size in bytes.
    *
    * @generated from field: int64 bytes = 2;
    */
   bytes: bigint;
 
   /**
-   * The moment that it holds.
+   * Time as of which it has the tasks.
    *
    * @generated from field: google.protobuf.Timestamp time = 3;
    */
@@ -2176,28 +2180,28 @@ export const CreateBackupResponseSchema: GenMessage<CreateBackupResponse> = /*@_
  */
 export enum DeliveryState {
   /**
-   * Never set.
+   * Not used.
    *
    * @generated from enum value: DELIVERY_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * Everything is delivered.
+   * Everything has been delivered.
    *
    * @generated from enum value: DELIVERY_STATE_IDLE = 1;
    */
   IDLE = 1,
 
   /**
-   * Entries are to be delivered.
+   * Entries wait for delivery.
    *
    * @generated from enum value: DELIVERY_STATE_DUE = 2;
    */
   DUE = 2,
 
   /**
-   * Deliveries were given up.
+   * The server gave up the deliveries. `RedriveDeliveries` resumes them.
    *
    * @generated from enum value: DELIVERY_STATE_DEAD = 3;
    */
@@ -2247,7 +2251,7 @@ export const AdminService: GenService<{
     output: typeof ListEntriesResponseSchema;
   },
   /**
-   * Streams the entries of a task's log, those that exist and then each new one, until the task has ended.
+   * Streams the entries of a task's log: first those that exist, then each new one, until the task has ended.
    *
    * @generated from rpc parley.admin.v1.AdminService.FollowTask
    */
@@ -2287,8 +2291,8 @@ export const AdminService: GenService<{
     output: typeof FailTaskResponseSchema;
   },
   /**
-   * Deletes a task that has ended, with all that belongs to it. A task whose log cannot be read cannot be ended; it is
-   * deleted in any state.
+   * Deletes a task that has ended, with everything that belongs to it. Also deletes a task in any state if its log cannot
+   * be read, because nothing can end such a task.
    *
    * @generated from rpc parley.admin.v1.AdminService.DeleteTask
    */
@@ -2318,7 +2322,7 @@ export const AdminService: GenService<{
     output: typeof ExportTaskResponseSchema;
   },
   /**
-   * Stores a task that was exported. An unfinished one is stored as FAILED, because its agent does not run.
+   * Stores an exported task. A task that had not ended is stored as FAILED, because no agent runs for it.
    *
    * @generated from rpc parley.admin.v1.AdminService.ImportTask
    */
@@ -2328,7 +2332,7 @@ export const AdminService: GenService<{
     output: typeof ImportTaskResponseSchema;
   },
   /**
-   * Lists owners by tenant, with what they use.
+   * Lists owners by tenant, with the number of their tasks and push configurations.
    *
    * @generated from rpc parley.admin.v1.AdminService.ListOwners
    */
@@ -2338,8 +2342,8 @@ export const AdminService: GenService<{
     output: typeof ListOwnersResponseSchema;
   },
   /**
-   * Deletes everything of an owner: it cancels the tasks that have not ended and deletes all tasks, conversations and push
-   * configurations. Tasks that arrive meanwhile may remain. It may be called again after a failure.
+   * Deletes everything of an owner: cancels the tasks that have not ended, then deletes all tasks, conversations and push
+   * configurations. Tasks that are created during the call may remain. Call it again after a failure.
    *
    * @generated from rpc parley.admin.v1.AdminService.DeleteOwner
    */
@@ -2379,8 +2383,8 @@ export const AdminService: GenService<{
     output: typeof RedriveDeliveriesResponseSchema;
   },
   /**
-   * Sends a test event to a push configuration's receiver at once, and returns its answer. The event names the task with
-   * its present status; the position of the deliveries does not change.
+   * Sends a test event to a push configuration's receiver at once, and returns the answer. The event has the task's
+   * present status. The position of the deliveries does not change.
    *
    * @generated from rpc parley.admin.v1.AdminService.SendTestEvent
    */
@@ -2390,8 +2394,8 @@ export const AdminService: GenService<{
     output: typeof SendTestEventResponseSchema;
   },
   /**
-   * Sends one event of the task again to a push configuration's receiver at once, and returns its answer. The position of
-   * the deliveries does not change.
+   * Sends one delivered event of the task to a push configuration's receiver again, at once, and returns the answer. The
+   * position of the deliveries does not change.
    *
    * @generated from rpc parley.admin.v1.AdminService.ResendEvent
    */
@@ -2431,7 +2435,7 @@ export const AdminService: GenService<{
     output: typeof ListExecutionsResponseSchema;
   },
   /**
-   * Lists the limits of this process, with what each has refused.
+   * Lists the limits of this process, with the number of refusals by each.
    *
    * @generated from rpc parley.admin.v1.AdminService.ListLimits
    */
@@ -2451,8 +2455,8 @@ export const AdminService: GenService<{
     output: typeof SetLogLevelResponseSchema;
   },
   /**
-   * Reports that this process is draining, and refuses new calls of the A2A protocol. Its running work and
-   * this service continue. The call does not end the process.
+   * Makes this process report that it is draining, and refuse new calls of the A2A protocol. Its running work and this
+   * service continue. The call does not end the process.
    *
    * @generated from rpc parley.admin.v1.AdminService.Drain
    */
@@ -2462,7 +2466,7 @@ export const AdminService: GenService<{
     output: typeof DrainResponseSchema;
   },
   /**
-   * Copies the store into a new file on the server's machine while the server runs.
+   * Copies the store into a new file on the server's machine. The server continues to run.
    *
    * @generated from rpc parley.admin.v1.AdminService.CreateBackup
    */
