@@ -187,7 +187,7 @@ export class Remotes {
     if (known !== undefined) return known;
     if (this.#isClosed) return Promise.reject(new A2AError("UNAVAILABLE", "The server ends."));
     const { connect, limits, tracing } = this.#options;
-    const made = connect(this.#agent(name), limits, tracing?.tracer?.api ?? false).catch((error: unknown) => {
+    const made = connect(this.#agent(name), limits, tracing?.api ?? false).catch((error: unknown) => {
       // The request for the card never carries the caller's token, so another token would be rejected as well.
       throw ownRefusal(error);
     });

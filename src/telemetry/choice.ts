@@ -45,7 +45,23 @@ export function usesApi(option: TelemetryOption | undefined): boolean {
   return typeof option === "object" || (option ?? isRegistered());
 }
 
+/** Tells whether calls of the API have any effect now: an SDK has registered a part of itself that spans use. */
+export function hasEffect(): boolean {
+  const registry = registered();
+  return registry?.trace !== undefined || registry?.context !== undefined || registry?.propagation !== undefined;
+}
+
 function isRegistered(): boolean {
-  const registry = (globalThis as { [REGISTRY]?: { readonly trace?: unknown } })[REGISTRY];
-  return registry?.trace !== undefined;
+  return registered()?.trace !== undefined;
+}
+
+/** The parts that an SDK has registered. */
+interface Registry {
+  readonly trace?: unknown;
+  readonly context?: unknown;
+  readonly propagation?: unknown;
+}
+
+function registered(): Registry | undefined {
+  return (globalThis as { [REGISTRY]?: Registry })[REGISTRY];
 }

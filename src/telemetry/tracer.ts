@@ -95,6 +95,7 @@ export class TracedSpan implements TraceHeaders {
   readonly context: TraceContext;
   readonly tracer: Tracer;
   readonly #span: ApiSpan;
+  #traceParent: string | undefined;
   #endedAt: number | undefined;
 
   constructor(tracer: Tracer, span: ApiSpan, context: TraceContext) {
@@ -110,7 +111,8 @@ export class TracedSpan implements TraceHeaders {
 
   /** Empty if no SDK gives spans an identity. */
   get traceParent(): string {
-    return traceParentOf(this.#span.spanContext());
+    this.#traceParent ??= traceParentOf(this.#span.spanContext());
+    return this.#traceParent;
   }
 
   get traceState(): string {

@@ -1,7 +1,7 @@
 import { within } from "../core/async.js";
 import type { Logger } from "../core/log.js";
 import type { OpenTelemetryApi } from "./api.js";
-import { chosenApi, type LoadApi, type TelemetryOption } from "./choice.js";
+import { chosenApi, hasEffect, type LoadApi, type TelemetryOption } from "./choice.js";
 import type { Metrics } from "./metrics.js";
 import { observe } from "./observables.js";
 import { Tracer } from "./tracer.js";
@@ -30,9 +30,17 @@ export class Tracing {
     this.#options = options;
   }
 
-  /** Undefined before the start, and if no spans are created. */
+  /**
+   * Undefined before the start, if no spans are created, and while no SDK is registered: calls then cost what they cost
+   * without spans. An API that was given is always used, because it may be another one than that of the SDKs.
+   */
   get tracer(): Tracer | undefined {
-    return this.#tracer;
+    return typeof this.#options.telemetry === "object" || hasEffect() ? this.#tracer : undefined;
+  }
+
+  /** The API, also while no SDK is registered. Undefined before the start, and if no spans are created. */
+  get api(): OpenTelemetryApi | undefined {
+    return this.#tracer?.api;
   }
 
   /** Creates the tracer. @throws Error if the option asks for a package that is not installed */

@@ -1,0 +1,77 @@
+import { propagation, type Span, type Tracer, trace } from "@opentelemetry/api";
+import { afterEach, describe, expect, it } from "vitest";
+import { silentLogger } from "../../src/core/log.js";
+import { createServer, type Server, type ServerOptions } from "../../src/index.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { openTelemetryApi } from "../../src/telemetry/load.js";
+import { Tracing } from "../../src/telemetry/tracing.js";
+import { obedient } from "../conformance/agents.js";
+import { say } from "../limits/world.js";
+
+let server: Server | undefined;
+afterEach(async () => {
+  trace.disable();
+  propagation.disable();
+  await server?.close({ graceMs: 0 });
+  server = undefined;
+});
+
+async function serve(options: Partial<ServerOptions>): Promise<() => Promise<void>> {
+  const own = await createServer({
+    agent: obedient("traced"),
+    store: memoryStore(),
+    port: 0,
+    grpcPort: false,
+    ...options,
+  });
+  server = own;
+  return async () => {
+    const headers = { "content-type": "application/json" };
+    const sent = await fetch(`${own.url}/message:send`, { method: "POST", headers, body: JSON.stringify(say("echo")) });
+    expect(sent.status).toBe(200);
+  };
+}
+
+/** Registers what an SDK registers for spans, as far as it tells which were begun. @returns their names */
+function registerSdk(): string[] {
+  const names: string[] = [];
+  const startSpan = (name: string): Span => {
+    names.push(name);
+    return trace.wrapSpanContext({ traceId: "a".repeat(32), spanId: "b".repeat(16), traceFlags: 0 });
+  };
+  trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan }) as unknown as Tracer });
+  return names;
+}
+
+describe("a server with `telemetry: true`", () => {
+  it("begins spans from the moment on at which an SDK registers", async () => {
+    const call = await serve({ telemetry: true });
+    await call();
+    const names = registerSdk();
+    await call();
+    expect(names).toEqual(["SendMessage", "turn traced"]);
+  });
+});
+
+describe("Tracing.tracer", () => {
+  const tracing = async (telemetry: NonNullable<ServerOptions["telemetry"]>): Promise<Tracing> => {
+    const made = new Tracing({ telemetry, load: openTelemetryApi, logger: silentLogger });
+    await made.start();
+    return made;
+  };
+
+  it("is undefined while no SDK is registered", async () => {
+    const { tracer, api } = await tracing(true);
+    expect({ tracer, hasApi: api !== undefined }).toEqual({ tracer: undefined, hasApi: true });
+  });
+
+  it("passes on what a propagator reads, also if no spans are created", async () => {
+    const made = await tracing(true);
+    propagation.setGlobalPropagator({ inject() {}, extract: (context) => context, fields: () => [] });
+    expect(made.tracer).toBeDefined();
+  });
+
+  it("is always defined for an API that was given", async () => {
+    expect((await tracing(await openTelemetryApi())).tracer).toBeDefined();
+  });
+});
