@@ -29,6 +29,7 @@ const numbers: Readonly<Record<string, string>> = {
   "src/push/host-limiter.ts": "a share",
   "src/binding/grpc/server.ts": "a factor",
   "src/binding/connect/universal.ts": "the version of HTTP",
+  "src/cli/operate/service.ts": "the version of HTTP",
 };
 
 describe("the code of src/ and contract/", () => {

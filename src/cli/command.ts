@@ -4,7 +4,9 @@ import { ConfigurationError } from "../card/faults.js";
 import { StoreError } from "../store/task-store.js";
 import { addBackup } from "./backup.js";
 import { addCard } from "./card.js";
+import { CommandError } from "./command-error.js";
 import { exit, noteLostOutput, RESTART_CODE } from "./exit.js";
+import { addOperate } from "./operate/groups.js";
 import { addPush } from "./push.js";
 import { addServe } from "./serve.js";
 import { UsageError } from "./usage-error.js";
@@ -35,6 +37,7 @@ try {
   addCard(program);
   addPush(program);
   addBackup(program);
+  await addOperate(program, process.argv.slice(2));
   await program.parseAsync(process.argv);
 } catch (error) {
   const { exitCode, text } = outcomeOf(error);
@@ -44,8 +47,11 @@ try {
 
 /** Result of a command. */
 interface Outcome {
-  /** 0: done. 2: a mistake that the user can correct. 75: a fault that may pass, so start again. 1: any other error. */
-  readonly exitCode: 0 | 1 | 2 | typeof RESTART_CODE;
+  /**
+   * 0: done. 2: a mistake that the user can correct. 75: a fault that may pass, so start again. 1: any other error. See
+   * also `exitCodes`.
+   */
+  readonly exitCode: number;
   /** Text to print, if not printed yet. */
   readonly text: string;
 }
@@ -54,6 +60,7 @@ interface Outcome {
 function outcomeOf(error: unknown): Outcome {
   // commander has printed its own message already.
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, text: "" };
+  if (error instanceof CommandError) return { exitCode: error.exitCode, text: `parley: ${error.message}\n` };
   const expected = error instanceof UsageError || error instanceof ConfigurationError || error instanceof StoreError;
   const passing = error instanceof StoreError && error.kind === "unavailable";
   if (expected)

@@ -96,7 +96,9 @@ export function givenTo(command: Command): Given {
 export function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
   const known = flags.map(({ variable }) => variable);
   // Kubernetes sets such variables in every container if a service is called "parley".
-  const isOurs = (name: string): boolean => name.startsWith("PARLEY_") && !/^PARLEY_(SERVICE_|PORT_\d)/.test(name);
+  // Commands for operators read the token.
+  const isOurs = (name: string): boolean =>
+    name.startsWith("PARLEY_") && !/^PARLEY_(SERVICE_|PORT_\d|ADMIN_TOKEN$)/.test(name);
   return unknownNames("the variable ", Object.keys(environment).filter(isOurs), known);
 }
 

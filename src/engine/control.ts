@@ -63,7 +63,9 @@ export class TaskControl {
     if (isTerminal(state)) return false;
     if (lease === null) return !isInterrupted(state);
     if (lease.holder === NO_HOLDER || lease.attempt < 1) return true;
-    return lease.holder === this.#source.holder && !this.#source.executions.has(taskId);
+    // No other process has a store that is not shared: the holder is gone.
+    if (lease.holder !== this.#source.holder) return !this.#source.store.shared;
+    return !this.#source.executions.has(taskId);
   }
 
   /** True once the grace period of running work is over. */

@@ -36,10 +36,13 @@ import { healthRoute } from "./health.js";
 import type { Lifecycle } from "./lifecycle.js";
 import type { AdminSettings, Settings } from "./options.js";
 
+/** The part of a server's lifecycle that its operators see. */
+export type AdminLifecycle = Pick<Lifecycle, "readiness" | "running" | "beginDrain" | "afterStart" | "onReadiness">;
+
 /** Parts of the server that its operators see. */
 export interface AdminComponents {
   readonly engine: Engine;
-  readonly lifecycle: Lifecycle;
+  readonly lifecycle: AdminLifecycle;
   readonly push: PushControl | undefined;
   readonly pushOperations: PushOperations | undefined;
 }
@@ -106,7 +109,7 @@ export function composeAdmin(
 }
 
 /** Creates health and reflection. */
-function infrastructureOf({ reflection }: Settings, lifecycle: Lifecycle): InternalServices {
+function infrastructureOf({ reflection }: Settings, lifecycle: AdminLifecycle): InternalServices {
   const infrastructure = new InternalServices({ service: AdminService, reflection });
   const show = (): void => infrastructure.setServing(lifecycle.readiness === "ready");
   show();
@@ -117,7 +120,7 @@ function infrastructureOf({ reflection }: Settings, lifecycle: Lifecycle): Inter
 interface DispatchParts {
   readonly settings: Settings;
   readonly admin: AdminSettings;
-  readonly lifecycle: Lifecycle;
+  readonly lifecycle: AdminLifecycle;
   readonly access: AdminAccess;
   readonly metrics: Metrics;
 }

@@ -1,0 +1,13 @@
+/** Exit codes of commands that call a server: it refused or failed, it was not reached, the credentials do not suffice. */
+export const exitCodes = { failed: 1, usage: 2, unreached: 3, credentials: 4 } as const;
+
+/** An expected failure of a command, as one line and an exit code. */
+export class CommandError extends Error {
+  override name = "CommandError";
+  readonly exitCode: number;
+
+  constructor(kind: keyof typeof exitCodes, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCodes[kind];
+  }
+}

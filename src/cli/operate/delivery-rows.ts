@@ -1,0 +1,33 @@
+import { type Delivery, DeliveryState } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { moment } from "./format.js";
+import type { Cell, Colour, Column } from "./table.js";
+
+const colours: Readonly<Partial<Record<DeliveryState, Colour>>> = {
+  [DeliveryState.DEAD]: "red",
+  [DeliveryState.DUE]: "yellow",
+};
+
+/** Columns of a list of push configurations. */
+export const deliveryColumns: readonly Column[] = [
+  { title: "TASK" },
+  { title: "CONFIG", min: 8 },
+  { title: "STATE" },
+  { title: "LEFT", right: true },
+  { title: "TRIES", right: true },
+  { title: "TARGET", min: 8 },
+  { title: "FAILURE", min: 8 },
+  { title: "AT" },
+  { title: "OWNER" },
+];
+
+/** A state as a word. */
+export function deliveryState(state: DeliveryState): string {
+  return (DeliveryState[state] ?? String(state)).toLowerCase();
+}
+
+export function deliveryRow(delivery: Delivery): Cell[] {
+  const { taskId, configId, state, position, headPosition, attempts, target, failure, at, owner } = delivery;
+  const left = `${headPosition - position}`;
+  const shown = { text: deliveryState(state), colour: colours[state] };
+  return [taskId, configId, shown, left, `${attempts}`, target, failure, moment(at), owner];
+}

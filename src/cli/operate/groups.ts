@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+
+/** A group of commands, which is loaded when it is named. */
+interface Group {
+  readonly description: string;
+  readonly load: () => Promise<{ readonly add: (command: Command) => void }>;
+}
+
+const groups: Readonly<Record<string, Group>> = {
+  tasks: { description: "list, read, watch, end and move the tasks of a server", load: () => import("./tasks.js") },
+  owners: { description: "list the owners of tasks, and delete one", load: () => import("./owners.js") },
+};
+
+/**
+ * Adds the commands for operators. Only the groups that the arguments name have their subcommands, because each command
+ * takes time at every start.
+ */
+export async function addOperate(program: Command, args: readonly string[]): Promise<void> {
+  for (const [name, { description, load }] of Object.entries(groups)) {
+    const command = program.command(name).description(description);
+    // `help tasks`, too.
+    if (args.slice(0, 2).includes(name)) (await load()).add(command);
+  }
+}

@@ -1,0 +1,168 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { userInfo } from "node:os";
+import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
+import { AdminService } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { silentLogger } from "../../core/log.js";
+import { messageIn } from "../../core/members.js";
+import { parseUrl } from "../../core/net.js";
+import { codeOf } from "../../store/sqlite/driver/codes.js";
+import { holdersOf } from "../../store/sqlite/lock.js";
+import { StoreError, type TaskStore } from "../../store/task-store.js";
+import { AuditFile } from "../audit-file.js";
+import { CommandError } from "../command-error.js";
+import { explained } from "./errors.js";
+import { type Io, OutputClosed } from "./io.js";
+
+/** Flags that name the server or the file. */
+export interface ReachFlags {
+  readonly admin?: string;
+  readonly adminTokenFile?: string;
+  readonly store?: string;
+  /** Seconds; 0 for no limit. */
+  readonly timeout: number;
+  readonly audit?: string;
+  readonly json: boolean;
+}
+
+/** The operator's service. */
+export interface Service {
+  readonly client: Client<typeof AdminService>;
+  /** Address of the server, or path of the file. */
+  readonly place: string;
+  /** True for a file that no server has open. */
+  readonly isFile: boolean;
+  close(): Promise<void>;
+}
+
+/** Runs a command on the operator's service. Its errors are those of the command. */
+export async function withService(
+  flags: ReachFlags,
+  io: Io,
+  work: (client: Service["client"], service: Service) => Promise<void>,
+): Promise<void> {
+  const service = await openService(flags, io);
+  try {
+    await work(service.client, service);
+  } catch (error) {
+    // The reader has what it wants.
+    if (!(error instanceof OutputClosed)) throw explained(error, service);
+  } finally {
+    await service.close();
+  }
+}
+
+/** @throws CommandError */
+async function openService(flags: ReachFlags, io: Io): Promise<Service> {
+  const admin = flags.admin ?? (flags.store === undefined ? io.env.PARLEY_ADMIN : undefined);
+  if (flags.store !== undefined) {
+    if (admin !== undefined) throw new CommandError("usage", "give --admin or --store, not both");
+    return openFile(flags.store, flags);
+  }
+  if (admin === undefined || admin === "") {
+    throw new CommandError(
+      "usage",
+      "name the server (--admin or PARLEY_ADMIN: a URL, host:port, or unix: and a path)" +
+        " or a file that no server has open (--store)",
+    );
+  }
+  const token = tokenOf(flags, io);
+  const { baseUrl, socketPath } = addressOf(admin);
+  const { createConnectTransport } = await import("@connectrpc/connect-node");
+  const transport = createConnectTransport({
+    baseUrl,
+    httpVersion: "1.1",
+    interceptors: token === undefined ? [] : [bearer(token)],
+    ...(flags.timeout > 0 && { defaultTimeoutMs: flags.timeout * 1_000 }),
+    ...(socketPath !== undefined && { nodeOptions: { socketPath } }),
+  });
+  return serviceOf(transport, { place: admin, isFile: false, close: async () => {} });
+}
+
+function serviceOf(transport: Transport, rest: Omit<Service, "client">): Service {
+  return { client: createClient(AdminService, transport), ...rest };
+}
+
+const bearer =
+  (token: string): Interceptor =>
+  (next) =>
+  (request) => {
+    request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
+  };
+
+/** A token from the file of the flag, or from the variable. Errors do not contain it. @throws CommandError */
+function tokenOf({ adminTokenFile: file }: ReachFlags, { env }: Io): string | undefined {
+  const given = file === undefined ? env.PARLEY_ADMIN_TOKEN : readToken(file);
+  if (given === undefined || given === "") return undefined;
+  if (/^[\w.~+/=-]+$/.test(given)) return given;
+  const name = file === undefined ? "PARLEY_ADMIN_TOKEN" : `--admin-token-file ${file}`;
+  throw new CommandError("usage", `${name} is not a token: it must be the token alone, without its name and role`);
+}
+
+function readToken(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    throw new CommandError("usage", `--admin-token-file: cannot read ${file}: ${messageIn(cause)}`, { cause });
+  }
+}
+
+/** @throws CommandError */
+function addressOf(admin: string): { readonly baseUrl: string; readonly socketPath?: string } {
+  if (admin.startsWith("unix:")) return { baseUrl: "http://localhost", socketPath: admin.slice("unix:".length) };
+  const hasScheme = /^https?:\/\//i.test(admin);
+  const url = parseUrl(hasScheme ? admin : `http://${admin}`);
+  const isAddress = hasScheme || /^(\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(admin);
+  if (url === undefined || !isAddress || url.username !== "" || url.password !== "" || url.search + url.hash !== "") {
+    throw new CommandError("usage", "--admin is not an address: give a URL, host:port, or unix: and a path");
+  }
+  return { baseUrl: url.href.replace(/\/+$/, "") };
+}
+
+/** Opens the file alone, and serves it within this process. @throws CommandError, StoreError */
+async function openFile(path: string, { audit = "stderr", timeout }: ReachFlags): Promise<Service> {
+  if (!existsSync(path)) throw new CommandError("usage", `--store: the file ${path} does not exist`);
+  const log = audit === "off" ? undefined : new AuditFile(audit, silentLogger);
+  const [{ sqliteStore }, { checkCurrent }, { createStoreAdmin }, { createConnectTransport }] = await Promise.all([
+    import("../../store/sqlite/index.js"),
+    import("../../store/sqlite/current.js"),
+    import("../../server/store-admin.js"),
+    import("@connectrpc/connect-web"),
+  ]);
+  checkCurrent(path);
+  const store = openAlone(path, sqliteStore);
+  const token = randomBytes(32).toString("hex");
+  const service = createStoreAdmin({ store, operator: userName(), token, audit: log });
+  const transport = createConnectTransport({
+    baseUrl: "http://store",
+    fetch: (input, init) => service.fetch(new Request(input, init)),
+    interceptors: [bearer(token)],
+    useBinaryFormat: true,
+    ...(timeout > 0 && { defaultTimeoutMs: timeout * 1_000 }),
+  });
+  return serviceOf(transport, { place: path, isFile: true, close: () => service.close() });
+}
+
+function openAlone(path: string, open: (path: string) => TaskStore): TaskStore {
+  try {
+    return open(path);
+  } catch (error) {
+    if (!(error instanceof StoreError) || !codeOf(error.cause).startsWith("SQLITE_BUSY")) throw error;
+    const remedy = "End it, or call its operator's service (--admin)";
+    throw new CommandError("unreached", `${path} is in use: ${holdersOf(path)} has it open. ${remedy}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The user name, as the audit log may have it; the numeric id if the system has none. */
+function userName(): string {
+  try {
+    return userInfo()
+      .username.replaceAll(/[^\w.@-]/g, "_")
+      .slice(0, 64);
+  } catch {
+    return String(process.getuid?.() ?? "unknown");
+  }
+}

@@ -1,0 +1,140 @@
+import { printable } from "../log.js";
+import type { Output } from "./io.js";
+
+/** Colours, as SGR codes. */
+const colours = { red: "31", green: "32", yellow: "33", dim: "2", bold: "1" } as const;
+
+export type Colour = keyof typeof colours;
+
+/** A cell: its text, or the text and its colour. */
+export type Cell = string | { readonly text: string; readonly colour: Colour | undefined };
+
+/** A column of a table. */
+export interface Column {
+  readonly title: string;
+  /** Narrowest width to which it may be cut. Default: it is never cut. */
+  readonly min?: number;
+  /** True for numbers. */
+  readonly right?: boolean;
+}
+
+/** Appearance of a table. */
+export interface Look {
+  /** Width of the terminal; undefined in a pipe, where nothing is cut. */
+  readonly width: number | undefined;
+  readonly colour: boolean;
+}
+
+const GAP = 2;
+
+export function lookOf(output: Output): Look {
+  const width = output.isTTY === true ? (output.columns ?? 80) : undefined;
+  return { width, colour: output.isTTY === true && output.hasColors?.() === true };
+}
+
+/**
+ * Returns the lines of a table. Where they would be wider than the terminal, the widest columns are cut, and then the
+ * last columns are left out.
+ */
+export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], look: Look): string[] {
+  const texts = rows.map((row) => row.map((cell) => printable(textOf(cell))));
+  const natural = columns.map(({ title }, at) =>
+    texts.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? "")), title.length),
+  );
+  const widths = fitted(columns, natural, look.width);
+  const line = (cells: readonly string[], paint: (text: string, at: number) => string): string =>
+    widths
+      .map((width, at) => {
+        const text = cut(cells[at] ?? "", width);
+        const space = " ".repeat(width - widthOf(text));
+        const painted = paint(text, at);
+        if (columns[at]?.right === true) return space + painted;
+        return at === widths.length - 1 ? painted : painted + space;
+      })
+      .join(" ".repeat(GAP))
+      .trimEnd();
+  const titles = line(
+    columns.map(({ title }) => title),
+    (text) => paint(text, "bold", look),
+  );
+  return [
+    titles,
+    ...texts.map((row, index) => line(row, (text, at) => paint(text, colourOf(rows[index]?.[at]), look))),
+  ];
+}
+
+/** Returns lines of `name value`, for one object. Empty values are left out. */
+export function facts(pairs: readonly (readonly [name: string, value: Cell])[], look: Look): string[] {
+  const shown = pairs.filter(([, value]) => textOf(value) !== "");
+  const widest = shown.reduce((width, [name]) => Math.max(width, name.length), 0);
+  return shown.map(([name, value]) => {
+    const label = `${name.padEnd(widest)}  `;
+    const text = printable(textOf(value));
+    return paint(label, "dim", look) + paint(cut(text, restOf(look, widest + GAP)), colourOf(value), look);
+  });
+}
+
+/** Cuts a line to the width of the terminal. */
+export function clipped(text: string, { width }: Look): string {
+  return cut(text, width ?? Number.POSITIVE_INFINITY);
+}
+
+export function paint(text: string, colour: Colour | undefined, look: Pick<Look, "colour">): string {
+  return colour === undefined || !look.colour || text === "" ? text : `\x1b[${colours[colour]}m${text}\x1b[0m`;
+}
+
+function restOf({ width }: Look, used: number): number {
+  return width === undefined ? Number.POSITIVE_INFINITY : Math.max(1, width - used);
+}
+
+const textOf = (cell: Cell | undefined): string => (typeof cell === "object" ? cell.text : (cell ?? ""));
+const colourOf = (cell: Cell | undefined): Colour | undefined => (typeof cell === "object" ? cell.colour : undefined);
+
+/** Widths of the columns that are shown. */
+function fitted(columns: readonly Column[], natural: readonly number[], width: number | undefined): number[] {
+  const widths = [...natural];
+  if (width === undefined) return widths;
+  const excess = (): number => widths.reduce((sum, each) => sum + each + GAP, -GAP) - width;
+  const least = (at: number): number => Math.min(natural[at] ?? 0, columns[at]?.min ?? natural[at] ?? 0);
+  for (;;) {
+    if (excess() <= 0) return widths;
+    const wide = widths.map((each, at) => (each > least(at) ? each : 0));
+    const widest = Math.max(...wide);
+    if (widest > 0) {
+      const at = wide.indexOf(widest);
+      const next = Math.max(0, ...wide.filter((each) => each < widest));
+      widths[at] = Math.max(least(at), next, widest - excess());
+      if (widths[at] === widest) widths[at] = widest - 1;
+    } else if (widths.length > 1) {
+      widths.pop();
+      for (let at = 0; at < widths.length; at++) widths[at] = natural[at] ?? 0;
+    } else return [Math.min(widths[0] ?? 0, width)];
+  }
+}
+
+const wide =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
+
+/** Number of columns that a text takes on a terminal. */
+export function widthOf(text: string): number {
+  // Most texts are ASCII.
+  if (/^[ -~]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const character of text) width += /\p{M}/u.test(character) ? 0 : wide.test(character) ? 2 : 1;
+  return width;
+}
+
+/** Cuts a text to a width, with an ellipsis in place of what is left out. */
+function cut(text: string, width: number): string {
+  if (text.length <= width && widthOf(text) <= width) return text;
+  if (widthOf(text) <= width) return text;
+  let kept = "";
+  let used = 1;
+  for (const character of text) {
+    const more = widthOf(character);
+    if (used + more > width) break;
+    kept += character;
+    used += more;
+  }
+  return width < 1 ? "" : `${kept}…`;
+}

@@ -1,0 +1,51 @@
+import {
+  CancelTaskResponseSchema,
+  FailTaskResponseSchema,
+  type TaskSummary,
+} from "../../../gen/parley/admin/v1/admin_pb.js";
+import { stateName } from "./format.js";
+import { confirm, type Io, print } from "./io.js";
+import { printAnswer } from "./lists.js";
+import { type ReachFlags, withService } from "./service.js";
+
+/** `parley tasks cancel`. */
+export function cancel(taskId: string, flags: ReachFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const answer = await client.cancelTask({ taskId });
+    await printAnswer(io, flags, CancelTaskResponseSchema, answer, () => lineOf(answer.task));
+  });
+}
+
+/** Flags of `parley tasks fail`. */
+export interface FailFlags extends ReachFlags {
+  readonly message?: string;
+}
+
+/** `parley tasks fail`. */
+export function fail(taskId: string, flags: FailFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const answer = await client.failTask({ taskId, message: flags.message ?? "" });
+    await printAnswer(io, flags, FailTaskResponseSchema, answer, () => lineOf(answer.task));
+  });
+}
+
+function lineOf(task: TaskSummary | undefined): string[] {
+  return task === undefined ? [] : [`${task.taskId}  ${stateName(task.state)}`];
+}
+
+/** Flags of `parley tasks delete`. */
+export interface DeleteFlags extends ReachFlags {
+  readonly yes: boolean;
+}
+
+/** `parley tasks delete`: prints the id of each deleted task. */
+export async function remove(taskIds: readonly string[], flags: DeleteFlags, io: Io): Promise<void> {
+  const what = taskIds.length === 1 ? `task ${taskIds[0]}` : `${taskIds.length} tasks`;
+  await confirm(io, `delete ${what}`, flags);
+  await withService(flags, io, async (client) => {
+    for (const taskId of taskIds) {
+      await client.deleteTask({ taskId });
+      await print(io, flags.json ? `${JSON.stringify({ deleted: taskId })}\n` : `${taskId}  deleted\n`);
+    }
+  });
+}

@@ -1,0 +1,83 @@
+import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { ImportTaskResponseSchema } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { membersOf, messageIn } from "../../core/members.js";
+import { CommandError } from "../command-error.js";
+import { stateName } from "./format.js";
+import { type Io, print } from "./io.js";
+import { printAnswer } from "./lists.js";
+import { type ReachFlags, type Service, withService } from "./service.js";
+
+/** Flags of `parley tasks export`. */
+export interface ExportFlags extends ReachFlags {
+  readonly out?: string;
+}
+
+/** `parley tasks export`. */
+export function exportTask(taskId: string, flags: ExportFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const pieces = client.exportTask({ taskId }, { timeoutMs: 0 });
+    if (flags.out === undefined) {
+      for await (const { lines } of pieces) await print(io, lines);
+    } else {
+      await save(pieces, flags.out);
+      await print(io, `${flags.out}\n`);
+    }
+  });
+}
+
+/** Writes a new file. What is left of a failed export is removed. */
+async function save(pieces: AsyncIterable<{ readonly lines: string }>, path: string): Promise<void> {
+  const file = create(path);
+  try {
+    for await (const { lines } of pieces) {
+      const bytes = Buffer.from(lines);
+      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+    }
+  } catch (error) {
+    rmSync(path, { force: true });
+    const isOfFile = membersOf(error).syscall === "write";
+    throw isOfFile ? new CommandError("failed", `--out: cannot write ${path}: ${messageIn(error)}`) : error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function create(path: string): number {
+  try {
+    return openSync(path, "wx", 0o600);
+  } catch (cause) {
+    const exists = membersOf(cause).code === "EEXIST";
+    const fault = exists ? `${path} exists, and is not replaced` : `cannot write ${path}: ${messageIn(cause)}`;
+    throw new CommandError("usage", `--out: ${fault}`, { cause });
+  }
+}
+
+/** Flags of `parley tasks import`. */
+export interface ImportFlags extends ReachFlags {
+  readonly id?: string;
+  readonly tenant?: string;
+  readonly owner?: string;
+}
+
+/** `parley tasks import`. */
+export async function importTask(file: string, flags: ImportFlags, io: Io): Promise<void> {
+  const lines = await linesOf(file, io);
+  const { id: taskId = "", tenant, owner } = flags;
+  await withService(flags, io, async (client: Service["client"]) => {
+    const names = { taskId, ...(tenant !== undefined && { tenant }), ...(owner !== undefined && { owner }) };
+    const answer = await client.importTask({ lines, ...names });
+    const { task } = answer;
+    await printAnswer(io, flags, ImportTaskResponseSchema, answer, () =>
+      task === undefined ? [] : [`${task.taskId}  ${stateName(task.state)}`],
+    );
+  });
+}
+
+async function linesOf(file: string, { stdin }: Io): Promise<string> {
+  try {
+    return file === "-" ? await text(stdin) : readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new CommandError("usage", `cannot read ${file}: ${messageIn(cause)}`, { cause });
+  }
+}
