@@ -13,14 +13,32 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 /** Tests whose servers are processes of their own, or that look at times, which counting lines changes. */
 const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${folder}/**/*.test.ts`);
 
+/** Files that kill, stop or starve processes for minutes. `npm test` has shorter ones of each kind and leaves these out. */
+const long = [
+  "cli/backup",
+  "client/hostile/hostile",
+  "e2e/{bad-disk,bad-end,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
+  "e2e/{restored,stopped}",
+  "engine/conversation-kills",
+  "network/{heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
+  "push/{many-configurations,sharing}",
+].map((name) => `test/${name}.test.ts`);
+
 /** Files that take long, and mostly wait. */
 const waiting =
   /test\/(e2e|network|cli)\/|(store\/sqlite\/(contract|lock|upgrade)|push\/(sharing|giving-up)|engine\/(two-processes|recovery)|auth\/stream-expiry|v0\.1\/reopened)[^/]*$/;
 
+const isSmallAndLong = ({ moduleId }: TestSpecification): boolean =>
+  /test\/(store\/(sqlite|memory)\/contract|engine\/conversation-kills|docs\/typescript|client\/restarts)[^/]*$/.test(
+    moduleId,
+  );
+
 /** Begins a file that waits with every three that compute, so that the processors are never idle, and the long ones never last. */
 class Mixed extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
+    const bySize = await super.sort(files);
+    // Small files of many tests, which would be the last.
+    const sorted = [...bySize.filter(isSmallAndLong), ...bySize.filter((file) => !isSmallAndLong(file))];
     // A worker is used again while the next file belongs to the same project.
     const first = sorted.filter(({ project }) => project.config.isolate);
     const waits = sorted.filter((file) => !first.includes(file) && waiting.test(file.moduleId));
@@ -36,8 +54,8 @@ class Mixed extends BaseSequencer {
 /** Tests on slow stores, which load the engine's tests once more for each. */
 const slow = "test/slow-engine/**/*.test.ts";
 
-/** Two of the four: one of each kind, one that processes share, and one that they do not. */
-const someSlow = "test/slow-engine/{memory,sqlite-shared}.test.ts";
+/** Two of the four: a store that processes share, and one that they do not. Those on SQLite take three times as long. */
+const someSlow = "test/slow-engine/{memory,memory-shared}.test.ts";
 
 /** Tests that count what their whole process has, or take the place of a module that others have loaded. */
 const alone = [
@@ -82,7 +100,8 @@ const retry = process.env.CI === undefined ? 0 : 1;
 /**
  * The tests by the mode of a run (`vitest run --mode all`):
  *
- * - without a mode: `npm test`, where a large table of cases takes a part that has every pair, and loops are short;
+ * - without a mode: `npm test`, where a large table of cases takes a part that has every pair, loops are short, and long
+ *   files are left out;
  * - `all`: whole tables and long loops;
  * - `coverage`: the same without `processes`, and which lines of `src` they run;
  * - `agents`, `interop`, `nodes` and `tools`: tests that need more than the first install.
@@ -130,7 +149,7 @@ function sources(mode: string): ViteUserConfig {
             // process, it has to put back.
             isolate: false,
             include: ["test/**/*.test.ts"],
-            exclude: ["**/node_modules/**", ...(isWhole ? processes : []), ...alone, slow],
+            exclude: ["**/node_modules/**", ...(isWhole ? processes : long), ...alone, slow],
           },
         },
         {
