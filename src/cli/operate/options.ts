@@ -3,8 +3,15 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { stateName } from "./format.js";
 
+/** Whether a command takes a file instead of a server, changes tasks, and prints JSON. */
+interface Reach {
+  readonly file?: boolean;
+  readonly writes?: boolean;
+  readonly json?: boolean;
+}
+
 /** Adds the options that name the server, and for commands that a file can answer, the file. */
-export function addReach(command: Command, { file = true, writes = false, json = true } = {}): Command {
+export function addReach(command: Command, { file = true, writes = false, json = true }: Reach = {}): Command {
   command
     .option("--admin <address>", "operator's service: a URL, host:port, or unix: and a path (env: PARLEY_ADMIN)")
     .option("--admin-token-file <file>", "file with the operator's token (default: the variable PARLEY_ADMIN_TOKEN)");
