@@ -33,11 +33,12 @@ const program = new Command("parley")
 
 noteLostOutput();
 try {
-  addServe(program);
+  const args = process.argv.slice(2);
+  await addServe(program, args);
   addCard(program);
   addPush(program);
   addBackup(program);
-  await addOperate(program, process.argv.slice(2));
+  await addOperate(program, args);
   await program.parseAsync(process.argv);
 } catch (error) {
   const { exitCode, text } = outcomeOf(error);

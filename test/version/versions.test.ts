@@ -86,7 +86,7 @@ describe("versions beside that of the service", () => {
     const { files } = loadGraph(
       "src/index.ts",
       "src/cli/main.ts",
-      "src/cli/serve.ts",
+      "src/cli/serve-command.ts",
       "src/fetch.ts",
       "src/fastify.ts",
     );

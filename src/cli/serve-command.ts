@@ -1,0 +1,230 @@
+import { accessSync, constants } from "node:fs";
+import { setFlagsFromString } from "node:v8";
+import type { AdminOptions } from "../admin/options.js";
+import { defaultLimits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import { messageIn } from "../core/members.js";
+import { given as optionsGiven } from "../core/options.js";
+import { openServer, type Server } from "../server/create-server.js";
+import { storeClose } from "../server/lifecycle.js";
+import { commandWarnings } from "../server/option-warnings.js";
+import type { Settings, UncheckedOptions } from "../server/options.js";
+import { versionsToName } from "../server/public-tenants.js";
+import { resolveOptions } from "../server/resolve-options.js";
+import type { TlsPaths } from "../server/tls-reload.js";
+import { memoryStore } from "../store/memory/index.js";
+import { useDriver } from "../store/sqlite/driver/choose.js";
+import { sqliteStore } from "../store/sqlite/index.js";
+import type { TaskStore } from "../store/task-store.js";
+import { loadAgentModule } from "./agent-module.js";
+import { AuditFile } from "./audit-file.js";
+import { greeting } from "./banner.js";
+import { cardSigningOf } from "./card-key-files.js";
+import { defaultCommandOptions } from "./command-options.js";
+import { endOnSignals, exitProcess, noteUnexpectedEnd, onHangUp, RESTART_CODE } from "./exit.js";
+import { type Given, unknownVariables } from "./flags.js";
+import { createLog, isPretty } from "./log.js";
+import { pushOf } from "./push-options.js";
+import { inheritedSockets } from "./socket-activation.js";
+import { notifySystemd } from "./systemd.js";
+import { UsageError } from "./usage-error.js";
+
+/** Serves the agents of a module until it is asked to end. */
+export async function serve(path: string, given: Given): Promise<void> {
+  const command = { ...defaultCommandOptions, ...given.command };
+  const logger = await createLog(command.logLevel, command.logFormat);
+  let reload = (): unknown => undefined;
+  onHangUp(() => {
+    logger.info({ signal: "SIGHUP" }, "asked to read its files again");
+    reload();
+  });
+  process.on("uncaughtException", (error) => {
+    logger.error({ err: error }, "an uncaught error ends the process");
+    void exitProcess(1);
+  });
+  // V8's default, which main.ts lowered for the start.
+  setFlagsFromString("--semi-space-growth-factor=2");
+  // Before the module is loaded, which may start processes.
+  const sockets = inheritedSockets(process.env, process.pid);
+  const module = await loadAgentModule(path);
+  for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
+  const accessLog = isPretty(command.logFormat, process.stderr);
+  const auditFile = auditFileOf(command.audit, logger);
+  reload = () => auditFile?.reopen();
+  const audit = auditFile ?? (command.audit !== "off" && !accessLog);
+  const options = {
+    accessLog,
+    logger,
+    audit,
+    ...optionsOf(module.options, given, logger),
+    ...(command.audit !== undefined && { audit }),
+    ...(Object.keys(sockets).length > 0 && { sockets }),
+  };
+  const openStore = storeOf(options.store, given, logger);
+  // Invalid agents or options must neither create nor lock a file.
+  const settings = settingsOf(options, logger);
+  const store = openStore();
+  noteUnexpectedEnd(store);
+  let server: Server | undefined;
+  // Installed only after the store is open. Opening it blocks this thread, without end on a hanging disk; until then
+  // the default action of a signal ends the process.
+  endOnSignals(latestEnd(options), async (signal) => {
+    void notifySystemd("STOPPING=1", logger);
+    logger.info({ signal, ...(server && { running: server.running }) }, `asked to end${waitsFor(server, signal)}`);
+    // If the server is still starting, tasks are left as after a crash; the next start recovers them.
+    return server === undefined ? exitProcess(0, signal) : close(server, logger, { code: 0, signal });
+  });
+  try {
+    server = await openServer({ ...settings, store });
+  } catch (error) {
+    await store.close().catch(() => {});
+    throw error;
+  }
+  const withTlsFiles = options.tls !== undefined && "keyFile" in options.tls ? server : undefined;
+  reload = () => reloadFiles(logger, auditFile, withTlsFiles);
+  restartOnFailure(server, logger);
+  const tasks = options.store === undefined ? command.store : "the store of the module";
+  greet(server, settings, { agents: Object.keys(options.agents ?? {}), store: tasks });
+  await notifySystemd("READY=1", logger);
+}
+
+function greet(
+  { url, grpcAddress, adminUrl, card }: Server,
+  settings: Settings,
+  names: { readonly agents: readonly string[]; readonly store: string },
+): void {
+  const { publicUrl } = settings;
+  process.stdout.write(
+    greeting({ url, grpcAddress, adminUrl, card, publicUrl, ...names, ...versionsToName(settings) }),
+  );
+}
+
+function settingsOf(options: Partial<UncheckedOptions>, logger: Logger): Settings {
+  const settings = resolveOptions({ ...options, store: options.store ?? memoryStore() });
+  for (const warning of commandWarnings(settings)) logger.warn({}, warning);
+  return settings;
+}
+
+function auditFileOf(path: string | undefined, logger: Logger): AuditFile | undefined {
+  return path === undefined || path === "off" ? undefined : new AuditFile(path, logger);
+}
+
+/**
+ * Opens the audit file again, and reloads the TLS files of a server that has some. The server logs faults of the files
+ * itself.
+ */
+async function reloadFiles(
+  logger: Logger,
+  auditFile: AuditFile | undefined,
+  server: Server | undefined,
+): Promise<void> {
+  await notifySystemd("RELOADING=1", logger);
+  auditFile?.reopen();
+  try {
+    server?.reloadTls();
+  } catch (error) {
+    logger.debug({ err: error }, "the TLS files were not reloaded");
+  }
+  await notifySystemd("READY=1", logger);
+}
+
+/** Returns text for the log: the number of tasks that an orderly shutdown waits for, and how to end at once. */
+function waitsFor(server: Server | undefined, signal: NodeJS.Signals): string {
+  const running = server?.running ?? 0;
+  const key = signal === "SIGINT" ? "Ctrl-C" : "the signal";
+  const tasks = running === 1 ? "1 task is" : `${running} tasks are`;
+  return running === 0 ? "" : `: ${tasks} running; ${key} again ends it now`;
+}
+
+/** Time that a shutdown may take beyond its own limits, in milliseconds. */
+const END_MS = 5_000;
+
+function latestEnd({ limits = {}, drainDelayMs = 0 }: Partial<UncheckedOptions>): number {
+  const { shutdownGraceMs, cancelGraceMs } = { ...defaultLimits, ...limits };
+  return drainDelayMs + shutdownGraceMs + Math.max(cancelGraceMs, storeClose.timeoutMs) + END_MS;
+}
+
+/** Ends the server, to be started again, when only that may help its store. */
+function restartOnFailure(server: Server, logger: Logger): void {
+  const { failureSignal } = server;
+  failureSignal.addEventListener("abort", () => {
+    logger.error({ err: failureSignal.reason }, "the server ends, to be started again");
+    void close(server, logger, { code: RESTART_CODE, graceMs: 0 });
+  });
+}
+
+interface Close {
+  /** Exit code of an orderly end. */
+  readonly code: number;
+  /** The signal that kills the process when something hangs. */
+  readonly signal?: NodeJS.Signals;
+  readonly graceMs?: number;
+}
+
+async function close(server: Server, logger: Logger, { code, signal, graceMs }: Close): Promise<never> {
+  try {
+    await server.close(graceMs === undefined ? {} : { graceMs });
+  } catch (error) {
+    logger.error({ err: error }, "the server did not end in order");
+    return exitProcess(code === 0 ? 1 : code, signal);
+  }
+  return exitProcess(code, signal);
+}
+
+/** Opens the store that the module exports, or the one that the command line names. */
+function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger): () => TaskStore {
+  const { store: path, shared } = { ...defaultCommandOptions, ...command };
+  if (own !== undefined) {
+    if (command.store === undefined && !shared) return () => own;
+    throw new UsageError("the module exports a store of its own: omit --store and --shared");
+  }
+  if (command.sqliteDriver !== undefined) useDriver(command.sqliteDriver);
+  if (path !== "memory") return () => sqliteStore({ path, shared, logger });
+  if (shared) throw new UsageError("--shared needs a file: a store in memory (--store memory) cannot be shared");
+  return memoryStore;
+}
+
+/** Returns the options of the module, overridden by those of the command line and the environment. */
+function optionsOf(module: Partial<UncheckedOptions>, given: Given, logger: Logger): Partial<UncheckedOptions> {
+  const { tlsCert, tlsKey, tlsCa } = given.command;
+  if ((tlsCert === undefined) !== (tlsKey === undefined) || (tlsCa !== undefined && tlsCert === undefined)) {
+    throw new UsageError("TLS needs both --tls-cert and --tls-key");
+  }
+  const files = (certFile: string, keyFile: string): TlsPaths => {
+    return { certFile: readable(certFile), keyFile: readable(keyFile), ...(tlsCa && { caFile: readable(tlsCa) }) };
+  };
+  const tls = tlsCert !== undefined && tlsKey !== undefined && { tls: files(tlsCert, tlsKey) };
+  const options = { ...module, ...given.server, ...tls };
+  const admin = adminOf(module.admin, given.command);
+  if (admin !== undefined) options.admin = admin;
+  const warn = (warning: string): void => logger.warn({}, warning);
+  const cardSigning = cardSigningOf(module.cardSigning, given.command, warn);
+  if (cardSigning !== undefined) options.cardSigning = cardSigning;
+  // `--push` keeps the module's push options.
+  const push = pushOf(given.server.push === true ? module.push || true : options.push, given.command, warn);
+  if (push !== undefined) options.push = push;
+  if (Object.keys(given.limits).length > 0) options.limits = { ...module.limits, ...given.limits };
+  return options;
+}
+
+/** Returns the module's options of the operator's service, overridden by the command line. */
+function adminOf(
+  module: AdminOptions | undefined,
+  { admin: listen, adminTokens: tokensFile, adminBackups: backupFolder }: Given["command"],
+): AdminOptions | undefined {
+  const own = { listen, tokensFile, backupFolder };
+  if (Object.values(own).every((value) => value === undefined)) return module;
+  if (listen === undefined && module?.listen === undefined) {
+    throw new UsageError("--admin-tokens and --admin-backups need --admin");
+  }
+  return { ...module, ...optionsGiven(own) };
+}
+
+function readable(file: string): string {
+  try {
+    accessSync(file, constants.R_OK);
+    return file;
+  } catch (cause) {
+    throw new UsageError(`cannot read ${file}: ${messageIn(cause)}`, { cause });
+  }
+}
