@@ -12,6 +12,7 @@ import { builtinModules } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { together } from "./chunks.mjs";
 import { lean } from "./lean.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -63,13 +64,17 @@ function sourceOf(built, folder) {
   return built.replace(folder, "").replace(/\.js$/, ".ts");
 }
 
+const main = {
+  ...bundled,
+  entryPoints: ["src/cli/main.ts", ...sources],
+  splitting: true,
+  chunkNames: "src/chunks/[name]-[hash]",
+};
+const { inputs: modules } = (await build({ ...main, write: false })).metafile;
+const chunks = together(modules, ["src/cli/command.ts", "src/index.ts"], sources);
+
 const results = await Promise.all([
-  build({
-    ...bundled,
-    entryPoints: ["src/cli/main.ts", ...sources],
-    splitting: true,
-    chunkNames: "src/chunks/[name]-[hash]",
-  }),
+  build({ ...main, plugins: [builtins, chunks], logOverride: { "ignored-bare-import": "silent" } }),
   // A thread of its own shares nothing with others but the file, so this one has what it needs and no more. It is beside the
   // chunks, one of which starts it.
   build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/writer.ts", out: "src/chunks/writer" }] }),
