@@ -138,6 +138,8 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "http",
       "binding",
       "server",
+      "client",
+      "version",
     ],
     because: "only the command line reads arguments and the environment, and it is on top",
   },

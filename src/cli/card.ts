@@ -15,9 +15,8 @@ have to come within 10 seconds; redirects are not followed.
 
 const several = (value: string, before: readonly string[]): string[] => [...before, value];
 
-/** Adds the commands that sign and verify cards. Their dependencies are loaded on use. */
-export function addCard(program: Command): void {
-  const card = program.command("card").description("sign agent cards, and verify their signatures");
+/** Adds the commands that sign and verify cards to their group. Their dependencies are loaded on use. */
+export function addCard(card: Command): void {
   card
     .command("sign")
     .description("sign the card in a file")

@@ -6,9 +6,6 @@ which overrides the exports of the module. Every limit is an option too, such as
 lists them.
 `;
 
-/** Arguments whose output may have the options of `serve`. */
-const needOptions: readonly string[] = ["serve", "help", "--help", "-h"];
-
 /**
  * Adds the command `serve`, and `limits`, which lists the options that its help leaves out. The server and its options
  * are loaded on use: other commands start in half the time without them.
@@ -27,7 +24,7 @@ export async function addServe(program: Command, args: readonly string[]): Promi
     .command("limits")
     .description("list the limits that serve accepts, with their defaults and environment variables")
     .action(async () => void process.stdout.write((await import("./flags.js")).limitsList()));
-  if (args.length > 0 && !args.slice(0, 2).some((arg) => needOptions.includes(arg))) return;
+  if (args[0] !== "serve") return;
   const { addFlags, givenTo } = await import("./flags.js");
   addFlags(serveCommand).action(async (module: string) => {
     const given = givenTo(serveCommand);

@@ -191,8 +191,6 @@ describe("parley serve, when something is wrong,", () => {
       /trustProxy.*cors.*publicUrl/,
     ],
     [["serve", probe], 'PARLEY_SHARED is "maybe", not true or false', { PARLEY_SHARED: "maybe" }],
-    [["nonsense"], "unknown command 'nonsense'\n"],
-    [["./agent.ts"], "unknown command './agent.ts' (Did you mean serve ./agent.ts?)"],
   ];
   it("names an option in one line", async () => {
     const said = await Promise.all(options.map(([args, , env]) => refused(args, env)));

@@ -1,6 +1,6 @@
 import { isMessage } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { A2AError, invalid } from "../../core/error.js";
+import { A2AError, type A2AErrorOptions, invalid, type Reason } from "../../core/error.js";
 import { parseUrl, withoutSecrets } from "../../core/net.js";
 import { shown } from "../../core/options.js";
 import { EARLIER_CARD_PATH } from "../../version/client-versions.js";
@@ -59,6 +59,8 @@ interface Finding {
   readonly signal: AbortSignal | undefined;
   /** Version of a card that names none. */
   readonly version?: string | undefined;
+  /** True to request the URL itself and no path below it. Default: only for URLs that end in `.json`. */
+  readonly isExact?: boolean;
 }
 
 /** A card with its origin. */
@@ -66,6 +68,8 @@ export interface FoundCard extends CardOrigin {
   readonly card: AgentCard;
   /** Final URL after redirects; undefined if the caller gave the card. */
   readonly url: string | undefined;
+  /** JSON as received; undefined if the caller gave a message. */
+  readonly text: string | undefined;
   /** True if it names no version, so that its older version is a guess. */
   readonly isGuessed: boolean;
 }
@@ -99,13 +103,14 @@ async function find(source: CardSource, finding: Finding): Promise<FoundCard> {
   const isVerified = finding.options.verify !== undefined;
   const origin = { asked: undefined, url: undefined, isVerified };
   if (isMessage(source, AgentCardSchema)) {
-    return { ...origin, card: await verified(source, "The card", finding.options), isGuessed: false };
+    const card = await verified(source, "The card", finding.options);
+    return { ...origin, card, text: undefined, isGuessed: false };
   }
   const given = cardJson(source);
-  if (given !== undefined) return { ...origin, ...(await accepted(given, "The card", finding)) };
+  if (given !== undefined) return { ...origin, text: given, ...(await accepted(given, "The card", finding)) };
   const url = urlOf(source as string | URL);
   const { text, url: from } = await received(url, finding);
-  return { ...(await accepted(text, withoutSecrets(from), finding)), asked: url.href, url: from, isVerified };
+  return { ...(await accepted(text, withoutSecrets(from), finding)), text, asked: url.href, url: from, isVerified };
 }
 
 /** Verifies a card that was not received as separate text, with the caller's `verify`. */
@@ -158,8 +163,8 @@ interface Received {
 
 /** Requests the well-known path, then that of older versions, then the URL itself. */
 async function received(url: URL, finding: Finding): Promise<Received> {
-  if (/\.json$/i.test(url.pathname)) return fetched(url.href, finding);
-  let missing: NoCardError | undefined;
+  if (finding.isExact === true || /\.json$/i.test(url.pathname)) return fetched(url.href, finding);
+  let missing: CardRequestError | undefined;
   for (const path of [WELL_KNOWN_PATH, EARLIER_CARD_PATH]) {
     const below = new URL(url);
     below.pathname = url.pathname.replace(/\/*$/, path);
@@ -167,7 +172,7 @@ async function received(url: URL, finding: Finding): Promise<Received> {
     try {
       return await fetched(below.href, finding);
     } catch (error) {
-      if (!(error instanceof NoCardError)) throw error;
+      if (!(error instanceof CardRequestError) || !error.isMissing) throw error;
       missing ??= error;
     }
   }
@@ -178,8 +183,21 @@ async function received(url: URL, finding: Finding): Promise<Received> {
   );
 }
 
-/** Thrown if a URL has no card. */
-class NoCardError extends A2AError {}
+/** Thrown if a server answers the request for a card with an error. */
+export class CardRequestError extends A2AError {
+  /** HTTP status; 0 if the runtime hides it. */
+  readonly status: number;
+
+  constructor(status: number, reason: Reason, message: string, options: A2AErrorOptions = {}) {
+    super(reason, message, options);
+    this.status = status;
+  }
+
+  /** True if the URL has no card, which may be at another one. */
+  get isMissing(): boolean {
+    return [404, 405, 410].includes(this.status);
+  }
+}
 
 /** Fetches a card, with retries after transient errors. */
 async function fetched(url: string, finding: Finding): Promise<Received> {
@@ -268,13 +286,13 @@ function keep(
 function cardRequestError(url: string, { status, headers }: HttpAnswer): A2AError {
   const message = `There is no agent card at ${withoutSecrets(url)}: the server answered ${status === 0 ? "with a redirect that cannot be followed here" : status}.`;
   const options = { headers: Object.fromEntries(headers) };
-  if (status === 404 || status === 410 || status === 405) return new NoCardError("INVALID_AGENT_RESPONSE", message);
-  if (status === 401) return new A2AError("UNAUTHENTICATED", message, options);
-  if (status === 403) return new A2AError("PERMISSION_DENIED", message, options);
+  if (status === 401) return new CardRequestError(status, "UNAUTHENTICATED", message, options);
+  if (status === 403) return new CardRequestError(status, "PERMISSION_DENIED", message, options);
   if (status === 429 || status >= 500) {
     const reason = status === 429 ? "TOO_MANY_REQUESTS" : "UNAVAILABLE";
     const seconds = deltaSeconds(headers.get("retry-after"));
-    return new A2AError(reason, message, seconds === undefined ? {} : { retryAfterMs: seconds * 1000 });
+    const retry = seconds === undefined ? {} : { retryAfterMs: seconds * 1000 };
+    return new CardRequestError(status, reason, message, retry);
   }
-  return new A2AError("INVALID_AGENT_RESPONSE", message);
+  return new CardRequestError(status, "INVALID_AGENT_RESPONSE", message);
 }

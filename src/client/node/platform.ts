@@ -26,10 +26,16 @@ const IDLE_MS = 4_000;
 /** Maximum size of an answer's headers, in bytes. */
 const MAX_HEADERS = 64 * 1024;
 
+/** Options of the platform of Node.js. */
+interface NodeOptions extends PlatformOptions {
+  /** False to accept any certificate, for the command line only. Default true. */
+  readonly verifyTls?: boolean;
+}
+
 /** The platform of Node.js: undici connections for HTTP/1.1, and HTTP/2 connections for gRPC. */
-export function nodePlatform({ tls = {}, plaintextGrpc, limits }: PlatformOptions = {}): Platform {
+export function nodePlatform({ tls = {}, plaintextGrpc, limits, verifyTls = true }: NodeOptions = {}): Platform {
   const { connectTimeoutMs = defaultClientLimits.connectTimeoutMs } = limits ?? {};
-  const secure = tlsOf(tls);
+  const secure = tlsOf(tls, verifyTls);
   const options = {
     connect: buildConnector({
       ...secure,
@@ -74,9 +80,9 @@ async function spansOf(telemetry: TelemetryOption | undefined): Promise<ClientSp
 }
 
 /** Returns options for `node:tls`. Certificates are verified even if the environment disables that. */
-function tlsOf({ ca, cert, key }: ClientTls): Record<string, unknown> {
+function tlsOf({ ca, cert, key }: ClientTls, rejectUnauthorized: boolean): Record<string, unknown> {
   const given = Object.entries({ ca, cert, key }).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(given), minVersion: "TLSv1.2", rejectUnauthorized: true };
+  return { ...Object.fromEntries(given), minVersion: "TLSv1.2", rejectUnauthorized };
 }
 
 /** Silence after which TCP probes the peer, in milliseconds. */

@@ -1,0 +1,277 @@
+import { existsSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { create } from "@bufbuild/protobuf";
+import { type AgentCard, AgentCardSchema, type AgentInterface } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { A2AClient } from "../../client/client.js";
+import { connectWith } from "../../client/connect.js";
+import { CardRequestError, type FoundCard, findCard } from "../../client/discovery/discovery.js";
+import { type Candidate, candidatesOf } from "../../client/discovery/interfaces.js";
+import { hostOf } from "../../client/hosts.js";
+import { clientLimits } from "../../client/limits.js";
+import { nodePlatform } from "../../client/node/platform.js";
+import type { Platform } from "../../client/platform.js";
+import { A2AError } from "../../core/error.js";
+import { messageIn } from "../../core/members.js";
+import { isLoopback, parseUrl, withoutSecrets } from "../../core/net.js";
+import { PROTOCOL_VERSION } from "../../version/v1.js";
+import { cardAuthorization, chooseFor, serviceParameters } from "./credentials.js";
+import { debugInterceptor, debugPlatform } from "./debug.js";
+import { Failure, usage } from "./errors.js";
+import { cardFailure } from "./failures.js";
+import type { Scope } from "./scope.js";
+
+/** Time for the card and for each single call, in milliseconds. */
+const CALL_MS = 30_000;
+
+/** Largest card, in bytes. */
+const MAX_CARD_BYTES = 1024 * 1024;
+
+/** An agent that is called by one of its interfaces. */
+export interface Agent {
+  readonly client: A2AClient;
+  /** Undefined with `--endpoint`. */
+  readonly card: AgentCard | undefined;
+  readonly chosen: Candidate;
+  /** True if the agent declares streaming, or if its card is unknown. */
+  readonly canStream: boolean;
+}
+
+/** A card and the connections that found it. */
+export interface CardAndPlatform {
+  readonly found: FoundCard;
+  readonly platform: Platform;
+}
+
+/** Origin of a card. */
+type Reference = { readonly url: URL; readonly isExact: boolean } | { readonly file: string };
+
+/** Finds the card of the run, or makes one of `--endpoint`, and opens a client of the chosen interface. @throws Failure */
+export async function connectAgent(context: Scope): Promise<Agent> {
+  const { endpoint } = context.settings;
+  const { found, platform } =
+    endpoint === undefined
+      ? await readCard(context)
+      : { found: cardOfEndpoint(context), platform: openPlatform(context) };
+  try {
+    return await open(context, found, platform);
+  } catch (error) {
+    await platform.close();
+    throw error;
+  }
+}
+
+async function open(context: Scope, found: FoundCard, platform: Platform): Promise<Agent> {
+  const { settings, out } = context;
+  const chosen = choose(context, found);
+  const { declared, binding, url, version } = chosen;
+  const only = { ...declared, url } as AgentInterface;
+  const card = { ...found.card, supportedInterfaces: [only] };
+  if (settings.debug) out.note(`debug: interface ${binding} ${url}, A2A ${version}, ${reasonOf(context)}`);
+  if (version !== PROTOCOL_VERSION) out.note(`note: speaking A2A ${version}`);
+  warnOf(context, found, url);
+  const { credentials, headers } = await chooseFor(context, card, binding);
+  const client = await connectWith(() => platform)(card, {
+    bindings: [binding],
+    allowHttp: true,
+    ...(settings.tenant !== undefined && found.url === undefined && { tenant: settings.tenant }),
+    ...(credentials !== undefined && { credentials }),
+    interceptors: [
+      serviceParameters([...settings.svcParam, ...headers]),
+      ...(settings.debug ? [debugInterceptor(out, binding)] : []),
+    ],
+    telemetry: false,
+    limits: {
+      timeoutMs: CALL_MS,
+      sendTimeoutMs: settings.timeout,
+      maxAttempts: 1,
+      retryMs: settings.pollInterval,
+      maxRetryMs: Math.max(settings.pollInterval, Math.min(30_000, 4 * settings.pollInterval)),
+      ...(settings.timeout > 0 && { maxResumeMs: settings.timeout }),
+    },
+  });
+  const isKnown = settings.endpoint === undefined;
+  return {
+    client,
+    card: isKnown ? found.card : undefined,
+    chosen,
+    canStream: !isKnown || found.card.capabilities?.streaming === true,
+  };
+}
+
+function openPlatform({ settings, out }: Scope): Platform {
+  const platform = nodePlatform({ verifyTls: !settings.insecure, limits: { connectTimeoutMs: CALL_MS } });
+  return settings.debug ? debugPlatform(out, platform) : platform;
+}
+
+/** Reads the card that the reference names. @throws Failure */
+export async function readCard(context: Scope, given?: string): Promise<CardAndPlatform> {
+  const ref = given ?? context.settings.agentCard;
+  if (ref === undefined) {
+    throw usage("no agent is named", "name it by --agent-card (A2ACLI_AGENT_CARD) or --endpoint");
+  }
+  const reference = await referenceOf(ref, context);
+  const platform = openPlatform(context);
+  try {
+    const found = await find(context, reference, platform);
+    if (context.settings.debug) context.out.note(`debug: card from ${found.url ?? ref}`);
+    return { found, platform };
+  } catch (error) {
+    await platform.close();
+    throw context.signal.aborted ? error : cardFailure(error, context);
+  }
+}
+
+async function find(context: Scope, reference: Reference, platform: Platform): Promise<FoundCard> {
+  const { settings, signal } = context;
+  const finding = {
+    http: platform.http,
+    cache: undefined,
+    limits: clientLimits({ cardTimeoutMs: CALL_MS, maxCardBytes: MAX_CARD_BYTES, maxAttempts: 1 }),
+    signal,
+    version: settings.a2aVersion === PROTOCOL_VERSION ? undefined : settings.a2aVersion,
+  };
+  if ("file" in reference) return findCard(await textOf(reference.file), { ...finding, options: {} });
+  const { url, isExact } = reference;
+  const headers = new Headers();
+  for (const [name, value] of settings.svcParam) headers.append(name, value);
+  try {
+    return await findCard(url, { ...finding, isExact, options: { headers } });
+  } catch (error) {
+    const again = error instanceof CardRequestError ? cardAuthorization(context, url, error) : undefined;
+    if (again === undefined) throw error;
+    headers.set("authorization", again);
+    return findCard(url, { ...finding, isExact, options: { headers } });
+  }
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file);
+    if (size > MAX_CARD_BYTES) throw new Failure("A2ACLI_ERR_CARD_INVALID", `${file} is larger than 1 MiB.`);
+    const text = await readFile(file, "utf8");
+    if (!text.trimStart().startsWith("{"))
+      throw new Failure("A2ACLI_ERR_CARD_INVALID", `${file} is not a JSON object.`);
+    return text;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure("A2ACLI_ERR_CARD_NOT_FOUND", `The card cannot be read: ${messageIn(error)}`, {
+      hint: "check the reference (--agent-card)",
+      cause: error,
+    });
+  }
+}
+
+async function referenceOf(ref: string, { io }: Scope): Promise<Reference> {
+  if (ref.includes("://")) {
+    const url = parseUrl(ref);
+    if (url?.protocol === "file:") return { file: fileURLToPath(url) };
+    if (url === undefined || !/^https?:$/.test(url.protocol)) {
+      throw usage(`--agent-card: ${withoutSecrets(ref)} is no URL of http, https or file`);
+    }
+    return originOrCard(url);
+  }
+  const path = ref.startsWith("~/") ? join(io.home ?? homedir(), ref.slice(2)) : resolve(io.cwd, ref);
+  if (/^(?:\/|\.\.?\/|~\/)/.test(ref) || /\.json$/i.test(ref) || existsSync(path)) return { file: path };
+  const scheme = isLoopback(`http://${ref}`) ? "http" : "https";
+  const url = parseUrl(`${scheme}://${ref}`);
+  if (url === undefined) throw usage(`--agent-card: ${withoutSecrets(ref)} is neither a host, a URL nor a file`);
+  return originOrCard(url);
+}
+
+function originOrCard(url: URL): Reference {
+  if (url.username !== "" || url.password !== "") {
+    throw usage("--agent-card: the URL has credentials", "give them by --auth (A2ACLI_AUTH)");
+  }
+  return { url, isExact: url.pathname !== "/" };
+}
+
+/** Makes a card of one interface, of which no more is known. */
+function cardOfEndpoint({ settings }: Scope): FoundCard {
+  const { endpoint = "", transport, tenant = "", a2aVersion = PROTOCOL_VERSION } = settings;
+  if (transport.length !== 1) throw usage("--endpoint needs exactly one --transport");
+  const card = create(AgentCardSchema, {
+    name: endpoint,
+    capabilities: { streaming: true },
+    supportedInterfaces: [{ url: endpoint, protocolBinding: transport[0] ?? "", protocolVersion: a2aVersion, tenant }],
+  });
+  // The names of Connect in cards differ from its name as a binding.
+  const [own] = card.supportedInterfaces;
+  if (own?.protocolBinding === "CONNECT") own.protocolBinding = "urn:parley:binding:connect:v1";
+  return { card, url: undefined, text: undefined, asked: undefined, isGuessed: false, isVerified: false };
+}
+
+/** Chooses the interface of the run. @throws Failure */
+function choose(context: Scope, { card, url, isGuessed }: FoundCard): Candidate {
+  const { settings, out } = context;
+  const { tenant, a2aVersion, endpoint, transport } = settings;
+  const ofTenant = card.supportedInterfaces.filter((each) => tenant === undefined || each.tenant === tenant);
+  if (ofTenant.length === 0 && card.supportedInterfaces.length > 0) {
+    throw new Failure("PARLEY_ERR_NO_INTERFACE", `The agent has no interface of the tenant ${tenant}.`, {
+      hint: "card get shows its interfaces",
+    });
+  }
+  let candidates: readonly Candidate[];
+  try {
+    candidates = candidatesOf(
+      { ...card, supportedInterfaces: ofTenant },
+      {
+        available: new Set(["GRPC", "CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"]),
+        only: undefined,
+        prefer: transport,
+        cardUrl: url,
+        allowHttp: false,
+        plaintextGrpc: undefined,
+        maxInterfaces: 64,
+        version: a2aVersion,
+        isGuessed,
+      },
+    );
+  } catch (error) {
+    if (!(error instanceof A2AError) || error.reason !== "UNSUPPORTED_OPERATION") throw error;
+    if (endpoint !== undefined) throw usage(`--endpoint: ${withoutSecrets(endpoint)} is not a URL for this transport`);
+    throw new Failure("PARLEY_ERR_NO_INTERFACE", error.message, {
+      hint: "card get shows the interfaces",
+      cause: error,
+    });
+  }
+  const [first] = candidates;
+  if (first === undefined) throw new Failure("PARLEY_ERR_NO_INTERFACE", "The agent has no interface.");
+  if (first.older !== undefined && a2aVersion === undefined) {
+    throw new A2AError(
+      "VERSION_NOT_SUPPORTED",
+      `The agent speaks A2A ${first.version}, which is spoken on request only: --a2a-version ${first.version}.`,
+    );
+  }
+  if (transport.length > 0 && !transport.includes(first.binding)) {
+    out.note(`note: the agent offers none of the preferred transports; using ${first.binding}`);
+  }
+  return first;
+}
+
+function reasonOf({ settings }: Scope): string {
+  if (settings.endpoint !== undefined) return "named by --endpoint";
+  return settings.transport.length > 0 ? "by preference (--transport)" : "the first of the card that is supported";
+}
+
+/** Warns of credentials that are at risk. */
+function warnOf({ settings, out }: Scope, found: FoundCard, url: string): void {
+  const { bearer, apiKey, auth, svcParam, insecure } = settings;
+  const hasCredential = [bearer, apiKey, auth].some((value) => value !== undefined) || svcParam.length > 0;
+  if (insecure) {
+    out.warn(
+      hasCredential
+        ? "CERTIFICATES ARE NOT VERIFIED (--insecure), AND CREDENTIALS ARE SENT: anyone on the way can read them"
+        : "certificates are not verified (--insecure)",
+    );
+  }
+  if (!hasCredential) return;
+  if (url.startsWith("http:") && !isLoopback(url))
+    out.warn(`credentials are sent without encryption to ${hostOf(url)}`);
+  const from = found.url === undefined ? undefined : hostOf(found.url);
+  if (from !== undefined && from !== hostOf(url)) {
+    out.warn(`credentials are sent to ${hostOf(url)}, which the card of ${from} names`);
+  }
+}

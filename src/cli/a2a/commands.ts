@@ -1,0 +1,115 @@
+import type { Run } from "./context.js";
+
+/** An option of one command. */
+export interface OwnOption {
+  /** With its placeholder, as in commander: `--history <n>`. */
+  readonly flags: string;
+  readonly help: string;
+  /** True to leave it out of the help, as for an alias. */
+  readonly isHidden?: boolean;
+}
+
+/** A command that calls agents, as the help knows it. Its code is loaded when it runs. */
+export interface CommandRow {
+  /** One word, or group and verb. */
+  readonly words: string;
+  /** Operands, as in commander. */
+  readonly operands?: string;
+  readonly about: string;
+  readonly options?: readonly OwnOption[];
+  /** True if it accepts `--stream`. */
+  readonly streams?: boolean;
+  /** Text below the help. */
+  readonly after?: string;
+  readonly load: () => Promise<{ readonly run: Run }>;
+}
+
+const alias = (flags: string, of: string): OwnOption => ({ flags, help: `same as ${of}`, isHidden: true });
+const history: OwnOption = {
+  flags: "--history <n>",
+  help: "messages of the history in the answer, newest; 0 for none",
+};
+
+const sendHelp = `
+The text and the parts form one message, in their order: first the text, then the parts as they stand. With - the text or data is
+read from stdin. Files are sent in the message, URLs (http, https, s3, gs, ftp, ftps) as they are.
+`;
+
+/** All commands that call agents. */
+export const commandRows: readonly CommandRow[] = [
+  {
+    words: "send",
+    operands: "[text]",
+    about: "send a message, and wait for the answer",
+    streams: true,
+    options: [
+      { flags: "--text-part <text>", help: "add a text; - for stdin" },
+      { flags: "--file-part <path or url>", help: "add a file, or the URL of one" },
+      { flags: "--data-part <file or json>", help: "add data: a JSON file, JSON, or - for stdin" },
+      { flags: "--media-type <type>", help: "media type of the part before it" },
+      history,
+      { flags: "--message-id <id>", help: "id of the message, to send the same one again" },
+      { flags: "--request-payload <file or json>", help: "a whole SendMessageRequest instead of parts" },
+      alias("--text <text>", "--text-part"),
+      alias("--file <path or url>", "--file-part"),
+      alias("--data <file or json>", "--data-part"),
+    ],
+    after: sendHelp,
+    load: () => import("./send.js"),
+  },
+  {
+    words: "task get",
+    operands: "<taskId>",
+    about: "show a task, or wait for it (--wait)",
+    streams: true,
+    options: [history],
+    load: () => import("./task-get.js"),
+  },
+  {
+    words: "task list",
+    about: "list tasks, a page at a time",
+    streams: true,
+    options: [
+      { flags: "--status <state>", help: "only tasks in this state, such as working or input-required" },
+      { flags: "--limit <n>", help: "tasks of a page, 1 to 100" },
+      { flags: "--page-token <token>", help: "page to show, as the page before names it" },
+      { flags: "--since <time>", help: "only tasks that have changed since, as 2026-01-31T12:00:00Z" },
+      { flags: "--with-artifacts", help: "include artifacts" },
+      { flags: "--all", help: "show all pages" },
+      history,
+      alias("--context <id>", "--context-id"),
+      alias("--page-size <n>", "--limit"),
+    ],
+    load: () => import("./task-list.js"),
+  },
+  {
+    words: "task cancel",
+    operands: "<taskId>",
+    about: "cancel a task",
+    streams: true,
+    load: () => import("./task-cancel.js"),
+  },
+  {
+    words: "task subscribe",
+    operands: "<taskId>",
+    about: "follow a task until it is finished or needs an answer",
+    streams: true,
+    load: () => import("./task-subscribe.js"),
+  },
+  {
+    words: "card get",
+    operands: "[ref]",
+    about: "show the card of an agent",
+    streams: true,
+    load: () => import("./card-get.js"),
+  },
+  { words: "config show", about: "show all settings and their origins", load: () => import("./config-show.js") },
+  { words: "version", about: "show the version", load: () => import("./version.js") },
+];
+
+/** Descriptions of the groups. */
+export const groups: Readonly<Record<string, string>> = {
+  task: "show, follow and cancel tasks of an agent",
+  card: "show agent cards, sign them, and verify their signatures",
+  config: "show the settings of the commands that call agents",
+};

@@ -1,0 +1,37 @@
+import type { Context, Run } from "./context.js";
+import { settingRows, shownValue, variableOf } from "./settings.js";
+import { singleLine } from "./text.js";
+
+/** `config show`: prints each setting with its value and origin. Nothing is called. */
+export const run: Run = async (context) => {
+  const rows = rowsOf(context);
+  if (context.out.mode.isJson) return context.out.json(rows);
+  for (const { name, value, source, path } of rows) {
+    const origin = path === undefined ? source : `${source} ${path}`;
+    context.out.text(`${singleLine(`${name}: ${value ?? "none"} (source: ${origin})`)}\n`);
+  }
+};
+
+/** A setting, as programs read it. */
+interface ShownSetting {
+  readonly name: string;
+  readonly envVar: string | null;
+  readonly value: string | null;
+  readonly source: string;
+  readonly path?: string;
+}
+
+function rowsOf({ resolved }: Context): ShownSetting[] {
+  return settingRows.map(([name, setting]) => {
+    const { kind, path } = resolved.sources[name];
+    const value = shownValue(setting, resolved.values[name]);
+    const isHidden = setting.isSecret === true && kind !== "default";
+    return {
+      name: setting.flag.slice(2),
+      envVar: variableOf(setting) ?? null,
+      value: isHidden ? "[redacted]" : value === "" ? (setting.shown ?? null) : value,
+      source: kind,
+      ...(path !== undefined && { path }),
+    };
+  });
+}

@@ -1,0 +1,112 @@
+import { A2AError } from "../../core/error.js";
+import { type Agent, connectAgent } from "./agent.js";
+import { Failure } from "./errors.js";
+import { failureOf } from "./failures.js";
+import type { Io } from "./io.js";
+import type { Output } from "./output.js";
+import { resumeWords } from "./resume.js";
+import type { Scope } from "./scope.js";
+import type { SettingName, Values } from "./settings.js";
+import type { GivenFlag, Resolved } from "./sources.js";
+
+/** What a command has while it runs. */
+export class Context implements Scope {
+  readonly io: Io;
+  readonly out: Output;
+  readonly settings: Values;
+  readonly resolved: Resolved;
+  readonly given: readonly GivenFlag[];
+  readonly #stop = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #budgetMs = 0;
+  #agent: Agent | undefined;
+  #task: { readonly id: string; readonly contextId: string } | undefined;
+
+  constructor(io: Io, out: Output, resolved: Resolved, given: readonly GivenFlag[]) {
+    this.io = io;
+    this.out = out;
+    this.resolved = resolved;
+    this.settings = resolved.values;
+    this.given = given;
+    if (io.interrupted.aborted) this.#onInterrupt();
+    io.interrupted.addEventListener("abort", this.#onInterrupt);
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get task(): { readonly id: string; readonly contextId: string } | undefined {
+    return this.#task;
+  }
+
+  /** Records the task, which hints name from now on. */
+  noteTask(id: string, contextId: string): void {
+    if (id !== "") this.#task = { id, contextId };
+  }
+
+  /** Reads the agent's card and chooses an interface, once. @throws Failure */
+  async agent(): Promise<Agent> {
+    this.#agent ??= await connectAgent(this);
+    return this.#agent;
+  }
+
+  /** True if the flag of a setting was given. */
+  isFlag(name: SettingName): boolean {
+    return this.resolved.sources[name].kind === "flag";
+  }
+
+  /** Values of an option of this command. */
+  own(...names: readonly string[]): readonly string[] {
+    return this.given.filter(({ name }) => names.includes(name)).map(({ value }) => (value === true ? "true" : value));
+  }
+
+  /** Ends the run after the time of `--timeout`. */
+  startBudget(): void {
+    this.#budgetMs = this.settings.timeout;
+    this.touch();
+  }
+
+  /** Begins the time of `--timeout` anew. */
+  touch(): void {
+    clearTimeout(this.#timer);
+    if (this.#budgetMs > 0) this.#timer = setTimeout(() => this.#stop.abort(this.#late()), this.#budgetMs);
+  }
+
+  /** Returns a command that waits for the task of this one. */
+  waitCommand(id: string): string {
+    return resumeWords(this, ["task", "get"], id, "--wait");
+  }
+
+  /** Converts an error of this run. */
+  failure(thrown: unknown): Failure {
+    const reason: unknown = this.#stop.signal.reason;
+    if (reason instanceof Failure && (thrown === reason || thrown instanceof A2AError)) return reason;
+    return failureOf(thrown, this);
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.io.interrupted.removeEventListener("abort", this.#onInterrupt);
+    await this.#agent?.client.close();
+  }
+
+  #late(): Failure {
+    const hint = this.#task === undefined ? "raise --timeout" : this.waitCommand(this.#task.id);
+    return new Failure("A2ACLI_ERR_TIMEOUT", `Nothing more came within ${this.#budgetMs} ms (--timeout).`, { hint });
+  }
+
+  readonly #onInterrupt = (): void => {
+    const name = String(this.io.interrupted.reason);
+    const hint = this.#task === undefined ? null : this.waitCommand(this.#task.id);
+    if (this.#task !== undefined) {
+      this.out.note(`Task ID: ${this.#task.id}`);
+      if (this.#task.contextId !== "") this.out.note(`Context ID: ${this.#task.contextId}`);
+    }
+    const exit = name === "SIGTERM" ? 143 : 130;
+    this.#stop.abort(new Failure("PARLEY_ERR_INTERRUPTED", `${name} ended the wait.`, { hint, exit }));
+  };
+}
+
+/** A command's implementation. @param operands arguments that are no options */
+export type Run = (context: Context, operands: readonly string[]) => Promise<void>;

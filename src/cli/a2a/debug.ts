@@ -1,0 +1,109 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+import type { Binding } from "../../client/discovery/interfaces.js";
+import type { HttpAnswer, HttpAsk, Platform } from "../../client/platform.js";
+import { mapStream } from "../../core/map-stream.js";
+import { messageIn } from "../../core/members.js";
+import { withoutSecrets } from "../../core/net.js";
+import { jsonWriter } from "../../wire/json-writer.js";
+import type { Output } from "./output.js";
+
+/** Maximum characters of a body in a report. */
+const MAX_BODY = 64 * 1024;
+
+/** Reports each exchange over HTTP on stderr: names of headers, and bodies. Values of headers are never shown. */
+export function debugPlatform(out: Output, platform: Platform): Platform {
+  return {
+    ...platform,
+    http: async (ask: HttpAsk) => {
+      const startedAt = performance.now();
+      const names = [...ask.headers].map(([name]) => name).join(", ");
+      out.note(`debug: > ${ask.method} ${pathOf(ask.url)} (${names})`);
+      if (ask.body !== undefined) out.note(`debug: > ${cut(textOf(ask.body))}`);
+      try {
+        const answer = await platform.http(ask);
+        const took = Math.round(performance.now() - startedAt);
+        out.note(`debug: < ${answer.status} after ${took} ms (${[...answer.headers.keys()].join(", ")})`);
+        return reported(out, answer);
+      } catch (error) {
+        out.note(`debug: < failed: ${messageIn(error)}`);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Keys may stand in the query. */
+const pathOf = (url: string): string => withoutSecrets(url);
+
+function reported(out: Output, answer: HttpAnswer): HttpAnswer {
+  const decoder = new TextDecoder();
+  const note = (chunk: Uint8Array): void => out.note(`debug: < ${cut(decoder.decode(chunk, { stream: true }))}`);
+  return {
+    status: answer.status,
+    contentType: answer.contentType,
+    get headers() {
+      return answer.headers;
+    },
+    get trailers() {
+      return answer.trailers;
+    },
+    text: async (maxBytes) => {
+      const text = await answer.text(maxBytes);
+      out.note(`debug: < ${cut(text)}`);
+      return text;
+    },
+    chunks: () =>
+      mapStream(answer.chunks(), {
+        item: (chunk) => {
+          note(chunk);
+          return chunk;
+        },
+      }),
+    read: (take) =>
+      answer.read((chunk) => {
+        note(chunk);
+        take(chunk);
+      }),
+    cancel: () => answer.cancel(),
+    ...(answer.field !== undefined && { field: (of, name) => answer.field?.(of, name) }),
+  };
+}
+
+/** Reports the messages of bindings in binary form as JSON. It runs before credentials are added. */
+export function debugInterceptor(out: Output, binding: Binding): Interceptor {
+  const isText = binding === "JSONRPC" || binding === "HTTP+JSON";
+  return (next) => async (request) => {
+    if (isText) return next(request);
+    const { method } = request;
+    out.note(`debug: > ${binding} ${method.name} (${[...request.header.keys()].join(", ")})`);
+    const sent = (message: Message): Message => noted(out, ">", method.input, message);
+    const received = (message: Message): Message => noted(out, "<", method.output, message);
+    try {
+      const response = await next(
+        request.stream
+          ? { ...request, message: mapStream(request.message, { item: sent }) }
+          : { ...request, message: sent(request.message) },
+      );
+      if (response.stream) return { ...response, message: mapStream(response.message, { item: received }) };
+      received(response.message);
+      return response;
+    } catch (error) {
+      out.note(`debug: < failed: ${messageIn(error)}`);
+      throw error;
+    }
+  };
+}
+
+function noted(out: Output, direction: string, desc: DescMessage, message: Message): Message {
+  out.note(`debug: ${direction} ${cut(jsonWriter(desc)(message))}`);
+  return message;
+}
+
+function textOf(body: string | Uint8Array): string {
+  return typeof body === "string" ? body : new TextDecoder().decode(body);
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_BODY ? text : `${text.slice(0, MAX_BODY)}… (${text.length - MAX_BODY} characters more)`;
+}

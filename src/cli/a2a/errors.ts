@@ -1,0 +1,74 @@
+import type { Reason } from "../../core/error.js";
+
+/** Codes of errors that the command line itself detects, with their exit status (docs/cli.md). */
+export const localCodes = {
+  A2ACLI_ERR_USAGE: 2,
+  A2ACLI_ERR_CARD_NOT_FOUND: 3,
+  A2ACLI_ERR_CARD_INVALID: 1,
+  A2ACLI_ERR_UNREACHABLE: 3,
+  A2ACLI_ERR_CREDENTIALS_MISSING: 4,
+  A2ACLI_ERR_AUTH_FAILED: 4,
+  A2ACLI_ERR_TIMEOUT: 5,
+  A2ACLI_ERR_INTERNAL: 1,
+  /** The card has no interface that can be called. */
+  PARLEY_ERR_NO_INTERFACE: 1,
+  /** A signal ended a wait; the exit status is that of the signal. */
+  PARLEY_ERR_INTERRUPTED: 130,
+} as const;
+
+/** Code of a local error. */
+export type LocalCode = keyof typeof localCodes;
+
+/** Names and numbers of the errors that an agent reports. The numbers are the same for all bindings. */
+export const agentCodes: Readonly<Partial<Record<Reason, readonly [code: string, a2aCode: number]>>> = {
+  TASK_NOT_FOUND: ["TaskNotFoundError", -32001],
+  TASK_NOT_CANCELABLE: ["TaskNotCancelableError", -32002],
+  PUSH_NOTIFICATION_NOT_SUPPORTED: ["PushNotificationNotSupportedError", -32003],
+  UNSUPPORTED_OPERATION: ["UnsupportedOperationError", -32004],
+  CONTENT_TYPE_NOT_SUPPORTED: ["ContentTypeNotSupportedError", -32005],
+  MEDIA_TYPE_NOT_SUPPORTED: ["ContentTypeNotSupportedError", -32005],
+  INVALID_AGENT_RESPONSE: ["InvalidAgentResponseError", -32006],
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: ["ExtendedAgentCardNotConfiguredError", -32007],
+  EXTENSION_SUPPORT_REQUIRED: ["ExtensionSupportRequiredError", -32008],
+  VERSION_NOT_SUPPORTED: ["VersionNotSupportedError", -32009],
+  PARSE_ERROR: ["JSONParseError", -32700],
+  INVALID_REQUEST: ["InvalidRequestError", -32600],
+  METHOD_NOT_FOUND: ["MethodNotFoundError", -32601],
+  METHOD_NOT_ALLOWED: ["MethodNotFoundError", -32601],
+  INVALID_PARAMS: ["InvalidParamsError", -32602],
+  INTERNAL: ["InternalError", -32603],
+  TASK_DAMAGED: ["InternalError", -32603],
+};
+
+/** Optional details of a failure. */
+interface FailureDetails {
+  /** Next step for the user, best a command. */
+  readonly hint?: string | null;
+  /** Code of the protocol or of HTTP. */
+  readonly a2aCode?: number | null;
+  /** Default: that of the code. */
+  readonly exit?: number;
+  readonly cause?: unknown;
+}
+
+/** A failure as the user sees it. */
+export class Failure extends Error {
+  readonly code: string;
+  readonly hint: string | null;
+  readonly a2aCode: number | null;
+  readonly exit: number;
+
+  /** @param code a local code, or the name of an error of the protocol */
+  constructor(code: string, message: string, details: FailureDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.hint = details.hint ?? null;
+    this.a2aCode = details.a2aCode ?? null;
+    this.exit = details.exit ?? localCodes[code as LocalCode] ?? 1;
+  }
+}
+
+/** Returns the failure for a mistake in the command line, a variable or a file. */
+export function usage(message: string, hint?: string): Failure {
+  return new Failure("A2ACLI_ERR_USAGE", message, { hint: hint ?? null });
+}

@@ -1,0 +1,95 @@
+import { CardRequestError } from "../../client/discovery/discovery.js";
+import { clientError } from "../../client/errors/errors.js";
+import { A2AError, type Reason } from "../../core/error.js";
+import { agentCodes, Failure, type LocalCode } from "./errors.js";
+import { resumeWords } from "./resume.js";
+import type { Scope } from "./scope.js";
+
+/** Converts anything thrown while a command runs. */
+export function failureOf(thrown: unknown, context: Scope): Failure {
+  if (thrown instanceof Failure) return thrown;
+  if (!(thrown instanceof A2AError) && !isOfCall(thrown)) return internal(thrown, context);
+  const error = clientError(thrown);
+  return ofAgent(error, context);
+}
+
+/** Converts an error of reading a card. */
+export function cardFailure(thrown: unknown, context: Scope): Failure {
+  if (thrown instanceof Failure) return thrown;
+  const error = clientError(thrown);
+  const { reason, message } = error;
+  if (reason === "UNAUTHENTICATED" || reason === "PERMISSION_DENIED") return refused(error, context);
+  if (error instanceof CardRequestError)
+    return local("A2ACLI_ERR_CARD_NOT_FOUND", error, "check the reference (--agent-card)");
+  if (reason === "INVALID_PARAMS") return local("A2ACLI_ERR_USAGE", error, "check the reference (--agent-card)");
+  if (reason === "INVALID_AGENT_RESPONSE") return new Failure("A2ACLI_ERR_CARD_INVALID", message, { cause: error });
+  return ofAgent(error, context);
+}
+
+function ofAgent(error: A2AError, context: Scope): Failure {
+  const { reason, message } = error;
+  if (reason === "UNAUTHENTICATED" || reason === "PERMISSION_DENIED") return refused(error, context);
+  if (reason === "UNAVAILABLE" || reason === "DEADLINE_EXCEEDED") {
+    return local("A2ACLI_ERR_UNREACHABLE", error, "check that the agent runs, and the URL of its interface");
+  }
+  const known = agentCodes[reason];
+  if (known === undefined) {
+    return new Failure("A2ACLI_ERR_INTERNAL", message, {
+      a2aCode: error.row.http,
+      hint: hintFor(reason, context),
+      cause: error,
+    });
+  }
+  const [code, a2aCode] = known;
+  return new Failure(code, message, { a2aCode, hint: hintFor(reason, context), cause: error });
+}
+
+function local(code: LocalCode, error: A2AError, hint: string): Failure {
+  return new Failure(code, error.message, { hint, cause: error });
+}
+
+/** Returns the failure of a call without credentials, or with those that the agent rejected. */
+function refused(error: A2AError, { settings }: Scope): Failure {
+  const { bearer, apiKey, auth, svcParam } = settings;
+  const hasAny = [bearer, apiKey, auth].some((value) => value !== undefined) || svcParam.length > 0;
+  const hint = hasAny
+    ? "check the credential; card get shows what the agent requires"
+    : "set A2ACLI_BEARER or A2ACLI_API_KEY (--bearer, --api-key)";
+  const code = hasAny ? "A2ACLI_ERR_AUTH_FAILED" : "A2ACLI_ERR_CREDENTIALS_MISSING";
+  return new Failure(code, error.message, { hint, a2aCode: error.row.http, cause: error });
+}
+
+function hintFor(reason: Reason, context: Scope): string | null {
+  switch (reason) {
+    case "TASK_NOT_FOUND":
+      return "check the id of the task, and run again with --debug to see the exchange";
+    case "TASK_NOT_CANCELABLE":
+      return context.task === undefined
+        ? "the task is finished"
+        : resumeWords(context, ["task", "get"], context.task.id);
+    case "VERSION_NOT_SUPPORTED":
+      return "choose another version (--a2a-version)";
+    case "CONTENT_TYPE_NOT_SUPPORTED":
+      return "card get shows the media types that the agent accepts";
+    case "UNSUPPORTED_OPERATION":
+    case "METHOD_NOT_FOUND":
+      return "card get shows what the agent supports";
+    case "TOO_MANY_REQUESTS":
+      return "try again later";
+    default:
+      return "run again with --debug to see the exchange";
+  }
+}
+
+function isOfCall(thrown: unknown): boolean {
+  return thrown instanceof Error && (thrown.name === "ConnectError" || thrown.name === "AbortError");
+}
+
+function internal(thrown: unknown, { settings }: Scope): Failure {
+  const { message, stack = "" } = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const told = settings.debug ? stack : message;
+  return new Failure("A2ACLI_ERR_INTERNAL", `Unexpected error: ${told}`, {
+    hint: "run again with --debug to see where",
+    cause: thrown,
+  });
+}

@@ -1,0 +1,69 @@
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { jsonWriter } from "../../wire/json-writer.js";
+import type { Failure } from "./errors.js";
+import type { Io } from "./io.js";
+import { Redactor } from "./redact.js";
+import { singleLine } from "./text.js";
+
+/** Form of a run's output. */
+export interface OutputMode {
+  readonly isJson: boolean;
+  /** True for one object in each line. */
+  readonly isLines: boolean;
+  readonly isVerbose: boolean;
+}
+
+/** Writes results to stdout and everything else to stderr. */
+export class Output {
+  readonly mode: OutputMode;
+  readonly redactor: Redactor = new Redactor();
+  readonly #io: Io;
+
+  constructor(io: Io, mode: OutputMode) {
+    this.#io = io;
+    this.mode = mode;
+  }
+
+  /** Writes text to stdout. */
+  text(text: string): void {
+    this.#io.out(text);
+  }
+
+  /** Writes a JSON value to stdout: a document, or a line. */
+  json(value: unknown): void {
+    this.#io.out(`${escaped(this.mode.isLines ? JSON.stringify(value) : JSON.stringify(value, null, 2))}\n`);
+  }
+
+  /** Writes a message of the protocol as JSON. */
+  message<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): void {
+    this.json(jsonOf(desc, message));
+  }
+
+  /** Writes a line to stderr. */
+  note(text: string): void {
+    this.#io.err(`${singleLine(this.redactor.text(text))}\n`);
+  }
+
+  warn(text: string): void {
+    this.note(`warning: ${text}`);
+  }
+
+  /** Writes a failure: with JSON to stdout in place of the result, otherwise to stderr. */
+  fail({ code, message, hint, a2aCode }: Failure): void {
+    const [told, next] = [this.redactor.text(message), hint === null ? null : this.redactor.text(hint)];
+    if (this.mode.isJson) return this.json({ error: { code, message: told, hint: next, a2aCode } });
+    this.note(`Error: ${told}`);
+    this.note(`Code: ${code}`);
+    if (next !== null) this.note(`Hint: ${next}`);
+  }
+}
+
+/** Returns a message as a JSON value. */
+export function jsonOf<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): unknown {
+  return JSON.parse(jsonWriter(desc)(message));
+}
+
+/** JSON escapes the other control characters itself; these could drive a terminal as well. */
+function escaped(json: string): string {
+  return json.replace(/[\x7f-\x9f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
+}

@@ -1,0 +1,155 @@
+import { readFile } from "node:fs/promises";
+import { basename, extname, resolve } from "node:path";
+import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  type Part,
+  PartSchema,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { newId } from "../../core/ids.js";
+import { messageIn } from "../../core/members.js";
+import { jsonReader } from "../../wire/json-reader.js";
+import type { Context } from "./context.js";
+import { usage } from "./errors.js";
+
+/** Media types by extension, for files without a declared type. */
+const mediaTypes: Readonly<Record<string, string>> = {
+  ".csv": "text/csv",
+  ".gif": "image/gif",
+  ".gz": "application/gzip",
+  ".htm": "text/html",
+  ".html": "text/html",
+  ".jpeg": "image/jpeg",
+  ".jpg": "image/jpeg",
+  ".json": "application/json",
+  ".md": "text/markdown",
+  ".mp3": "audio/mpeg",
+  ".mp4": "video/mp4",
+  ".pdf": "application/pdf",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain",
+  ".wav": "audio/wav",
+  ".webp": "image/webp",
+  ".xml": "application/xml",
+  ".yaml": "application/yaml",
+  ".yml": "application/yaml",
+  ".zip": "application/zip",
+};
+
+const kinds: Readonly<Record<string, "text" | "file" | "data" | "type">> = {
+  "text-part": "text",
+  text: "text",
+  "file-part": "file",
+  file: "file",
+  "data-part": "data",
+  data: "data",
+  "media-type": "type",
+};
+
+/** Reads the parts of a message in the order of the command line. @throws Failure for a part that cannot be read */
+export async function partsOf(context: Context, text: string | undefined): Promise<Part[]> {
+  const flags = context.given.filter(({ name }) => kinds[name] !== undefined);
+  const fromStdin = [text, ...flags.map(({ value }) => value)].filter((value) => value === "-").length;
+  if (fromStdin > 1) throw usage("only one part can be read from stdin (-)");
+  const parts = text === undefined ? [] : [await textPart(context, text)];
+  let isTypeAllowed = false;
+  for (const { name, value } of flags) {
+    const kind = kinds[name];
+    const given = String(value);
+    if (kind === "type") {
+      const last = parts.at(-1);
+      if (!isTypeAllowed || last === undefined) throw usage("--media-type has to follow the part that it describes");
+      last.mediaType = given;
+      isTypeAllowed = false;
+      continue;
+    }
+    if (kind === "text") parts.push(await textPart(context, given));
+    else parts.push(kind === "file" ? await filePart(context, given) : await dataPart(context, given));
+    isTypeAllowed = true;
+  }
+  return parts;
+}
+
+async function textPart({ io }: Context, given: string): Promise<Part> {
+  const value = given === "-" ? new TextDecoder().decode(await io.readStdin()) : given;
+  if (value === "") throw usage("a text part is empty");
+  return create(PartSchema, { content: { case: "text", value } });
+}
+
+async function filePart({ io }: Context, given: string): Promise<Part> {
+  const mediaType = mediaTypes[extname(given.replace(/[?#].*$/, "")).toLowerCase()] ?? "";
+  if (/^(?:https?|s3|gs|ftps?):\/\//i.test(given)) {
+    return create(PartSchema, { content: { case: "url", value: given }, mediaType });
+  }
+  const value = given === "-" ? await io.readStdin() : await fileBytes(resolve(io.cwd, given), "--file-part");
+  const filename = given === "-" ? "" : basename(given);
+  return create(PartSchema, { content: { case: "raw", value }, filename, mediaType });
+}
+
+async function dataPart(context: Context, given: string): Promise<Part> {
+  const json = await jsonOf(context, given, "--data-part");
+  return create(PartSchema, {
+    content: { case: "data", value: fromJson(ValueSchema, json) },
+    mediaType: "application/json",
+  });
+}
+
+/** Reads a whole request. @throws Failure */
+export async function payloadOf(
+  context: Context,
+  given: string,
+  text: string | undefined,
+): Promise<SendMessageRequest> {
+  const excluded = [
+    "message-id",
+    "history",
+    "metadata",
+    "task-id",
+    "context-id",
+    "async",
+    "return-immediately",
+    "no-wait",
+  ];
+  const also = context.given.find(({ name }) => kinds[name] !== undefined || excluded.includes(name));
+  if (text !== undefined || also !== undefined) {
+    throw usage(`--request-payload excludes ${also === undefined ? "a text" : `--${also.name}`}`);
+  }
+  const json = await jsonOf(context, given, "--request-payload");
+  let request: SendMessageRequest;
+  try {
+    request = jsonReader(SendMessageRequestSchema)(json);
+  } catch (error) {
+    throw usage(`--request-payload: ${messageIn(error)}`);
+  }
+  if (request.message === undefined) throw usage("--request-payload has no message");
+  if (request.message.messageId === "") request.message.messageId = newId();
+  request.message.role = Role.USER;
+  return request;
+}
+
+async function jsonOf(context: Context, given: string, flag: string): Promise<JsonValue> {
+  let text = given;
+  if (given === "-") text = new TextDecoder().decode(await context.io.readStdin());
+  else if (!/^\s*[[{"]/.test(given)) {
+    const file = await fileBytes(resolve(context.io.cwd, given), flag).catch((error: unknown) => error);
+    if (file instanceof Uint8Array) text = new TextDecoder().decode(file);
+    else if (!/^\s*(?:-?\d|true\b|false\b|null\b)/.test(given)) throw file;
+  }
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    throw usage(`${flag}: ${given === "-" ? "stdin" : JSON.stringify(given.slice(0, 60))} is neither a file nor JSON`);
+  }
+}
+
+async function fileBytes(path: string, flag: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw usage(`${flag}: ${messageIn(error)}`);
+  }
+}

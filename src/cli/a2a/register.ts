@@ -1,0 +1,100 @@
+import { type Command, type CommanderError, Option } from "commander";
+import { type CommandRow, commandRows, groups } from "./commands.js";
+import { type Failure, usage } from "./errors.js";
+import type { Io } from "./io.js";
+import type { OutputMode } from "./output.js";
+import { type Setting, settingRows, shownValue, variableOf } from "./settings.js";
+import { type GivenFlag, type Resolved, resolveSettings } from "./sources.js";
+
+/** Called with the exit status of the command that ran. */
+type Ended = (exit: number) => void;
+
+/** Adds the commands that call agents. @param early form of the output until the settings are read */
+export function addAgentCommands(program: Command, io: Io, early: OutputMode, ended: Ended): void {
+  for (const row of commandRows) {
+    const [first = "", second] = row.words.split(" ");
+    const parent = second === undefined ? program : groupOf(program, first);
+    addCommand(parent.command(second ?? first), row, io, early, ended);
+  }
+}
+
+/** Returns the command of a group, which is created on first use. */
+export function groupOf(program: Command, name: string): Command {
+  const known = program.commands.find((each) => each.name() === name);
+  return known ?? program.command(name).description(groups[name] ?? "");
+}
+
+function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode, ended: Ended): void {
+  const given: GivenFlag[] = [];
+  command.description(row.about);
+  if (row.operands !== undefined) command.argument(row.operands);
+  const add = (option: Option): void => {
+    command.addOption(option);
+    const name = option.long?.slice(2) ?? "";
+    command.on(`option:${option.name()}`, (value: string | null | undefined) => {
+      given.push({ name, value: value ?? true });
+    });
+  };
+  command.optionsGroup("Options:");
+  for (const { flags, help, isHidden } of row.options ?? []) add(new Option(flags, help).hideHelp(isHidden === true));
+  const rows = new Map<string, readonly [string, Setting<unknown>]>();
+  for (const [name, setting] of settingRows) {
+    for (const [at, flag] of [setting.flag, ...(setting.aliases ?? [])].entries()) {
+      const short = at === 0 && setting.short !== undefined ? `${setting.short}, ` : "";
+      const option = new Option(`${short}${flag} ${setting.placeholder ?? ""}`.trim(), setting.help);
+      if (row.streams !== true && name === "stream") option.hideHelp();
+      add(option.hideHelp(at > 0).helpGroup("Global options:"));
+      if (at === 0) rows.set(flag, [name, setting]);
+    }
+  }
+  command.version(io.version, "-V, --version", "show the version");
+  if (row.after !== undefined) command.addHelpText("after", row.after);
+  let resolved: Resolved | undefined;
+  command.configureHelp({
+    optionDescription: (option) => {
+      const found = rows.get(option.long ?? "");
+      if (found === undefined) return option.description;
+      resolved ??= resolvedForHelp(io, given);
+      return described(found, resolved);
+    },
+  });
+  command.action(async () => {
+    const { execute } = await import("./execute.js");
+    ended(await execute(row, io, early, { given, operands: command.args }));
+  });
+}
+
+/** A wrong setting must not keep the help from showing. */
+function resolvedForHelp(io: Io, given: readonly GivenFlag[]): Resolved | undefined {
+  try {
+    return resolveSettings(io, given);
+  } catch {
+    return undefined;
+  }
+}
+
+function described([name, setting]: readonly [string, Setting<unknown>], resolved: Resolved | undefined): string {
+  const variable = variableOf(setting);
+  const { otherwise } = setting;
+  const shown = setting.shown ?? (setting.placeholder === undefined ? "off" : shownValue(setting, otherwise));
+  const facts = [`default: ${shown === "" ? "none" : shown}`, ...(variable === undefined ? [] : [`env: ${variable}`])];
+  const source = resolved?.sources[name as keyof Resolved["sources"]];
+  if (source !== undefined && source.kind !== "default") {
+    const value =
+      setting.isSecret === true ? "set" : shownValue(setting, resolved?.values[name as keyof Resolved["values"]]);
+    facts.push(`now: ${value} (${source.kind}${source.path === undefined ? "" : ` ${source.path}`})`);
+  }
+  return `${setting.help} (${facts.join(", ")})`;
+}
+
+/** Converts an error of commander to a usage error; undefined for one that is none, as after the help. */
+export function usageFailure(error: CommanderError, program: Command): Failure | undefined {
+  if (error.exitCode === 0) return undefined;
+  const hint = `${program.name()} --help lists the commands and options`;
+  if (error.code === "commander.help") return usage("a command is missing", hint);
+  const message = error.message
+    .replace(/^error: /, "")
+    .replace(/\n\((.*)\)/, " ($1)")
+    .replace(/unknown command '(.+\.[cm]?[jt]s)'/, "$& (Did you mean serve $1?)");
+  return usage(message, hint);
+}

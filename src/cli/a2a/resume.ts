@@ -1,0 +1,28 @@
+import { type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { isTerminal } from "../../task/state.js";
+import type { Scope } from "./scope.js";
+
+/** Flags that name the agent. A command printed for the user repeats them, and never a credential. */
+const repeated = ["agent-card", "endpoint", "transport", "tenant", "a2a-version", "config"];
+
+/** Returns a command for the same agent, for pasting into a shell. */
+export function resumeWords(
+  { io, given }: Pick<Scope, "io" | "given">,
+  words: readonly string[],
+  ...rest: readonly string[]
+): string {
+  const flags = given.flatMap(({ name, value }) => (repeated.includes(name) ? [`--${name}`, String(value)] : []));
+  return [io.program, ...words, ...flags, ...rest].map(quoted).join(" ");
+}
+
+/** Returns the command that continues a task; undefined for a finished one. */
+export function resumeCommand(context: Pick<Scope, "io" | "given">, task: Task): string | undefined {
+  const state = task.status?.state ?? TaskState.UNSPECIFIED;
+  if (isTerminal(state)) return undefined;
+  if (state === TaskState.INPUT_REQUIRED) return `${resumeWords(context, ["send"], "--task-id", task.id)} "<reply>"`;
+  return resumeWords(context, ["task", "get"], task.id, "--wait");
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

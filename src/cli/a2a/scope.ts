@@ -1,0 +1,17 @@
+import type { Io } from "./io.js";
+import type { Output } from "./output.js";
+import type { Values } from "./settings.js";
+import type { GivenFlag } from "./sources.js";
+
+/** Facts about one run that every part of it needs. */
+export interface Scope {
+  readonly io: Io;
+  readonly out: Output;
+  readonly settings: Values;
+  /** All options of the command line, in their order. */
+  readonly given: readonly GivenFlag[];
+  /** Aborts when the run is interrupted or its time is over; the reason is a Failure. */
+  readonly signal: AbortSignal;
+  /** The task of the command, once its id is known. */
+  readonly task: { readonly id: string; readonly contextId: string } | undefined;
+}

@@ -1,0 +1,113 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Message,
+  MessageSchema,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  SendMessageResponseSchema,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { newId } from "../../core/ids.js";
+import type { Context, Run } from "./context.js";
+import { Failure, usage } from "./errors.js";
+import { noteNoStream, printEvent, readEvents } from "./events.js";
+import { historyLength } from "./own-options.js";
+import { partsOf, payloadOf } from "./parts.js";
+import { resumeWords } from "./resume.js";
+import { isSettled, printOutcome, printTask } from "./task-result.js";
+import { messageText } from "./text.js";
+import { settled } from "./wait.js";
+
+/** `send`: sends a message, and prints the answer once the task is finished or needs its client. */
+export const run: Run = async (context, [text]) => {
+  const request = await requestOf(context, text);
+  const { settings, out } = context;
+  if (out.mode.isVerbose && !out.mode.isJson && request.message !== undefined) {
+    out.text(messageText(request.message, true));
+  }
+  context.noteTask(request.message?.taskId ?? "", request.message?.contextId ?? "");
+  const waits = !settings.async && settings.wait !== false;
+  if (waits) context.startBudget();
+  if (settings.stream) await streamed(context, request);
+  else await sent(context, request, waits);
+};
+
+async function sent(context: Context, request: SendMessageRequest, waits: boolean): Promise<void> {
+  const { signal, out, io } = context;
+  const { client } = await context.agent();
+  const isNew = request.message?.taskId === "";
+  const configuration = request.configuration ?? { acceptedOutputModes: [] };
+  // The id of a new task is wanted at once. An answer to an existing task would show it as it was before the message.
+  const returnImmediately = isNew || !waits;
+  const { payload } = await client.sendMessage(
+    { ...request, configuration: { ...configuration, returnImmediately } } as SendMessageRequest,
+    { signal },
+  );
+  if (payload.case === undefined) {
+    throw new Failure("InvalidAgentResponseError", "The answer has neither a task nor a message.", { a2aCode: -32006 });
+  }
+  if (payload.case === "message") return printMessage(context, payload.value);
+  const task = payload.value;
+  context.noteTask(task.id, task.contextId);
+  if (!waits || isSettled(task)) return printTask(context, task, (json) => ({ task: json }));
+  io.err(`Task ID: ${task.id}\n`);
+  if (task.contextId !== "") io.err(`Context ID: ${task.contextId}\n`);
+  if (context.settings.debug) out.note("debug: the task runs; waiting");
+  printTask(context, await settled(context, task, historyLength(context)), (json) => ({ task: json }));
+}
+
+async function streamed(context: Context, request: SendMessageRequest): Promise<void> {
+  const { signal } = context;
+  const { client, canStream } = await context.agent();
+  const { message = create(MessageSchema), configuration, metadata } = request;
+  noteNoStream(context, canStream);
+  const updates = client.stream(message, {
+    signal,
+    ...(metadata !== undefined && { metadata }),
+    ...(configuration?.historyLength !== undefined && { historyLength: configuration.historyLength }),
+    ...(configuration !== undefined && { acceptedOutputModes: configuration.acceptedOutputModes }),
+  });
+  const task = await readEvents(context, updates, {
+    isContinued: message.taskId !== "",
+    print: (event) => printEvent(context, event),
+  });
+  if (task !== undefined) printOutcome(context, task);
+}
+
+function printMessage(context: Context, message: Message): void {
+  const { out } = context;
+  if (out.mode.isJson) {
+    return out.message(
+      SendMessageResponseSchema,
+      create(SendMessageResponseSchema, { payload: { case: "message", value: message } }),
+    );
+  }
+  out.text(messageText(message, out.mode.isVerbose));
+  if (message.contextId === "") return;
+  // A direct answer has no task; the conversation continues by its context.
+  const resume = resumeWords(context, ["send"], "--context-id", message.contextId);
+  out.text(`Resume with: ${resume} "<text>"\n`);
+}
+
+/** Builds the request from text, parts and settings, before anything is called. @throws Failure */
+async function requestOf(context: Context, text: string | undefined): Promise<SendMessageRequest> {
+  const { settings } = context;
+  const { taskId = "", contextId = "", metadata } = settings;
+  const payload = context.own("request-payload").at(-1);
+  if (payload !== undefined) return payloadOf(context, payload, text);
+  const parts = await partsOf(context, text);
+  if (parts.length === 0)
+    throw usage("there is nothing to send", "give a text, --text-part, --file-part or --data-part");
+  const message = create(MessageSchema, {
+    messageId: context.own("message-id").at(-1) ?? newId(),
+    role: Role.USER,
+    taskId,
+    contextId,
+    parts,
+  });
+  return create(SendMessageRequestSchema, {
+    message,
+    configuration: historyLength(context),
+    ...(metadata !== undefined && { metadata }),
+  });
+}

@@ -1,0 +1,231 @@
+import { readFileSync, type Stats, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { messageIn } from "../../core/members.js";
+import { readEnvFile } from "./env-file.js";
+import { usage } from "./errors.js";
+import type { Io } from "./io.js";
+import {
+  otherVariables,
+  type Setting,
+  type SettingName,
+  settingRows,
+  settings,
+  type Values,
+  variableOf,
+} from "./settings.js";
+
+/** An option on the command line, by its flag without `--`. */
+export interface GivenFlag {
+  readonly name: string;
+  /** True for a boolean. */
+  readonly value: string | true;
+}
+
+/** Origins of a value, strongest first. */
+export const origins = ["flag", "env", "local-file", "global-file", "default"] as const;
+
+/** Origin of a value. */
+export interface Source {
+  readonly kind: (typeof origins)[number];
+  /** The file. */
+  readonly path?: string;
+  readonly line?: number;
+}
+
+/** The settings of one run, with their origins. */
+export interface Resolved {
+  readonly values: Values;
+  readonly sources: Readonly<Record<SettingName, Source>>;
+  /** Lines for stderr. */
+  readonly warnings: readonly string[];
+}
+
+interface Found {
+  readonly texts: readonly string[];
+  readonly source: Source;
+  /** Name of the origin, for errors. */
+  readonly where: string;
+}
+
+/** The value of a name, and its line. */
+type Entries = ReadonlyMap<string, { readonly value: string; readonly line: number }>;
+
+interface ConfigFile {
+  readonly path: string;
+  readonly kind: "local-file" | "global-file";
+  readonly entries: Entries;
+}
+
+/**
+ * Reads all settings: flags before variables, the local file, the global file and the defaults.
+ *
+ * @throws Failure for a value that is not valid, and for flags that exclude each other
+ */
+export function resolveSettings(io: Io, given: readonly GivenFlag[]): Resolved {
+  const warnings: string[] = [];
+  const files = configFiles(io, given, warnings);
+  const values: Record<string, unknown> = {};
+  const sources: Partial<Record<SettingName, Source>> = {};
+  for (const [name, setting] of settingRows) {
+    const found = find(setting, given, io, files);
+    sources[name] = found?.source ?? { kind: "default" };
+    values[name] = found === undefined ? setting.otherwise : read(setting, found);
+  }
+  warnings.push(...unknownNames(io, files));
+  const resolved = { values: values as unknown as Values, sources: sources as Record<SettingName, Source>, warnings };
+  return withoutClashes(resolved);
+}
+
+/** Paths of the two files, whether they exist or not; undefined without a home directory. */
+export function globalFile({ env, home }: Io): string | undefined {
+  const folder = env.XDG_CONFIG_HOME || (home === undefined ? undefined : join(home, ".config"));
+  return folder === undefined ? undefined : join(folder, "a2a-cli", ".env");
+}
+
+function find(
+  setting: Setting<unknown>,
+  given: readonly GivenFlag[],
+  io: Io,
+  files: readonly ConfigFile[],
+): Found | undefined {
+  const names = [setting.flag, ...(setting.aliases ?? [])].map((flag) => flag.slice(2));
+  const flags = given.filter(({ name }) => names.includes(name));
+  if (flags.length > 0) {
+    const texts = flags.map(({ value }) => (value === true ? "true" : value));
+    return { texts, source: { kind: "flag" }, where: `--${flags.at(-1)?.name}` };
+  }
+  const variable = variableOf(setting);
+  if (variable === undefined) return undefined;
+  const value = io.env[variable];
+  if (value !== undefined && value !== "") {
+    return { texts: split(value, setting), source: { kind: "env" }, where: variable };
+  }
+  for (const { path, kind, entries } of files) {
+    const entry = entries.get(variable);
+    if (entry === undefined || entry.value === "") continue;
+    const { line } = entry;
+    const where = `${path}:${line}: ${variable}`;
+    return { texts: split(entry.value, setting), source: { kind, path, line }, where };
+  }
+  return undefined;
+}
+
+function split(value: string, { separator = "" }: Setting<unknown>): readonly string[] {
+  return separator === "" ? [value] : value.split(separator).filter((part) => part.trim() !== "");
+}
+
+function read(setting: Setting<unknown>, { texts, where }: Found): unknown {
+  try {
+    return setting.read(texts);
+  } catch (error) {
+    const shown = setting.isSecret === true ? "the value" : JSON.stringify(texts.join(" "));
+    throw usage(`${where}: ${shown} ${messageIn(error)}`);
+  }
+}
+
+function configFiles(io: Io, given: readonly GivenFlag[], warnings: string[]): ConfigFile[] {
+  const explicit = given.findLast(({ name }) => name === "config")?.value;
+  const local = typeof explicit === "string" ? explicitFile(resolve(io.cwd, explicit)) : nearestFile(io.cwd, warnings);
+  const path = globalFile(io);
+  const global = path === undefined ? undefined : openFile(path, "global-file");
+  const files = [local, global].filter((file) => file !== undefined);
+  for (const file of files) warnings.push(...warningsAbout(file));
+  const [trusted] = local === undefined || typeof explicit === "string" ? [local] : [withoutRisks(local, io, warnings)];
+  return [trusted, global].filter((file) => file !== undefined);
+}
+
+function explicitFile(path: string): ConfigFile {
+  const file = openFile(path, "local-file");
+  if (file === undefined) throw usage(`--config: ${path} cannot be read`);
+  return file;
+}
+
+/** Finds `.env` in the working directory or above. One of another user is not read. */
+function nearestFile(cwd: string, warnings: string[]): ConfigFile | undefined {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const path = join(folder, ".env");
+    const stats = statsOf(path);
+    if (stats?.isFile() === true) {
+      if (process.getuid === undefined || stats.uid === process.getuid()) return openFile(path, "local-file");
+      warnings.push(`${path} belongs to another user and is ignored`);
+      return undefined;
+    }
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+function openFile(path: string, kind: ConfigFile["kind"]): ConfigFile | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+  return { path, kind, entries: readEnvFile(text, path) };
+}
+
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+const secretVariables = settingRows.flatMap(([, row]) => (row.isSecret === true ? [variableOf(row) ?? ""] : []));
+
+function warningsAbout({ path, entries }: ConfigFile): string[] {
+  const mode = statsOf(path)?.mode ?? 0;
+  const isOpen = process.platform !== "win32" && (mode & 0o044) !== 0;
+  if (!isOpen || !secretVariables.some((name) => entries.has(name))) return [];
+  return [`${path} has credentials and can be read by others: chmod 600 ${path}`];
+}
+
+/** A file found by its place may come with a cloned repository, so it cannot switch off TLS, and its agent is named. */
+function withoutRisks(file: ConfigFile, io: Io, warnings: string[]): ConfigFile {
+  const entries = new Map(file.entries);
+  if (entries.delete("A2ACLI_INSECURE")) warnings.push(`A2ACLI_INSECURE in ${file.path} is ignored: use the flag`);
+  const namesAgent = ["A2ACLI_AGENT_CARD", "A2ACLI_ENDPOINT"].some((name) => entries.has(name) && !io.env[name]);
+  const hasSecret = secretVariables.some((name) => entries.has(name));
+  const hasOther = secretVariables.some((name) => io.env[name]);
+  if (namesAgent && !hasSecret && hasOther) {
+    warnings.push(`${file.path} names the agent that receives credentials of other origin`);
+  }
+  return { ...file, entries };
+}
+
+const knownVariables = new Set<string>([...settingRows.flatMap(([, row]) => variableOf(row) ?? []), ...otherVariables]);
+
+function unknownNames(io: Io, files: readonly ConfigFile[]): string[] {
+  const isUnknown = (name: string): boolean => name.startsWith("A2ACLI_") && !knownVariables.has(name);
+  const ofFiles = files.flatMap(({ path, entries }) =>
+    [...entries]
+      .filter(([name]) => isUnknown(name))
+      .map(([name, { line }]) => `${path}:${line}: ${name} is not a setting`),
+  );
+  const ofEnvironment = Object.keys(io.env)
+    .filter(isUnknown)
+    .map((name) => `${name} is not a setting`);
+  return [...ofFiles, ...ofEnvironment];
+}
+
+/** Pairs that exclude each other. Of two that are not both flags, the one of the stronger origin applies. */
+const clashes: readonly (readonly [SettingName, SettingName])[] = [
+  ["agentCard", "endpoint"],
+  ["wait", "async"],
+  ["stream", "async"],
+];
+
+function withoutClashes({ values, sources, warnings }: Resolved): Resolved {
+  const kept: Record<string, unknown> = { ...values };
+  for (const [one, other] of clashes) {
+    if (!kept[one] || !kept[other]) continue;
+    const [first, second] = [one, other].map((name) => origins.indexOf(sources[name as SettingName].kind));
+    if (first === second) {
+      throw usage(`${settings[one].flag} and ${settings[other].flag} exclude each other`);
+    }
+    const weaker = (first ?? 0) < (second ?? 0) ? other : one;
+    kept[weaker] = settings[weaker].otherwise;
+  }
+  return { values: kept as unknown as Values, sources, warnings };
+}

@@ -1,0 +1,16 @@
+import type { Run } from "./context.js";
+import { historyLength } from "./own-options.js";
+import { isSettled, printTask } from "./task-result.js";
+import { settled } from "./wait.js";
+
+/** `task get`: prints a task; with `--wait` when it is finished or needs its client. */
+export const run: Run = async (context, [id = ""]) => {
+  const history = historyLength(context);
+  const waits = context.settings.wait === true && !context.settings.async;
+  if (waits) context.startBudget();
+  const { client } = await context.agent();
+  context.noteTask(id, "");
+  const task = await client.getTask({ id, ...history }, { signal: context.signal });
+  context.noteTask(task.id, task.contextId);
+  printTask(context, waits && !isSettled(task) ? await settled(context, task, history) : task);
+};

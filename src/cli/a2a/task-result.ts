@@ -1,0 +1,31 @@
+import { type Task, TaskSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { endsBlockingSend, isInterrupted } from "../../task/state.js";
+import type { Context } from "./context.js";
+import { jsonOf } from "./output.js";
+import { resumeCommand } from "./resume.js";
+import { field, historyText, stateName, taskText } from "./text.js";
+
+/** True if a wait for a task ends in its state: it is finished, or needs its client. */
+export function isSettled({ status }: Task): boolean {
+  return endsBlockingSend(status?.state ?? TaskState.UNSPECIFIED);
+}
+
+/** Prints the task that a command results in, and warns of an outcome that is no success. @param wrap form in JSON */
+export function printTask(context: Context, task: Task, wrap: (json: unknown) => unknown = (json) => json): void {
+  const { out } = context;
+  context.noteTask(task.id, task.contextId);
+  if (out.mode.isJson) out.json(wrap(jsonOf(TaskSchema, task)));
+  else out.text(taskText(task, out.mode.isVerbose));
+  if (!out.mode.isJson && (out.mode.isVerbose || context.own("history").length > 0)) out.text(historyText(task));
+  printOutcome(context, task);
+}
+
+/** Prints the command that continues a task, and a warning unless the task succeeded or runs. */
+export function printOutcome(context: Context, task: Task): void {
+  const { out } = context;
+  const state = task.status?.state ?? TaskState.UNSPECIFIED;
+  const resume = resumeCommand(context, task);
+  if (resume !== undefined && !out.mode.isJson) out.text(field("Resume with", resume));
+  if (resume !== undefined && out.mode.isJson && isInterrupted(state)) out.note(`Resume with: ${resume}`);
+  if (isSettled(task) && state !== TaskState.COMPLETED) out.warn(`task ${task.id}: ${stateName(state)}`);
+}

@@ -1,0 +1,22 @@
+import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Run } from "./context.js";
+import { noteNoStream, printEvent, readEvents } from "./events.js";
+import { printOutcome } from "./task-result.js";
+
+/** `task subscribe`: follows a task. Text and lines show each event, a JSON document the task at the end. */
+export const run: Run = async (context, [id = ""]) => {
+  const { out, settings, signal } = context;
+  const { client, canStream } = await context.agent();
+  context.noteTask(id, "");
+  noteNoStream(context, canStream);
+  context.startBudget();
+  const isLive = !out.mode.isJson || settings.stream;
+  const updates = client.follow(id, { signal });
+  const task = await readEvents(context, updates, {
+    isContinued: false,
+    ...(isLive && { print: (event) => printEvent(context, event) }),
+  });
+  if (task === undefined) return;
+  if (!isLive) out.message(TaskSchema, task);
+  printOutcome(context, task);
+};

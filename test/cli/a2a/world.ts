@@ -1,0 +1,188 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import probe from "../../../examples/probe/agent.js";
+import type { Agent } from "../../../src/agent/agent.js";
+import { artifact, completed, reply, working } from "../../../src/agent/event.js";
+import { runProgram } from "../../../src/cli/program.js";
+import { A2AError, type Reason, reasons } from "../../../src/core/error.js";
+import { createServer, type Server } from "../../../src/server/create-server.js";
+import type { Invocation, Invoke } from "../../../src/service/invoke.js";
+import { memoryStore } from "../../../src/store/memory/index.js";
+import { jsonWriter } from "../../../src/wire/json-writer.js";
+
+/** JSON of any form, whose checks are the tests' business. */
+export type Json = ReturnType<typeof JSON.parse>;
+
+/** A call that the agent got. */
+export interface Seen {
+  readonly method: string;
+  readonly request: Record<string, Json>;
+  header(name: string): string | undefined;
+}
+
+/** What the scripted agent does besides what the probe does, by the first word of a message. */
+const scripted: Agent = {
+  ...probe,
+  execute(turn) {
+    const [word = ""] = turn.text.split(/\s+/);
+    if (turn.task === undefined && word === "parts") return parts();
+    if (turn.task === undefined && word === "control") return control();
+    if (turn.task === undefined && word === "hold") return hold(turn.signal);
+    return probe.execute(turn);
+  },
+};
+
+/** Every kind of part. */
+async function* parts() {
+  yield working();
+  yield artifact({ name: "text", text: "one\n\ntwo" });
+  yield artifact({ name: "data", data: { answer: 42 } });
+  yield artifact({ name: "file", file: { bytes: new Uint8Array(5), name: "a.bin", mediaType: "application/x-a" } });
+  yield artifact({
+    name: "url",
+    file: { url: "https://example.org/b.pdf", name: "b.pdf", mediaType: "application/pdf" },
+  });
+  yield completed();
+}
+
+/** Text that would drive a terminal. */
+async function* control() {
+  yield working();
+  yield artifact({ name: "evil\u001b[2J\nState: FAKE", text: "\u001b]0;owned\u0007\u009b31m" });
+  yield completed();
+}
+
+/** Works until it is canceled. */
+async function* hold(signal: AbortSignal) {
+  yield working("Holding.");
+  await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  yield reply("never");
+}
+
+/** An agent that is served for the tests of a file. */
+export interface World {
+  readonly server: Server;
+  /** Calls since the last reset. */
+  readonly seen: Seen[];
+  /** Called before each call; may throw. */
+  before: (seen: Seen) => void;
+  /** Runs a command line in this process. `AGENT` stands for the agent's host. */
+  run(argv: readonly string[], setup?: Setup): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+/** Surroundings of a run. */
+export interface Setup {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Files of the working directory by path; those in `home/` are of the home directory. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly interrupted?: AbortSignal;
+  /** Called with each output. */
+  readonly onOutput?: (stream: "out" | "err", text: string) => void;
+}
+
+/** Result of a run. */
+export interface Outcome {
+  readonly exit: number | undefined;
+  readonly out: string;
+  readonly err: string;
+  /** stdout as JSON. */
+  readonly json: Json;
+  /** stdout as lines of JSON. */
+  readonly lines: readonly Json[];
+}
+
+/** Errors that the agent reports for the task id `error-<REASON>`. */
+const reasonOf = (id: unknown): Reason | undefined => {
+  const name = /^error-([A-Z_]+)$/.exec(String(id))?.[1];
+  return name !== undefined && Object.hasOwn(reasons, name) ? (name as Reason) : undefined;
+};
+
+/** Serves the scripted agent over all bindings. */
+export async function openWorld(options: object = {}): Promise<World> {
+  const seen: Seen[] = [];
+  const world = { before: (_: Seen): void => {} };
+  const server = await createServer({
+    agent: scripted,
+    store: memoryStore(),
+    host: "127.0.0.1",
+    port: 0,
+    grpcPort: 0,
+    limits: { shutdownGraceMs: 0 },
+    interceptors: [
+      (next: Invoke) => (invocation: Invocation) => {
+        const { method, request, call } = invocation;
+        const json = JSON.parse(jsonWriter(method.input)(request)) as Record<string, Json>;
+        const one = { method: method.name, request: json, header: (name: string) => call.header(name) };
+        seen.push(one);
+        world.before(one);
+        const reason = reasonOf(json.id);
+        if (reason !== undefined) throw new A2AError(reason, `The agent says ${reason}.`);
+        return next(invocation);
+      },
+    ],
+    ...options,
+  } as never);
+  return Object.assign(world, {
+    server,
+    seen,
+    run: (argv: readonly string[], setup: Setup = {}) =>
+      runIn(
+        argv.map((word) =>
+          word.replaceAll("AGENT", `127.0.0.1:${server.port}`).replaceAll("GRPC", `127.0.0.1:${server.grpcPort}`),
+        ),
+        setup,
+      ),
+    close: () => server.close({ graceMs: 0 }),
+  });
+}
+
+/** Runs a command line in this process, in a folder of its own. */
+export async function runIn(argv: readonly string[], setup: Setup = {}): Promise<Outcome> {
+  const root = mkdtempSync(join(tmpdir(), "parley-a2a-"));
+  const [cwd, home] = [join(root, "work"), join(root, "home")];
+  for (const folder of [cwd, home]) mkdirSync(folder);
+  for (const [path, text] of Object.entries(setup.files ?? {})) {
+    const file = path.startsWith("home/") ? join(root, path) : join(cwd, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode: 0o600 });
+  }
+  let [out, err] = ["", ""];
+  try {
+    const exit = await runProgram(argv, {
+      program: "parley",
+      version: "1.2.3",
+      env: setup.env ?? {},
+      cwd,
+      home,
+      interrupted: setup.interrupted ?? new AbortController().signal,
+      readStdin: async () => new TextEncoder().encode(setup.stdin ?? ""),
+      out: (text) => {
+        out += text;
+        setup.onOutput?.("out", text);
+      },
+      err: (text) => {
+        err += text;
+        setup.onOutput?.("err", text);
+      },
+    });
+    return {
+      exit,
+      out,
+      err,
+      get json() {
+        return JSON.parse(out);
+      },
+      get lines() {
+        return out
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line));
+      },
+    };
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
