@@ -1,0 +1,199 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { adminBounds } from "../../src/admin/limits.js";
+import { unverified } from "../../src/auth/checks-under-way.js";
+import { customScheme, Refusal } from "../../src/auth/index.js";
+import type { Limits } from "../../src/core/limits.js";
+import { queuedMessages } from "../../src/engine/run/execution-slots.js";
+import { waitingTurns } from "../../src/engine/send/acceptance.js";
+import { arriving } from "../../src/http/arrivals.js";
+import { requestValues } from "../../src/http/body.js";
+import { createServer, type Server } from "../../src/index.js";
+import { taskSubscriptions } from "../../src/service/caller-shares.js";
+import { requestRates } from "../../src/service/interceptors/caller-limits.js";
+import { openRequests } from "../../src/service/interceptors/request-memory.js";
+import { outgoingWait } from "../../src/service/outgoing-budget.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { refusingLimits } from "../../src/telemetry/metrics.js";
+import { bearer, operators, tokens } from "../admin/world.js";
+import { gates, obedient } from "../conformance/agents.js";
+import { setConstants } from "../support/constants.js";
+import { seriesOf } from "../telemetry/read.js";
+import { leave, newGate, say } from "./world.js";
+
+/* Each limit that can refuse something counts that under its name. Over which bindings it refuses is for the other files. */
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const KIB = 1024;
+
+let server: Server;
+afterEach(() => server.close({ graceMs: 0 }));
+
+const named = customScheme({
+  card: { httpAuthSecurityScheme: { scheme: "X" } },
+  authenticate: (call) => {
+    const owner = call.header("x-owner") ?? "";
+    if (owner === "nobody") return new Refusal("Who is that?");
+    return owner === "slow" ? new Promise(() => {}) : { owner };
+  },
+});
+
+async function start(limits: Partial<Limits>): Promise<void> {
+  server = await createServer({
+    agent: obedient("limited", {}, { security: { schemes: { named } } }),
+    store: memoryStore(),
+    port: 0,
+    grpcPort: false,
+    metrics: true,
+    limits: { shutdownGraceMs: 50, ...limits },
+    push: { allow: ["127.0.0.1"] },
+    admin: { listen: "127.0.0.1:0", tokens: operators },
+  });
+}
+
+/** Sends a request; the answer may come late or never. */
+function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  const all = { "content-type": "application/json", "a2a-version": "1.0", "x-owner": "alice", ...headers };
+  return fetch(`${server.url}${path}`, { method: "POST", headers: all, body: JSON.stringify(body) });
+}
+
+const send = (body: object, owner = "alice"): Promise<Response> => post("/message:send", body, { "x-owner": owner });
+const list = (owner = "alice"): Promise<Response> => fetch(`${server.url}/tasks`, { headers: { "x-owner": owner } });
+const follow = (): Promise<Response> => post("/message:stream", say(`wait ${newGate()}`));
+const hold = (): Promise<Response> => send(say(`wait ${newGate()}`));
+
+/** Makes a task, and returns its id. */
+async function made(body: object, owner = "alice"): Promise<string> {
+  const { task } = (await (await send(body, owner)).json()) as { task: { id: string } };
+  return task.id;
+}
+
+/** Does something several times at once. */
+function times<T>(count: number, cause: () => Promise<T>): void {
+  for (let i = 0; i < count; i++) void cause().catch(() => {});
+}
+
+/** Writes the beginning of a request whose body never ends. */
+async function arrive(localAddress: string, bytes: number): Promise<void> {
+  const socket = connect({ port: Number(new URL(server.url).port), host: "127.0.0.1", localAddress });
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  const head = `POST /message:send HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json`;
+  socket.write(`${head}\r\ncontent-length: ${bytes + 1}\r\n\r\n${" ".repeat(bytes)}`);
+}
+
+async function configure(): Promise<void> {
+  const path = `/tasks/${await made(leave(`wait ${newGate()}`))}/pushNotificationConfigs`;
+  times(2, () => post(path, { url: "https://127.0.0.1/" }));
+}
+
+/** Begins to read large tasks over connections that take nothing more. */
+async function readSlowly(owners: readonly string[]): Promise<void> {
+  setConstants(outgoingWait, { timeoutMs: 50 });
+  for (const owner of owners) {
+    const id = await made(say(`echo ${"x".repeat(8 * KIB * KIB)}`), owner);
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1").pause();
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    socket.write(`GET /tasks/${id} HTTP/1.1\r\nhost: localhost\r\nx-owner: ${owner}\r\n\r\n`);
+  }
+}
+
+async function subscribe(): Promise<void> {
+  const id = await made(leave(`wait ${newGate()}`));
+  times(2, () => post(`/tasks/${id}:subscribe`, {}));
+}
+
+function operate(path: string): Promise<Response> {
+  return fetch(`${server.adminUrl}${path}`, { headers: bearer(tokens.read) });
+}
+
+const shortBurst = (): void => setConstants(requestRates, { burstMs: 1_000 });
+const large = { metadata: { text: "x".repeat(30 * KIB) } };
+const roomy = { maxMessageBytes: 16 * KIB * KIB, maxRequestBytes: 16 * KIB * KIB };
+
+/** Per limit: the limits of a server, what it then refuses, and what sets the constants before it starts. */
+const cases: Readonly<Record<string, readonly [Partial<Limits>, cause: () => unknown, prepare?: () => void]>> = {
+  maxRequestBytes: [{ maxRequestBytes: 4 * KIB }, () => send(say("x".repeat(8 * KIB)))],
+  maxRequestValues: [
+    {},
+    // Smaller requests are not counted.
+    () => send(say("echo", { metadata: { list: Array.from({ length: 40 * KIB }, () => 1) } })),
+    () => setConstants(requestValues, { max: 500 }),
+  ],
+  maxMessageBytes: [{ maxMessageBytes: 4 * KIB }, () => send(say("x".repeat(8 * KIB)))],
+  maxParts: [{ maxParts: 1 }, () => send(say("", { parts: [{ text: "a" }, { text: "b" }] }))],
+  maxTaskBytes: [{ maxTaskBytes: 4 * KIB, maxMessageBytes: 2 * KIB }, () => send(say("stream 100"))],
+  maxArrivingBytes: [
+    { maxRequestBytes: 64 * KIB, maxArrivingBytes: 160 * KIB },
+    () => Promise.all([2, 3, 4, 5, 6].map((host) => arrive(`127.0.0.${host}`, 49 * KIB))),
+  ],
+  maxArrivingPerAddress: [
+    {},
+    () => Promise.all([1, 2].map(() => arrive("127.0.0.1", 1))),
+    () => setConstants(arriving, { maxPerAddress: 1 }),
+  ],
+  maxPushConfigsPerTask: [{ maxPushConfigsPerTask: 1 }, configure],
+  maxPushConfigsPerOwner: [{ maxPushConfigsPerOwner: 1 }, configure],
+  maxOutgoingBytes: [{ ...roomy, maxOutgoingBytes: 10 * KIB * KIB }, () => readSlowly(["alice", "bob"])],
+  maxOutgoingBytesPerCaller: [
+    { ...roomy, maxOutgoingBytesPerCaller: 10 * KIB * KIB },
+    () => readSlowly(["alice", "alice", "alice"]),
+  ],
+  maxStreams: [{ maxStreams: 1 }, () => times(2, follow)],
+  maxCalls: [{ maxCalls: 1 }, () => times(2, hold)],
+  maxCallsPerCaller: [{ maxCallsPerCaller: 1 }, () => times(2, hold)],
+  maxStreamsPerCaller: [{ maxStreamsPerCaller: 1 }, () => times(2, follow)],
+  maxSubscriptionsPerTaskPerCaller: [{ maxSubscriptionsPerTaskPerCaller: 1 }, subscribe],
+  maxSubscriptionsPerTask: [{}, subscribe, () => setConstants(taskSubscriptions, { max: 1 })],
+  maxRequestsPerSecondPerAddress: [{ maxRequestsPerSecondPerAddress: 1 }, () => times(50, list), shortBurst],
+  maxRequestsPerSecondPerCaller: [{ maxRequestsPerSecondPerCaller: 1 }, () => times(50, list), shortBurst],
+  maxConnections: [{ maxConnections: 1 }, () => times(2, hold)],
+  maxConnectionsPerAddress: [{ maxConnectionsPerAddress: 1 }, () => times(2, hold)],
+  maxQueuedExecutions: [{ maxExecutions: 1, maxQueuedExecutions: 1 }, () => times(3, hold)],
+  maxQueuedExecutionsPerOwner: [{ maxExecutionsPerOwner: 1, maxQueuedExecutionsPerOwner: 1 }, () => times(3, hold)],
+  maxOpenTasksPerOwner: [{ maxOpenTasksPerOwner: 1 }, () => times(2, hold)],
+  maxFailedAttempts: [{ maxFailedAttempts: 1 }, () => times(3, () => list("nobody"))],
+  maxOpenRequestBytes: [
+    {},
+    () => times(2, () => send(say(`wait ${newGate()}`, large))),
+    () => setConstants(openRequests, { maxBytes: 80 * KIB }),
+  ],
+  maxQueuedBytes: [{ maxExecutions: 1 }, () => times(10, hold), () => setConstants(queuedMessages, { maxBytes: 500 })],
+  maxUnverifiedPerAddress: [
+    {},
+    () => times(40, () => list("slow")),
+    () => setConstants(unverified, { maxPerAddress: 1 }),
+  ],
+  maxWaitingTurns: [
+    {},
+    async () => {
+      const gate = newGate();
+      const taskId = await made(leave(`wait ${gate}`));
+      await gates.reached(gate);
+      times(2, () => send(leave("echo", { taskId })));
+    },
+    () => setConstants(waitingTurns, { max: 1 }),
+  ],
+  maxAdminCalls: [{}, () => operate("/v1/server"), () => setConstants(adminBounds, { calls: 0 })],
+  maxAdminStreams: [{}, () => operate("/v1/tasks:follow"), () => setConstants(adminBounds, { streams: 0 })],
+};
+
+describe("a refusal is counted under the name of its limit", () => {
+  it.each(refusingLimits)("%s", async (limit) => {
+    const [limits, cause, prepare] = cases[limit] ?? expect.fail("no case reaches it");
+    prepare?.();
+    await start(limits);
+    void Promise.resolve(cause()).catch(() => {});
+    const refusals = async (): Promise<string[]> => {
+      const found = [...(await seriesOf(server))].filter(
+        ([name, count]) => name.startsWith("parley_limit_refusals_total{") && count > 0,
+      );
+      return found.map(([name]) => name);
+    };
+    await expect.poll(refusals, { timeout: 30_000 }).toEqual([`parley_limit_refusals_total{limit="${limit}"}`]);
+  });
+});
