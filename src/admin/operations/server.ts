@@ -80,7 +80,7 @@ async function getServer(parts: AdminParts): ReturnType<Methods["getServer"]> {
     nodeVersion: globalThis.process?.versions?.node ?? "",
     protocolVersions: [...versions],
     agents: agents.all.map(({ tenant = "", card }) => ({ tenant, name: card.name, version: card.version })),
-    started: timestampFromMs(performance.timeOrigin),
+    started: timestampFromMs(Math.round(performance.timeOrigin)),
     holder: engine.holder,
     readiness: lifecycle.readiness,
     readinessReason: reasonOf(parts),
