@@ -138,6 +138,11 @@ export class Metrics {
     return this.methods.reduce((sum, _, index) => sum + this.callsOpen.get(index), 0);
   }
 
+  /** Number of calls that have ended, streams included. */
+  endedCalls(): number {
+    return this.calls.read().reduce((sum, { value }) => sum + value, 0);
+  }
+
   /** Number of open streams. */
   openStreams(): number {
     return this.methods.reduce(

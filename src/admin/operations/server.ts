@@ -97,7 +97,14 @@ async function getServer(parts: AdminParts): ReturnType<Methods["getServer"]> {
     memoryBytes: BigInt(globalThis.process?.memoryUsage?.rss() ?? 0),
     interrupted: BigInt(interrupted),
     shared: store.shared,
+    endedCalls: BigInt(metrics.endedCalls()),
+    ...commitsOf(metrics),
   });
+}
+
+function commitsOf({ commitDuration }: AdminParts["metrics"]): { commits: bigint; commitSeconds: number } {
+  const [all] = commitDuration.read();
+  return { commits: BigInt(all?.value.count ?? 0), commitSeconds: all?.value.sum ?? 0 };
 }
 
 function reasonOf({ lifecycle, store }: AdminParts): string {
