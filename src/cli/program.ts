@@ -7,7 +7,6 @@ import { addAgentCommands, groupOf, usageFailure } from "./a2a/register.js";
 import { addBackup } from "./backup.js";
 import { addCard } from "./card.js";
 import { addOperate } from "./operate/groups.js";
-import { addPush } from "./push.js";
 import { addServe } from "./serve.js";
 
 /**
@@ -59,7 +58,6 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
 async function addServerCommands(program: Command, words: readonly string[]): Promise<void> {
   await addServe(program, words);
   addCard(groupOf(program, "card"));
-  addPush(program);
   addBackup(program);
   await addOperate(program, words);
 }

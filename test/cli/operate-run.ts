@@ -22,6 +22,8 @@ export interface Place {
   readonly columns?: number;
   readonly rows?: number;
   readonly signal?: AbortSignal;
+  /** Keys that are pressed on the terminal once stdout has this text. */
+  readonly keys?: readonly [after: string, keys: string];
   /** Called with all of stdout after each write. An exception fails the write. */
   readonly onOutput?: (stdout: string) => void;
 }
@@ -53,6 +55,7 @@ export async function runGroup(add: Group, name: string, args: readonly string[]
     stdout: output((text) => {
       stdout += text;
       place.onOutput?.(stdout);
+      if (place.keys !== undefined && stdout.includes(place.keys[0])) stdin.write(place.keys[1]);
     }),
     stderr: output((text) => {
       stderr += text;

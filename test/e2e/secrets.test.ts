@@ -235,7 +235,8 @@ beforeAll(async () => {
   home.agent = agent;
   process.env.CANARIES = JSON.stringify({ issuer: issuer.url, keys, bearer, password });
   for (const [round, format] of ["json", "pretty"].entries()) {
-    server = await home.start("--log-level", "debug", "--log-format", format, "--access-log");
+    const operators = `unix:${join(files, "admin.sock")}`;
+    server = await home.start("--log-level", "debug", "--log-format", format, "--access-log", "--admin", operators);
     issuer.mood = "well";
     const drivers = bindings.map((binding) => binding.connect(server));
     for (const [index, driver] of drivers.entries()) await everything(driver, 10 * round + index);
@@ -254,11 +255,11 @@ beforeAll(async () => {
       answers.push(JSON.stringify([...answer.headers]) + (await answer.text()));
     }
     const dead = async (): Promise<string> => {
-      const list = run(["push", "list", "--json", "--db", home.store], files);
+      const list = run(["push", "list", "--json", "--state", "dead", "--admin", operators], files);
       await list.exited;
       return list.stdout() + list.stderr();
     };
-    await vi.waitFor(async () => expect((await dead()).split("\n").length).toBeGreaterThan(10), {
+    await vi.waitFor(async () => expect((await dead()).split("_DEAD").length).toBeGreaterThan(10), {
       timeout: 30_000,
       interval: 500,
     });

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "commander";
 import { type Delivery, DeliveryState } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { moment } from "./format.js";
 import type { Cell, Colour, Column } from "./table.js";
@@ -30,4 +31,12 @@ export function deliveryRow(delivery: Delivery): Cell[] {
   const left = `${headPosition - position}`;
   const shown = { text: deliveryState(state), colour: colours[state] };
   return [taskId, configId, shown, left, `${attempts}`, target, failure, moment(at), owner];
+}
+
+/** Reads a state, and adds it to those before. */
+export function deliveryStateOption(text: string, before: readonly DeliveryState[] = []): DeliveryState[] {
+  const known = [DeliveryState.IDLE, DeliveryState.DUE, DeliveryState.DEAD];
+  const state = known.find((each) => deliveryState(each) === text.toLowerCase());
+  if (state === undefined) throw new InvalidArgumentError("It must be idle, due or dead.");
+  return [...before, state];
 }

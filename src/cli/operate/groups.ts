@@ -9,6 +9,10 @@ interface Group {
 const groups: Readonly<Record<string, Group>> = {
   tasks: { description: "list, read, watch, end and move the tasks of a server", load: () => import("./tasks.js") },
   owners: { description: "list the owners of tasks, and delete one", load: () => import("./owners.js") },
+  push: { description: "look at push notifications, and send them again", load: () => import("./push.js") },
+  server: { description: "look at a running server, drain it and back it up", load: () => import("./server.js") },
+  check: { description: "check the SQLite file of a server for damage", load: () => import("./check.js") },
+  top: { description: "watch a server on a live screen", load: () => import("./top.js") },
 };
 
 /**

@@ -61,13 +61,14 @@ const references: readonly Reference[] = [
  */
 export function checkContents(db: Database, path: string): void {
   const version = identify(db, path);
-  const found = db.pragma("integrity_check(1)");
-  if (found !== "ok") throw damaged(path, String(found));
-  for (const { since, what, sql } of references) {
-    if (version >= since && db.values<[], number>(sql).get() !== undefined) throw damaged(path, `it has ${what}`);
-  }
+  for (const fault of contentFaults(db, version, 1)) throw new StoreError("damaged", `${path} is damaged: ${fault}`);
 }
 
-function damaged(path: string, what: string): StoreError {
-  return new StoreError("damaged", `${path} is damaged: ${what}`);
+/** Reads the whole file and yields its faults, of SQLite's own check at most `most`. */
+export function* contentFaults(db: Database, version: number, most: number): Generator<string> {
+  const found = db.values<[], string>(`PRAGMA integrity_check(${most})`).all();
+  for (const fault of found) if (fault !== "ok") yield fault;
+  for (const { since, what, sql } of references) {
+    if (version >= since && db.values<[], number>(sql).get() !== undefined) yield `it has ${what}`;
+  }
 }

@@ -1,0 +1,65 @@
+import type { Command } from "commander";
+import { checkFile, type FileReport, MAX_FAULTS } from "../../store/sqlite/check.js";
+import { StoreError } from "../../store/task-store.js";
+import { CommandError } from "../command-error.js";
+import { printable } from "../log.js";
+import { bytes } from "./format.js";
+import { type Io, OutputClosed, print, processIo } from "./io.js";
+import { facts, lookOf, paint } from "./table.js";
+
+const help = `
+It reads the whole file: SQLite's integrity check, references between tables, and each task's log, which must decode and lead to the
+stored state. It changes nothing, and a server may have the file open. Exit code 0: no fault; 1: faults; 2: it is no file of Parley.
+`;
+
+/** Adds `parley check`. */
+export function add(check: Command, io: Io = processIo): void {
+  check
+    .argument("<file>", "the SQLite file with the tasks")
+    .option("--json", "one JSON object", false)
+    .addHelpText("after", help)
+    .action((file: string, flags: { readonly json: boolean }) => run(file, flags, io));
+}
+
+async function run(file: string, { json }: { readonly json: boolean }, io: Io): Promise<void> {
+  const report = reportOf(file);
+  try {
+    await print(io, json ? `${JSON.stringify(report)}\n` : `${linesOf(report, io).join("\n")}\n`);
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error;
+  }
+  const count = report.faults.length;
+  if (count > 0) {
+    const some = count >= MAX_FAULTS ? `at least ${count} faults` : count === 1 ? "1 fault" : `${count} faults`;
+    throw new CommandError("failed", `${file} has ${some}. A backup from before them helps (parley restore)`);
+  }
+}
+
+/** What is known of a file, even if it is too damaged to be read to the end. */
+function reportOf(file: string): Partial<FileReport> & Pick<FileReport, "path" | "faults"> {
+  try {
+    return checkFile(file);
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === "damaged") return { path: file, faults: [error.message] };
+    throw error;
+  }
+}
+
+function linesOf(report: ReturnType<typeof reportOf>, io: Io): string[] {
+  const look = lookOf(io.stdout);
+  const { path, schema, isCurrent, tasks, openTasks, entries, pushConfigs, faults } = report;
+  const older = isCurrent === false ? ", older than this program: its logs were not read" : "";
+  const counts = facts(
+    [
+      ["File", path],
+      ["Size", report.bytes === undefined ? "" : bytes(report.bytes)],
+      ["Schema", schema === undefined ? "" : `${schema}${older}`],
+      ["Tasks", tasks === undefined || older !== "" ? "" : `${tasks}, of which ${openTasks} have not ended`],
+      ["Entries", entries === undefined || older !== "" ? "" : `${entries}`],
+      ["Push", pushConfigs === undefined || older !== "" ? "" : `${pushConfigs} configurations`],
+    ],
+    look,
+  );
+  if (faults.length === 0) return [...counts, paint("no faults", "green", look)];
+  return [...counts, ...faults.map((fault) => paint(printable(fault), "red", look))];
+}

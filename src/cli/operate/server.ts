@@ -1,0 +1,142 @@
+import type { Command } from "commander";
+import {
+  CreateBackupResponseSchema,
+  DrainResponseSchema,
+  type Execution,
+  type GetServerResponse,
+  GetServerResponseSchema,
+  ListExecutionsResponseSchema,
+  ListLimitsResponseSchema,
+  SetLogLevelResponseSchema,
+} from "../../../gen/parley/admin/v1/admin_pb.js";
+import { age, bytes, moment, taskColumns, taskRow } from "./format.js";
+import { type Io, processIo } from "./io.js";
+import { printAnswer, printList } from "./lists.js";
+import { addLimit, addReach } from "./options.js";
+import { readPages } from "./pages.js";
+import { type ReachFlags, withService } from "./service.js";
+import { type Cell, type Column, facts, lookOf } from "./table.js";
+
+/** Adds `parley server …`. These commands are about a process, so a file cannot answer them. */
+export function add(server: Command, io: Io = processIo): void {
+  const on = (name: string, description: string): Command =>
+    addReach(server.command(name).description(description), { file: false });
+  on("show", "show the state of the process and its store").action((flags: ReachFlags) => show(flags, io));
+  addLimit(on("executions", "list what the process executes, and what waits for a slot")).action((flags: ListFlags) =>
+    executions(flags, io),
+  );
+  on("limits", "list the limits, with what each has refused").action((flags: ReachFlags) => limits(flags, io));
+  on("log-level", "change the level of the log until the process ends")
+    .argument("<level>", "debug, info, warn or error")
+    .action((level: string, flags: ReachFlags) => logLevel(level, flags, io));
+  on("drain", "refuse new calls of the A2A protocol from now on").action((flags: ReachFlags) => drain(flags, io));
+  on("backup", "copy the store into a new file on the server's machine")
+    .argument("<name>", "name of the file in the folder of --admin-backups")
+    .action((name: string, flags: ReachFlags) => backup(name, flags, io));
+}
+
+interface ListFlags extends ReachFlags {
+  readonly limit: number;
+}
+
+function show(flags: ReachFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const answer = await client.getServer({});
+    await printAnswer(io, flags, GetServerResponseSchema, answer, () => facts(serverFacts(answer), lookOf(io.stdout)));
+  });
+}
+
+/** The readiness and its reason. */
+export function readinessCell({ readiness, readinessReason }: GetServerResponse): Cell {
+  const text = readinessReason === "" ? readiness : `${readiness}: ${readinessReason}`;
+  return { text, colour: readiness === "ready" ? "green" : readiness === "unavailable" ? "red" : "yellow" };
+}
+
+function serverFacts(server: GetServerResponse): Parameters<typeof facts>[0] {
+  const { version, nodeVersion, protocolVersions, agents, started, holder, calls, streams } = server;
+  const { running, waiting, leases, interrupted, deliveries, deadDeliveries, store, storeBytes, shared } = server;
+  const named = agents.map(({ tenant, name, version: of }) => `${tenant === "" ? "" : `${tenant}: `}${name} ${of}`);
+  return [
+    ["Readiness", readinessCell(server)],
+    ["Parley", `${version}, Node.js ${nodeVersion}, A2A ${protocolVersions.join(", ")}`],
+    ["Agents", named.join(", ")],
+    ["Started", `${moment(started)} (${age(started)} ago)`],
+    ["Holder", holder],
+    ["Calls", `${calls}, of which ${streams} streams`],
+    ["Executions", `${running} running, ${waiting} waiting, ${leases} leases`],
+    ["Tasks", `${interrupted} wait for a person`],
+    ["Deliveries", `${deliveries} under way, ${deadDeliveries} dead`],
+    ["Store", `${store}, ${bytes(storeBytes)}${shared ? ", shared" : ""}`],
+    ["Memory", bytes(server.memoryBytes)],
+    ["Log", server.logLevel],
+  ];
+}
+
+const [idColumn, ...otherColumns] = taskColumns;
+const executionColumns: readonly Column[] = [
+  { ...idColumn, title: "TASK" },
+  { title: "EXECUTION" },
+  { title: "FOR", right: true },
+  ...otherColumns,
+];
+
+function executionRow({ task, running, since }: Execution): Cell[] {
+  const [id = "", ...rest] = task === undefined ? [] : taskRow(task);
+  return [id, running ? "running" : { text: "waiting", colour: "yellow" }, age(since), ...rest];
+}
+
+function executions(flags: ListFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const read = (page: object): ReturnType<typeof client.listExecutions> => client.listExecutions(page);
+    const { items, nextPageToken } = await readPages(flags.limit, read, (page) => page.executions);
+    await printList(io, flags, {
+      ...{ schema: ListExecutionsResponseSchema, answer: { executions: items, nextPageToken }, items, nextPageToken },
+      ...{ columns: executionColumns, row: executionRow, none: "nothing runs or waits" },
+    });
+  });
+}
+
+const limitColumns: readonly Column[] = [
+  { title: "LIMIT" },
+  { title: "VALUE", right: true },
+  { title: "DEFAULT", right: true },
+  { title: "REFUSED", right: true },
+];
+
+function limits(flags: ReachFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const answer = await client.listLimits({});
+    await printList(io, flags, {
+      ...{ schema: ListLimitsResponseSchema, answer, items: answer.limits, columns: limitColumns, none: "" },
+      row: ({ name, value, defaultValue, refused }) => [
+        name,
+        value === defaultValue ? `${value}` : { text: `${value}`, colour: "bold" },
+        `${defaultValue}`,
+        refused === 0n ? "0" : { text: `${refused}`, colour: "yellow" },
+      ],
+    });
+  });
+}
+
+function logLevel(level: string, flags: ReachFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const answer = await client.setLogLevel({ level });
+    await printAnswer(io, flags, SetLogLevelResponseSchema, answer, () => [`${level}, before: ${answer.previous}`]);
+  });
+}
+
+function drain(flags: ReachFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const answer = await client.drain({});
+    await printAnswer(io, flags, DrainResponseSchema, answer, () => [`draining, ${answer.running} running`]);
+  });
+}
+
+function backup(name: string, flags: ReachFlags, io: Io): Promise<void> {
+  return withService(flags, io, async (client) => {
+    const answer = await client.createBackup({ name }, { timeoutMs: 0 });
+    await printAnswer(io, flags, CreateBackupResponseSchema, answer, () => [
+      `${answer.path}: ${answer.bytes} bytes, as of ${moment(answer.time)}`,
+    ]);
+  });
+}
