@@ -93,11 +93,12 @@ export class TaskControl {
 
   /**
    * Cancels a task as its client would.
+   * @param traceParent of the operator's call
    * @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE, TASK_DAMAGED, UNAVAILABLE
    */
-  cancel(taskId: string): Promise<void> {
+  cancel(taskId: string, traceParent = ""): Promise<void> {
     return this.#with(taskId, async (log) => {
-      await cancelTask(log, this.#source.executions, this.#source.now);
+      await cancelTask(log, this.#source.executions, this.#source.now, traceParent);
     });
   }
 
@@ -105,9 +106,10 @@ export class TaskControl {
    * Ends a task as FAILED with a text for its client, in whichever process it runs. The end of a task ends its lease,
    * so nothing of its agent is stored afterwards. The agent is aborted with the cause `failed`: at once in this process,
    * within about a second in another one. A task that has ended stays as it is.
+   * @param traceParent of the operator's call
    * @throws A2AError TASK_NOT_FOUND, TASK_DAMAGED, UNAVAILABLE
    */
-  fail(taskId: string, text: string): Promise<void> {
+  fail(taskId: string, text: string, traceParent = ""): Promise<void> {
     return this.#with(taskId, async (log) => {
       if (isTerminal(log.plannedState)) await log.stored();
       if (isTerminal(log.fold.state)) return;
@@ -116,7 +118,7 @@ export class TaskControl {
       executions.get(taskId)?.abandon("failed");
       const left = leaveOthers(executions.source, log);
       try {
-        await log.append(statusDraft(log.messageContext, TaskState.FAILED, text, now()));
+        await log.append({ ...statusDraft(log.messageContext, TaskState.FAILED, text, now()), traceParent });
       } catch (error) {
         // It ended meanwhile.
         if (!isEnded(error)) throw error;

@@ -265,12 +265,13 @@ export class Engine {
 
   /**
    * Cancels a task and returns it: canceled, or ended by its agent within the grace period (specification 3.1.5).
+   * @param traceParent of the client's call
    * @throws A2AError TASK_NOT_FOUND, TASK_NOT_CANCELABLE, UNAVAILABLE
    */
-  async cancel(scope: Scope, taskId: string): Promise<TaskView> {
+  async cancel(scope: Scope, taskId: string, traceParent = ""): Promise<TaskView> {
     const log = await this.#tasks.acquire(scope, taskId);
     try {
-      return await cancelTask(log, this.#executions, this.#now);
+      return await cancelTask(log, this.#executions, this.#now, traceParent);
     } finally {
       this.#tasks.logs.release(log);
     }

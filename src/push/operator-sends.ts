@@ -1,16 +1,19 @@
 import { pause, within } from "../core/async.js";
 import { A2AError, invalid } from "../core/error.js";
 import type { PushConfigKey, StoredPushConfig, TaskHead } from "../store/task-store.js";
-import { countsAsGeneration } from "../task/entry.js";
+import { countsAsGeneration, timestampOf } from "../task/entry.js";
 import { viewOf } from "../task/shared-view.js";
+import type { TraceHeaders } from "../telemetry/w3c.js";
 import type { PushDialect } from "../version/version.js";
 import { type Attempt, type RawAttempt, toAttempt } from "./attempts.js";
 import type { DeliveryParts } from "./delivery.js";
 import type { DispatcherOptions } from "./dispatcher-options.js";
 import type { Host, Hosts, ProbeBudget } from "./host-limiter.js";
 import { bodyOf, NotificationHeaders, testBodyOf } from "./notification.js";
+import { tracedPost } from "./post-span.js";
 import { MissingKeyError, type OpenedConfig } from "./secrets.js";
 import { attemptOf, noteFailure, spaceOf } from "./sent.js";
+import type { PostOutcome } from "./target/post.js";
 import type { Target } from "./target/target-url.js";
 import { TaskBodies } from "./task-bodies.js";
 
@@ -32,6 +35,8 @@ interface OperatorSendsParts<T> {
 export interface OperatorEvent extends PushConfigKey {
   /** Generation of an event of the task; undefined for a test event. */
   readonly generation: number | undefined;
+  /** Trace of the operator's call. Default: none. */
+  readonly trace?: TraceHeaders;
 }
 
 /** A stored configuration with its task. */
@@ -75,7 +80,7 @@ export class OperatorSends<T> {
    * not have or that is never sent, UNSUPPORTED_OPERATION for an event that is yet to be delivered, UNAVAILABLE if the
    * configuration cannot be read or its host has no free slot
    */
-  async send({ taskId, configId, generation }: OperatorEvent): Promise<Attempt> {
+  async send({ taskId, configId, generation, trace = noTrace }: OperatorEvent): Promise<Attempt> {
     const found = await this.#find({ taskId, configId });
     const target = this.#target(found);
     const notification = generation === undefined ? await this.#test(found) : await this.#event(found, generation);
@@ -84,7 +89,7 @@ export class OperatorSends<T> {
     await this.#admitted(host, found.head.owner);
     const endProbe = host.isHealthy ? () => {} : this.#own.probes.begin(found.head.owner);
     try {
-      return await this.#post(found, notification, target, host);
+      return await this.#post(found, { ...notification, trace, target }, host);
     } finally {
       endProbe();
       host.leave();
@@ -193,9 +198,18 @@ export class OperatorSends<T> {
     }
   }
 
-  async #post(found: Found, notification: Notification, target: Target, host: Host<unknown>): Promise<Attempt> {
-    const { poster, limits, audit, shutdown, smallBytes } = this.#own.parts;
-    const { body, headers, generation } = notification;
+  async #post(
+    found: Found,
+    {
+      body,
+      headers,
+      generation,
+      trace,
+      target,
+    }: Notification & { readonly trace: TraceHeaders; readonly target: Target },
+    host: Host<unknown>,
+  ): Promise<Attempt> {
+    const { poster, limits, audit, shutdown, smallBytes, tracing, count } = this.#own.parts;
     const size = body.length > smallBytes ? body.length : 0;
     const space = spaceOf(this.#own.parts, host);
     try {
@@ -204,8 +218,13 @@ export class OperatorSends<T> {
       if (waitMs > 0) await pause(waitMs, shutdown, true);
       if (shutdown.aborted) throw new A2AError("UNAVAILABLE", "The server is shutting down.");
       const begin = performance.now();
-      const outcome = await poster.post({ target, headers, body, timeoutMs: limits.pushTimeoutMs, signal: shutdown });
+      const entry = { traceParent: trace.traceParent, turn: trace, time: timestampOf(Date.now()), generation };
+      const send = (): Promise<PostOutcome> =>
+        poster.post({ target, headers, body, timeoutMs: limits.pushTimeoutMs, signal: shutdown });
+      const claimed = { taskId: found.key.taskId, attempts: 0 };
+      const outcome = await tracedPost(tracing, claimed, { entry, target, headers, send });
       const now = performance.now();
+      if (outcome.kind !== "failed" || !shutdown.aborted) count(outcome, now - begin);
       if (outcome.kind === "accepted") host.succeeded(now - begin);
       else noteFailure(outcome, host, audit, now);
       const { key, opened } = found;
@@ -226,6 +245,8 @@ export class OperatorSends<T> {
     return toAttempt(attempt);
   }
 }
+
+const noTrace: TraceHeaders = { traceParent: "", traceState: "" };
 
 const unknownConfig = (): A2AError =>
   new A2AError("TASK_NOT_FOUND", "The push notification configuration does not exist.");

@@ -9,7 +9,10 @@ import type { Target } from "./target/target-url.js";
 
 /** One attempt to send a notification. */
 interface Attempt {
-  readonly entry: LogEntry;
+  /** The event, or an operator's call that sends it. Only the entry of a message has a `tracestate`. */
+  readonly entry: Pick<LogEntry, "traceParent" | "time" | "generation"> & {
+    readonly turn?: { readonly traceState: string } | undefined;
+  };
   readonly target: Target;
   /** Names and values alternate. */
   readonly headers: string[];
@@ -27,28 +30,32 @@ export function tracedPost(
   attempt: Attempt,
 ): Promise<PostOutcome> {
   const { entry, target, headers, send } = attempt;
-  const { traceParent } = entry;
   const tracer = tracing?.tracer;
   if (tracer === undefined) {
-    if (traceParent !== "") headers.push("traceparent", traceParent);
+    passOn(entry, headers);
     return send();
   }
   const ageMs = Date.now() - millisOf(entry.time);
   const { hostname, port, protocol } = target.url;
   const serverPort = Number(port) || (protocol === "https:" ? 443 : 80);
   const attributes = { [http.method]: "POST", [rpc.serverAddress]: hostname, [rpc.serverPort]: serverPort };
-  const span = tracer.beginAfter({ traceParent, traceState: "" }, ageMs, spanNames.push, {
-    kind: "client",
-    attributes,
-  });
+  const event = { traceParent: entry.traceParent, traceState: entry.turn?.traceState ?? "" };
+  const span = tracer.beginAfter(event, ageMs, spanNames.push, { kind: "client", attributes });
   span.set(a2a.taskId, claimed.taskId);
   span.set(parley.generation, entry.generation);
   span.set(parley.pushAttempts, claimed.attempts);
   const carried = headers.length;
   tracer.inject(span.context, (name, value) => headers.push(name, value));
   // Without an SDK, or with propagation switched off, the event's own header is passed on.
-  if (headers.length === carried && traceParent !== "") headers.push("traceparent", traceParent);
+  if (headers.length === carried) passOn(entry, headers);
   return span.run(send).then((outcome) => ended(span, outcome));
+}
+
+/** Passes on the trace of the event as it is. */
+function passOn({ traceParent, turn }: Attempt["entry"], headers: string[]): void {
+  if (traceParent === "") return;
+  headers.push("traceparent", traceParent);
+  if (turn !== undefined && turn.traceState !== "") headers.push("tracestate", turn.traceState);
 }
 
 function ended(span: TracedSpan, outcome: PostOutcome): PostOutcome {

@@ -6,8 +6,10 @@ import { connectWith } from "../../src/client/connect.js";
 import { nodePlatform } from "../../src/client/node/platform.js";
 import type { ServerOptions } from "../../src/index.js";
 import type { ServiceInterceptor } from "../../src/service/invoke.js";
+import { bearer, operators, tokens } from "../admin/world.js";
 import { agentOf, Servers } from "../delegation/servers.js";
 import { Receiver } from "../push/receiver.js";
+import { seriesOf, sumOf } from "./read.js";
 
 const connect = connectWith(nodePlatform);
 const servers = new Servers();
@@ -76,6 +78,8 @@ describe("the trace of a call, without an SDK", () => {
       const sent = receiver.hits.map(({ headers }) => headers.traceparent);
       expect(sent.length).toBeGreaterThanOrEqual(3);
       expect([...new Set(sent)]).toEqual([traceparent]);
+      // Events of the agent are stored without it.
+      expect(receiver.hits[0]?.headers.tracestate).toBe(tracestate);
     },
   );
 
@@ -118,5 +122,41 @@ describe("the trace of a call, without an SDK", () => {
       ["INPUT_REQUIRED", traceparent],
       ["COMPLETED", other],
     ]);
+  });
+
+  it("goes from an operator's call to the notification that it sends or causes, which is counted", async () => {
+    const receiver = await Receiver.start();
+    cleanup.push(() => receiver.stop());
+    const asking = agentOf("Asking", async function* () {
+      yield inputRequired("Which?");
+    });
+    const server = await servers.serve(asking, {
+      metrics: true,
+      admin: { listen: "127.0.0.1:0", tokens: operators },
+      push: { allowHttp: true, ports: [receiver.port], allow: ["127.0.0.1"] },
+    });
+    const client = await clientOf(server.url, { bindings: ["JSONRPC"] });
+    const configuration = { taskPushNotificationConfig: { id: "hook", url: receiver.url("/hook") } };
+    const { payload } = await client.sendMessage({ message: message("go"), configuration });
+    const taskId = payload.case === "task" ? payload.value.id : "";
+    const attempts = async (): Promise<number> =>
+      sumOf(await seriesOf(server), "parley_delivery_duration_seconds_count", { result: "accepted" });
+    await expect.poll(attempts).toBe(2);
+    const operate = async (path: string, body: object): Promise<void> => {
+      const headers = { ...bearer(tokens.write), "content-type": "application/json", traceparent, tracestate };
+      const url = `${server.adminUrl}/v1/tasks/${taskId}${path}`;
+      expect((await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status).toBe(200);
+    };
+    await operate("/pushConfigs/hook:resend", { generation: 1 });
+    await operate("/pushConfigs/hook:test", {});
+    await operate(":cancel", {});
+    await expect.poll(attempts).toBe(5);
+    const sent = receiver.hits.map(({ headers }) => [headers.traceparent, headers.tracestate]);
+    const [none, sends, cancel] = [
+      [undefined, undefined],
+      [traceparent, tracestate],
+      [traceparent, undefined],
+    ];
+    expect(sent).toEqual([none, none, sends, sends, cancel]);
   });
 });

@@ -88,15 +88,15 @@ export function deliveryOperations(parts: AdminParts): Pick<AdminMethods, Names>
       return create(RedriveDeliveriesResponseSchema, { count: BigInt(count) });
     },
 
-    async sendTestEvent({ taskId, configId }) {
+    async sendTestEvent({ taskId, configId }, { call }) {
       checkSending(parts);
-      const attempt = await push.send({ taskId, configId, generation: undefined });
+      const attempt = await push.send({ taskId, configId, generation: undefined, trace: call });
       return create(SendTestEventResponseSchema, { attempt: toAttempt(attempt) });
     },
 
-    async resendEvent({ taskId, configId, generation }) {
+    async resendEvent({ taskId, configId, generation }, { call }) {
       checkSending(parts);
-      const attempt = await push.send({ taskId, configId, generation });
+      const attempt = await push.send({ taskId, configId, generation, trace: call });
       return create(ResendEventResponseSchema, { attempt: toAttempt(attempt) });
     },
 

@@ -51,15 +51,15 @@ export function taskOperations(
     },
     followTask: (request, { call }) => followTask(parts, request, call, budget),
     followTasks: (request, { call }) => followTasks(parts, poll, request, call.cancellation),
-    async cancelTask({ taskId }) {
-      await engine.control.cancel(taskId);
+    async cancelTask({ taskId }, { call }) {
+      await engine.control.cancel(taskId, call.traceParent);
       return create(CancelTaskResponseSchema, { task: await storedSummary(parts, taskId) });
     },
-    async failTask({ taskId, message }) {
+    async failTask({ taskId, message }, { call }) {
       if (message.length > MAX_MESSAGE) {
         throw invalid([{ field: "message", description: `must have at most ${MAX_MESSAGE} characters` }]);
       }
-      await engine.control.fail(taskId, message === "" ? failed : message);
+      await engine.control.fail(taskId, message === "" ? failed : message, call.traceParent);
       return create(FailTaskResponseSchema, { task: await storedSummary(parts, taskId) });
     },
     async deleteTask({ taskId }) {

@@ -171,9 +171,15 @@ const MAX_TRIES = 3;
 /**
  * Cancels a task and returns it: canceled, or ended by its agent within the grace period (specification 3.1.5).
  * @param now milliseconds since the epoch
+ * @param traceParent of the call that cancels it, for a task that no execution of this process ends
  * @throws A2AError TASK_NOT_CANCELABLE, UNAVAILABLE
  */
-export async function cancelTask(log: TaskLog, executions: Executions, now: () => number): Promise<TaskView> {
+export async function cancelTask(
+  log: TaskLog,
+  executions: Executions,
+  now: () => number,
+  traceParent: string,
+): Promise<TaskView> {
   const { taskId } = log;
   const shown = log.messageContext.taskId;
   try {
@@ -189,7 +195,9 @@ export async function cancelTask(log: TaskLog, executions: Executions, now: () =
     // cancel counts.
     for (let tries = 0; tries < MAX_TRIES && !isTerminal(log.fold.state); tries++) {
       const ends = isTerminal(log.plannedState);
-      if (!ends) await log.append(statusDraft(log.messageContext, TaskState.CANCELED, undefined, now()));
+      if (!ends) {
+        await log.append({ ...statusDraft(log.messageContext, TaskState.CANCELED, undefined, now()), traceParent });
+      }
       await log.stored();
     }
     if (!isTerminal(log.fold.state)) throw unavailable(undefined);

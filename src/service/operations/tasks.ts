@@ -60,7 +60,7 @@ export function taskOperations({
     },
 
     async cancelTask(request, { call }) {
-      const { task, generation } = await engine.cancel(scopeOf(call), request.id);
+      const { task, generation } = await engine.cancel(scopeOf(call), request.id, call.traceParent);
       const weight = weightOf(task);
       if (weight !== undefined) await budget.hold(call, weight);
       return withGeneration(call, task, generation);
