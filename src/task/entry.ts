@@ -25,7 +25,8 @@ export interface Draft {
   readonly turn?: TurnContext;
   /** Milliseconds since the epoch. */
   readonly time: number;
-  readonly traceParent?: string;
+  /** W3C `traceparent` of the span that wrote it. */
+  traceParent?: string;
   /** Set for a pause: position of the message whose turn paused. */
   readonly answers?: number;
   /** Set for an event from another agent's task. */

@@ -25,19 +25,27 @@ interface Named extends Message {
   readonly payload?: { readonly value?: Named };
 }
 
+/** Attributes of calls at their start, by method and binding. */
+const known = new WeakMap<DescMethod, Map<string, Attributes>>();
+
 /**
- * Attributes of a call at its start.
+ * Returns the attributes of a call at its start, the same object for all calls of a method over a binding.
  *
  * @param binding in lower case: `grpc`, `connect`, `grpc-web`, `jsonrpc`, `rest`
  */
 export function startAttributes(method: DescMethod, binding: string): Attributes {
+  const bindings = known.get(method) ?? new Map<string, Attributes>();
+  const attributes = bindings.get(binding);
+  if (attributes !== undefined) return attributes;
   const system = rpcSystems[binding];
-  return {
+  const made: Attributes = {
     [a2a.method]: method.name,
     [rpc.method]: `${method.parent.typeName}/${method.name}`,
     ...(system !== undefined && { [rpc.system]: system }),
     ...(binding === "jsonrpc" && { [jsonRpc.version]: "2.0" }),
   };
+  known.set(method, bindings.set(binding, made));
+  return made;
 }
 
 /** Notes the ids of a request. */

@@ -43,9 +43,8 @@ export class Tracer {
     const { trace, ROOT_CONTEXT } = this.api;
     const context = parent ?? ROOT_CONTEXT;
     const linked = link && trace.getSpan(link)?.spanContext();
-    const links = linked && [{ context: linked }];
-    const options = { kind: spanKinds[kind], attributes, ...(links && { links }) };
-    const span = this.#tracer.startSpan(name, options, context);
+    const links = linked === undefined ? [] : [{ context: linked }];
+    const span = this.#tracer.startSpan(name, { kind: spanKinds[kind], attributes, links }, context);
     return new TracedSpan(this, span, trace.setSpan(context, span));
   }
 

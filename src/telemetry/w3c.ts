@@ -23,9 +23,9 @@ export function spanContextOf(traceParent: string): SpanContext | undefined {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
 }
 
-/** Tells whether two headers name the same span, whatever else they say. */
+/** Tells whether two headers name the same span, whatever else they say. False for no header. */
 export function isSameSpan(one: string, other: string): boolean {
-  return one.slice(3, 52) === other.slice(3, 52);
+  return other !== "" && one.slice(3, 52) === other.slice(3, 52);
 }
 
 /** Writes a `traceparent`; empty for a span context that is not valid. */

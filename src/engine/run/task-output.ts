@@ -151,7 +151,9 @@ export class TaskOutput {
   }
 
   #traced(draft: Draft): Draft {
-    return this.#traceParent === "" ? draft : { ...draft, traceParent: this.#traceParent };
+    // A draft is made for this call, and a copy costs more than the rest of a trace.
+    if (this.#traceParent !== "") draft.traceParent = this.#traceParent;
+    return draft;
   }
 
   #draftOf(event: TaskEvent, last: TaskState | undefined, now: number): Draft {

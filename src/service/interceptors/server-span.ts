@@ -36,7 +36,7 @@ export function spanOf(call: Call): TracedSpan | undefined {
   return spans.get(call);
 }
 
-async function traced(
+function traced(
   tracer: Tracer,
   agents: AgentDirectory,
   next: Invoke,
@@ -54,17 +54,11 @@ async function traced(
   }
   spans.set(call, span);
   const watch = new CallSpan(span, invocation, agents);
+  // No async function: an SDK's contexts make each promise expensive.
   try {
-    const answer = await span.run(() => next(invocation));
-    if (isStream(answer)) return mapStream(iteratedIn(span, answer), watch);
-    watch.item(answer);
-    watch.done();
-    watch.end();
-    return answer;
+    return span.run(() => next(invocation)).then(watch.answered, watch.refused);
   } catch (error) {
-    watch.failed(error);
-    watch.end();
-    throw error;
+    return watch.refused(error);
   }
 }
 
@@ -80,6 +74,22 @@ class CallSpan implements StreamSteps<Message, Message> {
     this.#agents = agents;
     if (span.isRecording) noteRequest(span, invocation.request);
   }
+
+  /** Ends the span with an answer. A stream ends it later. */
+  readonly answered = (answer: InvocationResult): InvocationResult => {
+    if (isStream(answer)) return mapStream(iteratedIn(this.#span, answer), this);
+    this.item(answer);
+    this.done();
+    this.end();
+    return answer;
+  };
+
+  /** Ends the span of a call that throws. */
+  readonly refused = (error: unknown): never => {
+    this.failed(error);
+    this.end();
+    throw error;
+  };
 
   item(message: Message): Message {
     if (this.#span.isRecording) noteAnswer(this.#span, message);
