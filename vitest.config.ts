@@ -13,15 +13,19 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 /** Tests whose servers are processes of their own, or that look at times, which counting lines changes. */
 const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${folder}/**/*.test.ts`);
 
-/** Files that kill, stop or starve processes for minutes. `npm test` has shorter ones of each kind and leaves these out. */
+/**
+ * Files that take long, most of which kill, stop or starve processes. `npm test` has shorter ones of each kind and leaves
+ * these out.
+ */
 const long = [
   "cli/backup",
-  "client/hostile/hostile",
+  "client/{hostile/hostile,restarts}",
   "e2e/{bad-disk,bad-end,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
   "e2e/{restored,stopped}",
   "engine/conversation-kills",
   "network/{heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
+  "store/sqlite/contract-shared",
 ].map((name) => `test/${name}.test.ts`);
 
 /** Files that take long, and mostly wait. */
