@@ -71,7 +71,7 @@ const main = {
   chunkNames: "src/chunks/[name]-[hash]",
 };
 const { inputs: modules } = (await build({ ...main, write: false })).metafile;
-const chunks = together(modules, ["src/cli/command.ts", "src/index.ts"], sources);
+const chunks = together(modules, ["src/cli/serve-command.ts", "src/cli/flags.ts", "src/index.ts"], sources);
 
 const results = await Promise.all([
   build({ ...main, plugins: [builtins, chunks], logOverride: { "ignored-bare-import": "silent" } }),

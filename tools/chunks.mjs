@@ -1,7 +1,7 @@
 // Decides which modules of a start share a file. esbuild divides modules by the entry points that reach them, and a module that
 // is loaded on use is one. A start would load more than a hundred files, most of them of one small module. So these modules are
-// divided by the entry points of the package alone: those that the same ones load, at once or on use, are together. No entry
-// point loads more for it. A module that is loaded on use may, but a server has loaded all of that before.
+// divided by the entry points of the package and by the commands alone, none of which loads more for it. Another module that is
+// loaded on use may, but a server has loaded all of that before.
 import { resolve } from "node:path";
 
 const atOnce = ["import-statement", "require-call"];
@@ -60,14 +60,35 @@ export function together(inputs, start, named) {
 
 /** The modules that a start loads, without entry points, whose files cannot be shared. */
 function groupsOf(inputs, start, named) {
-  const keys = named.map((entry) => [reachedBy(inputs, [entry], atOnce), reachedBy(inputs, [entry], atAll)]);
+  const program = "src/cli/command.ts";
+  const commands = loadedOnUse(inputs).filter((module) => module.startsWith("src/cli/") && module !== program);
+  const hasStart = (entry) => start.some((module) => reachedBy(inputs, [entry], atAll).has(module));
+  const keys = [
+    ...[...named, program].map((entry) => reachedBy(inputs, [entry], atOnce)),
+    reachedBy(
+      inputs,
+      commands.filter((module) => !start.includes(module)),
+      atOnce,
+    ),
+    // What clients and webhooks load on use must not bring a server.
+    reachedBy(
+      inputs,
+      named.filter((entry) => !hasStart(entry)),
+      atAll,
+    ),
+  ];
   const groups = new Map();
   for (const module of reachedBy(inputs, start, atOnce)) {
     if ([...start, ...named].includes(module) || module.startsWith("builtin:")) continue;
-    const key = keys.map(([first, later]) => (first.has(module) ? 2 : later.has(module) ? 1 : 0)).join("");
+    const key = keys.map((reached) => reached.has(module)).join();
     groups.set(key, [...(groups.get(key) ?? []), module]);
   }
   return [...groups.values()];
+}
+
+function loadedOnUse(inputs) {
+  const imports = Object.values(inputs).flatMap((input) => input.imports);
+  return [...new Set(imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path))];
 }
 
 /** The modules that some import, and those that these import. */

@@ -2,25 +2,29 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
-import { fixture, probe, ready, workplaces } from "./cli.js";
+import { fixture, probe, type Run, ready, workplaces } from "./cli.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
 const place = workplaces();
 
-/** Everything that a server has loaded when it has answered with its card. */
-async function loadedByStart(): Promise<readonly string[]> {
+/** Runs a command line whose end writes what was loaded. */
+function recorded(...args: string[]): { readonly started: Run; readonly lines: () => readonly string[] } {
   const file = join(place.path, "loaded.txt");
   const preload = fileURLToPath(new URL("../fixtures/loaded/preload.cjs", import.meta.url));
   const env = { NODE_OPTIONS: `--require=${preload}`, PARLEY_TEST_LOADED: file };
-  const started = place.run(["serve", probe, "--port", "0", "--grpc-port", "0"], env);
+  return { started: place.run(args, env), lines: () => readFileSync(file, "utf8").split("\n") };
+}
+
+/** Everything that a server has loaded when it has answered with its card. */
+async function loadedByStart(): Promise<readonly string[]> {
+  const { started, lines } = recorded("serve", probe, "--port", "0", "--grpc-port", "0");
   const { url } = await ready(started);
   expect((await fetch(`${url}/.well-known/agent-card.json`)).status).toBe(200);
   started.child.kill("SIGTERM");
   expect(await started.exited).toBe(0);
-  const lines = readFileSync(file, "utf8").split("\n");
-  expect(lines).toContain("the end");
-  return lines;
+  expect(lines()).toContain("the end");
+  return lines();
 }
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -75,7 +79,15 @@ it("a start loads the packages that it needs and no others", async () => {
   expect(sources.filter((path) => onUse.test(path))).toEqual([]);
   // Each costs about a third of a millisecond, however small it is (tools/chunks.mjs).
   const files = new Set(lines.filter((line) => line.startsWith("file:") && line.includes("/dist/")));
-  expect(files.size).toBeLessThan(100);
+  expect(files.size).toBeLessThan(110);
+});
+
+it("a command that needs no server loads nothing of one", async () => {
+  const { started, lines } = recorded("--version");
+  expect(await started.exited).toBe(0);
+  const sources = lines().flatMap(sourcesOf);
+  expect(sources).toContain("src/cli/command.ts");
+  expect(sources.filter((path) => /^src\/(engine|server|service|store\/sqlite)\//.test(path))).toEqual([]);
 });
 
 it("a start leaves V8 little room for young objects, and lets it grow before an agent is loaded", async () => {
