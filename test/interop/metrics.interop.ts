@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createServer, type Server, type ServerOptions } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { metricProducer } from "../../src/telemetry/index.js";
+import { metricTable } from "../../src/telemetry/metric-table.js";
 import { obedient } from "../conformance/agents.js";
 import { root } from "../e2e/support/build.js";
+import { attributesOf, OtlpReceiver } from "./support/otlp-receiver.js";
 
 /* Metrics of a server in the SDK of OpenTelemetry, by a producer and by the meters of the API. */
 
@@ -25,9 +27,13 @@ interface Collected {
 
 const load = createRequire(join(root, "test", "interop", "telemetry", "package.json"));
 const inSdk = createRequire(load.resolve("@opentelemetry/sdk-node"));
-const { MeterProvider, MetricReader } = inSdk("@opentelemetry/sdk-metrics") as {
+const { MeterProvider, MetricReader, PeriodicExportingMetricReader } = inSdk("@opentelemetry/sdk-metrics") as {
+  readonly PeriodicExportingMetricReader: new (options: object) => object;
   readonly MetricReader: new (options?: object) => { collect(): Promise<Collected> };
-  readonly MeterProvider: new (options: object) => { shutdown(): Promise<void> };
+  readonly MeterProvider: new (options: object) => { forceFlush(): Promise<void>; shutdown(): Promise<void> };
+};
+const { OTLPMetricExporter } = inSdk("@opentelemetry/exporter-metrics-otlp-http") as {
+  readonly OTLPMetricExporter: new (options: object) => object;
 };
 const api = load("@opentelemetry/api");
 
@@ -79,6 +85,44 @@ describe("metricProducer()", () => {
     expect(find(collected, "parley.calls")?.dataPoints).toMatchObject([{ value: 1 }]);
     expect(find(collected, "parley.executions.running")?.dataPoints).toMatchObject([{ value: 0 }]);
     await provider.shutdown();
+  });
+
+  it("has its metrics exported to a receiver of OTLP, with their units, attributes and buckets", async () => {
+    const otlp = await OtlpReceiver.start();
+    const exporter = new OTLPMetricExporter({ url: `${otlp.url}/v1/metrics` });
+    const metricProducers = [metricProducer(server)];
+    const readers = [new PeriodicExportingMetricReader({ exporter, metricProducers })];
+    const provider = new MeterProvider({ readers });
+    await fetch(`${server.url}/tasks/none`, { headers: { "a2a-version": "1.0" } });
+    await provider.forceFlush();
+    const received = (wanted: string) => otlp.metrics.find(({ name }) => name === wanted);
+    const names = otlp.metrics.map(({ name }) => name);
+    // Gauges of webhooks are those of servers that send to some.
+    const expected = Object.values(metricTable).map(({ otel }) => otel);
+    expect(expected.filter((name) => !names.includes(name) && !/deliver(y|ies)/.test(name))).toEqual([]);
+    const duration = received("rpc.server.call.duration");
+    expect(duration).toMatchObject({ unit: "s", description: metricTable.callDuration.help });
+    expect(duration?.histogram?.aggregationTemporality).toBe(2);
+    const point = duration?.histogram?.dataPoints.find(({ attributes }) =>
+      attributes.some(({ key }) => key === "parley.error.reason"),
+    );
+    expect(point && attributesOf(point)).toEqual({
+      "parley.binding": "rest",
+      "rpc.system.name": "http_json",
+      "rpc.method": "lf.a2a.v1.A2AService/GetTask",
+      "rpc.response.status_code": "404",
+      "parley.error.reason": "TASK_NOT_FOUND",
+    });
+    const { bucketCounts = [], explicitBounds = [], count, sum } = point ?? {};
+    expect(explicitBounds).toEqual(expect.arrayContaining([0.0005, 0.1, 10]));
+    expect(bucketCounts).toHaveLength(explicitBounds.length + 1);
+    expect(bucketCounts.reduce<number>((all, each) => all + Number(each), 0)).toBe(1);
+    expect(Number(count)).toBe(1);
+    expect(sum).toBeGreaterThan(0);
+    expect(received("parley.calls")?.sum).toMatchObject({ aggregationTemporality: 2, isMonotonic: true });
+    expect(received("process.memory.usage")).toMatchObject({ unit: "By", gauge: { dataPoints: [{}] } });
+    await provider.shutdown();
+    otlp.stop();
   });
 });
 

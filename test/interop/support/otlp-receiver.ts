@@ -17,13 +17,44 @@ export interface ReceivedSpan {
   readonly status?: { readonly code?: number; readonly message?: string };
 }
 
+/** A point of a metric: a number, or a histogram. */
+interface ReceivedPoint extends Pick<ReceivedSpan, "attributes"> {
+  readonly asDouble?: number;
+  readonly count?: number | string;
+  readonly sum?: number;
+  readonly bucketCounts?: readonly (number | string)[];
+  readonly explicitBounds?: readonly number[];
+}
+
+/** The points of a metric. Cumulative is 2. */
+interface ReceivedPoints {
+  readonly aggregationTemporality?: number;
+  readonly isMonotonic?: boolean;
+  readonly dataPoints: readonly ReceivedPoint[];
+}
+
+/** A metric as it arrived, with the points of its kind. */
+export interface ReceivedMetric {
+  readonly name: string;
+  readonly unit: string;
+  readonly description: string;
+  readonly sum?: ReceivedPoints;
+  readonly gauge?: ReceivedPoints;
+  readonly histogram?: ReceivedPoints;
+}
+
 interface Export {
+  readonly resourceMetrics?: readonly {
+    readonly scopeMetrics: readonly { readonly metrics: readonly ReceivedMetric[] }[];
+  }[];
   readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly ReceivedSpan[] }[] }[];
 }
 
-/** A receiver of OTLP over HTTP with JSON, for traces. */
+/** A receiver of OTLP over HTTP with JSON, for traces and metrics. */
 export class OtlpReceiver {
   readonly spans: ReceivedSpan[] = [];
+  /** The metrics of the last export. */
+  metrics: readonly ReceivedMetric[] = [];
   /** All that arrived, as text. */
   text = "";
   readonly #server: Server;
@@ -40,7 +71,12 @@ export class OtlpReceiver {
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const text = Buffer.concat(chunks).toString();
       receiver.text += text;
-      const { resourceSpans = [] } = JSON.parse(text) as Export;
+      const { resourceSpans = [], resourceMetrics } = JSON.parse(text) as Export;
+      if (resourceMetrics !== undefined) {
+        receiver.metrics = resourceMetrics.flatMap(({ scopeMetrics }) =>
+          scopeMetrics.flatMap(({ metrics }) => metrics),
+        );
+      }
       for (const { scopeSpans } of resourceSpans) for (const { spans } of scopeSpans) receiver.spans.push(...spans);
       response.setHeader("content-type", "application/json");
       response.end("{}");
@@ -65,7 +101,7 @@ export class OtlpReceiver {
 }
 
 /** Attributes by their keys. */
-export function attributesOf({ attributes }: ReceivedSpan): Record<string, unknown> {
+export function attributesOf({ attributes }: Pick<ReceivedSpan, "attributes">): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 }
 
