@@ -15,6 +15,13 @@ export interface Goal {
 const CODEC = "node:http with fromJson and toJson";
 const PEER = "@a2a-js/sdk, in memory";
 
+/** Each part of telemetry, and what a server with it has to keep of its rate. */
+const TELEMETRY = {
+  API: ["with the API of OpenTelemetry alone", 0.97],
+  metrics: ["with metrics", 0.97],
+  SDK: ["with metrics and the SDK of OpenTelemetry, 10 % sampled", 0.8],
+} as const;
+
 export const GOALS = {
   jsonRpcReply: {
     scenario: "http-replies",
@@ -205,6 +212,15 @@ export const GOALS = {
     against: "with 10,000",
     atMost: 1.1,
   },
+  apiReply: telemetry("message reply over JSON-RPC", "API"),
+  apiRpcTask: telemetry("task of four events over JSON-RPC", "API"),
+  apiGrpcTask: telemetry("task of four events over gRPC", "API"),
+  metricsReply: telemetry("message reply over JSON-RPC", "metrics"),
+  metricsRpcTask: telemetry("task of four events over JSON-RPC", "metrics"),
+  metricsGrpcTask: telemetry("task of four events over gRPC", "metrics"),
+  sdkReply: telemetry("message reply over JSON-RPC", "SDK"),
+  sdkRpcTask: telemetry("task of four events over JSON-RPC", "SDK"),
+  sdkGrpcTask: telemetry("task of four events over gRPC", "SDK"),
   idleMemory: { scenario: "idle", what: "RSS with 10,000 idle subscribers", against: "absolute, in MB", atMost: 250 },
 } as const satisfies Readonly<Record<string, Goal>>;
 
@@ -238,6 +254,11 @@ function client(binding: string, against: string, atLeast: number): Goal {
 function growth(binding: string): Goal {
   const what = `a stream's chunk at 100,000 chunks over ${binding}, SQLite FULL, time`;
   return { scenario: `${binding.toLowerCase()}-streams`, what, against: "at 1,000 chunks", atMost: 1.3 };
+}
+
+function telemetry(what: string, part: keyof typeof TELEMETRY): Goal {
+  const [how, atLeast] = TELEMETRY[part];
+  return { scenario: "telemetry", what: `${what} ${how}, calls/s`, against: "without", atLeast };
 }
 
 /** What a run found about a goal. */

@@ -34,6 +34,7 @@ import { startUp } from "./scenarios/start-up.js";
 import { steps } from "./scenarios/steps.js";
 import { grpcStreams, sseStreams } from "./scenarios/streams.js";
 import { grpcTasks, jsonRpcTasks, restTasks } from "./scenarios/tasks.js";
+import { telemetry } from "./scenarios/telemetry.js";
 
 const SCENARIOS: readonly Scenario[] = [
   httpReplies,
@@ -66,6 +67,7 @@ const SCENARIOS: readonly Scenario[] = [
   attacked,
   delegation,
   steps,
+  telemetry,
   crossCheck,
 ];
 

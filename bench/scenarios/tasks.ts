@@ -3,7 +3,7 @@ import { grpcSend, restSend, rpcSend } from "../calls.js";
 import { isCompletedTask } from "../checks.js";
 import type { GoalName } from "../goals.js";
 import type { TestServer } from "../harness/child.js";
-import { Rates } from "../harness/rates.js";
+import { type Lane, Rates } from "../harness/rates.js";
 import type { Scenario } from "../harness/scenario.js";
 import type { WireCall } from "../protocol.js";
 import { RESULT_TEXT } from "../servers/answers.js";
@@ -17,23 +17,24 @@ interface TasksOf {
   readonly title: string;
   readonly memory: GoalName;
   readonly sqlite: GoalName;
-  send(server: TestServer, text: string, expect: string): WireCall;
+  readonly send: Send;
+}
+
+type Send = (server: TestServer, text: string, expect: string) => WireCall;
+
+/** A lane of tasks of four events. */
+export function taskLane(name: string, server: TestServer, send: Send): Lane {
+  return { name, server, call: send(server, "task", RESULT_TEXT), check: isCompletedTask };
 }
 
 function tasks({ name, title, memory, sqlite, send, fresh = false }: TasksOf): Scenario {
   return {
     name,
     async run(bench) {
-      const lane = (lane: string, server: TestServer) => ({
-        name: lane,
-        server,
-        call: send(server, "task", RESULT_TEXT),
-        check: isCompletedTask,
-      });
-      const start = async () => [
-        lane(PEER, await bench.start("peer", "task")),
-        lane("Parley, in memory", await bench.start("parley", "task", "memory")),
-        lane("Parley, SQLite FULL", await bench.start("parley", "task", bench.database())),
+      const start = async (): Promise<Lane[]> => [
+        taskLane(PEER, await bench.start("peer", "task"), send),
+        taskLane("Parley, in memory", await bench.start("parley", "task", "memory"), send),
+        taskLane("Parley, SQLite FULL", await bench.start("parley", "task", bench.database()), send),
       ];
       const rates = await (fresh ? Rates.measureFresh(bench, start) : Rates.measure(bench, await start()));
       return {

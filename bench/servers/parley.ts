@@ -1,7 +1,8 @@
 /**
  * Parley on two ports. Arguments: `message`, `jwt` (the same, for callers with a token alone), `either` (the same, decided by
  * the first event), `conversation` (a reply that says how many of 20 messages of its conversation it read), `steps` or `task`,
- * then `memory` or the path of a SQLite file.
+ * then `memory` or the path of a SQLite file, then `telemetry` for spans by the API of OpenTelemetry, and `metrics` for metrics
+ * that are read each second.
  */
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { Agent } from "../../src/agent/agent.js";
@@ -10,10 +11,14 @@ import { jwtScheme } from "../../src/auth/jwt.js";
 import { createServer } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { metricsText } from "../../src/telemetry/index.js";
 import { chunkText, DONE_TEXT, orderOf, PRELUDE_TEXT, RESULT_TEXT, replyTo, WORKING_TEXT } from "./answers.js";
 import { serve } from "./child.js";
 
 const card: Agent["card"] = { name: "Bench", description: "Answers as fast as it can.", version: "1.0.0", skills: [] };
+
+/** How often metrics are read, in milliseconds. */
+const READ_MS = 1_000;
 
 /** Agents that wait for the bench's sign. */
 let waiting: (() => void)[] = [];
@@ -101,7 +106,7 @@ const taskAgent: Agent = {
   },
 };
 
-const [, , kind, storage = "memory"] = process.argv;
+const [, , kind, storage = "memory", ...told] = process.argv;
 const { agent, token } = kind === "jwt" ? await guarded() : { agent: undefined, token: undefined };
 const server = await createServer({
   agent: agent ?? agents[kind ?? ""] ?? taskAgent,
@@ -109,9 +114,13 @@ const server = await createServer({
   host: "127.0.0.1",
   port: 0,
   grpcPort: 0,
+  telemetry: told.includes("telemetry"),
+  metrics: told.includes("metrics"),
   // All subscribers of the bench are one caller, and so are the owners of all tasks that a crash cut off.
   limits: { maxSubscriptionsPerTaskPerCaller: 20_000, maxOpenTasksPerOwner: 1_000_000 },
 });
+
+if (told.includes("metrics")) setInterval(() => metricsText(server), READ_MS);
 
 serve(
   { http: server.port, grpc: server.grpcPort, rpcPath: "/", restPath: "", ...(token !== undefined && { token }) },

@@ -1,0 +1,81 @@
+/** What spans and metrics cost: the same server without them, and with each of them. */
+import { grpcSend, rpcSend } from "../calls.js";
+import type { GoalName } from "../goals.js";
+import type { TestServer } from "../harness/child.js";
+import { type Fresh, type Lane, Rates } from "../harness/rates.js";
+import type { Bench, Row, Scenario } from "../harness/scenario.js";
+import { replyLane } from "./replies.js";
+import { taskLane } from "./tasks.js";
+
+const OFF = "without";
+
+/** What the server is asked for, by variant. */
+const VARIANTS = {
+  [OFF]: [],
+  "the API alone": ["telemetry"],
+  metrics: ["metrics"],
+  "SDK and metrics": ["telemetry", "metrics"],
+} as const;
+type Variant = keyof typeof VARIANTS;
+
+/** The goals are close to 1, so they need more processes than usual. */
+const FRESH: Fresh = { processes: 5, rounds: 3 };
+
+interface Calls {
+  readonly name: string;
+  readonly agent: "message" | "task";
+  readonly lane: (name: string, server: TestServer) => Lane;
+  readonly goals: Readonly<Partial<Record<Variant, GoalName>>>;
+}
+
+const CALLS: readonly Calls[] = [
+  {
+    name: "JSON-RPC reply",
+    agent: "message",
+    lane: (name, server) => replyLane(name, server, rpcSend),
+    goals: { "the API alone": "apiReply", metrics: "metricsReply", "SDK and metrics": "sdkReply" },
+  },
+  {
+    name: "JSON-RPC task",
+    agent: "task",
+    lane: (name, server) => taskLane(name, server, rpcSend),
+    goals: { "the API alone": "apiRpcTask", metrics: "metricsRpcTask", "SDK and metrics": "sdkRpcTask" },
+  },
+  {
+    name: "gRPC task",
+    agent: "task",
+    lane: (name, server) => taskLane(name, server, grpcSend),
+    goals: { "the API alone": "apiGrpcTask", metrics: "metricsGrpcTask", "SDK and metrics": "sdkGrpcTask" },
+  },
+];
+
+async function measured(bench: Bench, receiver: TestServer, { name, agent, lane, goals }: Calls): Promise<Row[]> {
+  const variants = Object.keys(VARIANTS) as Variant[];
+  const nameOf = (variant: Variant): string => `${name}, ${variant}`;
+  const start = (variant: Variant): Promise<TestServer> => {
+    const args = [agent, "memory", ...VARIANTS[variant]];
+    if (variant !== "SDK and metrics") return bench.start("parley", ...args);
+    return bench.start("traced", String(receiver.at.http), ...args);
+  };
+  const rates = await Rates.measureFresh(
+    bench,
+    () => Promise.all(variants.map(async (variant) => lane(nameOf(variant), await start(variant)))),
+    FRESH,
+  );
+  return variants.map((variant) => {
+    const goal = goals[variant];
+    return rates.row(nameOf(variant), nameOf(OFF), { column: OFF, ...(goal !== undefined && { goal }) });
+  });
+}
+
+export const telemetry: Scenario = {
+  name: "telemetry",
+  async run(bench) {
+    const receiver = await bench.start("receiver");
+    const rows: Row[] = [];
+    for (const calls of CALLS) rows.push(...(await measured(bench, receiver, calls)));
+    const stats = await (await fetch(`http://127.0.0.1:${receiver.at.http}/stats`)).json();
+    if ((stats as { count: number }).count === 0) throw new Error("no spans were exported");
+    return { title: "Calls to a server in memory, by what it tells of them", rows };
+  },
+};

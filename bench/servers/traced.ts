@@ -1,0 +1,33 @@
+/**
+ * `parley` with the SDK of OpenTelemetry, registered before the server starts. It keeps 10 % of the traces and sends them by OTLP over
+ * HTTP. Arguments: the port of the receiver, then those of `parley`.
+ */
+import { context, propagation, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from "@opentelemetry/core";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+
+const SAMPLED = 0.1;
+
+const [port] = process.argv.splice(2, 1);
+const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
+
+// What the SDK for Node.js registers by default.
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+propagation.setGlobalPropagator(
+  new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }),
+);
+trace.setGlobalTracerProvider(
+  new TracerProvider({
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(SAMPLED) }),
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
+  }),
+);
+
+await import("./parley.js");
