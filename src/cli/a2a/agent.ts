@@ -4,7 +4,12 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
-import { type AgentCard, AgentCardSchema, type AgentInterface } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  AgentCapabilitiesSchema,
+  type AgentCard,
+  AgentCardSchema,
+  type AgentInterface,
+} from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../client/client.js";
 import { connectWith } from "../../client/connect.js";
 import { CardRequestError, type FoundCard, findCard } from "../../client/discovery/discovery.js";
@@ -12,6 +17,7 @@ import { type Candidate, candidatesOf } from "../../client/discovery/interfaces.
 import { hostOf } from "../../client/hosts.js";
 import { clientLimits } from "../../client/limits.js";
 import { nodePlatform } from "../../client/node/platform.js";
+import type { ClientOptions } from "../../client/options.js";
 import type { Platform } from "../../client/platform.js";
 import { A2AError } from "../../core/error.js";
 import { messageIn } from "../../core/members.js";
@@ -32,6 +38,8 @@ const MAX_CARD_BYTES = 1024 * 1024;
 /** An agent that is called by one of its interfaces. */
 export interface Agent {
   readonly client: A2AClient;
+  /** Returns a client that polls and never streams. */
+  readonly polling: () => Promise<A2AClient>;
   /** Undefined with `--endpoint`. */
   readonly card: AgentCard | undefined;
   readonly chosen: Candidate;
@@ -73,7 +81,7 @@ async function open(context: Scope, found: FoundCard, platform: Platform): Promi
   if (version !== PROTOCOL_VERSION) out.note(`note: speaking A2A ${version}`);
   warnOf(context, found, url);
   const { credentials, headers } = await chooseFor(context, card, binding);
-  const client = await connectWith(() => platform)(card, {
+  const options: ClientOptions = {
     bindings: [binding],
     allowHttp: true,
     ...(settings.tenant !== undefined && found.url === undefined && { tenant: settings.tenant }),
@@ -91,10 +99,13 @@ async function open(context: Scope, found: FoundCard, platform: Platform): Promi
       maxRetryMs: Math.max(settings.pollInterval, Math.min(30_000, 4 * settings.pollInterval)),
       ...(settings.timeout > 0 && { maxResumeMs: settings.timeout }),
     },
-  });
+  };
+  const connect = connectWith(() => platform);
+  const client = await connect(card, options);
   const isKnown = settings.endpoint === undefined;
   return {
     client,
+    polling: () => connect({ ...card, capabilities: create(AgentCapabilitiesSchema) }, options),
     card: isKnown ? found.card : undefined,
     chosen,
     canStream: !isKnown || found.card.capabilities?.streaming === true,

@@ -24,7 +24,10 @@ export function normalized(argv: readonly string[], groups: ReadonlySet<string>)
   const [first = "", second = ""] = rest;
   if (first === "help") return [...rest.slice(1), "--help"];
   if (first === "" || first === "--") return argv;
-  const count = groups.has(first) && second !== "" && !second.startsWith("-") ? 2 : 1;
+  const isVerb = second !== "" && !second.startsWith("-");
+  // Without its verb a group has no options.
+  if (groups.has(first) && !isVerb) return rest;
+  const count = groups.has(first) ? 2 : 1;
   return [...rest.slice(0, count), ...leading, ...rest.slice(count)];
 }
 

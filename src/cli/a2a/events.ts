@@ -4,6 +4,7 @@ import type { Update } from "../../task/answer.js";
 import { endsBlockingSend, isInterrupted } from "../../task/state.js";
 import type { Context } from "./context.js";
 import { eventText } from "./text.js";
+import { orPolled } from "./wait.js";
 
 /** Options of reading a stream. */
 interface Reading {
@@ -26,7 +27,7 @@ export async function readEvents(
 ): Promise<Task | undefined> {
   let task: Task | undefined;
   let isTold = false;
-  for await (const update of updates) {
+  for await (const update of orPolled(context, updates)) {
     context.touch();
     const isFirst = task === undefined;
     const event = update.event ?? (update.task && taskEvent(update.task));

@@ -25,7 +25,8 @@ export interface Seen {
 const scripted: Agent = {
   ...probe,
   execute(turn) {
-    const [word = ""] = turn.text.split(/\s+/);
+    const [word = "", name = ""] = turn.text.split(/\s+/);
+    if (turn.task === undefined && word === "gate") return gated(name);
     if (turn.task === undefined && word === "parts") return parts();
     if (turn.task === undefined && word === "control") return control();
     if (turn.task === undefined && word === "hold") return hold(turn.signal);
@@ -51,6 +52,28 @@ async function* control() {
   yield working();
   yield artifact({ name: "evil\u001b[2J\nState: FAKE", text: "\u001b]0;owned\u0007\u009b31m" });
   yield completed();
+}
+
+/** Opens for tasks that wait at it: the tests decide when. */
+export class Gate {
+  readonly opened: Promise<void>;
+  open: () => void = () => {};
+
+  constructor() {
+    this.opened = new Promise((resolve) => {
+      this.open = resolve;
+    });
+  }
+}
+
+/** Gates by the word after `gate`. */
+export const gates: Map<string, Gate> = new Map();
+
+/** Waits for a gate. */
+async function* gated(name: string) {
+  yield working("At the gate.");
+  await gates.get(name)?.opened;
+  yield completed("Through the gate.");
 }
 
 /** Works until it is canceled. */
@@ -100,12 +123,19 @@ const reasonOf = (id: unknown): Reason | undefined => {
   return name !== undefined && Object.hasOwn(reasons, name) ? (name as Reason) : undefined;
 };
 
+/** Options of the server, and capabilities of the card. */
+interface WorldOptions extends Readonly<Record<string, unknown>> {
+  readonly capabilities?: object;
+  /** Replaces members of the scripted agent. */
+  readonly agent?: object;
+}
+
 /** Serves the scripted agent over all bindings. */
-export async function openWorld(options: object = {}): Promise<World> {
+export async function openWorld({ capabilities = {}, agent = {}, ...options }: WorldOptions = {}): Promise<World> {
   const seen: Seen[] = [];
   const world = { before: (_: Seen): void => {} };
   const server = await createServer({
-    agent: scripted,
+    agent: { ...scripted, card: { ...scripted.card, capabilities }, ...agent },
     store: memoryStore(),
     host: "127.0.0.1",
     port: 0,
@@ -130,9 +160,7 @@ export async function openWorld(options: object = {}): Promise<World> {
     seen,
     run: (argv: readonly string[], setup: Setup = {}) =>
       runIn(
-        argv.map((word) =>
-          word.replaceAll("AGENT", `127.0.0.1:${server.port}`).replaceAll("GRPC", `127.0.0.1:${server.grpcPort}`),
-        ),
+        argv.map((word) => word.replace(/^(\w+:\/\/)?AGENT/, (_, scheme = "") => `${scheme}127.0.0.1:${server.port}`)),
         setup,
       ),
     close: () => server.close({ graceMs: 0 }),

@@ -1,0 +1,77 @@
+import { spawn } from "node:child_process";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { build } from "../../e2e/support/build.js";
+import { main, watch, workplaces } from "../cli.js";
+import { openWorld, type World } from "./world.js";
+
+build();
+const place = workplaces();
+
+describe("the process of a command", { timeout: 60_000 }, () => {
+  let world: World;
+  let host = "";
+  beforeAll(async () => {
+    world = await openWorld();
+    host = `127.0.0.1:${world.server.port}`;
+  });
+  afterAll(() => world.close());
+
+  const until = async (isSo: () => boolean): Promise<void> => {
+    await expect.poll(isSo, { timeout: 30_000 }).toBe(true);
+  };
+
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("ends at %s while it waits, with the way to resume, and leaves the task alone", async (signal, code) => {
+    const waiting = place.run(["send", "-a", host, "-o", "json", "hold"]);
+    await until(() => waiting.stderr().includes("Context ID:"));
+    waiting.child.kill(signal);
+    expect(await waiting.exited).toBe(code);
+    const { error } = JSON.parse(waiting.stdout());
+    expect(error).toMatchObject({ code: "PARLEY_ERR_INTERRUPTED", a2aCode: null });
+    const [, id = ""] = /Task ID: (\S+)/.exec(waiting.stderr()) ?? [];
+    const { json } = await world.run(["task", "get", id, "-a", "AGENT", "-o", "json"]);
+    expect(json.status.state).toBe("TASK_STATE_WORKING");
+  });
+
+  it("ends with 0 when the reader of its output has gone", async () => {
+    const child = spawn(process.execPath, [main, "send", "-a", host, "--stream", "stream 2000 200 5"], {
+      cwd: place.path,
+      env: { PATH: process.env.PATH ?? "" },
+    });
+    const run = place.keep(watch(child));
+    await until(() => run.stdout().includes("Artifact ID:"));
+    child.stdout.destroy();
+    expect(await run.exited).toBe(0);
+    expect(run.stderr()).toBe("");
+  });
+
+  it("reads a part from stdin, and writes bytes of other alphabets whole", async () => {
+    const run = place.run(["send", "-a", host, "-"]);
+    run.child.stdin?.end("Grüße, 世界");
+    expect(await run.exited).toBe(0);
+    expect(run.stdout()).toContain("Text:\nGrüße, 世界\n\n");
+  });
+
+  it("is called a2a in its hints under that name", async () => {
+    const link = join(place.path, "a2a");
+    symlinkSync(main, link);
+    const child = spawn(process.execPath, [link, "send", "-a", host, "ask What?"], { cwd: place.path });
+    const run = place.keep(watch(child));
+    expect(await run.exited).toBe(0);
+    expect(run.stdout()).toMatch(/^Resume with: a2a send /m);
+  });
+
+  it("prints version and help on stdout alone", async () => {
+    for (const args of [["--version"], ["-v"], ["-V"], ["--help"], [], ["help", "task", "get"], ["completions"]]) {
+      const run = place.run(args);
+      const isError = args[0] === "completions";
+      expect(await run.exited).toBe(isError ? 2 : 0);
+      expect(run.stdout() === "").toBe(isError);
+      expect(run.stderr() === "").toBe(!isError);
+    }
+  });
+});
