@@ -5,8 +5,8 @@ import { taskText } from "./text.js";
 
 /** `task cancel`: cancels a task and prints it as it then is. */
 export const run: Run = async (context, [id = ""]) => {
-  const { client } = await context.agent();
   context.noteTask(id, "");
+  const { client } = await context.agent();
   const { metadata } = context.settings;
   const task = await client.cancelTask({ id, ...(metadata !== undefined && { metadata }) }, { signal: context.signal });
   print(context, task);

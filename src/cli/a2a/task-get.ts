@@ -8,8 +8,8 @@ export const run: Run = async (context, [id = ""]) => {
   const history = historyLength(context);
   const waits = context.settings.wait === true && !context.settings.async;
   if (waits) context.startBudget();
-  const { client } = await context.agent();
   context.noteTask(id, "");
+  const { client } = await context.agent();
   const task = await client.getTask({ id, ...history }, { signal: context.signal });
   context.noteTask(task.id, task.contextId);
   printTask(context, waits && !isSettled(task) ? await settled(context, task, history) : task);

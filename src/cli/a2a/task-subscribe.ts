@@ -5,9 +5,9 @@ import { printOutcome } from "./task-result.js";
 
 /** `task subscribe`: follows a task. Text and lines show each event, a JSON document the task at the end. */
 export const run: Run = async (context, [id = ""]) => {
+  context.noteTask(id, "");
   const { out, settings, signal } = context;
   const { client, canStream } = await context.agent();
-  context.noteTask(id, "");
   noteNoStream(context, canStream);
   context.startBudget();
   const isLive = !out.mode.isJson || settings.stream;
