@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { add as addOwners } from "../../src/cli/operate/owners.js";
 import { add as addTasks } from "../../src/cli/operate/tasks.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { openTasks, type TaskWorld } from "../admin/task-world.js";
 import { tokens } from "../admin/world.js";
@@ -149,7 +150,9 @@ describe("parley tasks watch", () => {
     const hangs = await world.send("bob", "wait there");
     const stop = new AbortController();
     const cut = await tasks(["watch", hangs], { signal: stop.signal, onOutput: () => stop.abort() });
-    expect(cut).toMatchObject({ code: 1, stderr: "interrupted before the task has ended" });
+    expect(cut).toMatchObject({ code: 1, stderr: expect.stringMatching(/interrupted before the task has ended$/) });
+    const [, last] = /^parley: --after (\d+) continues here\n/.exec(cut.stderr) ?? [];
+    expect(cut.stdout).toMatch(new RegExp(`^ +${last} .*\n$`, "m"));
     const closed = await tasks(["watch", hangs], {
       onOutput: () => {
         throw Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
@@ -157,6 +160,25 @@ describe("parley tasks watch", () => {
     });
     expect([closed.code, closed.stderr]).toEqual([0, ""]);
     expect((await tasks(["fail", hangs])).code).toBe(0);
+  });
+});
+
+describe("parley tasks watch of a server that ends", () => {
+  it("does not end with 0", async () => {
+    const other = await openTasks(memoryStore());
+    const task = await other.send("bob", "ask more");
+    const env = { PARLEY_ADMIN: other.address, PARLEY_ADMIN_TOKEN: tokens.read };
+    let seen = "";
+    const note = (out: string): void => {
+      seen = out;
+    };
+    const watches = [tasks(["watch", task], { env }), tasks(["watch"], { env, onOutput: note })];
+    const after = (): Promise<string> => other.send("bob", "say x").then(() => seen);
+    await expect.poll(after).not.toBe("");
+    await other.close();
+    const ends = await Promise.all(watches);
+    expect(ends.map(({ code }) => code)).toEqual([3, 3]);
+    expect(ends[0]?.stderr).toContain("--after");
   });
 });
 

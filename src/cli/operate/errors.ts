@@ -9,6 +9,8 @@ const kinds: Readonly<Partial<Record<Code, keyof typeof exitCodes>>> = {
   [Code.Unauthenticated]: "credentials",
   [Code.PermissionDenied]: "credentials",
   [Code.DeadlineExceeded]: "unreached",
+  // It ends, or its store fails.
+  [Code.Unavailable]: "unreached",
 };
 
 const remedies: Readonly<Partial<Record<Code, string>>> = {

@@ -13,7 +13,7 @@ import { printable } from "../log.js";
 import { deliveryColumns, deliveryRow } from "./delivery-rows.js";
 import { entryLines, messageText, partsText } from "./entry.js";
 import { bytes, jsonLine, moment, stateCell, stateName, taskColumns, taskRow } from "./format.js";
-import { type Io, print } from "./io.js";
+import { type Io, OutputClosed, print, remark } from "./io.js";
 import { printAnswer, printList } from "./lists.js";
 import { readPages } from "./pages.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
@@ -157,8 +157,17 @@ async function watchOne(
   io: Io,
   signal: AbortSignal,
 ): Promise<void> {
-  const entries = client.followTask({ taskId, after }, { signal, timeoutMs: 0 });
-  for await (const { entry } of entries) if (entry !== undefined) await printEntry(io, entry, { json, raw: false });
+  let last = after;
+  try {
+    for await (const { entry } of client.followTask({ taskId, after }, { signal, timeoutMs: 0 })) {
+      if (entry === undefined) continue;
+      await printEntry(io, entry, { json, raw: false });
+      last = entry.entry?.position ?? last + 1;
+    }
+  } catch (error) {
+    if (last > after && !(error instanceof OutputClosed)) remark(io, `--after ${last} continues here`);
+    throw error;
+  }
 }
 
 async function watchAll(
@@ -172,6 +181,7 @@ async function watchAll(
     if (task === undefined) continue;
     await print(io, json ? jsonLine(TaskSummarySchema, task) : `${changeLine(task, lookOf(io.stdout))}\n`);
   }
+  if (!signal.aborted) throw new CommandError("unreached", "the server has ended the stream");
 }
 
 function changeLine({ statusTime, taskId, state, owner, agent, position }: TaskSummary, look: Look): string {
