@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { checkFile, type FileReport, MAX_FAULTS } from "../../store/sqlite/check.js";
+import type { FileReport } from "../../store/sqlite/check.js";
 import { StoreError } from "../../store/task-store.js";
 import { CommandError } from "../command-error.js";
 import { printable } from "../log.js";
@@ -22,7 +22,7 @@ export function add(check: Command, io: Io = processIo): void {
 }
 
 async function run(file: string, { json }: { readonly json: boolean }, io: Io): Promise<void> {
-  const report = reportOf(file);
+  const report = await reportOf(file);
   try {
     await print(io, json ? `${JSON.stringify(report)}\n` : `${linesOf(report, io).join("\n")}\n`);
   } catch (error) {
@@ -30,13 +30,17 @@ async function run(file: string, { json }: { readonly json: boolean }, io: Io): 
   }
   const count = report.faults.length;
   if (count > 0) {
-    const some = count >= MAX_FAULTS ? `at least ${count} faults` : count === 1 ? "1 fault" : `${count} faults`;
+    const some = count === 1 ? "1 fault" : `${count} faults`;
     throw new CommandError("failed", `${file} has ${some}. A backup from before them helps (parley restore)`);
   }
 }
 
+type Report = Partial<FileReport> & Pick<FileReport, "path" | "faults">;
+
 /** What is known of a file, even if it is too damaged to be read to the end. */
-function reportOf(file: string): Partial<FileReport> & Pick<FileReport, "path" | "faults"> {
+async function reportOf(file: string): Promise<Report> {
+  // Only a check needs the parts of a store.
+  const { checkFile } = await import("../../store/sqlite/check.js");
   try {
     return checkFile(file);
   } catch (error) {
@@ -45,7 +49,7 @@ function reportOf(file: string): Partial<FileReport> & Pick<FileReport, "path" |
   }
 }
 
-function linesOf(report: ReturnType<typeof reportOf>, io: Io): string[] {
+function linesOf(report: Report, io: Io): string[] {
   const look = lookOf(io.stdout);
   const { path, schema, isCurrent, tasks, openTasks, entries, pushConfigs, faults } = report;
   const older = isCurrent === false ? ", older than this program: its logs were not read" : "";

@@ -1,15 +1,8 @@
-import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { userInfo } from "node:os";
+import { readFileSync } from "node:fs";
 import { type Client, createClient, type Interceptor, type Transport } from "@connectrpc/connect";
 import { AdminService } from "../../../gen/parley/admin/v1/admin_pb.js";
-import { silentLogger } from "../../core/log.js";
 import { messageIn } from "../../core/members.js";
 import { parseUrl } from "../../core/net.js";
-import { codeOf } from "../../store/sqlite/driver/codes.js";
-import { holdersOf } from "../../store/sqlite/lock.js";
-import { StoreError, type TaskStore } from "../../store/task-store.js";
-import { AuditFile } from "../audit-file.js";
 import { CommandError } from "../command-error.js";
 import { explained } from "./errors.js";
 import { type Io, OutputClosed } from "./io.js";
@@ -30,8 +23,6 @@ export interface Service {
   readonly client: Client<typeof AdminService>;
   /** Address of the server, or path of the file. */
   readonly place: string;
-  /** True for a file that no server has open. */
-  readonly isFile: boolean;
   close(): Promise<void>;
 }
 
@@ -57,7 +48,11 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
   const admin = flags.admin ?? (flags.store === undefined ? io.env.PARLEY_ADMIN : undefined);
   if (flags.store !== undefined) {
     if (admin !== undefined) throw new CommandError("usage", "give --admin or --store, not both");
-    return openFile(flags.store, flags);
+    // Only a file needs the parts of a server.
+    const { openFile } = await import("./file-service.js");
+    const { store, audit = "stderr", timeout } = flags;
+    const { transport, close } = await openFile(store, { audit, timeout, bearer });
+    return serviceOf(transport, { place: store, close });
   }
   if (admin === undefined || admin === "") {
     throw new CommandError(
@@ -76,7 +71,7 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
     ...(flags.timeout > 0 && { defaultTimeoutMs: flags.timeout * 1_000 }),
     ...(socketPath !== undefined && { nodeOptions: { socketPath } }),
   });
-  return serviceOf(transport, { place: admin, isFile: false, close: async () => {} });
+  return serviceOf(transport, { place: admin, close: async () => {} });
 }
 
 function serviceOf(transport: Transport, rest: Omit<Service, "client">): Service {
@@ -118,51 +113,4 @@ function addressOf(admin: string): { readonly baseUrl: string; readonly socketPa
     throw new CommandError("usage", "--admin is not an address: give a URL, host:port, or unix: and a path");
   }
   return { baseUrl: url.href.replace(/\/+$/, "") };
-}
-
-/** Opens the file alone, and serves it within this process. @throws CommandError, StoreError */
-async function openFile(path: string, { audit = "stderr", timeout }: ReachFlags): Promise<Service> {
-  if (!existsSync(path)) throw new CommandError("usage", `--store: the file ${path} does not exist`);
-  const log = audit === "off" ? undefined : new AuditFile(audit, silentLogger);
-  const [{ sqliteStore }, { checkCurrent }, { createStoreAdmin }, { createConnectTransport }] = await Promise.all([
-    import("../../store/sqlite/index.js"),
-    import("../../store/sqlite/current.js"),
-    import("../../server/store-admin.js"),
-    import("@connectrpc/connect-web"),
-  ]);
-  checkCurrent(path);
-  const store = openAlone(path, sqliteStore);
-  const token = randomBytes(32).toString("hex");
-  const service = createStoreAdmin({ store, operator: userName(), token, audit: log });
-  const transport = createConnectTransport({
-    baseUrl: "http://store",
-    fetch: (input, init) => service.fetch(new Request(input, init)),
-    interceptors: [bearer(token)],
-    useBinaryFormat: true,
-    ...(timeout > 0 && { defaultTimeoutMs: timeout * 1_000 }),
-  });
-  return serviceOf(transport, { place: path, isFile: true, close: () => service.close() });
-}
-
-function openAlone(path: string, open: (path: string) => TaskStore): TaskStore {
-  try {
-    return open(path);
-  } catch (error) {
-    if (!(error instanceof StoreError) || !codeOf(error.cause).startsWith("SQLITE_BUSY")) throw error;
-    const remedy = "End it, or call its operator's service (--admin)";
-    throw new CommandError("unreached", `${path} is in use: ${holdersOf(path)} has it open. ${remedy}`, {
-      cause: error,
-    });
-  }
-}
-
-/** The user name, as the audit log may have it; the numeric id if the system has none. */
-function userName(): string {
-  try {
-    return userInfo()
-      .username.replaceAll(/[^\w.@-]/g, "_")
-      .slice(0, 64);
-  } catch {
-    return String(process.getuid?.() ?? "unknown");
-  }
 }

@@ -33,10 +33,11 @@ export function lookOf(output: Output): Look {
 }
 
 /**
- * Returns the lines of a table. Where they would be wider than the terminal, the widest columns are cut, and then the
- * last columns are left out.
+ * Returns the lines of a table. On a terminal empty columns are left out; where the others would be wider, the widest are
+ * cut, and then the last are left out.
  */
-export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], look: Look): string[] {
+export function table(all: readonly Column[], allRows: readonly (readonly Cell[])[], look: Look): string[] {
+  const { columns, rows } = look.width === undefined ? { columns: all, rows: allRows } : filled(all, allRows);
   const texts = rows.map((row) => row.map((cell) => printable(textOf(cell))));
   const natural = columns.map(({ title }, at) =>
     texts.reduce((widest, row) => Math.max(widest, widthOf(row[at] ?? "")), title.length),
@@ -61,6 +62,16 @@ export function table(columns: readonly Column[], rows: readonly (readonly Cell[
     titles,
     ...texts.map((row, index) => line(row, (text, at) => paint(text, colourOf(rows[index]?.[at]), look))),
   ];
+}
+
+/** Leaves empty columns out, whose width others need. */
+function filled(
+  all: readonly Column[],
+  allRows: readonly (readonly Cell[])[],
+): { readonly columns: readonly Column[]; readonly rows: readonly (readonly Cell[])[] } {
+  const isKept = all.map((_, at) => allRows.length === 0 || allRows.some((row) => textOf(row[at]) !== ""));
+  const keep = <T>(items: readonly T[]): T[] => items.filter((_, at) => isKept[at]);
+  return { columns: keep(all), rows: allRows.map(keep) };
 }
 
 /** Returns lines of `name value`, for one object. Empty values are left out. */

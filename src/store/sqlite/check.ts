@@ -26,12 +26,12 @@ export interface FileReport {
   /** Entries that were read. */
   readonly entries: number;
   readonly pushConfigs: number;
-  /** Sentences for people, at most `MAX_FAULTS`. */
+  /** Sentences for people, at most a thousand. */
   readonly faults: readonly string[];
 }
 
 /** Maximum number of reported faults. */
-export const MAX_FAULTS = 1_000;
+const MAX_FAULTS = 1_000;
 
 /** Faults of SQLite's own check. */
 const MAX_INTEGRITY_FAULTS = 100;
