@@ -38,7 +38,13 @@ const pathOf = (url: string): string => withoutSecrets(url);
 
 function reported(out: Output, answer: HttpAnswer): HttpAnswer {
   const decoder = new TextDecoder();
-  const note = (chunk: Uint8Array): void => out.note(`debug: < ${cut(decoder.decode(chunk, { stream: true }))}`);
+  let rest = "";
+  // By lines, since a credential may be divided between two chunks.
+  const note = (chunk: Uint8Array): void => {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line.trim() !== "") out.note(`debug: < ${cut(line)}`);
+  };
   return {
     status: answer.status,
     contentType: answer.contentType,
