@@ -2,7 +2,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import type { Driver } from "../support/driver.js";
-import { expectOwnAddress, expectPassedOn, RESTARTS, RESTARTS_MS, restartUnderLoad } from "./support/restarts.js";
+import {
+  expectOwnAddress,
+  expectOwnAddressOverGrpc,
+  expectPassedOn,
+  RESTARTS,
+  RESTARTS_MS,
+  restartUnderLoad,
+} from "./support/restarts.js";
 import { caddyIn, freePorts, program, Site } from "./support/site.js";
 import { succeed } from "./support/tool.js";
 
@@ -30,6 +37,8 @@ describe("Caddy as in deploy/caddy", () => {
   it("passes on every binding, and events when they happen", () => expectPassedOn(drivers, "grpc"));
 
   it("removes forwarded headers that a client forges", () => expectOwnAddress(site));
+
+  it("removes them for gRPC too", () => expectOwnAddressOverGrpc(site));
 
   it("loses no event and fails no call while two servers are restarted in turn", { timeout: RESTARTS_MS }, async () => {
     const { tallies, others } = await restartUnderLoad(site, drivers);

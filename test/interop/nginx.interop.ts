@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Driver } from "../support/driver.js";
-import { expectOwnAddress, expectPassedOn, RESTARTS, RESTARTS_MS, restartUnderLoad } from "./support/restarts.js";
+import {
+  expectOwnAddress,
+  expectOwnAddressOverGrpc,
+  expectPassedOn,
+  RESTARTS,
+  RESTARTS_MS,
+  restartUnderLoad,
+} from "./support/restarts.js";
 import { freePorts, nginxIn, program, Site } from "./support/site.js";
 import { run, succeed } from "./support/tool.js";
 
@@ -26,6 +33,8 @@ describe("nginx as in deploy/nginx", () => {
   it("passes on every binding, and events when they happen", () => expectPassedOn(drivers));
 
   it("replaces forwarded headers that a client forges", () => expectOwnAddress(site));
+
+  it("replaces them for gRPC too", () => expectOwnAddressOverGrpc(site));
 
   it("speaks TLS to clients, and cards have its address", async () => {
     const { tls } = site.ports.front;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { expect } from "vitest";
 import { connect } from "../../../src/client/index.js";
 import { Callers, type Tally } from "../../e2e/support/callers.js";
@@ -46,13 +47,33 @@ export async function expectPassedOn(drivers: readonly Driver[], unread?: string
   }
 }
 
+const forged = { "x-forwarded-host": "forged.example", "x-forwarded-prefix": "/forged", "x-forwarded-proto": "forged" };
+
 /** Checks that the card, which caches keep, has the proxy's address for a client that forges forwarded headers. */
 export async function expectOwnAddress({ ports }: Site): Promise<void> {
   const url = `http://127.0.0.1:${ports.front.http1}`;
-  const forged = { "x-forwarded-host": "forged.example", "x-forwarded-prefix": "/forged" };
   const answer = await fetch(`${url}/.well-known/agent-card.json`, { headers: forged });
   const card = await answer.text();
   expect(card).toContain(url);
+  expect(card).not.toContain("forged");
+}
+
+/** Checks the same for the card over gRPC, whose headers the proxy sets on other lines. */
+export async function expectOwnAddressOverGrpc({ ports }: Site): Promise<void> {
+  const authority = `127.0.0.1:${ports.front.http2}`;
+  const client = new Client(authority, credentials.createInsecure());
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(forged)) metadata.set(name, value);
+  const path = "/lf.a2a.v1.A2AService/GetExtendedAgentCard";
+  const same = (bytes: Buffer): Buffer => bytes;
+  const card = await new Promise<string>((resolve, reject) => {
+    client.makeUnaryRequest(path, same, same, Buffer.alloc(0), metadata, (error, answer) => {
+      if (answer === undefined) reject(error);
+      else resolve(answer.toString("latin1"));
+    });
+  });
+  client.close();
+  expect(card).toContain(`http://${authority}`);
   expect(card).not.toContain("forged");
 }
 

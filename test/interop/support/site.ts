@@ -54,6 +54,13 @@ export function deployed(path: string, places: Readonly<Record<string, string>>)
   return text;
 }
 
+/** The probe with an extended card, which clients also read over gRPC. */
+const agent = `
+import probe from ${JSON.stringify(join(root, "dist/examples/probe/agent.js"))};
+export default { ...probe, extendedCard: { description: "Known to callers." } };
+export const authenticator = { authenticate: () => ({ owner: "caller" }) };
+`;
+
 /** A proxy of others in front of two servers that share a store. */
 export class Site {
   readonly folder: string = mkdtempSync(join(tmpdir(), "parley-site-"));
@@ -65,6 +72,8 @@ export class Site {
 
   constructor(ports: Ports) {
     this.ports = ports;
+    this.#home.agent = join(this.folder, "agent.mjs");
+    writeFileSync(this.#home.agent, agent);
   }
 
   /** Starts both servers, and the proxy. */
