@@ -146,12 +146,31 @@ describe("Kubernetes and Envoy", () => {
       succeed("go", ["build", "-mod=readonly", "-o", check, "."], { cwd: here, limitMs: 540_000 }),
     );
     const printed = await succeed(check, [join(deploy, "kubernetes/parley.yaml"), join(deploy, "envoy/envoy.yaml")]);
-    expect(printed).toContain("5 objects of Kubernetes");
+    expect(printed).toContain("7 objects of Kubernetes");
     expect(printed).toContain("2 clusters of Envoy");
   });
 });
 
 describe("the Containerfile", () => {
+  it.each([
+    ["a package that is published", []],
+    ["a tarball beside package.json", ["parley-a2a-0.1.0.tgz"]],
+  ])("copies what npm ci reads, with %s", async (_, tarballs) => {
+    await program("buildah", "buildah", "--version");
+    const storage = ["--storage-driver", "vfs", "--root", join(folder, "images"), "--runroot", join(folder, "run")];
+    const application = mkdtempSync(join(folder, "application-"));
+    const read = ["package.json", "package-lock.json", ...tarballs];
+    for (const name of [...read, "agent.js"]) writeFileSync(join(application, name), "{}");
+    const copy = /^COPY package.*$/m.exec(text("Containerfile"))?.[0];
+    // The base image is elsewhere, and only npm ci needs it.
+    writeFileSync(join(folder, "Copy"), `FROM scratch\nWORKDIR /app\n${copy}\n`);
+    const flags = ["--isolation", "chroot", "-q", "-f", join(folder, "Copy"), application];
+    const image = (await succeed("buildah", [...storage, "bud", ...flags])).trim();
+    const container = (await succeed("buildah", [...storage, "from", image])).trim();
+    const mounted = (await succeed("buildah", [...storage, "mount", container])).trim();
+    expect(readdirSync(join(mounted, "app")).sort()).toEqual(read.sort());
+  });
+
   it("runs commands that start a healthy server, as another user, and copies nothing secret", async () => {
     const file = text("Containerfile");
     const [health, command] = [...file.matchAll(/CMD (\[.*\])$/gm)].map(
