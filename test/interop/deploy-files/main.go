@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -44,10 +45,11 @@ func kubernetes(path string) (int, error) {
 		return 0, err
 	}
 	kinds := map[string]func() any{
-		"v1 PersistentVolumeClaim":      func() any { return new(core.PersistentVolumeClaim) },
-		"v1 Service":                    func() any { return new(core.Service) },
-		"apps/v1 Deployment":            func() any { return new(apps.Deployment) },
-		"policy/v1 PodDisruptionBudget": func() any { return new(policy.PodDisruptionBudget) },
+		"v1 PersistentVolumeClaim":           func() any { return new(core.PersistentVolumeClaim) },
+		"v1 Service":                         func() any { return new(core.Service) },
+		"apps/v1 Deployment":                 func() any { return new(apps.Deployment) },
+		"networking.k8s.io/v1 NetworkPolicy": func() any { return new(networking.NetworkPolicy) },
+		"policy/v1 PodDisruptionBudget":      func() any { return new(policy.PodDisruptionBudget) },
 	}
 	documents := bytes.Split(text, []byte("\n---\n"))
 	for _, document := range documents {
