@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { createdDraft } from "../../src/engine/log/draft.js";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { createdDraft, statusDraft } from "../../src/engine/log/draft.js";
+import type { TaskLog } from "../../src/engine/log/task-log.js";
 import { TaskLogCache } from "../../src/engine/log/task-log-cache.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import type { AppendRequest } from "../../src/store/task-store.js";
+import type { AppendRequest, LoadRequest } from "../../src/store/task-store.js";
 import { gate, firstTurn as turn } from "./support.js";
+
+const place = { tenant: "", owner: "", contextId: "c", state: 0, statusTime: 0, position: 0, generation: 0 };
 
 describe("TaskLogCache", () => {
   it("keeps a log that is not in use until what it accepted is stored", async () => {
@@ -20,7 +24,6 @@ describe("TaskLogCache", () => {
       },
     });
     const cache = new TaskLogCache(store);
-    const place = { tenant: "", owner: "", contextId: "c", state: 0, statusTime: 0, position: 0, generation: 0 };
     const log = cache.create({ taskId: "t", ...place, lease: null });
     const stored = log.append(createdDraft(turn, 1));
     cache.release(log);
@@ -30,5 +33,42 @@ describe("TaskLogCache", () => {
     await stored;
     await expect.poll(() => cache.get("t")).toBeUndefined();
     expect((await cache.acquire("t"))?.fold.position).toBe(1);
+  });
+
+  it("gives a call that loads a task what was appended to it before the load ended", async () => {
+    const [read, letGo] = [gate(), gate()];
+    let isFirst = true;
+    const store = new Proxy(memoryStore(), {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name !== "load") return value.bind(target);
+        return async (request: LoadRequest) => {
+          const loaded = await target.load(request);
+          if (!isFirst) return loaded;
+          isFirst = false;
+          read.open();
+          await letGo.opened;
+          return loaded;
+        };
+      },
+    });
+    const cache = new TaskLogCache(store);
+    const created = cache.create({ taskId: "t", ...place, lease: null });
+    await created.append(createdDraft(turn, 1));
+    cache.release(created);
+    await expect.poll(() => cache.get("t")).toBeUndefined();
+
+    const late = cache.acquire("t");
+    await read.opened;
+    // For instance a recovery, which nothing of the task outlasts.
+    const other = (await cache.acquire("t", { tenant: "", owner: "" })) as TaskLog;
+    await other.append(statusDraft(other.messageContext, TaskState.FAILED, undefined, 2));
+    cache.release(other);
+    letGo.open();
+    const log = (await late) as TaskLog;
+    expect(log.fold).toMatchObject({ position: 2, state: TaskState.FAILED });
+    cache.release(log);
+    await expect.poll(() => cache.get("t")).toBeUndefined();
   });
 });

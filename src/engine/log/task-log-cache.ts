@@ -17,6 +17,8 @@ export class TaskLogCache {
   readonly #store: TaskStore;
   readonly #logs = new TransientMap<TaskLog>();
   readonly #loading = new Map<string, Promise<TaskLog | undefined>>();
+  /** Number of calls that wait for a load of a task. */
+  readonly #waiting = new Map<string, number>();
 
   readonly #forgotten: (log: TaskLog) => void;
   readonly #hooks: LogHooks;
@@ -50,13 +52,34 @@ export class TaskLogCache {
   async acquire(taskId: string, of?: TaskScope): Promise<TaskLog | undefined> {
     const known = this.#logs.get(taskId);
     const isSeen = known !== undefined && (of === undefined || isOf(known.head, of));
-    const loaded = isSeen ? known : await this.#load(taskId, of);
-    if (loaded === undefined) return undefined;
-    // Another load may have finished first; a task has one log.
-    const log = this.#logs.get(taskId) ?? loaded;
-    log.retain();
-    this.#logs.set(taskId, log);
+    const log = isSeen ? this.#retained(known) : await this.#loaded(taskId, of);
+    if (log === undefined) return undefined;
     return log.isWhole ? log : this.#whole(log);
+  }
+
+  #retained(log: TaskLog): TaskLog {
+    log.retain();
+    this.#logs.set(log.taskId, log);
+    return log;
+  }
+
+  /**
+   * Loads a log and retains it. A log of the task that is in use meanwhile is not evicted: it may have entries that the
+   * load did not read, which nothing would add later.
+   */
+  async #loaded(taskId: string, of: TaskScope | undefined): Promise<TaskLog | undefined> {
+    this.#waiting.set(taskId, (this.#waiting.get(taskId) ?? 0) + 1);
+    try {
+      const loaded = await this.#load(taskId, of);
+      // A task has one log.
+      return loaded && this.#retained(this.#logs.get(taskId) ?? loaded);
+    } finally {
+      const waiting = (this.#waiting.get(taskId) ?? 1) - 1;
+      if (waiting > 0) this.#waiting.set(taskId, waiting);
+      else this.#waiting.delete(taskId);
+      const log = this.#logs.get(taskId);
+      if (log !== undefined) this.evict(log);
+    }
   }
 
   /** Loads the rest of a task that was only followed until now. */
@@ -92,7 +115,7 @@ export class TaskLogCache {
   /** Evicts a log that is not in use, after its writes are stored. The next reader then reads all of it. */
   evict(log: TaskLog): void {
     if (log.isRetained) return log.outlineIfFollowed();
-    if (this.#logs.get(log.taskId) !== log) return;
+    if (this.#logs.get(log.taskId) !== log || this.#waiting.has(log.taskId)) return;
     if (log.quiet) {
       this.#logs.delete(log.taskId);
       if (log.isWhole) this.#forgotten(log);
