@@ -12,7 +12,7 @@ import { isSlow, openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, settle } from "./support.js";
 import { withAppend } from "./wrapped-stores.js";
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const contextId = "conversation";
 const key = { tenant: "", owner: "", contextId };
@@ -447,7 +447,7 @@ describe("interleaved turns on one conversation's state", () => {
           expect(state.toSorted()).toEqual(made.toSorted());
         },
       ),
-      { numRuns: isSlow ? scaled(3, 8) : scaled(40, 200) },
+      { numRuns: isSlow ? scaled(3, 8) : scaled(40, 100) },
     );
   });
 });
