@@ -26,7 +26,7 @@ export interface RawAnswer {
 export type Send = (request: RawRequest) => Promise<RawAnswer>;
 
 /** How long an answer may take before it counts as none, in milliseconds: far from what any of them takes. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** A client of a port that speaks HTTP/1.1, on connections that are kept. */
 export function http1(port: number): Send {
