@@ -2,43 +2,35 @@
  * Reads the JSON reports of Vitest for `.ci/run`:
  *
  *   node .ci/again.mjs failed REPORT MOST        prints the files with a failed test, or none if there are more than MOST
- *   node .ci/again.mjs merge REPORT AGAIN LIST   puts the files of AGAIN in the place of those in REPORT, adds the tests that have passed
- *                                                now to LIST, and ends with 1 when one has not
+ *   node .ci/again.mjs merge REPORT AGAIN LIST   replaces the failed files of REPORT by those of AGAIN, which have all passed, and adds the
+ *                                                tests that had failed to LIST; ends with 1 if AGAIN lacks a file
  */
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 
 const [action, path, ...rest] = process.argv.slice(2);
-const report = JSON.parse(readFileSync(path, "utf8"));
-const hasFailed = ({ status, assertionResults }) =>
-  status === "failed" || assertionResults.some((test) => test.status === "failed");
+const read = (file) => JSON.parse(readFileSync(file, "utf8"));
+const report = read(path);
+const isFailed = ({ status }) => status === "failed";
+const failed = report.testResults.filter((file) => isFailed(file) || file.assertionResults.some(isFailed));
+const nameOf = ({ name }) => relative(process.cwd(), name);
 
 if (action === "failed") {
-  const files = [...new Set(report.testResults.filter(hasFailed).map(({ name }) => relative(process.cwd(), name)))];
-  if (files.length <= Number(rest[0])) for (const file of files) process.stdout.write(`${file}\n`);
+  const names = new Set(failed.map(nameOf));
+  if (names.size <= Number(rest[0])) for (const name of names) process.stdout.write(`${name}\n`);
 } else {
-  const again = JSON.parse(readFileSync(rest[0], "utf8"));
-  // Two projects can have one file: it has passed in both, or not.
-  const repeated = new Map(
-    [...again.testResults].sort((a, b) => hasFailed(a) - hasFailed(b)).map((file) => [file.name, file]),
-  );
-  const passed = [];
-  report.testResults = report.testResults.map((file) => {
-    const next = repeated.get(file.name);
-    if (!hasFailed(file) || next === undefined) return file;
-    if (hasFailed(next) || next.assertionResults.length < file.assertionResults.length) return file;
-    const failed = file.assertionResults.filter((test) => test.status === "failed").map((test) => test.fullName);
-    passed.push(
-      ...(failed.length > 0 ? failed : ["the file"]).map(
-        (test) => `${relative(process.cwd(), file.name)}: ${test}, alone`,
-      ),
-    );
-    const count = (status) => file.assertionResults.filter((test) => test.status === status).length;
-    report.numFailedTests -= count("failed");
-    report.numPassedTests += count("failed");
-    return { ...file, status: "passed", assertionResults: next.assertionResults };
-  });
+  const [again, list] = rest;
+  const passed = new Map(read(again).testResults.map((file) => [file.name, file]));
+  for (const file of failed) {
+    const tests = file.assertionResults.filter(isFailed);
+    const names = tests.length > 0 ? tests.map(({ fullName }) => fullName) : ["the file"];
+    if (!passed.has(file.name)) process.exitCode = 1;
+    else {
+      for (const name of names) appendFileSync(list, `${nameOf(file)}: ${name}, alone\n`);
+      report.numFailedTests -= tests.length;
+      report.numPassedTests += tests.length;
+      Object.assign(file, { status: "passed", assertionResults: passed.get(file.name).assertionResults });
+    }
+  }
   writeFileSync(path, JSON.stringify(report));
-  for (const line of passed) appendFileSync(rest[1], `${line}\n`);
-  if (report.testResults.some(hasFailed)) process.exitCode = 1;
 }
