@@ -1,8 +1,8 @@
-// Decides which modules of a start share a file. esbuild divides modules by the entry points that reach them, and a module that
-// is loaded on use is one. A start would load more than a hundred files, most of them of one small module. So these modules are
-// divided by the entry points of the package and by the commands alone, none of which loads more for it. Another module that is
-// loaded on use may, but a server has loaded all of that before.
-import { resolve } from "node:path";
+// Decides which modules of a start share a file. esbuild divides modules by the entry points that reach them, and counts each
+// module that is loaded on use as an entry point. A start would load more than a hundred files, most of them of one small module.
+// The plugin divides these modules by the entry points of the package and by the commands alone, none of which then loads more.
+// Other modules that are loaded on use may load more, but only what a server has loaded before.
+import { parse, relative, resolve, sep } from "node:path";
 
 const atOnce = ["import-statement", "require-call"];
 const atAll = [...atOnce, "dynamic-import"];
@@ -17,34 +17,35 @@ const atAll = [...atOnce, "dynamic-import"];
  */
 export function together(inputs, start, named) {
   const groups = groupsOf(inputs, start, named);
+  const onUse = importedAs(inputs, ["dynamic-import"]);
+  const imported = importedAs(inputs, atOnce);
   return {
     name: "together",
-    setup({ onResolve, onLoad, ...builder }) {
-      onResolve({ filter: /^\./ }, async ({ path, kind, resolveDir, pluginData }) => {
+    setup({ onResolve, onLoad, initialOptions: { absWorkingDir: root }, ...builder }) {
+      // esbuild asks the plugin about each import that a filter matches, so this one matches few others.
+      const names = [...onUse].map((module) => parse(module).name).join("|");
+      onResolve({ filter: new RegExp(`^\\..*/(${names})\\.\\w+$`) }, async ({ path, kind, resolveDir, pluginData }) => {
         if (kind !== "dynamic-import" || pluginData === "resolved") return undefined;
         const { path: file } = await builder.resolve(path, { kind, resolveDir, pluginData: "resolved" });
-        const module = Object.keys(inputs).find((each) => resolve(each) === file);
-        return module === undefined || module.startsWith("node_modules/")
-          ? undefined
-          : { path: module, namespace: "on-use" };
+        const module = relative(root, file).split(sep).join("/");
+        return onUse.has(module) && !module.startsWith("node_modules/")
+          ? { path: module, namespace: "on-use" }
+          : undefined;
       });
-      // What a module does when it is loaded counts, although package.json says that none does anything.
-      onResolve({ filter: /./, namespace: "on-use" }, ({ path, importer }) =>
-        path === `./${importer}` && !isImported(path) ? { path: resolve(path), sideEffects: true } : undefined,
-      );
+      // Keeps the side effects of a module that is only loaded on use, although package.json says that no module has any.
+      onResolve({ filter: /^effects:/ }, ({ path }) => ({
+        path: resolve(root, path.replace("effects:", "")),
+        sideEffects: true,
+      }));
       onLoad({ filter: /./, namespace: "on-use" }, ({ path }) => {
         const modules = groupsFor(path)
           .flat()
           .map((module) => `import "./${module}";\n`);
-        return { contents: `${modules.join("")}export * from "./${path}";\n`, resolveDir: resolve(".") };
+        const own = imported.has(path) ? `./${path}` : `effects:${path}`;
+        return { contents: `${modules.join("")}export * from "${own}";\n`, resolveDir: root };
       });
     },
   };
-
-  function isImported(module) {
-    const imports = Object.values(inputs).flatMap((input) => input.imports);
-    return imports.some(({ path, kind }) => `./${path}` === module && atOnce.includes(kind));
-  }
 
   function groupsFor(entry) {
     const reached = reachedBy(inputs, [entry], atOnce);
@@ -61,7 +62,8 @@ export function together(inputs, start, named) {
 /** The modules that a start loads, without entry points, whose files cannot be shared. */
 function groupsOf(inputs, start, named) {
   const program = "src/cli/command.ts";
-  const commands = loadedOnUse(inputs).filter((module) => module.startsWith("src/cli/") && module !== program);
+  const onUse = importedAs(inputs, ["dynamic-import"]);
+  const commands = [...onUse].filter((module) => module.startsWith("src/cli/") && module !== program);
   const hasStart = (entry) => start.some((module) => reachedBy(inputs, [entry], atAll).has(module));
   const keys = [
     ...[...named, program].map((entry) => reachedBy(inputs, [entry], atOnce)),
@@ -86,9 +88,10 @@ function groupsOf(inputs, start, named) {
   return [...groups.values()];
 }
 
-function loadedOnUse(inputs) {
+/** The modules that an import of one of the kinds names. */
+function importedAs(inputs, kinds) {
   const imports = Object.values(inputs).flatMap((input) => input.imports);
-  return [...new Set(imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path))];
+  return new Set(imports.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => path));
 }
 
 /** The modules that some import, and those that these import. */
