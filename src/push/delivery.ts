@@ -7,6 +7,7 @@ import type { Logger } from "../core/log.js";
 import { logFacts } from "../core/log-facts.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { AttemptFacts, ClaimedDelivery, PushConfigKey, TaskStore } from "../store/task-store.js";
+import { millisOf } from "../task/entry.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
@@ -302,7 +303,10 @@ export class Delivery {
         isAllowed: signal && this.#isAllowed,
         cause: causeOf(entry, this.key.taskId),
       });
-    const outcome = await tracedPost(this.#parts.tracing, this.claimed, { entry, target: this.#target, headers, send });
+    const { generation, traceParent, turn } = entry;
+    const trace = { traceParent, traceState: turn?.traceState ?? "" };
+    const attempt = { trace, time: millisOf(entry.time), generation, target: this.#target, headers, send };
+    const outcome = await tracedPost(this.#parts.tracing, this.claimed, attempt);
     this.#askedAt = undefined;
     return this.#answered(outcome, { begin, entry, signal });
   }

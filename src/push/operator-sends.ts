@@ -1,7 +1,7 @@
 import { pause, within } from "../core/async.js";
 import { A2AError, invalid } from "../core/error.js";
 import type { PushConfigKey, StoredPushConfig, TaskHead } from "../store/task-store.js";
-import { countsAsGeneration, timestampOf } from "../task/entry.js";
+import { countsAsGeneration } from "../task/entry.js";
 import { viewOf } from "../task/shared-view.js";
 import type { TraceHeaders } from "../telemetry/w3c.js";
 import type { PushDialect } from "../version/version.js";
@@ -54,6 +54,13 @@ interface Notification {
   readonly headers: string[];
 }
 
+/** The receiver of a notification, and the trace of the operator's call that sends it. */
+interface Destination {
+  readonly target: Target;
+  readonly host: Host<unknown>;
+  readonly trace: TraceHeaders;
+}
+
 /** An operator's event that waits for a slot. */
 interface Waiter {
   readonly owner: string;
@@ -89,7 +96,7 @@ export class OperatorSends<T> {
     await this.#admitted(host, found.head.owner);
     const endProbe = host.isHealthy ? () => {} : this.#own.probes.begin(found.head.owner);
     try {
-      return await this.#post(found, { ...notification, trace, target }, host);
+      return await this.#post(found, notification, { target, host, trace });
     } finally {
       endProbe();
       host.leave();
@@ -198,18 +205,9 @@ export class OperatorSends<T> {
     }
   }
 
-  async #post(
-    found: Found,
-    {
-      body,
-      headers,
-      generation,
-      trace,
-      target,
-    }: Notification & { readonly trace: TraceHeaders; readonly target: Target },
-    host: Host<unknown>,
-  ): Promise<Attempt> {
+  async #post(found: Found, notification: Notification, { target, host, trace }: Destination): Promise<Attempt> {
     const { poster, limits, audit, shutdown, smallBytes, tracing, count } = this.#own.parts;
+    const { body, headers, generation } = notification;
     const size = body.length > smallBytes ? body.length : 0;
     const space = spaceOf(this.#own.parts, host);
     try {
@@ -218,11 +216,17 @@ export class OperatorSends<T> {
       if (waitMs > 0) await pause(waitMs, shutdown, true);
       if (shutdown.aborted) throw new A2AError("UNAVAILABLE", "The server is shutting down.");
       const begin = performance.now();
-      const entry = { traceParent: trace.traceParent, turn: trace, time: timestampOf(Date.now()), generation };
       const send = (): Promise<PostOutcome> =>
         poster.post({ target, headers, body, timeoutMs: limits.pushTimeoutMs, signal: shutdown });
       const claimed = { taskId: found.key.taskId, attempts: 0 };
-      const outcome = await tracedPost(tracing, claimed, { entry, target, headers, send });
+      const outcome = await tracedPost(tracing, claimed, {
+        trace,
+        time: Date.now(),
+        generation,
+        target,
+        headers,
+        send,
+      });
       const now = performance.now();
       if (outcome.kind !== "failed" || !shutdown.aborted) count(outcome, now - begin);
       if (outcome.kind === "accepted") host.succeeded(now - begin);
