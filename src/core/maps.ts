@@ -171,3 +171,25 @@ export function evictOldest<K>(map: Map<K, unknown>, most: number): void {
   }
   if (oldest.done !== true) map.delete(oldest.value as K);
 }
+
+/** Counts by key, in a Map or a `TransientMap`. */
+interface Counts<K> {
+  get(key: K): number | undefined;
+  set(key: K, count: number): unknown;
+  delete(key: K): boolean;
+}
+
+/** Adds one to the count of a key and returns the result. */
+export function increment<K>(counts: Counts<K>, key: K): number {
+  const count = (counts.get(key) ?? 0) + 1;
+  counts.set(key, count);
+  return count;
+}
+
+/** Subtracts one from the count of a key and returns the result. Deletes a count of 0. */
+export function decrement<K>(counts: Counts<K>, key: K): number {
+  const count = (counts.get(key) ?? 1) - 1;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
+  return count;
+}

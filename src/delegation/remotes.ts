@@ -4,6 +4,7 @@ import { within } from "../core/async.js";
 import { A2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
+import { decrement, increment } from "../core/maps.js";
 import { parseUrl } from "../core/net.js";
 import type { OpenTelemetryApi } from "../telemetry/api.js";
 import type { Tracing } from "../telemetry/tracing.js";
@@ -133,16 +134,12 @@ export class Remotes {
       });
     }
     this.#running++;
-    this.#uses.set(name, (this.#uses.get(name) ?? 0) + 1);
+    increment(this.#uses, name);
     return () => {
       this.#running--;
-      const uses = (this.#uses.get(name) ?? 1) - 1;
-      if (uses > 0) this.#uses.set(name, uses);
-      else {
-        this.#uses.delete(name);
-        for (const client of this.#retired.get(name) ?? []) closeClient(client);
-        this.#retired.delete(name);
-      }
+      if (decrement(this.#uses, name) > 0) return;
+      for (const client of this.#retired.get(name) ?? []) closeClient(client);
+      this.#retired.delete(name);
     };
   }
 

@@ -1,5 +1,6 @@
 import { backoffMs } from "../core/backoff.js";
 import type { Limits } from "../core/limits.js";
+import { decrement, increment } from "../core/maps.js";
 import { pushRetry } from "./timing.js";
 
 /** The limits of one host. */
@@ -281,15 +282,13 @@ export class ProbeBudget {
   /** Takes a slot. @returns a function that frees it, once */
   begin(owner: string): () => void {
     this.#count++;
-    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? 0) + 1);
+    increment(this.#byOwner, owner);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
       this.#count--;
-      const left = (this.#byOwner.get(owner) ?? 1) - 1;
-      if (left > 0) this.#byOwner.set(owner, left);
-      else this.#byOwner.delete(owner);
+      decrement(this.#byOwner, owner);
     };
   }
 }

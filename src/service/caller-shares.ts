@@ -1,7 +1,7 @@
 import type { Call } from "../core/call.js";
 import { limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
-import { TransientMap } from "../core/maps.js";
+import { decrement, increment, TransientMap } from "../core/maps.js";
 import { sourceOf } from "../core/net.js";
 
 /** Number of open calls and streams of one caller. */
@@ -98,7 +98,7 @@ export class Subscriptions {
       throw limitReached("maxSubscriptionsPerTaskPerCaller", message);
     }
     if (task.count++ === 0) this.#tasks.set(taskId, task);
-    if (caller !== undefined) task.byCaller.set(caller, own + 1);
+    if (caller !== undefined) increment(task.byCaller, caller);
   }
 
   /** Removes a subscription that `begin` counted. */
@@ -107,9 +107,6 @@ export class Subscriptions {
     if (task === undefined) return;
     if (--task.count === 0) this.#tasks.delete(taskId);
     const caller = callerKeyOf(call);
-    if (caller === undefined) return;
-    const left = (task.byCaller.get(caller) ?? 1) - 1;
-    if (left > 0) task.byCaller.set(caller, left);
-    else task.byCaller.delete(caller);
+    if (caller !== undefined) decrement(task.byCaller, caller);
   }
 }

@@ -4,6 +4,7 @@ import { boundedCall } from "../core/async.js";
 import type { Call } from "../core/call.js";
 import { A2AError, limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
+import { decrement, increment } from "../core/maps.js";
 import { type Weight, weightOf } from "../wire/marks.js";
 import { callerKeyOf } from "./caller-shares.js";
 
@@ -34,19 +35,11 @@ class HeldBytes {
   }
 
   add({ bytes, source }: Weight): void {
-    const holders = this.#holders.get(source) ?? 0;
-    if (holders === 0) this.bytes += bytes;
-    this.#holders.set(source, holders + 1);
+    if (increment(this.#holders, source) === 1) this.bytes += bytes;
   }
 
   remove({ bytes, source }: Weight): void {
-    const holders = (this.#holders.get(source) ?? 1) - 1;
-    if (holders > 0) {
-      this.#holders.set(source, holders);
-      return;
-    }
-    this.#holders.delete(source);
-    this.bytes -= bytes;
+    if (decrement(this.#holders, source) === 0) this.bytes -= bytes;
   }
 }
 

@@ -1,4 +1,4 @@
-import { TransientMap } from "../../core/maps.js";
+import { decrement, increment, TransientMap } from "../../core/maps.js";
 import { isOf } from "../../store/check.js";
 import type { TaskHead, TaskScope, TaskStore } from "../../store/task-store.js";
 import { TaskFold } from "../../task/fold.js";
@@ -18,7 +18,7 @@ export class TaskLogCache {
   readonly #logs = new TransientMap<TaskLog>();
   readonly #loading = new Map<string, Promise<TaskLog | undefined>>();
   /** Number of calls that wait for a load of a task. */
-  readonly #waiting = new Map<string, number>();
+  readonly #waiting = new TransientMap<number>();
 
   readonly #forgotten: (log: TaskLog) => void;
   readonly #hooks: LogHooks;
@@ -68,15 +68,13 @@ export class TaskLogCache {
    * load did not read, which nothing would add later.
    */
   async #loaded(taskId: string, of: TaskScope | undefined): Promise<TaskLog | undefined> {
-    this.#waiting.set(taskId, (this.#waiting.get(taskId) ?? 0) + 1);
+    increment(this.#waiting, taskId);
     try {
       const loaded = await this.#load(taskId, of);
       // A task has one log.
       return loaded && this.#retained(this.#logs.get(taskId) ?? loaded);
     } finally {
-      const waiting = (this.#waiting.get(taskId) ?? 1) - 1;
-      if (waiting > 0) this.#waiting.set(taskId, waiting);
-      else this.#waiting.delete(taskId);
+      decrement(this.#waiting, taskId);
       const log = this.#logs.get(taskId);
       if (log !== undefined) this.evict(log);
     }

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Audit } from "../../audit/audit.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import { decrement, increment } from "../../core/maps.js";
 import { sourceOf } from "../../core/net.js";
 import type { Trust } from "../forwarded.js";
 import { slowReader } from "../response.js";
@@ -54,7 +55,7 @@ export class Connections {
       return false;
     }
     this.#open.set(socket, new Connection(socket, address));
-    this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
+    increment(this.#byAddress, address);
     socket.on("close", this.#onClose);
     this.#sweep ??= setInterval(() => this.#check(), Math.ceil(this.#options.limits.sendTimeoutMs / 4)).unref();
     return true;
@@ -79,9 +80,7 @@ export class Connections {
   #closed(socket: Socket): void {
     const { address = "" } = this.#open.get(socket) ?? {};
     this.#open.delete(socket);
-    const left = (this.#byAddress.get(address) ?? 0) - 1;
-    if (left > 0) this.#byAddress.set(address, left);
-    else this.#byAddress.delete(address);
+    decrement(this.#byAddress, address);
     if (this.#open.size > 0) return;
     clearInterval(this.#sweep);
     this.#sweep = undefined;

@@ -1,4 +1,4 @@
-import { TransientMap } from "../../core/maps.js";
+import { decrement, increment, TransientMap } from "../../core/maps.js";
 import type { StoreError } from "../task-store.js";
 import { MessageBuilder } from "./write-codec.js";
 
@@ -80,28 +80,22 @@ export class BulkQueue extends WriteQueue {
 
   pushOf(taskId: string, caller: Caller): void {
     this.#tasks.push(taskId);
-    this.#counts.set(taskId, (this.#counts.get(taskId) ?? 0) + 1);
+    increment(this.#counts, taskId);
     this.push(caller);
   }
 
   override takeAnswered(count: number): Caller[] {
-    for (const taskId of this.#tasks.splice(0, count)) this.#forget(taskId);
+    for (const taskId of this.#tasks.splice(0, count)) decrement(this.#counts, taskId);
     return super.takeAnswered(count);
   }
 
   override takeUnsent(count: number): Caller[] {
-    for (const taskId of this.#tasks.splice(-count)) this.#forget(taskId);
+    for (const taskId of this.#tasks.splice(-count)) decrement(this.#counts, taskId);
     return super.takeUnsent(count);
   }
 
   override takeAll(): Caller[] {
-    for (const taskId of this.#tasks.splice(0)) this.#forget(taskId);
+    for (const taskId of this.#tasks.splice(0)) decrement(this.#counts, taskId);
     return super.takeAll();
-  }
-
-  #forget(taskId: string): void {
-    const count = this.#counts.get(taskId) ?? 0;
-    if (count > 1) this.#counts.set(taskId, count - 1);
-    else this.#counts.delete(taskId);
   }
 }
