@@ -35,6 +35,7 @@ export class Tracing {
    * without spans. An API that was given is always used, because it may be another one than that of the SDKs.
    */
   get tracer(): Tracer | undefined {
+    if (this.#tracer === undefined) return undefined;
     return typeof this.#options.telemetry === "object" || hasEffect() ? this.#tracer : undefined;
   }
 
