@@ -1,10 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createServer, type Server } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { titleOf } from "../auth/world.js";
 import { obedient } from "../conformance/agents.js";
 import { begun, gates, leave, newGate, say } from "../limits/world.js";
@@ -13,9 +9,6 @@ import { bindings, grpcHttp } from "../support/drivers.js";
 import { seriesOf, sumOf } from "./read.js";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
-const folder = mkdtempSync(join(tmpdir(), "parley-metrics-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Labels of a call by its driver: gRPC on the HTTP port counts as gRPC. */
 const labelOf = (driver: string): string => (driver === "grpc-http" ? "grpc" : driver);
@@ -157,24 +150,6 @@ describe("requests that never become calls", () => {
       refused({ binding: "rest", code: "PARSE_ERROR" }) + refused({ binding: "rest", code: "INVALID_PARAMS" }),
     ).toBe(1);
     expect(refused({ code: "METHOD_NOT_FOUND" })).toBe(3);
-    await server.close();
-  });
-});
-
-describe("a store on disk", () => {
-  it("reports commits, writes and its size", async () => {
-    const store = sqliteStore({ path: join(folder, "metrics.db") });
-    const server = await createServer({ agent: obedient("counted"), store, port: 0, grpcPort: false, metrics: true });
-    await fetch(`${server.url}/message:send`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(say("echo")),
-    });
-    const series = await seriesOf(server);
-    expect(sumOf(series, "parley_store_commit_duration_seconds_count")).toBeGreaterThan(0);
-    expect(sumOf(series, "parley_store_writes_total")).toBeGreaterThan(0);
-    expect(sumOf(series, "parley_store_bytes")).toBeGreaterThan(4_096);
-    expect(sumOf(series, "parley_build_info", { store: "sqlite" })).toBe(1);
     await server.close();
   });
 });
