@@ -63,7 +63,7 @@ export class TaskControl {
     if (isTerminal(state)) return false;
     if (lease === null) return !isInterrupted(state);
     if (lease.holder === NO_HOLDER || lease.attempt < 1) return true;
-    // No other process has a store that is not shared: the holder is gone.
+    // Only this process uses a store that is not shared, so another holder is gone.
     if (lease.holder !== this.#source.holder) return !this.#source.store.shared;
     return !this.#source.executions.has(taskId);
   }

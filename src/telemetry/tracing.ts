@@ -31,8 +31,8 @@ export class Tracing {
   }
 
   /**
-   * Undefined before the start, if no spans are created, and while no SDK is registered: calls then cost what they cost
-   * without spans. An API that was given is always used, because it may be another one than that of the SDKs.
+   * Undefined before the start, if no spans are created, and while no SDK is registered: calls then cost as much as
+   * without spans. An API given as the option is always used, because its SDK may be registered elsewhere.
    */
   get tracer(): Tracer | undefined {
     if (this.#tracer === undefined) return undefined;

@@ -23,7 +23,7 @@ export function spanContextOf(traceParent: string): SpanContext | undefined {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true };
 }
 
-/** Tells whether two headers name the same span, whatever else they say. False for no header. */
+/** Tells whether two headers name the same span, whatever else they say. False if one is empty. */
 export function isSameSpan(one: string, other: string): boolean {
   return other !== "" && one.slice(3, 52) === other.slice(3, 52);
 }

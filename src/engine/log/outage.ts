@@ -92,7 +92,7 @@ export function damaged(taskId: string, cause: unknown): A2AError {
   });
 }
 
-/** Maps an error of reading one task: one that does not concern the whole store says that the task is damaged. */
+/** Maps an error of reading one task. An error that does not concern the whole store becomes TASK_DAMAGED. */
 export function readError(logger: Logger, taskId: string, error: unknown): unknown {
   if (error instanceof A2AError || isTrouble(error)) return toCallerError(logger, error);
   logger.error({ err: error, taskId }, "a task cannot be read");

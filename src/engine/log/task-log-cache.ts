@@ -64,8 +64,8 @@ export class TaskLogCache {
   }
 
   /**
-   * Loads a log and retains it. A log of the task that is in use meanwhile is not evicted: it may have entries that the
-   * load did not read, which nothing would add later.
+   * Loads a log and retains it. Until then no log of the task is evicted, because it may have entries that the load did
+   * not read and that would be missing from the loaded log.
    */
   async #loaded(taskId: string, of: TaskScope | undefined): Promise<TaskLog | undefined> {
     increment(this.#waiting, taskId);

@@ -171,7 +171,7 @@ const MAX_TRIES = 3;
 /**
  * Cancels a task and returns it: canceled, or ended by its agent within the grace period (specification 3.1.5).
  * @param now milliseconds since the epoch
- * @param traceParent of the call that cancels it, for a task that no execution of this process ends
+ * @param traceParent of the call, stored with the status if no execution of this process ends the task
  * @throws A2AError TASK_NOT_CANCELABLE, UNAVAILABLE
  */
 export async function cancelTask(

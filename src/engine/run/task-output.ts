@@ -151,7 +151,7 @@ export class TaskOutput {
   }
 
   #traced(draft: Draft): Draft {
-    // A draft is made for this call, and a copy costs more than the rest of a trace.
+    // Changes the draft, which is new. A copy would cost more than the rest of the tracing.
     if (this.#traceParent !== "") draft.traceParent = this.#traceParent;
     return draft;
   }
