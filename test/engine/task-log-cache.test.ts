@@ -35,7 +35,7 @@ describe("TaskLogCache", () => {
     expect((await cache.acquire("t"))?.fold.position).toBe(1);
   });
 
-  it("gives a call that loads a task what was appended to it before the load ended", async () => {
+  it("returns entries that were appended while the task was loaded", async () => {
     const [read, letGo] = [gate(), gate()];
     let isFirst = true;
     const store = new Proxy(memoryStore(), {
@@ -61,7 +61,7 @@ describe("TaskLogCache", () => {
 
     const late = cache.acquire("t");
     await read.opened;
-    // For instance a recovery, which nothing of the task outlasts.
+    // For instance a recovery, after which nothing else retains the log.
     const other = (await cache.acquire("t", { tenant: "", owner: "" })) as TaskLog;
     await other.append(statusDraft(other.messageContext, TaskState.FAILED, undefined, 2));
     cache.release(other);

@@ -97,7 +97,7 @@ describe("metricProducer()", () => {
     await provider.forceFlush();
     const received = (wanted: string) => otlp.metrics.find(({ name }) => name === wanted);
     const names = otlp.metrics.map(({ name }) => name);
-    // Gauges of webhooks are those of servers that send to some.
+    // Only servers that notify webhooks have the gauges of deliveries.
     const expected = Object.values(metricTable).map(({ otel }) => otel);
     expect(expected.filter((name) => !names.includes(name) && !/deliver(y|ies)/.test(name))).toEqual([]);
     const duration = received("rpc.server.call.duration");

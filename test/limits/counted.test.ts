@@ -22,7 +22,7 @@ import { setConstants } from "../support/constants.js";
 import { seriesOf } from "../telemetry/read.js";
 import { leave, newGate, say } from "./world.js";
 
-/* Each limit that can refuse something counts that under its name. Over which bindings it refuses is for the other files. */
+/* Each limit that refuses something counts that under its name. The other files test the refusals over each binding. */
 
 vi.setConfig({ testTimeout: 60_000 });
 

@@ -25,7 +25,7 @@ export interface RawAnswer {
 /** Sends a request and reads the whole answer; rejects when there is none. */
 export type Send = (request: RawRequest) => Promise<RawAnswer>;
 
-/** How long an answer may take before it counts as none, in milliseconds: far from what any of them takes. */
+/** Timeout of an answer, in milliseconds: much longer than any of them takes. */
 const PATIENCE_MS = 60_000;
 
 /** A client of a port that speaks HTTP/1.1, on connections that are kept. */

@@ -3,7 +3,7 @@ import { MessageChannel, type MessagePort, type TransferListItem, Worker } from 
 import type { WriterData } from "../../src/store/sqlite/connection.js";
 import { bundle } from "./writer-thread.js";
 
-/** Threads without a store. */
+/** Threads that write no store now. */
 const idle: Worker[] = [];
 
 /**
@@ -16,7 +16,7 @@ class LentWriter extends EventEmitter {
   readonly #failed = (error: unknown): boolean => this.emit("error", error);
   readonly #exited = (code: number): boolean => this.emit("exit", code);
   readonly #closed = (): void => this.#giveBack();
-  /** The last message may arrive after the thread told that it has closed the store, and before. */
+  /** Number of ends seen: the message of the thread and the close of the port, in any order. */
   #ends = 0;
 
   constructor(data: WriterData) {
@@ -59,7 +59,7 @@ class LentWriter extends EventEmitter {
   }
 }
 
-/** Stands for `store/sqlite/thread.ts` in `npm test`; in `npm run test:all` each store starts its own thread. */
+/** Replaces `store/sqlite/thread.ts` in `npm test`. In `npm run test:all` each store starts its own thread. */
 export function startWriter(data: WriterData): LentWriter {
   return new LentWriter(data);
 }

@@ -13,7 +13,7 @@ import { temporaryFile } from "../store/sqlite/files.js";
 import { setConstants } from "../support/constants.js";
 import { seriesOf, sumOf } from "./read.js";
 
-/* Every metric of the table moves by what it counts, in a server with a store on disk and a real receiver. */
+/* Each metric of the table changes when its cause happens, in a server with a store on disk and a real receiver. */
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -129,7 +129,7 @@ let kept: unknown[] = [];
 
 const echo = (): Promise<void> => world.send(say("echo"));
 
-/** What moves each metric. Each begins with a new server. */
+/** The cause of each metric's change. Each begins with a new server. */
 const cases: Readonly<Record<MetricName, () => Promise<void>>> = {
   buildInfo: async () => {
     await world.open();
@@ -343,10 +343,10 @@ afterEach(async () => {
   await world.receiver.stop();
 });
 
-describe("what a metric counts moves it", () => {
+describe("a metric changes with its cause", () => {
   it.each(Object.entries(metricTable))("%s", async (key, { name }) => {
-    const move = cases[key as MetricName];
-    expect(move, `no case moves ${name}`).toBeDefined();
-    await move();
+    const change = cases[key as MetricName];
+    expect(change, `no case changes ${name}`).toBeDefined();
+    await change();
   });
 });

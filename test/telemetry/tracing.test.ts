@@ -32,7 +32,7 @@ async function serve(options: Partial<ServerOptions>): Promise<() => Promise<voi
   };
 }
 
-/** Registers what an SDK registers for spans, as far as it tells which were begun. @returns their names */
+/** Registers a tracer provider, as an SDK does. @returns the names of the spans that it begins */
 function registerSdk(): string[] {
   const names: string[] = [];
   const startSpan = (name: string): Span => {
@@ -44,7 +44,7 @@ function registerSdk(): string[] {
 }
 
 describe("a server with `telemetry: true`", () => {
-  it("begins spans from the moment on at which an SDK registers", async () => {
+  it("begins spans once an SDK has registered", async () => {
     const call = await serve({ telemetry: true });
     await call();
     const names = registerSdk();
@@ -65,7 +65,7 @@ describe("Tracing.tracer", () => {
     expect({ tracer, hasApi: api !== undefined }).toEqual({ tracer: undefined, hasApi: true });
   });
 
-  it("passes on what a propagator reads, also if no spans are created", async () => {
+  it("is defined for a propagator without a tracer provider", async () => {
     const made = await tracing(true);
     propagation.setGlobalPropagator({ inject() {}, extract: (context) => context, fields: () => [] });
     expect(made.tracer).toBeDefined();
