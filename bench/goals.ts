@@ -15,7 +15,7 @@ export interface Goal {
 const CODEC = "node:http with fromJson and toJson";
 const PEER = "@a2a-js/sdk, in memory";
 
-/** Each part of telemetry, and what a server with it has to keep of its rate. */
+/** Each part of telemetry, and the share of its rate that a server with it has to keep. */
 const TELEMETRY = {
   API: ["with the API of OpenTelemetry alone", 0.97],
   metrics: ["with metrics", 0.97],
@@ -112,7 +112,7 @@ export const GOALS = {
   },
   foreignTask: {
     scenario: "foreign",
-    what: "GetTask of a task of somebody else, calls/s: the time tells nothing",
+    what: "GetTask of a task of another owner, calls/s: timing reveals nothing",
     against: "of one that does not exist",
     atLeast: 0.95,
   },

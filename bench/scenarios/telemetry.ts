@@ -1,4 +1,4 @@
-/** What spans and metrics cost: the same server without them, and with each of them. */
+/** The cost of spans and metrics: the same server without them, and with each of them. */
 import { grpcSend, rpcSend } from "../calls.js";
 import type { GoalName } from "../goals.js";
 import type { TestServer } from "../harness/child.js";
@@ -9,7 +9,7 @@ import { taskLane } from "./tasks.js";
 
 const OFF = "without";
 
-/** What the server is asked for, by variant. */
+/** The server's arguments of each variant. */
 const VARIANTS = {
   [OFF]: [],
   "the API alone": ["telemetry"],
@@ -76,6 +76,6 @@ export const telemetry: Scenario = {
     for (const calls of CALLS) rows.push(...(await measured(bench, receiver, calls)));
     const stats = await (await fetch(`http://127.0.0.1:${receiver.at.http}/stats`)).json();
     if ((stats as { count: number }).count === 0) throw new Error("no spans were exported");
-    return { title: "Calls to a server in memory, by what it tells of them", rows };
+    return { title: "Calls to a server in memory, by its telemetry", rows };
   },
 };

@@ -18,7 +18,7 @@ const SAMPLED = 0.1;
 const [port] = process.argv.splice(2, 1);
 const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
 
-// What the SDK for Node.js registers by default.
+// The SDK for Node.js registers the same parts by default.
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 propagation.setGlobalPropagator(
   new CompositePropagator({ propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()] }),
