@@ -98,7 +98,7 @@ export class TaskControl {
    */
   cancel(taskId: string, traceParent = ""): Promise<void> {
     return this.#with(taskId, async (log) => {
-      await cancelTask(log, this.#source.executions, this.#source.now, traceParent);
+      await cancelTask(log, this.#source.executions, traceParent);
     });
   }
 

@@ -84,7 +84,6 @@ export class Engine {
   /** The engine's interface for push delivery. */
   readonly pushes: EnginePushes;
   readonly #limits: Limits;
-  readonly #now: () => number;
   readonly #shutdown = new Shutdown();
   readonly #tasks: Tasks;
   readonly #executions: Executions;
@@ -128,7 +127,6 @@ export class Engine {
     });
     this.control = new TaskControl({ store, holder, tasks, executions, shutdown, limits, logger, now });
     this.#limits = limits;
-    this.#now = now;
     this.#tasks = tasks;
     this.#leases = leases;
     this.#executions = executions;
@@ -271,7 +269,7 @@ export class Engine {
   async cancel(scope: Scope, taskId: string, traceParent = ""): Promise<TaskView> {
     const log = await this.#tasks.acquire(scope, taskId);
     try {
-      return await cancelTask(log, this.#executions, this.#now, traceParent);
+      return await cancelTask(log, this.#executions, traceParent);
     } finally {
       this.#tasks.logs.release(log);
     }

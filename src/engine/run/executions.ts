@@ -170,17 +170,12 @@ const MAX_TRIES = 3;
 
 /**
  * Cancels a task and returns it: canceled, or ended by its agent within the grace period (specification 3.1.5).
- * @param now milliseconds since the epoch
  * @param traceParent of the call, stored with the status if no execution of this process ends the task
  * @throws A2AError TASK_NOT_CANCELABLE, UNAVAILABLE
  */
-export async function cancelTask(
-  log: TaskLog,
-  executions: Executions,
-  now: () => number,
-  traceParent: string,
-): Promise<TaskView> {
+export async function cancelTask(log: TaskLog, executions: Executions, traceParent: string): Promise<TaskView> {
   const { taskId } = log;
+  const { source } = executions;
   const shown = log.messageContext.taskId;
   try {
     // Only a stored end counts.
@@ -189,20 +184,21 @@ export async function cancelTask(
     // Sub-tasks are canceled first: if a crash interrupts the cancel, the client's retry reaches all of them. An agent
     // in another process must not notice that and end the task before its client does.
     const isElsewhere = executions.mayRunElsewhere(log);
-    if (executions.get(taskId) === undefined && !isElsewhere) await leaveOthers(executions.source, log);
+    if (executions.get(taskId) === undefined && !isElsewhere) await leaveOthers(source, log);
     await executions.get(taskId)?.cancel();
     // An end in flight may still be rejected, for example because its execution has released the lease: then this
     // cancel counts.
     for (let tries = 0; tries < MAX_TRIES && !isTerminal(log.fold.state); tries++) {
       const ends = isTerminal(log.plannedState);
       if (!ends) {
-        await log.append({ ...statusDraft(log.messageContext, TaskState.CANCELED, undefined, now()), traceParent });
+        const draft = statusDraft(log.messageContext, TaskState.CANCELED, undefined, source.now());
+        await log.append({ ...draft, traceParent });
       }
       await log.stored();
     }
     if (!isTerminal(log.fold.state)) throw unavailable(undefined);
     // The other process may be dead.
-    if (isElsewhere && log.fold.state === TaskState.CANCELED) await leaveOthers(executions.source, log);
+    if (isElsewhere && log.fold.state === TaskState.CANCELED) await leaveOthers(source, log);
     return taskViewOf(log);
   } catch (error) {
     // The task ended after it was checked.
