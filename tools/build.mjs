@@ -70,6 +70,7 @@ const main = {
   splitting: true,
   chunkNames: "src/chunks/[name]-[hash]",
 };
+// The first build only finds the modules and their imports.
 const { inputs: modules } = (await build({ ...main, write: false })).metafile;
 const chunks = together(modules, ["src/cli/serve-command.ts", "src/cli/flags.ts", "src/index.ts"], sources);
 
