@@ -7,7 +7,7 @@ import { anonymous } from "../../src/core/caller.js";
 import { createEngine } from "../../src/engine/engine.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
-import { withAppend } from "./wrapped-stores.js";
+import { withMethods } from "./wrapped-stores.js";
 
 /**
  * A process whose tasks change the state of one conversation: `conversation-child.ts <file> <tasks> <append> <before or after>`.
@@ -36,12 +36,14 @@ const agent: Agent = {
 function mortal(store: TaskStore): TaskStore {
   let appends = 0;
   const die = (): void => void process.kill(process.pid, "SIGKILL");
-  return withAppend(store, async (request) => {
-    const isLast = ++appends === Number(fatal);
-    if (isLast && side === "before") die();
-    const result = await store.append(request);
-    if (isLast) die();
-    return result;
+  return withMethods(store, {
+    append: async (request) => {
+      const isLast = ++appends === Number(fatal);
+      if (isLast && side === "before") die();
+      const result = await store.append(request);
+      if (isLast) die();
+      return result;
+    },
   });
 }
 

@@ -10,7 +10,7 @@ import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { scaled } from "../support/cover.js";
 import { isSlow, openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, settle } from "./support.js";
-import { withAppend } from "./wrapped-stores.js";
+import { withMethods } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -386,16 +386,18 @@ const moves = fc.array(fc.constantFrom<Move>("count", "count", "event", "rest", 
 
 /** A store that rejects some appends, and loses the answers of others. */
 function contended(store: TaskStore, draw: () => number): TaskStore {
-  return withAppend(store, async (request) => {
-    if (request.conversation !== undefined && draw() < 0.2) {
-      const { expected } = request.conversation;
-      const stored = await store.conversation(request.head);
-      const now = stored?.version ?? 0;
-      // As if another turn had just written the same state.
-      const bytes = stored?.bytes ?? new TextEncoder().encode("[]");
-      if (now === expected && draw() < 0.5) await touch(store, now, bytes);
-    }
-    return store.append(request);
+  return withMethods(store, {
+    append: async (request) => {
+      if (request.conversation !== undefined && draw() < 0.2) {
+        const { expected } = request.conversation;
+        const stored = await store.conversation(request.head);
+        const now = stored?.version ?? 0;
+        // As if another turn had just written the same state.
+        const bytes = stored?.bytes ?? new TextEncoder().encode("[]");
+        if (now === expected && draw() < 0.5) await touch(store, now, bytes);
+      }
+      return store.append(request);
+    },
   });
 }
 
@@ -455,9 +457,11 @@ describe("interleaved turns on one conversation's state", () => {
 describe("a store that refuses a version which it has", () => {
   it("fails the task instead of being asked for ever", async () => {
     const inner = memoryStore();
-    const store = withAppend(inner, async (request) => {
-      if (request.conversation !== undefined) throw new StoreError("conversation-moved", "no");
-      return inner.append(request);
+    const store = withMethods(inner, {
+      append: async (request) => {
+        if (request.conversation !== undefined) throw new StoreError("conversation-moved", "no");
+        return inner.append(request);
+      },
     });
     const bench = new Bench(
       once(async function* (turn) {

@@ -18,10 +18,11 @@ import { cancellationOf, neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
 import { taskPage } from "../../src/engine/read/task-reader.js";
 import { waitingTurns } from "../../src/engine/send/acceptance.js";
-import { NO_HOLDER, type TaskStore } from "../../src/store/task-store.js";
+import { NO_HOLDER } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
+import { withMethods } from "./wrapped-stores.js";
 
 describe("an agent of kind `task`", () => {
   it("tells its story in order, from SUBMITTED to the end (SRV-STRM-04..06, 09)", async () => {
@@ -315,18 +316,13 @@ describe("a task of several turns", () => {
     const [go, begun, stored] = [gate(), gate(), gate()];
     const store = openStore();
     let held = false;
-    const slow = new Proxy(store, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        if (name !== "append") return value.bind(target);
-        return async (request: Parameters<TaskStore["append"]>[0]) => {
-          if (held) {
-            begun.open();
-            await stored.opened;
-          }
-          await target.append(request);
-        };
+    const slow = withMethods(store, {
+      append: async (request) => {
+        if (held) {
+          begun.open();
+          await stored.opened;
+        }
+        return store.append(request);
       },
     });
     const agent = {

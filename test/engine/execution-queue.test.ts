@@ -11,6 +11,7 @@ import type { TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, quick, settle, story } from "./support.js";
+import { mortal } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -336,23 +337,15 @@ describe("the end of a server with a queue", () => {
 
   it("a crash loses nothing that waits: it is begun elsewhere, by an agent that runs nothing twice", async () => {
     const [one, two] = openShared();
-    let dead = false;
-    const mortal = new Proxy(one, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        return (...args: unknown[]) =>
-          dead ? new Promise(() => {}) : (value as (...a: unknown[]) => unknown).apply(target, args);
-      },
-    });
+    const { store, die } = mortal(one);
     const work = new Work();
     const limits = { ...quick, maxExecutions: 1, maxStallMs: 0 };
-    const bench = new Bench(work.agent, { limits, leaseMs: 240 }, mortal);
+    const bench = new Bench(work.agent, { limits, leaseMs: 240 }, store);
     await bench.engine.start();
     const ran = await bench.send("1");
     await ran.whenPast(1, neverCanceled, 20_000);
     const queued = [await bench.send("2"), await bench.send("3"), await bench.send("4")];
-    dead = true;
+    die();
     const later = new Work();
     const after = new Bench(later.agent, { limits: { ...quick, maxExecutions: 2 }, leaseMs: 240 }, two);
     await after.engine.start();

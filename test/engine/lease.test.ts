@@ -10,19 +10,15 @@ import { NO_HOLDER, StoreError, type TaskStore } from "../../src/store/task-stor
 import { setConstants } from "../support/constants.js";
 import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
+import { withMethods } from "./wrapped-stores.js";
 
 /** A store that ends leases, but says so only when it is let to. */
 function slowToLetGo(store: TaskStore, letGo: Promise<void>): TaskStore {
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      if (name !== "setLease") return value.bind(target);
-      return async (request: Parameters<TaskStore["setLease"]>[0]) => {
-        const outcome = await target.setLease(request);
-        await letGo;
-        return outcome;
-      };
+  return withMethods(store, {
+    setLease: async (request) => {
+      const outcome = await store.setLease(request);
+      await letGo;
+      return outcome;
     },
   });
 }
@@ -78,16 +74,11 @@ describe("the lease of a task", () => {
 /** The store of a process that says only once that it lives, until it is let. */
 function silent(store: TaskStore, until: Promise<void> = new Promise(() => {})): TaskStore {
   let said = false;
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      if (name !== "heartbeat") return value.bind(target);
-      return async (request: Parameters<TaskStore["heartbeat"]>[0]) => {
-        if (said) await until;
-        said = true;
-        return target.heartbeat(request);
-      };
+  return withMethods(store, {
+    heartbeat: async (request) => {
+      if (said) await until;
+      said = true;
+      return store.heartbeat(request);
     },
   });
 }
@@ -254,17 +245,13 @@ describe("LeaseKeeper.reclaimOrphans()", () => {
 describe("a message whose acknowledgement got lost", { timeout: 60_000 }, () => {
   it("has its turn all the same", async () => {
     let lose = true;
-    const store = new Proxy(openStore(), {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        if (name !== "append") return value.bind(target);
-        return async (request: Parameters<TaskStore["append"]>[0]) => {
-          const there = await target.append(request);
-          if (!lose) return there;
-          lose = false;
-          throw new StoreError("failed", "The connection broke.");
-        };
+    const kept = openStore();
+    const store = withMethods(kept, {
+      append: async (request) => {
+        await kept.append(request);
+        if (!lose) return;
+        lose = false;
+        throw new StoreError("failed", "The connection broke.");
       },
     });
     const agent: Omit<Agent, "card"> = {

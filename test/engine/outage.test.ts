@@ -7,6 +7,7 @@ import { HealthSource } from "../../src/store/health.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { Bench, gate, scope, settle, story } from "./support.js";
+import { withMethods } from "./wrapped-stores.js";
 
 const benches: Bench[] = [];
 afterEach(async () => {
@@ -258,17 +259,12 @@ describe("a task that is cut off by its store", () => {
 function once(how: "done" | "not done"): TaskStore {
   const kept = memoryStore();
   let appends = 0;
-  return new Proxy(kept, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      if (name !== "append") return value.bind(target);
-      return async (request: never) => {
-        appends++;
-        if (appends !== 2) return value.call(target, request);
-        if (how === "done") await value.call(target, request);
-        throw new StoreError("unavailable", "Once.");
-      };
+  return withMethods(kept, {
+    append: async (request) => {
+      appends++;
+      if (appends !== 2) return kept.append(request);
+      if (how === "done") await kept.append(request);
+      throw new StoreError("unavailable", "Once.");
     },
   });
 }

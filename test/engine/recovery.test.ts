@@ -11,7 +11,7 @@ import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { openShared, openStore, openStores } from "./stores.js";
 import { Bench, gate, scope, settle, story } from "./support.js";
-import { mortal, withAppend } from "./wrapped-stores.js";
+import { mortal, withMethods } from "./wrapped-stores.js";
 
 /** Runs an agent into the middle of a turn, then lets its process die and another one start later. */
 async function crash(agent: Omit<Agent, "card">, texts: readonly string[] = ["x"]) {
@@ -280,9 +280,10 @@ describe("a task whose events cannot be stored for a while", () => {
   it("is taken over by the same process when they can, and its readers hear of it", async () => {
     const kept = openStore();
     let full = false;
-    const store = withAppend(kept, (request) =>
-      full ? Promise.reject(new StoreError("failed", "The disk is full.")) : kept.append(request),
-    );
+    const store = withMethods(kept, {
+      append: (request) =>
+        full ? Promise.reject(new StoreError("failed", "The disk is full.")) : kept.append(request),
+    });
     const proceed = gate();
     const agent: Omit<Agent, "card"> = {
       async *execute() {

@@ -10,7 +10,7 @@ import type { TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry, millisOf } from "../../src/task/entry.js";
 import { openShared, openStore } from "./stores.js";
 import { Bench, gate, quick, scope, settle, story } from "./support.js";
-import { mortal, withAppend } from "./wrapped-stores.js";
+import { mortal, withMethods } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -343,9 +343,9 @@ describe("a store that fails", () => {
   it("ends the turn whose step it did not store, and another run works again", async () => {
     const store = openStore();
     let isBroken = false;
-    const broken = withAppend(store, (request) =>
-      isBroken ? Promise.reject(new Error("no disk")) : store.append(request),
-    );
+    const broken = withMethods(store, {
+      append: (request) => (isBroken ? Promise.reject(new Error("no disk")) : store.append(request)),
+    });
     const outcomes: unknown[] = [];
     const bench = new Bench(
       {

@@ -4,23 +4,19 @@ import { createdDraft, statusDraft } from "../../src/engine/log/draft.js";
 import type { TaskLog } from "../../src/engine/log/task-log.js";
 import { TaskLogCache } from "../../src/engine/log/task-log-cache.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import type { AppendRequest, LoadRequest } from "../../src/store/task-store.js";
 import { gate, firstTurn as turn } from "./support.js";
+import { withMethods } from "./wrapped-stores.js";
 
 const place = { tenant: "", owner: "", contextId: "c", state: 0, statusTime: 0, position: 0, generation: 0 };
 
 describe("TaskLogCache", () => {
   it("keeps a log that is not in use until what it accepted is stored", async () => {
     const letGo = gate();
-    const store = new Proxy(memoryStore(), {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        if (name !== "append") return value.bind(target);
-        return async (request: AppendRequest) => {
-          await letGo.opened;
-          return target.append(request);
-        };
+    const kept = memoryStore();
+    const store = withMethods(kept, {
+      append: async (request) => {
+        await letGo.opened;
+        return kept.append(request);
       },
     });
     const cache = new TaskLogCache(store);
@@ -38,19 +34,15 @@ describe("TaskLogCache", () => {
   it("returns entries that were appended while the task was loaded", async () => {
     const [read, letGo] = [gate(), gate()];
     let isFirst = true;
-    const store = new Proxy(memoryStore(), {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        if (name !== "load") return value.bind(target);
-        return async (request: LoadRequest) => {
-          const loaded = await target.load(request);
-          if (!isFirst) return loaded;
-          isFirst = false;
-          read.open();
-          await letGo.opened;
-          return loaded;
-        };
+    const kept = memoryStore();
+    const store = withMethods(kept, {
+      load: async (request) => {
+        const loaded = await kept.load(request);
+        if (!isFirst) return loaded;
+        isFirst = false;
+        read.open();
+        await letGo.opened;
+        return loaded;
       },
     });
     const cache = new TaskLogCache(store);

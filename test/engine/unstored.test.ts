@@ -4,28 +4,24 @@ import { artifact, completed, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import type { SendCommand } from "../../src/engine/engine.js";
 import { unstored } from "../../src/engine/run/task-output.js";
-import type { AppendRequest, TaskStore } from "../../src/store/task-store.js";
+import type { TaskStore } from "../../src/store/task-store.js";
 import { setConstants } from "../support/constants.js";
 import { openStore } from "./stores.js";
 import { Bench, scope, settle } from "./support.js";
+import { withMethods } from "./wrapped-stores.js";
 
 const mib = 1024 * 1024;
 
 /** A store that notes how large its appends are, and how many bytes of events were yielded before each was stored. */
 function measured(store: TaskStore): { store: TaskStore; sizes: number[][] } {
   const sizes: number[][] = [];
-  const proxy = new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      if (name !== "append") return value.bind(target);
-      return async (request: AppendRequest) => {
-        sizes.push(request.entries.map(({ length }) => length));
-        return target.append(request);
-      };
+  const measuring = withMethods(store, {
+    append: async (request) => {
+      sizes.push(request.entries.map(({ length }) => length));
+      return store.append(request);
     },
   });
-  return { store: proxy, sizes };
+  return { store: measuring, sizes };
 }
 
 /** Has an agent yield pieces without waiting for anything, and says by how many bytes it was ahead at most. */

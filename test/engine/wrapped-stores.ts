@@ -1,10 +1,10 @@
 import type { TaskStore } from "../../src/store/task-store.js";
 
-/** A store with another `append`. */
-export function withAppend(store: TaskStore, append: TaskStore["append"]): TaskStore {
+/** A store with some methods replaced. */
+export function withMethods(store: TaskStore, methods: Partial<TaskStore>): TaskStore {
   return new Proxy(store, {
     get(target, name) {
-      if (name === "append") return append;
+      if (name in methods) return Reflect.get(methods, name);
       const value: unknown = Reflect.get(target, name);
       return typeof value === "function" ? value.bind(target) : value;
     },
