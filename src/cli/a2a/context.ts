@@ -45,6 +45,13 @@ export class Context implements Scope {
     if (id !== "") this.#task = { id, contextId };
   }
 
+  /** Writes the ids of the task, if known, to stderr. */
+  noteIds(): void {
+    if (this.#task === undefined) return;
+    this.out.note(`Task ID: ${this.#task.id}`);
+    if (this.#task.contextId !== "") this.out.note(`Context ID: ${this.#task.contextId}`);
+  }
+
   /** Reads the agent's card and chooses an interface, once. @throws Failure */
   async agent(): Promise<Agent> {
     this.#agent ??= await connectAgent(this);
@@ -99,10 +106,7 @@ export class Context implements Scope {
   readonly #onInterrupt = (): void => {
     const name = String(this.io.interrupted.reason);
     const hint = this.#task === undefined ? null : this.waitCommand(this.#task.id);
-    if (this.#task !== undefined) {
-      this.out.note(`Task ID: ${this.#task.id}`);
-      if (this.#task.contextId !== "") this.out.note(`Context ID: ${this.#task.contextId}`);
-    }
+    this.noteIds();
     const exit = name === "SIGTERM" ? 143 : 130;
     this.#stop.abort(new Failure("PARLEY_ERR_INTERRUPTED", `${name} ended the wait.`, { hint, exit }));
   };

@@ -33,7 +33,7 @@ export const run: Run = async (context, [text]) => {
 };
 
 async function sent(context: Context, request: SendMessageRequest, waits: boolean): Promise<void> {
-  const { signal, out, io } = context;
+  const { signal, out } = context;
   const { client } = await context.agent();
   const isNew = request.message?.taskId === "";
   const configuration = request.configuration ?? { acceptedOutputModes: [] };
@@ -50,8 +50,7 @@ async function sent(context: Context, request: SendMessageRequest, waits: boolea
   const task = payload.value;
   context.noteTask(task.id, task.contextId);
   if (!waits || isSettled(task)) return printTask(context, task, (json) => ({ task: json }));
-  io.err(`Task ID: ${task.id}\n`);
-  if (task.contextId !== "") io.err(`Context ID: ${task.contextId}\n`);
+  context.noteIds();
   if (context.settings.debug) out.note("debug: the task runs; waiting");
   printTask(context, await settled(context, task, historyLength(context)), (json) => ({ task: json }));
 }

@@ -84,6 +84,14 @@ describe.each(isWhole ? ["jsonrpc", "rest", "grpc"] : ["jsonrpc", "grpc"])(
       expect(world.seen.map(({ method }) => method)).toContain("SubscribeToTask");
     });
 
+    it("A2ACLI_OUT_005 keeps the ids of a running task from driving the terminal", async () => {
+      const gate = new Gate();
+      gates.set(transport, gate);
+      const argv = ["send", `gate ${transport}`, "--context-id", "evil\u001b[2J", ...agent];
+      const { err } = await world.run(argv, { onOutput: gate.open });
+      expect(err).toMatch(/^Task ID: \S+\nContext ID: evil\uFFFD\[2J\n$/);
+    });
+
     it("A2ACLI_TASK_CANCEL_001 cancels, and reports a task that is finished", async () => {
       const id = await begun("hold");
       const first = await world.run(["task", "cancel", id, "-o", "json", ...agent]);
