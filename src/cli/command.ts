@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { processIo } from "./a2a/process-io.js";
 import { exit, noteLostOutput } from "./exit.js";
+import { processIo } from "./process-io.js";
 import { runProgram } from "./program.js";
 
 // The built file is in dist/src/chunks, the source in src/cli.

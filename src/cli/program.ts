@@ -2,10 +2,10 @@ import { Command, CommanderError } from "commander";
 import { earlyMode, normalized } from "./a2a/arguments.js";
 import { commandRows, groups } from "./a2a/commands.js";
 import { Failure, usage } from "./a2a/errors.js";
-import type { Io } from "./a2a/io.js";
 import { addAgentCommands, groupOf, usageFailure } from "./a2a/register.js";
 import { addBackup } from "./backup.js";
 import { addCard } from "./card.js";
+import type { Io } from "./io.js";
 import { addOperate } from "./operate/groups.js";
 import { addServe } from "./serve.js";
 
@@ -26,18 +26,18 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => io.out(text),
+      writeOut: (text) => io.stdout.write(text),
       // The same on every terminal and in a pipe.
       getOutHelpWidth: () => 100,
       getOutHasColors: () => false,
       // `fail` prints the errors of other commands.
-      writeErr: (text) => isOfServer && io.err(text),
+      writeErr: (text) => isOfServer && io.stderr.write(text),
       outputError: (text, write) => write(oneLine(text)),
     });
   addAgentCommands(program, io, early, (code) => {
     exit = code;
   });
-  await addServerCommands(program, words);
+  await addServerCommands(program, words, io);
   isOfServer = ofServer(program, words);
   try {
     checkHelp(program, words);
@@ -55,11 +55,11 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
 }
 
 /** Adds the commands that serve agents and manage their files. They print their errors themselves, as one line. */
-async function addServerCommands(program: Command, words: readonly string[]): Promise<void> {
+async function addServerCommands(program: Command, words: readonly string[], io: Io): Promise<void> {
   await addServe(program, words);
   addCard(groupOf(program, "card"));
   addBackup(program);
-  await addOperate(program, words);
+  await addOperate(program, words, io);
 }
 
 /** True for a command that prints its errors itself. */

@@ -1,8 +1,9 @@
-import { PassThrough, Writable } from "node:stream";
+import { PassThrough, type Writable } from "node:stream";
 import { Command, CommanderError } from "commander";
 import { CommandError } from "../../src/cli/command-error.js";
-import type { Io } from "../../src/cli/operate/io.js";
+import type { Io } from "../../src/cli/io.js";
 import { StoreError } from "../../src/store/task-store.js";
+import { outputTo } from "./memory-io.js";
 
 /** Operator's commands within the process of the test. */
 
@@ -34,23 +35,14 @@ export type Group = (command: Command, io: Io) => void;
 export async function runGroup(add: Group, name: string, args: readonly string[], place: Place = {}): Promise<Ended> {
   let [stdout, stderr] = ["", ""];
   const tty = place.columns === undefined ? {} : { isTTY: true, columns: place.columns, rows: place.rows ?? 24 };
-  const output = (add: (text: string) => void): Writable =>
-    Object.assign(
-      new Writable({
-        write(chunk, _encoding, done) {
-          try {
-            add(String(chunk));
-            done();
-          } catch (error) {
-            done(error as Error);
-          }
-        },
-      }).on("error", () => {}),
-      tty,
-    );
+  const output = (add: (text: string) => void): Writable => Object.assign(outputTo(add), tty);
   const stdin = new PassThrough();
   if (place.columns === undefined || place.input !== undefined) stdin.end(place.input ?? "");
   const io: Io = {
+    program: "parley",
+    version: "1.2.3",
+    cwd: process.cwd(),
+    home: undefined,
     stdin: Object.assign(stdin, tty.isTTY === true ? { isTTY: true, setRawMode: () => {} } : {}),
     stdout: output((text) => {
       stdout += text;
@@ -61,7 +53,7 @@ export async function runGroup(add: Group, name: string, args: readonly string[]
       stderr += text;
     }),
     env: place.env ?? {},
-    interrupted: () => place.signal ?? new AbortController().signal,
+    interrupted: place.signal ?? new AbortController().signal,
   };
   const program = new Command("parley").exitOverride().configureOutput({
     writeOut: (text) => {

@@ -1,8 +1,8 @@
 import { A2AError } from "../../core/error.js";
+import type { Io } from "../io.js";
 import { type Agent, connectAgent } from "./agent.js";
 import { Failure } from "./errors.js";
 import { failureOf } from "./failures.js";
-import type { Io } from "./io.js";
 import type { Output } from "./output.js";
 import { resumeWords } from "./resume.js";
 import type { Scope } from "./scope.js";

@@ -1,8 +1,8 @@
 import { messageIn } from "../../core/members.js";
+import type { Io } from "../io.js";
 import type { CommandRow } from "./commands.js";
 import { Context } from "./context.js";
 import { Failure, usage } from "./errors.js";
-import type { Io } from "./io.js";
 import { Output, type OutputMode } from "./output.js";
 import { type GivenFlag, resolveSettings } from "./sources.js";
 

@@ -1,7 +1,8 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { exit } from "../exit.js";
+import { type Io, isReaderGone } from "../io.js";
 import type { Failure } from "./errors.js";
-import type { Io } from "./io.js";
 import { Redactor } from "./redact.js";
 import { singleLine } from "./text.js";
 
@@ -26,12 +27,15 @@ export class Output {
 
   /** Writes text to stdout. */
   text(text: string): void {
-    this.#io.out(text);
+    this.#io.stdout.write(text, (error) => {
+      // The reader has what it wants.
+      if (error && isReaderGone(error)) exit(0);
+    });
   }
 
   /** Writes a JSON value to stdout: a document, or a line. */
   json(value: unknown): void {
-    this.#io.out(`${escaped(this.mode.isLines ? JSON.stringify(value) : JSON.stringify(value, null, 2))}\n`);
+    this.text(`${escaped(this.mode.isLines ? JSON.stringify(value) : JSON.stringify(value, null, 2))}\n`);
   }
 
   /** Writes a message of the protocol as JSON. */
@@ -41,7 +45,7 @@ export class Output {
 
   /** Writes a line to stderr. */
   note(text: string): void {
-    this.#io.err(`${singleLine(this.redactor.text(text))}\n`);
+    this.#io.stderr.write(`${singleLine(this.redactor.text(text))}\n`);
   }
 
   warn(text: string): void {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
+import { buffer, text as textFrom } from "node:stream/consumers";
 import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
 import {
@@ -75,7 +76,7 @@ export async function partsOf(context: Context, text: string | undefined): Promi
 }
 
 async function textPart({ io }: Context, given: string): Promise<Part> {
-  const value = given === "-" ? new TextDecoder().decode(await io.readStdin()) : given;
+  const value = given === "-" ? await textFrom(io.stdin) : given;
   if (value === "") throw usage("a text part is empty");
   return create(PartSchema, { content: { case: "text", value } });
 }
@@ -85,7 +86,7 @@ async function filePart({ io }: Context, given: string): Promise<Part> {
   if (/^(?:https?|s3|gs|ftps?):\/\//i.test(given)) {
     return create(PartSchema, { content: { case: "url", value: given }, mediaType });
   }
-  const value = given === "-" ? await io.readStdin() : await fileBytes(resolve(io.cwd, given), "--file-part");
+  const value = given === "-" ? await buffer(io.stdin) : await fileBytes(resolve(io.cwd, given), "--file-part");
   const filename = given === "-" ? "" : basename(given);
   return create(PartSchema, { content: { case: "raw", value }, filename, mediaType });
 }
@@ -133,7 +134,7 @@ export async function payloadOf(
 
 async function jsonOf(context: Context, given: string, flag: string): Promise<JsonValue> {
   let text = given;
-  if (given === "-") text = new TextDecoder().decode(await context.io.readStdin());
+  if (given === "-") text = await textFrom(context.io.stdin);
   else if (!/^\s*[[{"]/.test(given)) {
     const file = await fileBytes(resolve(context.io.cwd, given), flag).catch((error: unknown) => error);
     if (file instanceof Uint8Array) text = new TextDecoder().decode(file);

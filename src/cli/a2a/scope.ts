@@ -1,4 +1,4 @@
-import type { Io } from "./io.js";
+import type { Io } from "../io.js";
 import type { Output } from "./output.js";
 import type { Values } from "./settings.js";
 import type { GivenFlag } from "./sources.js";

@@ -1,9 +1,9 @@
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { messageIn } from "../../core/members.js";
+import type { Io } from "../io.js";
 import { readEnvFile } from "./env-file.js";
 import { usage } from "./errors.js";
-import type { Io } from "./io.js";
 import {
   otherVariables,
   type Setting,

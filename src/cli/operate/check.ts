@@ -2,9 +2,10 @@ import type { Command } from "commander";
 import type { FileReport } from "../../store/sqlite/check.js";
 import { StoreError } from "../../store/task-store.js";
 import { CommandError } from "../command-error.js";
+import type { Io } from "../io.js";
 import { printable } from "../log.js";
 import { bytes } from "./format.js";
-import { type Io, OutputClosed, print, processIo } from "./io.js";
+import { OutputClosed, print } from "./io.js";
 import { facts, lookOf, paint } from "./table.js";
 
 const help = `
@@ -13,7 +14,7 @@ stored state. It changes nothing, and a server may have the file open. Exit code
 `;
 
 /** Adds `parley check`. */
-export function add(check: Command, io: Io = processIo): void {
+export function add(check: Command, io: Io): void {
   check
     .argument("<file>", "the SQLite file with the tasks")
     .option("--json", "one JSON object", false)

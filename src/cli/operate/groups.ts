@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import type { Io } from "../io.js";
 
 /** A group of commands, which is loaded when it is named. */
 interface Group {
   readonly description: string;
-  readonly load: () => Promise<{ readonly add: (command: Command) => void }>;
+  readonly load: () => Promise<{ readonly add: (command: Command, io: Io) => void }>;
 }
 
 const groups: Readonly<Record<string, Group>> = {
@@ -19,10 +20,10 @@ const groups: Readonly<Record<string, Group>> = {
  * Adds the commands for operators. Only the groups that the arguments name have their subcommands, because each command
  * takes time at every start.
  */
-export async function addOperate(program: Command, args: readonly string[]): Promise<void> {
+export async function addOperate(program: Command, args: readonly string[], io: Io): Promise<void> {
   for (const [name, { description, load }] of Object.entries(groups)) {
     const command = program.command(name).description(description);
     // `help tasks`, too.
-    if (args.slice(0, 2).includes(name)) (await load()).add(command);
+    if (args.slice(0, 2).includes(name)) (await load()).add(command, io);
   }
 }

@@ -1,46 +1,6 @@
 import { createInterface } from "node:readline/promises";
-import type { Readable, Writable } from "node:stream";
-import { membersOf } from "../../core/members.js";
 import { CommandError } from "../command-error.js";
-
-/** The input of a command. */
-export interface Input extends Readable {
-  readonly isTTY?: boolean;
-  setRawMode?(raw: boolean): unknown;
-}
-
-/** An output of a command. */
-export interface Output extends Writable {
-  readonly isTTY?: boolean;
-  /** Size of the terminal. */
-  readonly columns?: number;
-  readonly rows?: number;
-  /** Follows NO_COLOR, FORCE_COLOR and TERM, as Node.js does for terminals. */
-  hasColors?(): boolean;
-}
-
-/** The surroundings of a command. */
-export interface Io {
-  readonly stdin: Input;
-  readonly stdout: Output;
-  readonly stderr: Output;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Fires at SIGINT and SIGTERM. A command that does not ask for it is ended by them. */
-  interrupted(): AbortSignal;
-}
-
-/** The surroundings of a command of this process. */
-export const processIo: Io = {
-  stdin: process.stdin,
-  stdout: process.stdout,
-  stderr: process.stderr,
-  env: process.env,
-  interrupted() {
-    const controller = new AbortController();
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
-    return controller.signal;
-  },
-};
+import { type Io, isReaderGone } from "../io.js";
 
 /** The reader of the output has gone, as `head` does. The command ends, without an error. */
 export class OutputClosed extends Error {
@@ -52,9 +12,7 @@ export function print({ stdout }: Io, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stdout.write(text, (error) => {
       if (error === undefined || error === null) return resolve();
-      const { code } = membersOf(error);
-      const isClosed = code === "EPIPE" || code === "ERR_STREAM_DESTROYED";
-      reject(isClosed ? new OutputClosed() : new CommandError("failed", `stdout: ${error.message}`));
+      reject(isReaderGone(error) ? new OutputClosed() : new CommandError("failed", `stdout: ${error.message}`));
     });
   });
 }

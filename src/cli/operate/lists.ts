@@ -1,6 +1,7 @@
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Io } from "../io.js";
 import { jsonLine } from "./format.js";
-import { type Io, print, remark } from "./io.js";
+import { print, remark } from "./io.js";
 import { type Cell, type Column, lookOf, table } from "./table.js";
 
 /** A list that was read, and how it is shown. */

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { DeleteOwnerResponseSchema, ListOwnersResponseSchema } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Io } from "../io.js";
 import { age } from "./format.js";
-import { confirm, type Io, processIo } from "./io.js";
+import { confirm } from "./io.js";
 import { printAnswer, printList } from "./lists.js";
 import { addLimit, addReach, addYes } from "./options.js";
 import { readPages } from "./pages.js";
@@ -9,7 +10,7 @@ import { type ReachFlags, withService } from "./service.js";
 import type { Column } from "./table.js";
 
 /** Adds `parley owners …`. */
-export function add(owners: Command, io: Io = processIo): void {
+export function add(owners: Command, io: Io): void {
   const list = owners
     .command("list")
     .description("list owners, with what they use")

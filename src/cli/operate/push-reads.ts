@@ -7,9 +7,10 @@ import {
   ListAttemptsResponseSchema,
   ListDeliveriesResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Io } from "../io.js";
 import { deliveryColumns, deliveryRow, deliveryState } from "./delivery-rows.js";
 import { moment } from "./format.js";
-import { type Io, print } from "./io.js";
+import { print } from "./io.js";
 import { printList } from "./lists.js";
 import { readPages } from "./pages.js";
 import { type ReachFlags, type Service, withService } from "./service.js";

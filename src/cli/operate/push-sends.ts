@@ -6,7 +6,8 @@ import {
   SendTestEventResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { CommandError } from "../command-error.js";
-import { confirm, type Io } from "./io.js";
+import type { Io } from "../io.js";
+import { confirm } from "./io.js";
 import { printAnswer } from "./lists.js";
 import { attemptLines, type ConfigKey, deliveries } from "./push-reads.js";
 import { type ReachFlags, withService } from "./service.js";

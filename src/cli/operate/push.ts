@@ -1,12 +1,12 @@
 import type { Command } from "commander";
+import type { Io } from "../io.js";
 import { deliveryStateOption } from "./delivery-rows.js";
-import { type Io, processIo } from "./io.js";
 import { addLimit, addReach, addYes, position } from "./options.js";
 import * as reads from "./push-reads.js";
 import * as sends from "./push-sends.js";
 
 /** Adds `parley push …`. */
-export function add(push: Command, io: Io = processIo): void {
+export function add(push: Command, io: Io): void {
   const list = push
     .command("list")
     .description("list push configurations with the state of their deliveries")

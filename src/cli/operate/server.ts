@@ -9,8 +9,8 @@ import {
   ListLimitsResponseSchema,
   SetLogLevelResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Io } from "../io.js";
 import { age, bytes, moment, taskColumns, taskRow } from "./format.js";
-import { type Io, processIo } from "./io.js";
 import { printAnswer, printList } from "./lists.js";
 import { addLimit, addReach } from "./options.js";
 import { readPages } from "./pages.js";
@@ -18,7 +18,7 @@ import { type ReachFlags, withService } from "./service.js";
 import { type Cell, type Column, facts, lookOf } from "./table.js";
 
 /** Adds `parley server …`. These commands are about a process, so a file cannot answer them. */
-export function add(server: Command, io: Io = processIo): void {
+export function add(server: Command, io: Io): void {
   const on = (name: string, description: string): Command =>
     addReach(server.command(name).description(description), { file: false });
   on("show", "show the state of the process and its store").action((flags: ReachFlags) => show(flags, io));

@@ -4,8 +4,9 @@ import { AdminService } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { messageIn } from "../../core/members.js";
 import { parseUrl } from "../../core/net.js";
 import { CommandError } from "../command-error.js";
+import type { Io } from "../io.js";
 import { explained } from "./errors.js";
-import { type Io, OutputClosed } from "./io.js";
+import { OutputClosed } from "./io.js";
 
 /** Flags that name the server or the file. */
 export interface ReachFlags {

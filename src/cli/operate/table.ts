@@ -1,5 +1,5 @@
+import type { OutputStream } from "../io.js";
 import { printable } from "../log.js";
-import type { Output } from "./io.js";
 
 /** Colours, as SGR codes. */
 const colours = { red: "31", green: "32", yellow: "33", dim: "2", bold: "1" } as const;
@@ -27,7 +27,7 @@ export interface Look {
 
 const GAP = 2;
 
-export function lookOf(output: Output): Look {
+export function lookOf(output: OutputStream): Look {
   const width = output.isTTY === true ? (output.columns ?? 80) : undefined;
   return { width, colour: output.isTTY === true && output.hasColors?.() === true };
 }

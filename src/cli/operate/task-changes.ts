@@ -3,8 +3,9 @@ import {
   FailTaskResponseSchema,
   type TaskSummary,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Io } from "../io.js";
 import { stateName } from "./format.js";
-import { confirm, type Io, print } from "./io.js";
+import { confirm, print } from "./io.js";
 import { printAnswer } from "./lists.js";
 import { type ReachFlags, withService } from "./service.js";
 

@@ -9,11 +9,12 @@ import {
   TaskSummarySchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { CommandError } from "../command-error.js";
+import type { Io } from "../io.js";
 import { printable } from "../log.js";
 import { deliveryColumns, deliveryRow } from "./delivery-rows.js";
 import { entryLines, messageText, partsText } from "./entry.js";
 import { bytes, jsonLine, moment, stateCell, stateName, taskColumns, taskRow } from "./format.js";
-import { type Io, OutputClosed, print, remark } from "./io.js";
+import { OutputClosed, print, remark } from "./io.js";
 import { printAnswer, printList } from "./lists.js";
 import { readPages } from "./pages.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
@@ -138,7 +139,7 @@ export interface WatchFlags extends ReachFlags {
 
 /** `parley tasks watch`. */
 export function watch(taskId: string | undefined, flags: WatchFlags, io: Io): Promise<void> {
-  const signal = io.interrupted();
+  const signal = io.interrupted;
   return withService(flags, io, async (client) => {
     try {
       if (taskId === undefined) return await watchAll(client, flags, io, signal);

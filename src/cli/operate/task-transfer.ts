@@ -3,8 +3,9 @@ import { text } from "node:stream/consumers";
 import { ImportTaskResponseSchema } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { membersOf, messageIn } from "../../core/members.js";
 import { CommandError } from "../command-error.js";
+import type { Io } from "../io.js";
 import { stateName } from "./format.js";
-import { type Io, print } from "./io.js";
+import { print } from "./io.js";
 import { printAnswer } from "./lists.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
 

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
-import { type Io, processIo } from "./io.js";
+import type { Io } from "../io.js";
 import { addLimit, addReach, addYes, position, taskState, time } from "./options.js";
 import * as change from "./task-changes.js";
 import * as read from "./task-reads.js";
 import * as transfer from "./task-transfer.js";
 
 /** Adds `parley tasks …`. */
-export function add(tasks: Command, io: Io = processIo): void {
+export function add(tasks: Command, io: Io): void {
   addReads(tasks, io);
   addWatching(tasks, io);
   addChanges(tasks, io);

@@ -3,8 +3,9 @@ import { toJson } from "@bufbuild/protobuf";
 import type { Command } from "commander";
 import { GetServerResponseSchema, TaskSummarySchema } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { CommandError, exitCodes } from "../command-error.js";
+import type { Io } from "../io.js";
 import { explained } from "./errors.js";
-import { type Io, print, processIo } from "./io.js";
+import { print } from "./io.js";
 import { addReach } from "./options.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
 import { lookOf } from "./table.js";
@@ -15,7 +16,7 @@ It refreshes each second; q or Ctrl-C ends it. Without a terminal it prints one 
 `;
 
 /** Adds `parley top`. */
-export function add(top: Command, io: Io = processIo): void {
+export function add(top: Command, io: Io): void {
   addReach(top, { file: false })
     .addHelpText("after", help)
     .action((flags: ReachFlags) => run(flags, io));
@@ -59,7 +60,7 @@ const leave = "\x1b[?25h\x1b[?1049l";
 /** Shows a screen until `q`, Ctrl-C or a signal. A server that is lost for a while is shown as that. */
 async function live(first: Sample, client: Service["client"], service: Service, io: Io): Promise<void> {
   const stop = new AbortController();
-  const signal = AbortSignal.any([stop.signal, io.interrupted()]);
+  const signal = AbortSignal.any([stop.signal, io.interrupted]);
   const onKey = (key: unknown): void => {
     // In raw mode Ctrl-C is a character.
     if (["q", "Q", "\x03"].some((end) => String(key).includes(end))) stop.abort();

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { PassThrough } from "node:stream";
 import probe from "../../../examples/probe/agent.js";
 import type { Agent } from "../../../src/agent/agent.js";
 import { artifact, completed, reply, working } from "../../../src/agent/event.js";
@@ -10,6 +11,7 @@ import { createServer, type Server } from "../../../src/server/create-server.js"
 import type { Invocation, Invoke } from "../../../src/service/invoke.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { jsonWriter } from "../../../src/wire/json-writer.js";
+import { outputTo } from "../memory-io.js";
 
 /** JSON of any form, whose checks are the tests' business. */
 export type Json = ReturnType<typeof JSON.parse>;
@@ -186,15 +188,15 @@ export async function runIn(argv: readonly string[], setup: Setup = {}): Promise
       cwd,
       home,
       interrupted: setup.interrupted ?? new AbortController().signal,
-      readStdin: async () => new TextEncoder().encode(setup.stdin ?? ""),
-      out: (text) => {
+      stdin: new PassThrough().end(setup.stdin ?? ""),
+      stdout: outputTo((text) => {
         out += text;
         setup.onOutput?.("out", text);
-      },
-      err: (text) => {
+      }),
+      stderr: outputTo((text) => {
         err += text;
         setup.onOutput?.("err", text);
-      },
+      }),
     });
     return {
       exit,

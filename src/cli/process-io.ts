@@ -2,39 +2,30 @@ import { homedir } from "node:os";
 import { basename } from "node:path";
 import type { Io } from "./io.js";
 
-/** Returns the input and output of this process. */
+/** Returns the surroundings of this process. */
 export function processIo(version: string): Io {
   let interrupted: AbortSignal | undefined;
-  let isWatched = false;
-  const watchOutput = (): void => {
-    if (isWatched) return;
-    isWatched = true;
-    process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-      // The reader has what it wants.
-      if (error.code === "EPIPE") process.exit(0);
-    });
-  };
   return {
     program: programName(),
     version,
     env: process.env,
     cwd: process.cwd(),
     home: homedir(),
+    // Node.js opens a stream on first use.
+    get stdin() {
+      return process.stdin;
+    },
+    get stdout() {
+      return process.stdout;
+    },
+    get stderr() {
+      return process.stderr;
+    },
     // Signals of servers have handlers of their own, so these are added on first use.
     get interrupted() {
       interrupted ??= interruption();
       return interrupted;
     },
-    readStdin: async () => {
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of process.stdin) chunks.push(chunk as Uint8Array);
-      return Buffer.concat(chunks);
-    },
-    out: (text) => {
-      watchOutput();
-      process.stdout.write(text);
-    },
-    err: (text) => void process.stderr.write(text),
   };
 }
 
