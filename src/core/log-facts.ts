@@ -53,10 +53,13 @@ export function requestFacts(request: {
 export class CauseLogger implements Logger {
   readonly #logger: Logger;
   readonly #cause: LogCause;
+  readonly #agent: string | undefined;
 
-  constructor(logger: Logger, cause: LogCause) {
+  /** @param agent name of the agent, if the cause does not have it */
+  constructor(logger: Logger, cause: LogCause, agent?: string) {
     this.#logger = logger;
     this.#cause = cause;
+    this.#agent = agent;
   }
 
   debug(facts: object, message: string): void {
@@ -76,6 +79,7 @@ export class CauseLogger implements Logger {
   }
 
   #with(facts: object): object {
-    return { ...logFacts(this.#cause), ...facts };
+    const { requestId, traceParent, taskId, agent } = this.#cause;
+    return { ...logFacts({ requestId, traceParent, taskId, agent: this.#agent ?? agent }), ...facts };
   }
 }

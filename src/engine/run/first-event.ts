@@ -80,7 +80,7 @@ export async function askToAccept(
     const timeout = { ms: timeoutMs, error: tooLate };
     checkAccepted(isPromiseLike(verdict) ? await bounded(Promise.resolve(verdict), { timeout }) : verdict);
   } catch (error) {
-    const text = (): string => failureText(error, new CauseLogger(logger, { ...turn, agent: agent.card.name }));
+    const text = (): string => failureText(error, new CauseLogger(logger, turn, agent.card.name));
     throw refusalOf(error) ?? new A2AError("INTERNAL", text(), { cause: error });
   } finally {
     endCalls(view);

@@ -166,7 +166,7 @@ export class Sender {
   /** Runs an agent that replies directly or decides by its first event. It takes a slot, like an execution. */
   async #begin(command: SendCommand, turn: TurnRequest, isMessage: boolean): Promise<SendResult> {
     const { shutdown, executions } = this.#source;
-    const logger = new CauseLogger(this.#source.logger, { ...turn, agent: command.served.agent.card.name });
+    const logger = new CauseLogger(this.#source.logger, turn, command.served.agent.card.name);
     const { slots } = executions;
     const owner = slots.of(command.tenant, command.caller.owner);
     if (!slots.tryTake(owner)) await this.#waitForSlot(owner, command);
