@@ -6,6 +6,8 @@ let prefix = "";
 /** Number of ids of this millisecond, in the 12 bits before the variant (RFC 9562, 6.2, method 1). */
 let count = 0;
 const MAX_COUNT = 0xfff;
+/** The counts as three hexadecimal digits, made when they are first needed. */
+const numbers: string[] = [];
 
 /**
  * Number of ids whose random bytes are generated at once: 8 bytes for each.
@@ -51,8 +53,8 @@ export function newId(): string {
   if (at === stock.length) restock();
   const from = at;
   at += 2 * ID_BYTES;
-  const number = count === 0 ? "000" : (0x1000 + count).toString(16).slice(1);
-  return `${prefix}${number}-${stock.slice(from, from + 4)}-${stock.slice(from + 4, at)}`;
+  numbers[count] ??= (0x1000 + count).toString(16).slice(1);
+  return `${prefix}${numbers[count]}-${stock.slice(from, from + 4)}-${stock.slice(from + 4, at)}`;
 }
 
 const form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
