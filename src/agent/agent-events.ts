@@ -1,4 +1,5 @@
 import type { AgentEvent } from "./event.js";
+import type { TurnRequest } from "./turn-request.js";
 
 type Result = IteratorResult<AgentEvent>;
 
@@ -10,6 +11,11 @@ export type Take = (result: Result) => Result | undefined;
 
 /** The events of a turn as its engine reads them. */
 export type EventReader = Pick<AgentEvents, "next" | "rest"> & Partial<Pick<AgentEvents, "return">>;
+
+/** Receives the events that a turn emits after its end. */
+export interface LateEvents {
+  late(turn: TurnRequest, event: unknown): void;
+}
 
 /** An event, or the error of the agent, that nothing has read. */
 interface Unread {
@@ -35,11 +41,13 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
   /** True while the agent's next event is awaited. */
   #isAsked = false;
   #isOver = false;
-  readonly #late: (event: unknown) => void;
+  readonly #source: LateEvents;
+  readonly #turn: TurnRequest;
 
-  /** @param late called with events that are emitted after the end, which are dropped */
-  constructor(late: (event: unknown) => void) {
-    this.#late = late;
+  /** @param source is told of events that the turn emits after its end, which are dropped */
+  constructor(source: LateEvents, turn: TurnRequest) {
+    this.#source = source;
+    this.#turn = turn;
   }
 
   /** Sets the iterator of the agent, before the first event is read. */
@@ -50,7 +58,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
   /** See `Turn.emit`. */
   emit(event: AgentEvent): Promise<void> {
     if (this.#isOver) {
-      this.#late(event);
+      this.#source.late(this.#turn, event);
       return Promise.resolve();
     }
     return new Promise((taken) => {
@@ -74,7 +82,7 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     this.#reject = reject;
     const unread = this.#unread?.shift();
     if (unread !== undefined) unread.give();
-    else if (!this.#isAsked) void this.#ask();
+    else if (!this.#isAsked) this.#ask();
   };
 
   /**
@@ -91,27 +99,35 @@ export class AgentEvents implements AsyncIterator<AgentEvent> {
     return this.#agent?.next() as Promise<Result>;
   }
 
-  /** Reads the agent and offers events to `take` until the reader gets one. */
-  async #ask(): Promise<void> {
+  /** Asks the agent for its next event. No async function: it would take another promise for each event. */
+  #ask(): void {
     this.#isAsked = true;
     try {
-      for (;;) {
-        const result = await this.#nextOfAgent();
-        const take = this.#resolve === undefined ? undefined : this.#take;
-        const left = take === undefined ? result : take(result);
-        if (take === undefined || left !== undefined) {
-          this.#isAsked = false;
-          return this.#leave(left as Result);
-        }
-        // The reader has an event that was emitted meanwhile, if it does not wait.
-        if (this.#resolve === undefined) break;
-      }
-      this.#isAsked = false;
+      // An agent without a type checker may return anything.
+      void Promise.resolve(this.#nextOfAgent()).then(this.#yielded, this.#threw);
     } catch (error) {
-      this.#isAsked = false;
-      this.#fail(error);
+      this.#threw(error);
     }
   }
+
+  /** Offers an event of the agent to `take`, and asks for the next one until the reader gets one. */
+  readonly #yielded = (result: Result): void => {
+    try {
+      const take = this.#resolve === undefined ? undefined : this.#take;
+      const left = take === undefined ? result : take(result);
+      // The reader has an event that was emitted meanwhile, if it does not wait.
+      if (take !== undefined && left === undefined && this.#resolve !== undefined) return this.#ask();
+      this.#isAsked = false;
+      if (take === undefined || left !== undefined) this.#leave(left as Result);
+    } catch (error) {
+      this.#threw(error);
+    }
+  };
+
+  readonly #threw = (error: unknown): void => {
+    this.#isAsked = false;
+    this.#fail(error);
+  };
 
   /** Ends the events, and the agent at its last `yield`. Unread events are dropped. */
   async return(): Promise<Result> {

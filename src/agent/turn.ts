@@ -16,7 +16,7 @@ import type { Tracing } from "../telemetry/tracing.js";
 import { isSameSpan, type TraceHeaders } from "../telemetry/w3c.js";
 import type { TurnAborter } from "./abort.js";
 import type { Agent, Turn } from "./agent.js";
-import { AgentEvents } from "./agent-events.js";
+import { AgentEvents, type LateEvents } from "./agent-events.js";
 import type { TurnConversation } from "./conversation.js";
 import { copyMessage } from "./copy-message.js";
 import type { OutgoingCalls, RelayCheckpoint, RelayedEvent, TurnCalls } from "./delegation.js";
@@ -27,7 +27,7 @@ import type { TurnRequest } from "./turn-request.js";
 import { beginTurnSpan, endTurnSpan } from "./turn-span.js";
 
 /** Dependencies of turns. */
-export interface TurnSource {
+export interface TurnSource extends LateEvents {
   /** Returns the tasks that a turn's message references, as far as its caller may see them. */
   referencedTasks(turn: TurnRequest): Promise<Task[]>;
   /** Calls of agents to other agents. Undefined if disabled. */
@@ -40,8 +40,6 @@ export interface TurnSource {
   sending(turn: TurnRequest, checkpoint: RelayCheckpoint): Promise<void>;
   /** See `CallingTurn.messageAt`. */
   messageAt(turn: TurnRequest, position: number): Promise<Message>;
-  /** Called with events that a turn emits after its end, which are dropped. */
-  late(turn: TurnRequest, event: unknown): void;
   /** Returns the agent's own question that a turn's message answers: the task's status right before the message. */
   question(turn: TurnRequest): Promise<Message | undefined>;
   /** Creates spans. Undefined to create none. */
@@ -126,7 +124,7 @@ export function traceOf(turn: Turn): TraceHeaders {
 /** Returns the events of the agent that is started for a turn. */
 export function beginEvents(turn: Turn): AgentEvents {
   const { [requestKey]: request, [aroundKey]: around } = turn as AgentTurn;
-  around.events = new AgentEvents((event) => around.source.late(request, event));
+  around.events = new AgentEvents(around.source, request);
   return around.events;
 }
 

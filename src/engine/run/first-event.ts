@@ -39,21 +39,25 @@ export interface PendingTurn {
 }
 
 /** Runs an agent up to its first event, which decides between a direct reply and a task. */
-export async function firstEvent({ agent, turn, client, source }: TasklessTurn): Promise<PendingTurn> {
+export function firstEvent({ agent, turn, client, source }: TasklessTurn): Promise<PendingTurn> {
   const aborter = new TurnAborter(client);
   const view = makeTurn(turn, { task: undefined, aborter, source });
   const iterator = startAgent(agent, view);
-  try {
-    const first = await iterator.next();
-    // Read inside the `try`, so that a throwing getter counts as no event.
-    void first.done;
-    return { agent, iterator, aborter, turn: view, first };
-  } catch (error) {
+  const failed = (error: unknown): PendingTurn => {
     endCalls(view);
     const rejected = (): Promise<never> => Promise.reject(error);
     const iterator = { next: rejected, rest: rejected };
     return { agent, iterator, aborter, turn: view, first: undefined, refusal: refusalOf(error) };
-  }
+  };
+  return iterator.next().then((first) => {
+    try {
+      // A getter that throws counts as no event.
+      void first.done;
+    } catch (error) {
+      return failed(error);
+    }
+    return { agent, iterator, aborter, turn: view, first };
+  }, failed);
 }
 
 /**
@@ -139,8 +143,12 @@ function isReplyEvent(value: unknown): value is ReplyEvent {
  * Returns the direct reply as a message (specification 3.1.1).
  * @throws A2AError INVALID_AGENT_RESPONSE if the agent gave none, INTERNAL if it failed
  */
-export async function directReply(started: PendingTurn, contextId: string, logger: Logger): Promise<Message> {
-  const event = isReply(started) ? started.first.value : await replyOf(started, logger);
+export function directReply(started: PendingTurn, contextId: string, logger: Logger): Message | Promise<Message> {
+  if (isReply(started)) return answerOf(started, started.first.value, contextId, logger);
+  return replyOf(started, logger).then((event) => answerOf(started, event, contextId, logger));
+}
+
+function answerOf(started: PendingTurn, event: ReplyEvent, contextId: string, logger: Logger): Message {
   const message = checkedReply(event, contextId, logger);
   if (changesOf(started.turn)?.unstored !== undefined) {
     void abandonAgent(started, logger);

@@ -181,8 +181,8 @@ export class Sender {
       const remembers = isDirect && command.served.agent.remembers === true;
       if (remembers) checkedReply(started.first.value, turn.message.contextId, logger);
       if (!makesTask && !remembers) {
-        const reply = await directReply(started, turn.message.contextId, logger);
-        return { kind: "message", message: reply };
+        const reply = directReply(started, turn.message.contextId, logger);
+        return { kind: "message", message: reply instanceof Promise ? await reply : reply };
       }
       if (started.refusal !== undefined) throw started.refusal;
       started.aborter.unfollow();
