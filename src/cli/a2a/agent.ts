@@ -14,7 +14,7 @@ import type { A2AClient } from "../../client/client.js";
 import { connectWith } from "../../client/connect.js";
 import { CardRequestError, type FoundCard, findCard } from "../../client/discovery/discovery.js";
 import { type Candidate, candidatesOf } from "../../client/discovery/interfaces.js";
-import { hostOf } from "../../client/hosts.js";
+import { hostOf, webUrl } from "../../client/hosts.js";
 import { clientLimits } from "../../client/limits.js";
 import { nodePlatform } from "../../client/node/platform.js";
 import type { ClientOptions } from "../../client/options.js";
@@ -23,11 +23,13 @@ import { A2AError } from "../../core/error.js";
 import { messageIn } from "../../core/members.js";
 import { isLoopback, parseUrl, withoutSecrets } from "../../core/net.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
+import { firstContact } from "./contact.js";
 import { cardAuthorization, chooseFor, serviceParameters } from "./credentials.js";
 import { debugInterceptor, debugPlatform } from "./debug.js";
 import { Failure, usage } from "./errors.js";
 import { cardFailure } from "./failures.js";
 import type { Scope } from "./scope.js";
+import { tlsOf } from "./tls.js";
 
 /** Time for the card and for each single call, in milliseconds. */
 const CALL_MS = 30_000;
@@ -71,6 +73,42 @@ export async function connectAgent(context: Scope): Promise<Agent> {
   }
 }
 
+/** An agent as its card describes it, before it is called. */
+export interface AgentInterfaces {
+  readonly found: FoundCard;
+  readonly chosen: Candidate;
+  /** Origin for which logins are stored. */
+  readonly agent: string;
+  /** Origins of the interfaces that may get its credentials: the chosen one, and others of the card's own host. */
+  readonly origins: readonly string[];
+}
+
+/** Finds the card of the run, and its interfaces. @throws Failure */
+export async function findAgent(context: Scope): Promise<AgentInterfaces> {
+  const isKnown = context.settings.endpoint === undefined;
+  const { found, platform } = isKnown
+    ? await readCard(context)
+    : { found: cardOfEndpoint(context), platform: undefined };
+  await platform?.close();
+  const chosen = choose(context, found);
+  const agent = originOf(found, chosen.url);
+  const all = interfacesOf(context, found).map(({ url }) => new URL(url));
+  const own = all.filter(
+    ({ href, protocol }) => hostOf(href) === hostOf(agent) && (protocol === "https:" || isLoopback(href)),
+  );
+  return { found, chosen, agent, origins: [...new Set([new URL(chosen.url), ...own].map(({ origin }) => origin))] };
+}
+
+/** Returns the origins that a reference may have logins of, without a request. @throws Failure */
+export async function agentOrigins(context: Scope): Promise<readonly string[]> {
+  const { endpoint, agentCard = "" } = context.settings;
+  if (endpoint !== undefined) return [originOf({ asked: undefined }, webUrl(endpoint))];
+  const reference = await referenceOf(agentCard, context);
+  if ("url" in reference) return [reference.url.origin];
+  const { agent } = await findAgent(context);
+  return [agent];
+}
+
 async function open(context: Scope, found: FoundCard, platform: Platform): Promise<Agent> {
   const { settings, out } = context;
   const chosen = choose(context, found);
@@ -79,14 +117,24 @@ async function open(context: Scope, found: FoundCard, platform: Platform): Promi
   const card = { ...found.card, supportedInterfaces: [only] };
   if (settings.debug) out.note(`debug: interface ${binding} ${url}, A2A ${version}, ${reasonOf(context)}`);
   if (version !== PROTOCOL_VERSION) out.note(`note: speaking A2A ${version}`);
+  const tls = tlsOf(context);
+  const certificate = tls?.cert !== undefined;
+  const { credentials, headers } = await chooseFor(context, {
+    card,
+    binding,
+    agent: originOf(found, url),
+    url,
+    certificate,
+  });
   warnOf(context, found, url);
-  const { credentials, headers } = await chooseFor(context, card, binding);
   const options: ClientOptions = {
     bindings: [binding],
     allowHttp: true,
+    ...(tls !== undefined && { tls }),
     ...(settings.tenant !== undefined && found.url === undefined && { tenant: settings.tenant }),
     ...(credentials !== undefined && { credentials }),
     interceptors: [
+      firstContact(context),
       serviceParameters([...settings.svcParam, ...headers]),
       ...(settings.debug ? [debugInterceptor(out, binding)] : []),
     ],
@@ -112,8 +160,19 @@ async function open(context: Scope, found: FoundCard, platform: Platform): Promi
   };
 }
 
-function openPlatform({ settings, out }: Scope): Platform {
-  const platform = nodePlatform({ verifyTls: !settings.insecure, limits: { connectTimeoutMs: CALL_MS } });
+/** Returns the origin of an agent, for which its logins are stored. @param url that of its interface */
+export function originOf({ asked }: Pick<FoundCard, "asked">, url: string): string {
+  return new URL(asked ?? url).origin;
+}
+
+function openPlatform(context: Scope): Platform {
+  const { settings, out } = context;
+  const tls = tlsOf(context);
+  const platform = nodePlatform({
+    verifyTls: !settings.insecure,
+    limits: { connectTimeoutMs: CALL_MS },
+    ...(tls !== undefined && { tls }),
+  });
   return settings.debug ? debugPlatform(out, platform) : platform;
 }
 
@@ -215,8 +274,24 @@ function cardOfEndpoint({ settings }: Scope): FoundCard {
 }
 
 /** Chooses the interface of the run. @throws Failure */
-function choose(context: Scope, { card, url, isGuessed }: FoundCard): Candidate {
-  const { settings, out } = context;
+export function choose(context: Scope, found: FoundCard): Candidate {
+  const { a2aVersion, transport } = context.settings;
+  const [first] = interfacesOf(context, found);
+  if (first === undefined) throw new Failure("PARLEY_ERR_NO_INTERFACE", "The agent has no interface.");
+  if (first.older !== undefined && a2aVersion === undefined) {
+    throw new A2AError(
+      "VERSION_NOT_SUPPORTED",
+      `The agent speaks A2A ${first.version}, which is spoken on request only: --a2a-version ${first.version}.`,
+    );
+  }
+  if (transport.length > 0 && !transport.includes(first.binding)) {
+    context.out.note(`note: the agent offers none of the preferred transports; using ${first.binding}`);
+  }
+  return first;
+}
+
+/** Returns the interfaces that can be called, in order of preference. @throws Failure */
+export function interfacesOf({ settings }: Scope, { card, url, isGuessed }: FoundCard): readonly Candidate[] {
   const { tenant, a2aVersion, endpoint, transport } = settings;
   const ofTenant = card.supportedInterfaces.filter((each) => tenant === undefined || each.tenant === tenant);
   if (ofTenant.length === 0 && card.supportedInterfaces.length > 0) {
@@ -224,9 +299,8 @@ function choose(context: Scope, { card, url, isGuessed }: FoundCard): Candidate 
       hint: "card get shows its interfaces",
     });
   }
-  let candidates: readonly Candidate[];
   try {
-    candidates = candidatesOf(
+    return candidatesOf(
       { ...card, supportedInterfaces: ofTenant },
       {
         available: new Set(["GRPC", "CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"]),
@@ -248,18 +322,6 @@ function choose(context: Scope, { card, url, isGuessed }: FoundCard): Candidate 
       cause: error,
     });
   }
-  const [first] = candidates;
-  if (first === undefined) throw new Failure("PARLEY_ERR_NO_INTERFACE", "The agent has no interface.");
-  if (first.older !== undefined && a2aVersion === undefined) {
-    throw new A2AError(
-      "VERSION_NOT_SUPPORTED",
-      `The agent speaks A2A ${first.version}, which is spoken on request only: --a2a-version ${first.version}.`,
-    );
-  }
-  if (transport.length > 0 && !transport.includes(first.binding)) {
-    out.note(`note: the agent offers none of the preferred transports; using ${first.binding}`);
-  }
-  return first;
 }
 
 function reasonOf({ settings }: Scope): string {
@@ -268,9 +330,9 @@ function reasonOf({ settings }: Scope): string {
 }
 
 /** Warns of credentials that are at risk. */
-function warnOf({ settings, out }: Scope, found: FoundCard, url: string): void {
+export function warnOf({ settings, out, usesLogin }: Scope, found: FoundCard, url: string): void {
   const { bearer, apiKey, auth, svcParam, insecure } = settings;
-  const hasCredential = [bearer, apiKey, auth].some((value) => value !== undefined) || svcParam.length > 0;
+  const hasCredential = usesLogin || [bearer, apiKey, auth].some((value) => value !== undefined) || svcParam.length > 0;
   if (insecure) {
     out.warn(
       hasCredential

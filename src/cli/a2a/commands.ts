@@ -35,6 +35,13 @@ The text and the parts form one message, in their order: first the text, then th
 read from stdin. Files are sent in the message, URLs (http, https, s3, gs, ftp, ftps) as they are.
 `;
 
+const scheme: OwnOption = { flags: "--scheme <name>", help: "only this security scheme of the card" };
+
+const loginHelp = `
+Secrets are typed at a prompt that does not show them, or read from stdin (--stdin). The secret of a client may also be in
+A2ACLI_CLIENT_SECRET. What is stored is sent to the interfaces of this agent only.
+`;
+
 /** All commands that call agents. */
 export const commandRows: readonly CommandRow[] = [
   {
@@ -103,6 +110,37 @@ export const commandRows: readonly CommandRow[] = [
     streams: true,
     load: () => import("./card-get.js"),
   },
+  {
+    words: "auth login",
+    about: "log in at an agent, and store its token or key",
+    options: [
+      { flags: "--flow <name>", help: "device, code, client-credentials, bearer, api-key or basic; as the card says" },
+      scheme,
+      { flags: "--client-id <id>", help: "OAuth: the client that the issuer knows (env: A2ACLI_CLIENT_ID)" },
+      { flags: "--scope <scope>", help: "OAuth: ask for this scope as well, such as offline_access; may be repeated" },
+      { flags: "--issuer <url>", help: "OAuth: the issuer, instead of the one that the card names" },
+      { flags: "--resource <url>", help: "OAuth: resource that the token is for" },
+      { flags: "--audience <name>", help: "OAuth: audience that the token is for" },
+      { flags: "--open", help: "code: open the issuer's page in a browser" },
+      { flags: "--redirect-port <port>", help: "code: port on this machine that the browser returns to" },
+      { flags: "--user <name>", help: "basic: name of the user" },
+      { flags: "--stdin", help: "read the token, key, password or secret of the client from stdin" },
+    ],
+    after: loginHelp,
+    load: () => import("./auth/login.js"),
+  },
+  {
+    words: "auth status",
+    about: "show the stored logins, without their secrets",
+    options: [scheme],
+    load: () => import("./auth/status.js"),
+  },
+  {
+    words: "auth logout",
+    about: "remove stored logins",
+    options: [scheme, { flags: "--all", help: "remove the logins of all agents" }],
+    load: () => import("./auth/logout.js"),
+  },
   { words: "config show", about: "show all settings and their origins", load: () => import("./config-show.js") },
   { words: "version", about: "show the version", load: () => import("./version.js") },
 ];
@@ -111,5 +149,6 @@ export const commandRows: readonly CommandRow[] = [
 export const groups: Readonly<Record<string, string>> = {
   task: "show, follow and cancel tasks of an agent",
   card: "show agent cards, sign them, and verify their signatures",
+  auth: "log in at agents, and show or remove stored logins",
   config: "show the settings of the commands that call agents",
 };

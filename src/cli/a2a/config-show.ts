@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { loginFile } from "./auth/store.js";
 import type { Context, Run } from "./context.js";
 import { settingRows, shownValue, variableOf } from "./settings.js";
 import { singleLine } from "./text.js";
@@ -21,8 +23,8 @@ interface ShownSetting {
   readonly path?: string;
 }
 
-function rowsOf({ resolved }: Context): ShownSetting[] {
-  return settingRows.map(([name, setting]) => {
+function rowsOf({ resolved, io }: Context): ShownSetting[] {
+  const rows: ShownSetting[] = settingRows.map(([name, setting]) => {
     const { kind, path } = resolved.sources[name];
     const value = shownValue(setting, resolved.values[name]);
     const isHidden = setting.isSecret === true && kind !== "default";
@@ -34,4 +36,7 @@ function rowsOf({ resolved }: Context): ShownSetting[] {
       ...(path !== undefined && { path }),
     };
   });
+  const logins = loginFile(io);
+  if (logins === undefined || !existsSync(logins)) return rows;
+  return [...rows, { name: "logins", envVar: null, value: "see auth status", source: "global-file", path: logins }];
 }

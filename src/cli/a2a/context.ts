@@ -20,6 +20,8 @@ export class Context implements Scope {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #budgetMs = 0;
   #agent: Agent | undefined;
+  readonly #closing: (() => Promise<void>)[] = [];
+  #usesLogin = false;
   #task: { readonly id: string; readonly contextId: string } | undefined;
 
   constructor(io: Io, out: Output, resolved: Resolved, given: readonly GivenFlag[]) {
@@ -38,6 +40,22 @@ export class Context implements Scope {
 
   get task(): { readonly id: string; readonly contextId: string } | undefined {
     return this.#task;
+  }
+
+  get usesLogin(): boolean {
+    return this.#usesLogin;
+  }
+
+  noteLogin(): void {
+    this.#usesLogin = true;
+  }
+
+  onClose(close: () => Promise<void>): void {
+    this.#closing.push(close);
+  }
+
+  end(failure: Failure): void {
+    this.#stop.abort(failure);
   }
 
   /** Records the task, which hints name from now on. */
@@ -96,6 +114,7 @@ export class Context implements Scope {
     clearTimeout(this.#timer);
     this.io.interrupted.removeEventListener("abort", this.#onInterrupt);
     await this.#agent?.client.close();
+    for (const close of this.#closing) await close();
   }
 
   #late(): Failure {

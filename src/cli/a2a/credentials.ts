@@ -1,57 +1,110 @@
 import type { Interceptor } from "@connectrpc/connect";
-import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { apiKey } from "../../client/credentials/api-key.js";
 import { bearer } from "../../client/credentials/bearer.js";
 import { chooseCredentials } from "../../client/credentials/choose.js";
-import type { Credential } from "../../client/credentials/credential.js";
+import type { Credential, Credentials } from "../../client/credentials/credential.js";
 import type { CardRequestError } from "../../client/discovery/discovery.js";
 import type { Binding } from "../../client/discovery/interfaces.js";
 import { isLoopback } from "../../core/net.js";
 import { EXTENSIONS_PARAMETER } from "../../wire/service-params.js";
+import type { Called } from "./auth/stored.js";
 import { Failure } from "./errors.js";
+import { missingHint } from "./resume.js";
 import type { Scope } from "./scope.js";
+import type { Values } from "./settings.js";
 
 /** Credentials of the calls of one interface. */
 interface Chosen {
   /** For the schemes of the card. */
-  readonly credentials: readonly Credential[] | undefined;
+  readonly credentials: Credentials | undefined;
   /** Headers for an agent that declares no scheme. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly headers: readonly Header[];
+}
+
+type Header = readonly [name: string, value: string];
+
+/** An interface that is called. */
+export interface CalledInterface extends Called {
+  readonly binding: Binding;
+  /** True if connections present a certificate of the client. */
+  readonly certificate: boolean;
 }
 
 /**
- * Chooses the credentials that the card requires of those that were given.
+ * Chooses the credentials that the card requires of those that were given, and otherwise of those that `auth login` has
+ * stored.
  *
  * @throws Failure before anything is sent, if the card requires others
  */
-export async function chooseFor({ settings, out }: Scope, card: AgentCard, binding: Binding): Promise<Chosen> {
-  const { bearer: token, apiKey: key, auth, svcParam } = settings;
-  const given = [...(token === undefined ? [] : [bearer(token)]), ...(key === undefined ? [] : [apiKey(key)])];
+export async function chooseFor(context: Scope, called: CalledInterface): Promise<Chosen> {
+  const { settings } = context;
+  const { card, binding, certificate } = called;
+  const { auth, svcParam } = settings;
+  const given = givenCredentials(settings);
+  if (Object.keys(card.securitySchemes).length === 0) return undeclared(context, called);
   const own = auth === undefined ? [] : [["authorization", auth] as const];
-  if (Object.keys(card.securitySchemes).length === 0) {
-    const headers = [
-      ...(token === undefined || auth !== undefined ? [] : [["authorization", `Bearer ${token}`] as const]),
-      ...(key === undefined ? [] : [["x-api-key", key] as const]),
-    ];
-    for (const [name] of headers) {
-      out.note(`note: no security scheme is declared; the credential is sent in the header ${name}`);
-    }
-    return { credentials: undefined, headers: [...headers, ...own] };
-  }
-  const isRequired = card.securityRequirements.length > 0;
-  const isOpen = !isRequired || card.securityRequirements.some(({ schemes }) => Object.keys(schemes).length === 0);
+  const options = { query: binding !== "GRPC", certificate };
+  const explicit = chooseCredentials(card, given, options);
+  if (explicit.schemes.length > 0) return { credentials: given, headers: own };
   // A header of the caller may be what the agent requires.
-  const hasOther = auth !== undefined || svcParam.length > 0;
-  const { unmet } = chooseCredentials(card, given, { query: binding !== "GRPC" });
-  if (unmet === undefined) return { credentials: given.length > 0 ? given : undefined, headers: own };
-  if (isOpen || hasOther) return { credentials: undefined, headers: own };
+  const hasHeader = auth !== undefined || svcParam.some(([name]) => name.toLowerCase() === "authorization");
+  const stored = hasHeader ? {} : await storedFor(context, called, given);
+  const { schemes, unmet } = chooseCredentials(card, stored, options);
+  if (schemes.length > 0) {
+    if (schemes.some(({ credential }) => !given.includes(credential))) context.noteLogin();
+    return { credentials: stored, headers: own };
+  }
+  const { securityRequirements: required } = card;
+  const isOpen = required.length === 0 || required.some((each) => Object.keys(each.schemes).length === 0);
+  if (isOpen || unmet === undefined || auth !== undefined || svcParam.length > 0) {
+    return { credentials: undefined, headers: own };
+  }
   const message =
-    given.length > 0
+    given.length > 0 || Object.keys(stored).length > 0
       ? unmet
       : unmet.replace("The credentials that were given are not those that", "No credentials were given that");
-  throw new Failure("A2ACLI_ERR_CREDENTIALS_MISSING", message, {
-    hint: "set A2ACLI_BEARER or A2ACLI_API_KEY (--bearer, --api-key), as the scheme requires",
-  });
+  throw new Failure("A2ACLI_ERR_CREDENTIALS_MISSING", message, { hint: missingHint(context) });
+}
+
+function givenCredentials({ bearer: token, apiKey: key }: Values): readonly Credential[] {
+  return [...(token === undefined ? [] : [bearer(token)]), ...(key === undefined ? [] : [apiKey(key)])];
+}
+
+/** Returns the credential for each scheme: one that was given, before one that is stored. */
+async function storedFor(
+  context: Scope,
+  called: Called,
+  given: readonly Credential[],
+): Promise<Readonly<Record<string, Credential>>> {
+  const { storedCredentials } = await import("./auth/stored.js");
+  const stored = await storedCredentials(context, called);
+  const known = (name: string): boolean => Object.hasOwn(stored, name);
+  return Object.fromEntries(
+    Object.entries(called.card.securitySchemes).flatMap(([name, scheme]) => {
+      const credential = given.find((each) => each.fits(scheme)) ?? (known(name) ? stored[name] : undefined);
+      return credential === undefined ? [] : [[name, credential]];
+    }),
+  );
+}
+
+/** Returns the headers for an agent that declares no scheme. */
+async function undeclared(context: Scope, called: Called): Promise<Chosen> {
+  const { bearer: token, apiKey: key, auth } = context.settings;
+  const headers: Header[] = [];
+  if (token !== undefined && auth === undefined) headers.push(["authorization", `Bearer ${token}`]);
+  if (key !== undefined) headers.push(["x-api-key", key]);
+  if (headers.length === 0 && auth === undefined) {
+    const { undeclaredLogin } = await import("./auth/stored.js");
+    const header = undeclaredLogin(context, called);
+    if (header !== undefined) {
+      headers.push(header);
+      context.noteLogin();
+    }
+  }
+  for (const [name] of headers) {
+    context.out.note(`note: no security scheme is declared; the credential is sent in the header ${name}`);
+  }
+  return { credentials: undefined, headers: auth === undefined ? headers : [...headers, ["authorization", auth]] };
 }
 
 /** Returns the value of `Authorization` that a server asked for with its card, if it may be sent there. */

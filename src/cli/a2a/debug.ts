@@ -11,20 +11,24 @@ import type { Output } from "./output.js";
 /** Maximum characters of a body in a report. */
 const MAX_BODY = 64 * 1024;
 
-/** Reports each exchange over HTTP on stderr: names of headers, and bodies. Values of headers are never shown. */
-export function debugPlatform(out: Output, platform: Platform): Platform {
+/**
+ * Reports each exchange over HTTP on stderr: names of headers, and bodies. Values of headers are never shown.
+ *
+ * @param options.hasBodies false for exchanges whose bodies are secret
+ */
+export function debugPlatform(out: Output, platform: Platform, { hasBodies = true } = {}): Platform {
   return {
     ...platform,
     http: async (ask: HttpAsk) => {
       const startedAt = performance.now();
       const names = [...ask.headers].map(([name]) => name).join(", ");
       out.note(`debug: > ${ask.method} ${pathOf(ask.url)} (${names})`);
-      if (ask.body !== undefined) out.note(`debug: > ${cut(textOf(ask.body))}`);
+      if (ask.body !== undefined && hasBodies) out.note(`debug: > ${cut(textOf(ask.body))}`);
       try {
         const answer = await platform.http(ask);
         const took = Math.round(performance.now() - startedAt);
         out.note(`debug: < ${answer.status} after ${took} ms (${[...answer.headers.keys()].join(", ")})`);
-        return reported(out, answer);
+        return hasBodies ? reported(out, answer) : answer;
       } catch (error) {
         out.note(`debug: < failed: ${messageIn(error)}`);
         throw error;

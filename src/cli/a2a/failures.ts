@@ -2,7 +2,7 @@ import { CardRequestError } from "../../client/discovery/discovery.js";
 import { clientError } from "../../client/errors/errors.js";
 import { A2AError, type Reason } from "../../core/error.js";
 import { agentCodes, Failure, type LocalCode } from "./errors.js";
-import { resumeWords } from "./resume.js";
+import { loginCommand, missingHint, resumeWords } from "./resume.js";
 import type { Scope } from "./scope.js";
 
 /** Converts anything thrown while a command runs. */
@@ -49,12 +49,18 @@ function local(code: LocalCode, error: A2AError, hint: string): Failure {
 }
 
 /** Returns the failure of a call without credentials, or with those that the agent rejected. */
-function refused(error: A2AError, { settings }: Scope): Failure {
-  const { bearer, apiKey, auth, svcParam } = settings;
+function refused(error: A2AError, context: Scope): Failure {
+  const { bearer, apiKey, auth, svcParam } = context.settings;
+  if (context.usesLogin) {
+    const isOver = error.metadata.signIn === "required";
+    return new Failure("A2ACLI_ERR_AUTH_FAILED", isOver ? "The login has expired or was revoked." : error.message, {
+      hint: `log in again: ${loginCommand(context)}`,
+      a2aCode: error.row.http,
+      cause: error,
+    });
+  }
   const hasAny = [bearer, apiKey, auth].some((value) => value !== undefined) || svcParam.length > 0;
-  const hint = hasAny
-    ? "check the credential; card get shows what the agent requires"
-    : "set A2ACLI_BEARER or A2ACLI_API_KEY (--bearer, --api-key)";
+  const hint = hasAny ? "check the credential; card get shows what the agent requires" : missingHint(context);
   const code = hasAny ? "A2ACLI_ERR_AUTH_FAILED" : "A2ACLI_ERR_CREDENTIALS_MISSING";
   return new Failure(code, error.message, { hint, a2aCode: error.row.http, cause: error });
 }

@@ -3,7 +3,7 @@ import { isTerminal } from "../../task/state.js";
 import type { Scope } from "./scope.js";
 
 /** Flags that name the agent. A command printed for the user repeats them, and never a credential. */
-const repeated = ["agent-card", "endpoint", "transport", "tenant", "a2a-version", "config"];
+const repeated = ["agent-card", "endpoint", "transport", "tenant", "a2a-version", "config", "cert", "cert-key", "ca"];
 
 /** Returns a command for the same agent, for pasting into a shell. */
 export function resumeWords(
@@ -13,6 +13,16 @@ export function resumeWords(
 ): string {
   const flags = given.flatMap(({ name, value }) => (repeated.includes(name) ? [`--${name}`, String(value)] : []));
   return [io.program, ...words, ...flags, ...rest].map(quoted).join(" ");
+}
+
+/** Returns the command that logs in at the agent of this one. */
+export function loginCommand(context: Pick<Scope, "io" | "given">): string {
+  return resumeWords(context, ["auth", "login"]);
+}
+
+/** Returns the hint for a call without credentials. */
+export function missingHint(context: Pick<Scope, "io" | "given">): string {
+  return `log in (${loginCommand(context)}), or set A2ACLI_BEARER or A2ACLI_API_KEY (--bearer, --api-key)`;
 }
 
 /** Returns the command that continues a task; undefined for a finished one. */

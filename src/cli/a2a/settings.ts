@@ -30,6 +30,10 @@ export interface Values {
   readonly bearer: string | undefined;
   readonly apiKey: string | undefined;
   readonly auth: string | undefined;
+  /** Paths of PEM files. */
+  readonly cert: string | undefined;
+  readonly certKey: string | undefined;
+  readonly ca: string | undefined;
   readonly insecure: boolean;
   readonly config: string | undefined;
   readonly verbose: boolean;
@@ -234,6 +238,28 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     isSecret: true,
     help: `value of the Authorization header; ${credentialNote}`,
   },
+  cert: {
+    flag: "--cert",
+    placeholder: "<file>",
+    read: text,
+    otherwise: undefined,
+    help: "certificate of the client in PEM, for agents that require mutual TLS",
+  },
+  certKey: {
+    flag: "--cert-key",
+    placeholder: "<file>",
+    read: text,
+    otherwise: undefined,
+    help: "private key of --cert in PEM",
+  },
+  ca: {
+    flag: "--ca",
+    placeholder: "<file>",
+    read: text,
+    otherwise: undefined,
+    shown: "those of Node.js",
+    help: "certificate authorities to trust, in PEM",
+  },
   insecure: { flag: "--insecure", ...switched, otherwise: false, help: "do not verify certificates (dangerous)" },
   config: {
     flag: "--config",
@@ -279,4 +305,8 @@ export function shownValue({ show }: Setting<unknown>, value: unknown): string {
 }
 
 /** Variables with the same prefix that are no settings: they belong to single commands. */
-export const otherVariables: readonly string[] = ["A2ACLI_CLIENT_SECRET", "A2ACLI_AUTH_CREDENTIALS"];
+export const otherVariables: readonly string[] = [
+  "A2ACLI_CLIENT_ID",
+  "A2ACLI_CLIENT_SECRET",
+  "A2ACLI_AUTH_CREDENTIALS",
+];

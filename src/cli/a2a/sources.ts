@@ -1,6 +1,7 @@
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { messageIn } from "../../core/members.js";
+import { parseUrl } from "../../core/net.js";
 import type { Io } from "../io.js";
 import { readEnvFile } from "./env-file.js";
 import { usage } from "./errors.js";
@@ -36,6 +37,8 @@ export interface Source {
 export interface Resolved {
   readonly values: Values;
   readonly sources: Readonly<Record<SettingName, Source>>;
+  /** Variables of single commands, from the environment or a file. */
+  readonly others: Readonly<Record<string, string>>;
   /** Lines for stderr. */
   readonly warnings: readonly string[];
 }
@@ -63,7 +66,7 @@ interface ConfigFile {
  */
 export function resolveSettings(io: Io, given: readonly GivenFlag[]): Resolved {
   const warnings: string[] = [];
-  const files = configFiles(io, given, warnings);
+  const files = withAgentFile(configFiles(io, given, warnings), io, given, warnings);
   const values: Record<string, unknown> = {};
   const sources: Partial<Record<SettingName, Source>> = {};
   for (const [name, setting] of settingRows) {
@@ -72,14 +75,24 @@ export function resolveSettings(io: Io, given: readonly GivenFlag[]): Resolved {
     values[name] = found === undefined ? setting.otherwise : read(setting, found);
   }
   warnings.push(...unknownNames(io, files));
-  const resolved = { values: values as unknown as Values, sources: sources as Record<SettingName, Source>, warnings };
-  return withoutClashes(resolved);
+  const others = Object.fromEntries(otherVariables.flatMap((name) => otherValue(name, io, files) ?? []));
+  return withoutClashes({
+    values: values as unknown as Values,
+    sources: sources as Record<SettingName, Source>,
+    others,
+    warnings,
+  });
 }
 
-/** Paths of the two files, whether they exist or not; undefined without a home directory. */
-export function globalFile({ env, home }: Io): string | undefined {
+function otherValue(name: string, { env }: Io, files: readonly ConfigFile[]): [[string, string]] | undefined {
+  const value = env[name] || files.map(({ entries }) => entries.get(name)?.value).find((each) => each);
+  return value === undefined || value === "" ? undefined : [[name, value]];
+}
+
+/** Folder of the user's settings and logins, whether it exists or not; undefined without a home directory. */
+export function configFolder({ env, home }: Io): string | undefined {
   const folder = env.XDG_CONFIG_HOME || (home === undefined ? undefined : join(home, ".config"));
-  return folder === undefined ? undefined : join(folder, "a2a-cli", ".env");
+  return folder === undefined ? undefined : join(folder, "a2a-cli");
 }
 
 function find(
@@ -126,12 +139,48 @@ function read(setting: Setting<unknown>, { texts, where }: Found): unknown {
 function configFiles(io: Io, given: readonly GivenFlag[], warnings: string[]): ConfigFile[] {
   const explicit = given.findLast(({ name }) => name === "config")?.value;
   const local = typeof explicit === "string" ? explicitFile(resolve(io.cwd, explicit)) : nearestFile(io.cwd, warnings);
-  const path = globalFile(io);
-  const global = path === undefined ? undefined : openFile(path, "global-file");
+  const folder = configFolder(io);
+  const global = folder === undefined ? undefined : openFile(join(folder, ".env"), "global-file");
   const files = [local, global].filter((file) => file !== undefined);
   for (const file of files) warnings.push(...warningsAbout(file));
   const [trusted] = local === undefined || typeof explicit === "string" ? [local] : [withoutRisks(local, io, warnings)];
   return [trusted, global].filter((file) => file !== undefined);
+}
+
+/**
+ * Adds the file of the chosen agent's host, `agents/<host>.env` in the user's folder. It is stronger than the user's
+ * general file, and cannot name another agent.
+ */
+function withAgentFile(
+  files: readonly ConfigFile[],
+  io: Io,
+  given: readonly GivenFlag[],
+  warnings: string[],
+): readonly ConfigFile[] {
+  const folder = configFolder(io);
+  const rows: readonly Setting<unknown>[] = [settings.agentCard, settings.endpoint] as never;
+  const found = rows.flatMap((row) => find(row, given, io, files) ?? []);
+  const [chosen] = found.toSorted((one, other) => rankOf(one.source) - rankOf(other.source));
+  const host = chosen === undefined ? undefined : hostIn(chosen.texts.at(-1) ?? "");
+  if (folder === undefined || host === undefined) return files;
+  const file = openFile(join(folder, "agents", `${host}.env`), "global-file");
+  if (file === undefined) return files;
+  warnings.push(...warningsAbout(file));
+  const entries = new Map([...file.entries].filter(([name]) => !agentVariables.includes(name)));
+  const isLocal = ({ kind }: ConfigFile): boolean => kind === "local-file";
+  return [...files.filter(isLocal), { ...file, entries }, ...files.filter((each) => !isLocal(each))];
+}
+
+const rankOf = ({ kind }: Source): number => origins.indexOf(kind);
+
+/** Variables that name the agent. */
+const agentVariables: readonly string[] = ["A2ACLI_AGENT_CARD", "A2ACLI_ENDPOINT"];
+
+/** Returns the host and port in a reference, as in the name of a file; undefined for a file. */
+function hostIn(ref: string): string | undefined {
+  if (/^[./~]/.test(ref)) return undefined;
+  const url = parseUrl(ref.includes("://") ? ref : `https://${ref}`);
+  return url === undefined || url.host === "" ? undefined : url.host.replaceAll(/[:[\]]/g, "_");
 }
 
 function explicitFile(path: string): ConfigFile {
@@ -172,7 +221,10 @@ function statsOf(path: string): Stats | undefined {
   }
 }
 
-const secretVariables = settingRows.flatMap(([, row]) => (row.isSecret === true ? [variableOf(row) ?? ""] : []));
+const secretVariables = [
+  ...settingRows.flatMap(([, row]) => (row.isSecret === true ? [variableOf(row) ?? ""] : [])),
+  "A2ACLI_CLIENT_SECRET",
+];
 
 function warningsAbout({ path, entries }: ConfigFile): string[] {
   const mode = statsOf(path)?.mode ?? 0;
@@ -181,11 +233,13 @@ function warningsAbout({ path, entries }: ConfigFile): string[] {
   return [`${path} has credentials and can be read by others: chmod 600 ${path}`];
 }
 
-/** A file found by its place may come with a cloned repository, so it cannot switch off TLS, and its agent is named. */
+/** A file found by its place may come with a cloned repository, so it cannot weaken TLS, and its agent is named. */
 function withoutRisks(file: ConfigFile, io: Io, warnings: string[]): ConfigFile {
   const entries = new Map(file.entries);
-  if (entries.delete("A2ACLI_INSECURE")) warnings.push(`A2ACLI_INSECURE in ${file.path} is ignored: use the flag`);
-  const namesAgent = ["A2ACLI_AGENT_CARD", "A2ACLI_ENDPOINT"].some((name) => entries.has(name) && !io.env[name]);
+  for (const name of ["A2ACLI_INSECURE", "A2ACLI_CA"]) {
+    if (entries.delete(name)) warnings.push(`${name} in ${file.path} is ignored: use the flag`);
+  }
+  const namesAgent = agentVariables.some((name) => entries.has(name) && !io.env[name]);
   const hasSecret = secretVariables.some((name) => entries.has(name));
   const hasOther = secretVariables.some((name) => io.env[name]);
   if (namesAgent && !hasSecret && hasOther) {
@@ -216,16 +270,16 @@ const clashes: readonly (readonly [SettingName, SettingName])[] = [
   ["stream", "async"],
 ];
 
-function withoutClashes({ values, sources, warnings }: Resolved): Resolved {
+function withoutClashes({ values, sources, ...rest }: Resolved): Resolved {
   const kept: Record<string, unknown> = { ...values };
   for (const [one, other] of clashes) {
     if (!kept[one] || !kept[other]) continue;
-    const [first, second] = [one, other].map((name) => origins.indexOf(sources[name as SettingName].kind));
+    const [first, second] = [rankOf(sources[one]), rankOf(sources[other])];
     if (first === second) {
       throw usage(`${settings[one].flag} and ${settings[other].flag} exclude each other`);
     }
-    const weaker = (first ?? 0) < (second ?? 0) ? other : one;
+    const weaker = first < second ? other : one;
     kept[weaker] = settings[weaker].otherwise;
   }
-  return { values: kept as unknown as Values, sources, warnings };
+  return { values: kept as unknown as Values, sources, ...rest };
 }

@@ -25,6 +25,9 @@ export function printOutcome(context: Context, task: Task): void {
   const { out } = context;
   const state = task.status?.state ?? TaskState.UNSPECIFIED;
   const resume = resumeCommand(context, task);
+  if (state === TaskState.AUTH_REQUIRED) {
+    out.note("note: the agent waits for an authorization: give it as the message says, and then resume");
+  }
   if (resume !== undefined && !out.mode.isJson) out.text(field("Resume with", resume));
   if (resume !== undefined && out.mode.isJson && isInterrupted(state)) out.note(`Resume with: ${resume}`);
   if (isSettled(task) && state !== TaskState.COMPLETED) out.warn(`task ${task.id}: ${stateName(state)}`);

@@ -16,9 +16,10 @@ import { type ChosenScheme, chooseCredentials } from "../credentials/choose.js";
 import type { Credential } from "../credentials/credential.js";
 import { issuerFailure } from "./failures.js";
 import { flowCredential } from "./flow-credential.js";
+import { signedInKeeper } from "./kept.js";
 import { checkOptions, type OAuthOptions, oauthChecks } from "./options.js";
 import type { OAuthStorage } from "./storage.js";
-import { TokenKeeper } from "./token-keeper.js";
+import type { TokenKeeper } from "./token-keeper.js";
 import { isTexts, jsonOf } from "./tokens.js";
 
 /** Options of `authorizationCode`. */
@@ -83,11 +84,7 @@ export interface AuthorizationCodeCredential extends Credential {
  */
 export function authorizationCode(options: AuthorizationCodeOptions): AuthorizationCodeCredential {
   checkOptions(options, checks, ["storage"]);
-  const keeper = new TokenKeeper(options, {
-    name: "authorizationCode",
-    isUnattended: false,
-    obtain: () => Promise.reject(signInRequired()),
-  });
+  const keeper = signedInKeeper(options, "authorizationCode");
   const credential = flowCredential(keeper, "authorizationCode", options);
   const signIns = new SignIns(options, keeper, credential);
   return {
@@ -97,9 +94,6 @@ export function authorizationCode(options: AuthorizationCodeOptions): Authorizat
     finish: async (callback) => signIns.finish(new URL(callback, "http://localhost")),
   };
 }
-
-const signInRequired = (): A2AError =>
-  new A2AError("UNAUTHENTICATED", "A user has to sign in first.", { metadata: { signIn: "required" } });
 
 class SignIns {
   readonly #options: AuthorizationCodeOptions;

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { pause } from "../../../core/async.js";
+
+/** Age of a lock after which its holder is taken to have crashed, in milliseconds. Work under a lock takes less. */
+const STALE_MS = 120_000;
+
+/** Longest wait for a lock, in milliseconds. */
+const MAX_WAIT_MS = 60_000;
+
+/** Delay between attempts, in milliseconds. */
+const RETRY_MS = 20;
+
+/**
+ * Runs work while no other process holds the lock, a file beside what it protects. The lock of a process that has ended
+ * is removed.
+ *
+ * @throws Error if the lock cannot be had, or the folder does not allow it
+ */
+export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+  const mine = `${process.pid} ${hostname()} ${randomUUID()}`;
+  const until = performance.now() + MAX_WAIT_MS;
+  while (!taken(path, mine)) {
+    if (performance.now() > until) throw new Error(`${path} is held by another process`);
+    if (!removeStale(path)) await pause(RETRY_MS, undefined);
+  }
+  try {
+    return await work();
+  } finally {
+    if (textOf(path) === mine) rmSync(path, { force: true });
+  }
+}
+
+/** Creates the lock; false if it exists. */
+function taken(path: string, text: string): boolean {
+  try {
+    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Removes the lock of a holder that has ended. Returns true if another attempt makes sense at once. */
+function removeStale(path: string): boolean {
+  const text = textOf(path);
+  if (text === undefined) return true;
+  if (!isStale(path, text)) return false;
+  // Another process may have removed it and taken the lock meanwhile: then it gets its lock back.
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    renameSync(path, aside);
+    if (textOf(aside) !== text) linkSync(aside, path);
+  } catch {
+    // Another process was faster.
+  }
+  rmSync(aside, { force: true });
+  return true;
+}
+
+function isStale(path: string, text: string): boolean {
+  const [pid, host] = text.split(" ");
+  if (host === hostname() && pid !== undefined && !isAlive(Number(pid))) return true;
+  try {
+    return Date.now() - statSync(path).mtimeMs > STALE_MS;
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+import { toJson } from "@bufbuild/protobuf";
+import { SecuritySchemeSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
+import { placeOf } from "../../../client/credentials/api-key.js";
+import { chooseCredentials } from "../../../client/credentials/choose.js";
+import { headerForm } from "../../../client/credentials/secret.js";
+import { hostOf } from "../../../client/hosts.js";
+import { isLoopback, parseUrl } from "../../../core/net.js";
+import { type AgentInterfaces, findAgent, warnOf } from "../agent.js";
+import type { Context, Run } from "../context.js";
+import { usage } from "../errors.js";
+import { oneOf, wholeNumber } from "../kinds.js";
+import { ownOption } from "../own-options.js";
+import { loginCommand } from "../resume.js";
+import { issuerOf, oauthOptions } from "./oauth-options.js";
+import { type Plan, planOf } from "./plan.js";
+import { askSecret, hasTerminal, secretFromStdin } from "./prompt.js";
+import { printLogin } from "./shown.js";
+import { type Flow, flows, type Login, LoginStore } from "./store.js";
+
+/** `auth login`: gets a credential for an agent, and stores it. */
+export const run: Run = async (context) => {
+  checkFlags(context);
+  const store = new LoginStore(context.io);
+  // A file that cannot be used is reported before the user signs in.
+  const before = store.all();
+  if (context.resolved.sources.timeout.kind !== "default") context.startBudget();
+  const agent = await findAgent(context);
+  const issuer = ownOption(context, "issuer", issuerUrl);
+  const plan = planOf(agent.found.card, {
+    scheme: context.own("scheme").at(-1),
+    flow: ownOption(context, "flow", oneOf(...flows)),
+    issuer,
+    hasSecret: context.resolved.others.A2ACLI_CLIENT_SECRET !== undefined,
+  });
+  const login = await loginOf(context, agent, plan, issuer);
+  context.noteLogin();
+  warnOf(context, agent.found, agent.chosen.url);
+  await store.put(login);
+  printLogin(context, login);
+  noteOthers(context, agent, [...before, login]);
+};
+
+/** Credentials of the command line are in the history of the shell, so they are not stored. */
+function checkFlags(context: Context): void {
+  const flag = (["bearer", "apiKey", "auth"] as const).find((name) => context.isFlag(name));
+  if (flag === undefined) return;
+  throw usage(
+    "auth login takes no credential from the command line",
+    "name its kind (--flow bearer, api-key or basic), and type it or pass it on stdin (--stdin)",
+  );
+}
+
+function issuerUrl(text: string): string {
+  const { protocol } = parseUrl(text) ?? {};
+  if (protocol !== "https:" && !(protocol === "http:" && isLoopback(text))) throw new Error("is not a URL of https");
+  return text;
+}
+
+async function loginOf(
+  context: Context,
+  { agent, chosen, origins, found }: AgentInterfaces,
+  plan: Plan,
+  issuer: string | undefined,
+): Promise<Login> {
+  const { scheme, flow, declared } = plan;
+  checkEncryption(chosen.url);
+  const from = found.asked === undefined ? undefined : hostOf(found.asked);
+  if (from !== undefined && from !== hostOf(chosen.url)) {
+    context.out.warn(`the login is for ${hostOf(chosen.url)} as well, which the card of ${from} names`);
+  }
+  const login = { agent, scheme, flow, origins };
+  if (declared === undefined || flow === "bearer" || flow === "api-key" || flow === "basic") {
+    return { ...login, secret: await typedSecret(context, agent, plan) };
+  }
+  if ((flow === "device" || flow === "code") && !hasTerminal(context.io) && context.own("flow").length === 0) {
+    throw usage(`a login by ${flow} needs a user, and there is no terminal`, `to log in all the same: --flow ${flow}`);
+  }
+  const asking = await asked(context, login, issuer);
+  const { issuerHttp } = await import("./issuer-http.js");
+  const { fetch, close } = issuerHttp(context);
+  context.onClose(close);
+  const place = issuer ?? issuerOf(declared) ?? "";
+  context.out.note(`note: tokens are issued by ${hostOf(place) ?? place}`);
+  const { obtainTokens } = await import("./obtain.js");
+  const tokens = await obtainTokens(context, {
+    agent,
+    flow,
+    declared,
+    scopes: plan.scopes,
+    options: oauthOptions(asking, { fetch }),
+    opensBrowser: context.own("open").length > 0,
+    redirectPort: ownOption(context, "redirect-port", wholeNumber(1, 65_535)) ?? 0,
+  });
+  return { ...login, ...asking, declared: toJson(SecuritySchemeSchema, declared), tokens };
+}
+
+function checkEncryption(url: string): void {
+  if (url.startsWith("https:") || isLoopback(url)) return;
+  throw usage(`the agent is called without encryption at ${hostOf(url)}, so no credential is stored for it`);
+}
+
+/** Reads the options of OAuth. @throws Failure */
+async function asked(context: Context, login: Pick<Login, "agent" | "flow">, issuer: string | undefined) {
+  const { others } = context.resolved;
+  const clientId = context.own("client-id").at(-1) ?? others.A2ACLI_CLIENT_ID;
+  if (clientId === undefined || clientId === "") {
+    throw usage("a login by OAuth needs the id of a client", "name it by --client-id (A2ACLI_CLIENT_ID)");
+  }
+  const clientSecret = await clientSecretOf(context, login.flow, clientId);
+  context.out.redactor.add(clientSecret);
+  const [scopes, resource, audience] = [context.own("scope"), context.own("resource"), context.own("audience")];
+  return {
+    agent: login.agent,
+    clientId,
+    ...(clientSecret !== undefined && { clientSecret }),
+    ...(issuer !== undefined && { issuer }),
+    scopes: scopes.flatMap((each) => each.split(/[\s,]+/)).filter((each) => each !== ""),
+    ...(resource.length > 0 && { resource: resource.at(-1) ?? "" }),
+    ...(audience.length > 0 && { audience: audience.at(-1) ?? "" }),
+  };
+}
+
+async function clientSecretOf(context: Context, flow: Flow, clientId: string): Promise<string | undefined> {
+  if (context.own("stdin").length > 0) return secretFromStdin(context);
+  const known = context.resolved.others.A2ACLI_CLIENT_SECRET;
+  if (known !== undefined || flow !== "client-credentials") return known;
+  return askSecret(context, `Secret of the client ${clientId}`);
+}
+
+/** Reads a token, a key, or a name and password. @throws Failure for one that cannot be sent */
+async function typedSecret(context: Context, agent: string, { flow, declared }: Plan): Promise<string> {
+  const questions = { bearer: "Token", "api-key": "API key", basic: "Password" };
+  const question = `${questions[flow as keyof typeof questions]} for ${agent}`;
+  const user = context.own("user").at(-1);
+  const isStdin = context.own("stdin").length > 0;
+  if (flow === "basic" && user === undefined) throw usage("a login by name and password needs --user <name>");
+  if (user?.includes(":")) throw usage("--user: a name of HTTP Basic has no colon");
+  const secret = isStdin ? await secretFromStdin(context) : await askSecret(context, question);
+  context.out.redactor.add(secret);
+  if (secret === "") throw usage("the secret is empty, so nothing is stored");
+  const isQuery = declared !== undefined && placeOf(declared)?.location === "query";
+  const fits = flow === "basic" || isQuery ? !/\p{Cc}/u.test(secret) : headerForm.test(secret);
+  if (!fits) throw usage("the secret has characters that cannot be sent, so nothing is stored");
+  return flow === "basic" ? `${user}:${secret}` : secret;
+}
+
+/** Names the schemes that the agent requires as well. */
+function noteOthers(context: Context, { agent, found: { card } }: AgentInterfaces, logins: readonly Login[]): void {
+  const mine = new Set(logins.filter((login) => login.agent === agent).map(({ scheme }) => scheme));
+  const has = { fits: () => true, apply: () => {} };
+  const stored = Object.fromEntries([...mine].map((name) => [name, has]));
+  if (chooseCredentials(card, stored).unmet === undefined) return;
+  const missing = card.securityRequirements
+    .map(({ schemes }) => Object.keys(schemes).filter((name) => !mine.has(name)))
+    .toSorted((one, other) => one.length - other.length)[0];
+  for (const name of missing ?? []) {
+    context.out.note(`note: the agent also requires ${name}: ${loginCommand(context)} --scheme ${name}`);
+  }
+}

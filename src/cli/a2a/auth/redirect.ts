@@ -1,0 +1,79 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { orAborted } from "../../../core/async.js";
+import { messageIn } from "../../../core/members.js";
+import { parseUrl } from "../../../core/net.js";
+import { usage } from "../errors.js";
+
+/** A browser that came back from the issuer. */
+export interface Returned {
+  readonly url: URL;
+  /** Shows the result to the user. */
+  answer(isDone: boolean): void;
+}
+
+/** Waits on the loopback interface for the browser that comes back from the issuer (RFC 8252, 7.3). */
+export class Redirect {
+  /** The redirect URI. */
+  readonly url: string;
+  readonly #server: Server;
+  readonly #returned: Promise<Returned>;
+  #resolve: (returned: Returned) => void = () => {};
+  #state: string | null = null;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
+    this.#returned = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
+    server.on("request", (request, response) => this.#answer(request.url ?? "", response));
+  }
+
+  /** @param port 0 for any @throws Failure for a port that is in use */
+  static async open(port: number): Promise<Redirect> {
+    const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 32 * 1024 });
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", (error) => reject(usage(`--redirect-port: ${messageIn(error)}`)));
+      server.listen(port, "127.0.0.1", resolve);
+    });
+    return new Redirect(server);
+  }
+
+  /** Returns the request of the sign-in with this state. Any other program or page may send requests as well. */
+  returned(state: string | null, signal: AbortSignal): Promise<Returned> {
+    this.#state = state;
+    return orAborted(this.#returned, signal);
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeIdleConnections();
+  }
+
+  #answer(path: string, response: ServerResponse): void {
+    const url = parseUrl(path, this.url);
+    const isOurs =
+      url?.pathname === "/callback" && this.#state !== null && url.searchParams.get("state") === this.#state;
+    if (url === undefined || !isOurs) return send(response, 404, "Nothing is here.");
+    // The answer of an issuer is good once.
+    this.#state = null;
+    const answer = (isDone: boolean): void =>
+      send(
+        response,
+        isDone ? 200 : 400,
+        isDone ? "You are logged in. You can close this page." : "The login failed. The terminal shows why.",
+      );
+    this.#resolve({ url, answer });
+  }
+}
+
+function send(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    "content-type": "text/plain; charset=utf-8",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    connection: "close",
+  });
+  response.end(`${text}\n`);
+}

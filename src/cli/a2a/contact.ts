@@ -1,0 +1,34 @@
+import type { Interceptor } from "@connectrpc/connect";
+import { clientError, neverArrived } from "../../client/errors/errors.js";
+import { mapStream } from "../../core/map-stream.js";
+import { failureOf } from "./failures.js";
+import type { Scope } from "./scope.js";
+
+/**
+ * Ends the run if the interface cannot be reached at the first call. Later calls may be repeated, since the agent was
+ * there.
+ */
+export function firstContact(context: Scope): Interceptor {
+  let isReached = false;
+  const reached = <T>(value: T): T => {
+    isReached = true;
+    return value;
+  };
+  const failed = (error: unknown): unknown => {
+    if (!isReached && !context.signal.aborted && neverArrived(clientError(error))) {
+      context.end(failureOf(clientError(error), context));
+    }
+    isReached = true;
+    return error;
+  };
+  return (next) => async (request) => {
+    try {
+      const response = await next(request);
+      return response.stream
+        ? { ...response, message: mapStream(response.message, { item: reached, failed }) }
+        : reached(response);
+    } catch (error) {
+      throw failed(error);
+    }
+  };
+}
