@@ -20,6 +20,8 @@ export class Redirect {
   readonly #returned: Promise<Returned>;
   #resolve: (returned: Returned) => void = () => {};
   #state: string | null = null;
+  /** The answer to the sign-in. */
+  #last: ServerResponse | undefined;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -48,7 +50,10 @@ export class Redirect {
 
   close(): void {
     this.#server.close();
-    this.#server.closeIdleConnections();
+    // Browsers open connections in advance, which would keep the process alive.
+    const end = (): void => this.#server.closeAllConnections();
+    if (this.#last === undefined || this.#last.writableFinished) end();
+    else this.#last.once("finish", end);
   }
 
   #answer(path: string, response: ServerResponse): void {
@@ -58,6 +63,7 @@ export class Redirect {
     if (url === undefined || !isOurs) return send(response, 404, "Nothing is here.");
     // The answer of an issuer is good once.
     this.#state = null;
+    this.#last = response;
     const answer = (isDone: boolean): void =>
       send(
         response,
