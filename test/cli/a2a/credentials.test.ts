@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { apiKeyScheme, httpBearerScheme } from "../../../src/auth/index.js";
 import { isWhole } from "../../support/cover.js";
@@ -161,6 +164,44 @@ describe("where credentials go", { timeout: 60_000 }, () => {
     expect(err).not.toContain(token);
   });
 
+  it("warns of an interface on another host than the card, and stores the hosts of a login", async () => {
+    const more = {
+      securitySchemes: { b: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
+      securityRequirements: [{ schemes: { b: {} } }],
+    };
+    const stub = await serve(() => ({ body: card("http://127.0.0.2:9", more) }));
+    const { exit, err } = await runIn(["send", "hi", "-a", stub.host, "--bearer", token]);
+    expect(exit).toBe(3);
+    expect(err).toContain("warning: credentials are sent to 127.0.0.2, which the card of localhost names");
+    const login = await runIn(["auth", "login", "-a", stub.host, "--stdin"], { stdin: token });
+    expect(login.exit, login.err).toBe(0);
+    expect(login.err).toContain("warning: credentials are sent to 127.0.0.2, which the card of localhost names");
+    expect(login.err + err).not.toContain(token);
+  });
+
+  it("A2ACLI_AUTH_008 sends no stored credential to the server of a card, or to a scheme it is not for", async () => {
+    const config = mkdtempSync(join(tmpdir(), "parley-logins-"));
+    closing.push(() => rmSync(config, { recursive: true, force: true }));
+    const env = { XDG_CONFIG_HOME: config };
+    let scheme: object = { httpAuthSecurityScheme: { scheme: "Bearer" } };
+    const stub = await serve((url) => ({
+      body: url.includes("agent-card")
+        ? card(`http://${stub.host}`, {
+            securitySchemes: { s: scheme },
+            securityRequirements: [{ schemes: { s: {} } }],
+          })
+        : reply,
+    }));
+    const login = await runIn(["auth", "login", "-a", stub.host, "--stdin"], { env, stdin: token });
+    expect(login.exit, login.err).toBe(0);
+    expect((await runIn(["send", "hi", "-a", stub.host], { env })).exit).toBe(0);
+    expect(stub.got.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined, `Bearer ${token}`]);
+    scheme = { apiKeySecurityScheme: { location: "header", name: "x-key" } };
+    const { exit, json } = await runIn(["send", "hi", "-a", stub.host, "-o", "json"], { env });
+    expect({ exit, code: json.error.code }).toEqual({ exit: 4, code: "A2ACLI_ERR_CREDENTIALS_MISSING" });
+    expect(JSON.stringify(stub.got.slice(3))).not.toContain(token);
+  });
+
   it("A2ACLI_AUTH_003 warns loudly of --insecure", async () => {
     const stub = await serve((url) => ({ body: url.includes("agent-card") ? card(`http://${stub.host}`) : reply }));
     const { err } = await runIn(["send", "hi", "-a", stub.host, "--insecure", "--bearer", token]);
@@ -240,6 +281,32 @@ describe("A2ACLI_CONFIG_002 files of settings", () => {
     expect((await show({ "own.env": "A2ACLI_INSECURE=true" }, ["--config", "own.env"])).of("insecure").value).toBe(
       "true",
     );
+  });
+
+  it("are scoped by the reference of the card, below the local file and above the global one", async () => {
+    const folder = "home/.config/a2a-cli";
+    const files = {
+      [`${folder}/agents/agent.example.env`]:
+        "A2ACLI_TIMEOUT=1s\nA2ACLI_TRANSPORT=grpc\nA2ACLI_AGENT_CARD=other.example\n",
+      [`${folder}/agents/localhost_8080.env`]: "A2ACLI_TIMEOUT=2s",
+      [`${folder}/.env`]: "A2ACLI_TIMEOUT=4s\nA2ACLI_POLL_INTERVAL=5s\nA2ACLI_AGENT_CARD=localhost:8080",
+      ".env": "A2ACLI_TRANSPORT=rest",
+    };
+    for (const ref of ["agent.example", "https://agent.example/card.json"]) {
+      const { of } = await show(files, ["-a", ref]);
+      expect(of("timeout")).toMatchObject({
+        value: "1s",
+        source: "global-file",
+        path: expect.stringMatching(/agents\/agent\.example\.env$/),
+      });
+      expect(of("transport").value).toBe("HTTP+JSON");
+      expect(of("poll-interval").value).toBe("5s");
+      expect(of("agent-card")).toMatchObject({ value: ref, source: "flag" });
+    }
+    expect((await show(files)).of("timeout").value).toBe("2s");
+    expect((await show(files, ["-a", "elsewhere.example"])).of("timeout").value).toBe("4s");
+    expect((await show(files, ["-a", "./card.json"])).of("timeout").value).toBe("4s");
+    expect((await show(files, ["-e", "https://agent.example/rpc"])).of("timeout").value).toBe("1s");
   });
 
   it("are named with the line of a wrong value", async () => {

@@ -32,9 +32,10 @@ export const run: Run = async (context) => {
     issuer,
     hasSecret: context.resolved.others.A2ACLI_CLIENT_SECRET !== undefined,
   });
-  const login = await loginOf(context, agent, plan, issuer);
+  checkEncryption(agent.chosen.url);
   context.noteLogin();
   warnOf(context, agent.found, agent.chosen.url);
+  const login = await loginOf(context, agent, plan, issuer);
   await store.put(login);
   printLogin(context, login);
   noteOthers(context, agent, [...before, login]);
@@ -58,16 +59,11 @@ function issuerUrl(text: string): string {
 
 async function loginOf(
   context: Context,
-  { agent, chosen, origins, found }: AgentInterfaces,
+  { agent, origins }: AgentInterfaces,
   plan: Plan,
   issuer: string | undefined,
 ): Promise<Login> {
   const { scheme, flow, declared } = plan;
-  checkEncryption(chosen.url);
-  const from = found.asked === undefined ? undefined : hostOf(found.asked);
-  if (from !== undefined && from !== hostOf(chosen.url)) {
-    context.out.warn(`the login is for ${hostOf(chosen.url)} as well, which the card of ${from} names`);
-  }
   const login = { agent, scheme, flow, origins };
   if (declared === undefined || flow === "bearer" || flow === "api-key" || flow === "basic") {
     return { ...login, secret: await typedSecret(context, agent, plan) };

@@ -49,7 +49,11 @@ export async function askSecret(context: Pick<Scope, "io" | "signal">, question:
 
 /** Keys that are typed without an echo. In raw mode the terminal handles none of them. */
 class Typing {
-  text = "";
+  #text = "";
+
+  get text(): string {
+    return this.#text;
+  }
 
   /** Takes characters; true at the end of the line. @throws Failure for Ctrl-C and Ctrl-D */
   take(characters: string): boolean {
@@ -58,9 +62,9 @@ class Typing {
     for (const character of plain) {
       if (character === "\u0003" || character === "\u0004") throw interrupted();
       if (character === "\r" || character === "\n") return true;
-      if (character === "\u007f" || character === "\b") this.text = this.text.slice(0, -1);
-      else if (character === "\u0015") this.text = "";
-      else if (this.text.length < MAX_LENGTH) this.text += character;
+      if (character === "\u007f" || character === "\b") this.#text = this.#text.slice(0, -1);
+      else if (character === "\u0015") this.#text = "";
+      else if (this.#text.length < MAX_LENGTH) this.#text += character;
     }
     return false;
   }
