@@ -11,7 +11,7 @@ import { usage } from "../errors.js";
 import { oneOf, wholeNumber } from "../kinds.js";
 import { ownOption } from "../own-options.js";
 import { loginCommand } from "../resume.js";
-import { issuerOf, oauthOptions } from "./oauth-options.js";
+import { oauthOptions } from "./oauth-options.js";
 import { type Plan, planOf } from "./plan.js";
 import { askSecret, hasTerminal, secretFromStdin } from "./prompt.js";
 import { printLogin } from "./shown.js";
@@ -63,7 +63,7 @@ async function loginOf(
   plan: Plan,
   issuer: string | undefined,
 ): Promise<Login> {
-  const { scheme, flow, declared } = plan;
+  const { scheme, flow, declared, issuedBy } = plan;
   const login = { agent, scheme, flow, origins };
   if (declared === undefined || flow === "bearer" || flow === "api-key" || flow === "basic") {
     return { ...login, secret: await typedSecret(context, agent, plan) };
@@ -75,7 +75,7 @@ async function loginOf(
   const { issuerHttp } = await import("./issuer-http.js");
   const { fetch, close } = issuerHttp(context);
   context.onClose(close);
-  const place = issuer ?? issuerOf(declared) ?? "";
+  const place = issuer ?? issuedBy ?? "";
   context.out.note(`note: tokens are issued by ${hostOf(place) ?? place}`);
   const { obtainTokens } = await import("./obtain.js");
   const tokens = await obtainTokens(context, {
@@ -87,7 +87,13 @@ async function loginOf(
     opensBrowser: context.own("open").length > 0,
     redirectPort: ownOption(context, "redirect-port", wholeNumber(1, 65_535)) ?? 0,
   });
-  return { ...login, ...asking, declared: toJson(SecuritySchemeSchema, declared), tokens };
+  return {
+    ...login,
+    ...asking,
+    declared: toJson(SecuritySchemeSchema, declared),
+    ...(issuedBy !== undefined && { issuedBy }),
+    tokens,
+  };
 }
 
 function checkEncryption(url: string): void {

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type AgentCard, type SecurityScheme, SecuritySchemeSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { placeOf } from "../../../client/credentials/api-key.js";
 import { Failure, usage } from "../errors.js";
+import { issuerOf } from "./oauth-options.js";
 import type { Flow } from "./store.js";
 
 /** A login that is about to be made. */
@@ -10,6 +11,8 @@ export interface Plan {
   readonly scheme: string;
   /** Undefined if the card declares none. */
   readonly declared: SecurityScheme | undefined;
+  /** Issuer that the card names for OAuth. */
+  readonly issuedBy: string | undefined;
   readonly flow: Flow;
   /** Scopes that the card requires. */
   readonly scopes: readonly string[];
@@ -43,7 +46,13 @@ export function planOf(card: AgentCard, wish: Wish): Plan {
     const declared = card.securitySchemes[name];
     const flow = declared && flowOf(declared, wish);
     if (declared === undefined || flow === undefined) continue;
-    return { scheme: name, declared: withoutOtherFlow(declared, flow), flow, scopes: scopesOf(card, name) };
+    return {
+      scheme: name,
+      declared: withoutOtherFlow(declared, flow),
+      issuedBy: issuerOf(declared),
+      flow,
+      scopes: scopesOf(card, name),
+    };
   }
   const kinds = allowed.map((name) => `${name} (${usualFlow(card.securitySchemes[name], wish) ?? "no login"})`);
   throw wish.flow === undefined
@@ -62,7 +71,7 @@ function undeclared({ scheme, flow }: Wish): Plan {
   if (declaredFlows[flow] !== undefined) {
     throw usage(`--flow: ${flow} needs a security scheme, and the card declares none`);
   }
-  return { scheme: "", declared: undefined, flow, scopes: [] };
+  return { scheme: "", declared: undefined, issuedBy: undefined, flow, scopes: [] };
 }
 
 const mutualTlsHint = ({ securitySchemes }: AgentCard): string =>

@@ -2,7 +2,6 @@ import type { Context } from "../context.js";
 import { field } from "../text.js";
 import { issuerOf } from "./oauth-options.js";
 import { type Login, validityOf } from "./store.js";
-import { schemeIn } from "./stored.js";
 
 /** A login as programs read it. It has no secret. */
 interface ShownLogin {
@@ -19,8 +18,8 @@ interface ShownLogin {
 
 /** Returns the public facts of a login. */
 export function shownLogin(login: Login): ShownLogin {
-  const { agent, scheme, flow, clientId, declared, origins } = login;
-  const issuer = login.issuer ?? (declared === undefined ? undefined : issuerOf(schemeIn(declared)));
+  const { agent, scheme, flow, clientId, issuedBy, origins } = login;
+  const { issuer = issuedBy } = login;
   const { expiresAt = 0, isRenewed } = validityOf(login);
   const isOver = expiresAt <= Date.now();
   return {

@@ -32,6 +32,8 @@ export interface Login {
   readonly secret?: string;
   /** The scheme as the card declared it at the login, as JSON: a later card cannot name another issuer. */
   readonly declared?: unknown;
+  /** Issuer as the card named it at the login: several agents of one origin may have different ones. */
+  readonly issuedBy?: string;
   /** Options of OAuth. */
   readonly clientId?: string;
   readonly clientSecret?: string;
@@ -46,7 +48,7 @@ export interface Login {
 /** Logins by `keyOf`. */
 type Logins = Readonly<Record<string, Login>>;
 
-const keyOf = ({ agent, scheme }: Pick<Login, "agent" | "scheme">): string => `${agent} ${scheme}`;
+const keyOf = ({ agent, scheme, issuedBy }: Login): string => JSON.stringify([agent, scheme, issuedBy ?? null]);
 
 /** Returns the path of the file of logins; undefined without a home directory. */
 export function loginFile(io: Io): string | undefined {
@@ -73,7 +75,7 @@ export class LoginStore {
     return Object.values(this.#read());
   }
 
-  /** Stores a login in place of the one for the same agent and scheme. @throws Failure */
+  /** Stores a login in place of the one for the same agent, scheme and issuer. @throws Failure */
   put(login: Login): Promise<void> {
     return this.#change((logins) => ({ ...logins, [keyOf(login)]: login }));
   }

@@ -8,7 +8,7 @@ import type { Credential, CredentialContext } from "../../../client/credentials/
 import { checkEncrypted } from "../../../client/credentials/secret.js";
 import { Failure } from "../errors.js";
 import type { Scope } from "../scope.js";
-import { oauthOptions } from "./oauth-options.js";
+import { issuerOf, oauthOptions } from "./oauth-options.js";
 import { type Login, LoginStore, loginFile } from "./store.js";
 
 /** The agent that is called. */
@@ -26,7 +26,13 @@ export interface Called {
  */
 export async function storedCredentials(context: Scope, called: Called): Promise<Readonly<Record<string, Credential>>> {
   const found: Record<string, Credential> = {};
-  for (const login of loginsFor(context, called)) found[login.scheme] = await credentialOf(context, login);
+  for (const login of loginsFor(context, called)) {
+    const { securitySchemes } = called.card;
+    const scheme = Object.hasOwn(securitySchemes, login.scheme) ? securitySchemes[login.scheme] : undefined;
+    if (scheme === undefined || Object.hasOwn(found, login.scheme)) continue;
+    const credential = await credentialOf(context, login);
+    if (credential.fits(scheme)) found[login.scheme] = credential;
+  }
   return found;
 }
 
@@ -81,7 +87,7 @@ async function credentialOf(context: Scope, login: Login): Promise<Credential> {
 }
 
 /** Returns the password of `name:password`. */
-export const passwordIn = (secret: string): string => secret.slice(secret.indexOf(":") + 1);
+const passwordIn = (secret: string): string => secret.slice(secret.indexOf(":") + 1);
 
 async function oauthCredential({ flow }: Login, options: ReturnType<typeof oauthOptions>): Promise<Credential> {
   if (flow === "client-credentials") {
@@ -96,7 +102,7 @@ async function oauthCredential({ flow }: Login, options: ReturnType<typeof oauth
  * Uses one token for all interfaces of an agent. Its scheme is the one of the login, so that a later card cannot have
  * secrets sent to another issuer.
  */
-function ofAgent({ agent, declared }: Login, credential: Credential): Credential {
+function ofAgent({ agent, declared, issuedBy }: Login, credential: Credential): Credential {
   const scheme = schemeIn(declared);
   const known = new WeakMap<CredentialContext, CredentialContext>();
   const atLogin = (context: CredentialContext): CredentialContext => {
@@ -105,7 +111,7 @@ function ofAgent({ agent, declared }: Login, credential: Credential): Credential
     return same;
   };
   return {
-    fits: (each) => each.scheme.case === scheme.scheme.case,
+    fits: (each) => each.scheme.case === scheme.scheme.case && issuerOf(each) === issuedBy,
     apply: (target, context) => credential.apply(target, atLogin(context)),
     refused: async (context) => (await credential.refused?.(atLogin(context))) ?? false,
     insufficient: async (context, scopes) => (await credential.insufficient?.(atLogin(context), scopes)) ?? false,
@@ -113,6 +119,6 @@ function ofAgent({ agent, declared }: Login, credential: Credential): Credential
 }
 
 /** Reads a stored scheme. */
-export function schemeIn(declared: unknown): SecurityScheme {
+function schemeIn(declared: unknown): SecurityScheme {
   return fromJson(SecuritySchemeSchema, declared as JsonValue, { ignoreUnknownFields: true });
 }
