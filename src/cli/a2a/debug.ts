@@ -16,7 +16,11 @@ const MAX_BODY = 64 * 1024;
  *
  * @param options.hasBodies false for exchanges whose bodies are secret
  */
-export function debugPlatform(out: Output, platform: Platform, { hasBodies = true } = {}): Platform {
+export function debugPlatform(
+  out: Output,
+  platform: Platform,
+  { hasBodies = true }: { readonly hasBodies?: boolean } = {},
+): Platform {
   return {
     ...platform,
     http: async (ask: HttpAsk) => {

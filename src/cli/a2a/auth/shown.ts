@@ -1,6 +1,5 @@
 import type { Context } from "../context.js";
 import { field } from "../text.js";
-import { issuerOf } from "./oauth-options.js";
 import { type Login, validityOf } from "./store.js";
 
 /** A login as programs read it. It has no secret. */
