@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -268,6 +277,25 @@ describe("A2ACLI_AUTH_005 auth login by a browser", { timeout: 120_000 }, () => 
       expect(sent.exit, sent.err).toBe(0);
     }
     expectNowhere(secretsIn(), made.out, made.err);
+  });
+
+  it.skipIf(process.platform !== "linux")("opens the page in a browser that sees no secret", async () => {
+    const [tools, seen] = [join(config, "bin"), join(config, "seen")];
+    mkdirSync(tools);
+    writeFileSync(join(tools, "xdg-open"), `#!/bin/sh\n{ echo "$1"; env; } > ${seen}.new\nmv ${seen}.new ${seen}\n`, {
+      mode: 0o755,
+    });
+    const run = start(code("code", "--open"), {
+      PATH: `${tools}:${process.env.PATH}`,
+      A2ACLI_API_KEY: "s3cret-key-of-another",
+    });
+    await expect.poll(() => existsSync(seen), { timeout: 30_000 }).toBe(true);
+    const said = readFileSync(seen, "utf8");
+    expect(said).not.toContain("A2ACLI_");
+    expect(readFileSync(`/proc/${run.child.pid}/cmdline`, "utf8")).not.toMatch(/s3cret|token/);
+    await new PlainBrowser().open(said.split("\n", 1)[0] ?? "");
+    const { exit, err } = await done(run);
+    expect(exit, err).toBe(0);
   });
 
   it("fails with 4 if the user refuses", async () => {

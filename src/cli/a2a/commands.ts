@@ -122,7 +122,10 @@ export const commandRows: readonly CommandRow[] = [
       { flags: "--resource <url>", help: "OAuth: resource that the token is for" },
       { flags: "--audience <name>", help: "OAuth: audience that the token is for" },
       { flags: "--open", help: "code: open the issuer's page in a browser" },
-      { flags: "--redirect-port <port>", help: "code: port on this machine that the browser returns to" },
+      {
+        flags: "--redirect-uri <url>",
+        help: "code: where the browser returns to on this machine; http://127.0.0.1/callback, at any port",
+      },
       { flags: "--user <name>", help: "basic: name of the user" },
       { flags: "--stdin", help: "read the token, key, password or secret of the client from stdin" },
     ],

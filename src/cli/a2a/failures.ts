@@ -1,3 +1,4 @@
+import { scopesAskedFor } from "../../client/credentials/shown.js";
 import { CardRequestError } from "../../client/discovery/discovery.js";
 import { clientError } from "../../client/errors/errors.js";
 import { A2AError, type Reason } from "../../core/error.js";
@@ -53,8 +54,9 @@ function refused(error: A2AError, context: Scope): Failure {
   const { bearer, apiKey, auth, svcParam } = context.settings;
   if (context.usesLogin) {
     const isOver = error.metadata.signIn === "required";
+    const scopes = scopesAskedFor(error)?.flatMap((scope) => ["--scope", scope]) ?? [];
     return new Failure("A2ACLI_ERR_AUTH_FAILED", isOver ? "The login has expired or was revoked." : error.message, {
-      hint: `log in again: ${loginCommand(context)}`,
+      hint: `log in again: ${loginCommand(context, ...scopes)}`,
       a2aCode: error.row.http,
       cause: error,
     });

@@ -16,8 +16,8 @@ export function resumeWords(
 }
 
 /** Returns the command that logs in at the agent of this one. */
-export function loginCommand(context: Pick<Scope, "io" | "given">): string {
-  return resumeWords(context, ["auth", "login"]);
+export function loginCommand(context: Pick<Scope, "io" | "given">, ...rest: readonly string[]): string {
+  return resumeWords(context, ["auth", "login"], ...rest);
 }
 
 /** Returns the hint for a call without credentials. */

@@ -200,6 +200,19 @@ export const cases: readonly Case[] = [
     check: ({ lines }) => expect(lines.at(-1).statusUpdate.status.state).toBe("TASK_STATE_AUTH_REQUIRED"),
   },
   {
+    id: "AUTH_011",
+    title: "says what a task needs authorization for, and how to resume",
+    argv: ["send", "auth"],
+    isOlder: true,
+    check: ({ out, err }) => {
+      const [, id = ""] = /^Task ID: (\S+)$/m.exec(out) ?? [];
+      expect(out).toMatch(/^State: AUTH_REQUIRED\nText:\n.+/m);
+      expect(out).toMatch(new RegExp(`^Resume with: parley task get .*${id} --wait$`, "m"));
+      expect(err).toContain("note: the agent waits for an authorization");
+      expect(err).toContain(`warning: task ${id}: AUTH_REQUIRED`);
+    },
+  },
+  {
     id: "OUT_001",
     title: "writes results to stdout and the rest to stderr",
     argv: ["send", "fail badly", "-o", "json"],

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { apiKeyScheme, customScheme, httpBasicScheme, httpBearerScheme } from "../../../src/auth/index.js";
+import { A2AError } from "../../../src/core/error.js";
 import { type Asked, ScriptedIssuer } from "../../client/credentials/scripted-issuer.js";
 import { isWhole } from "../../support/cover.js";
 import { openWorld, type Setup, type World } from "./world.js";
@@ -123,6 +124,18 @@ describe("A2ACLI_AUTH_006 auth login by client credentials", { timeout: 60_000 }
     valid.clear();
     const { exit, err } = await run(["send", "hi", "-a", "AGENT", ...quick]);
     expect(exit, err).toBe(0);
+  });
+
+  it("names the scope that a call lacks", async () => {
+    issueTokens();
+    await run(login, { env });
+    world.before = () => {
+      throw new A2AError("PERMISSION_DENIED", "More is needed.", { metadata: { scope: "write" } });
+    };
+    const { exit, json } = await run(["send", "hi", "-a", "AGENT", "-o", "json", ...quick]);
+    world.before = () => {};
+    expect({ exit, code: json.error.code }).toEqual({ exit: 4, code: "A2ACLI_ERR_AUTH_FAILED" });
+    expect(json.error.hint).toMatch(/^log in again: parley auth login .* --scope write$/);
   });
 
   it("fails with 4 if the issuer refuses the client, and shows no secret", async () => {
@@ -319,6 +332,25 @@ describe("A2ACLI_AUTH_005 auth login by a browser", { timeout: 60_000 }, () => {
     await expect.poll(() => seen.at(-1)).toBe("400 The login failed. The terminal shows why.\n");
   });
 
+  it("returns to the URI that is registered, which is on this machine", async () => {
+    issueTokens();
+    const uri = ["--redirect-uri", "http://localhost/signed/in"];
+    let page = "";
+    const { exit, err } = await run([...login, ...uri], {
+      onOutput: (_, text) => {
+        page = /^(http\S+\/authorize\S+)$/m.exec(text)?.[1] ?? page;
+        const back = new URL(new URL(page || "http://x").searchParams.get("redirect_uri") ?? "http://127.0.0.1:9");
+        if (back.port !== "9") void fetch(`${back.href}?code=c&state=${stateOf(new URL(page))}`).catch(() => {});
+      },
+    });
+    expect(exit, err).toBe(0);
+    expect(new URL(page).searchParams.get("redirect_uri")).toMatch(/^http:\/\/localhost:\d+\/signed\/in$/);
+    for (const wrong of ["https://127.0.0.1/", "http://elsewhere.example/", "nonsense"]) {
+      const refused = await run([...login, "--redirect-uri", wrong]);
+      expect(refused).toMatchObject({ exit: 2, json: { error: { message: expect.stringContaining(wrong) } } });
+    }
+  });
+
   it("ends at --timeout if nobody comes back", async () => {
     const { exit, json } = await run([...login, "--timeout", "300ms"]);
     expect({ exit, code: json.error.code }).toEqual({ exit: 5, code: "A2ACLI_ERR_TIMEOUT" });
@@ -485,6 +517,7 @@ describe("A2ACLI_AUTH_007 stored logins", { timeout: 60_000 }, () => {
     ["a flow that the card lacks", ["--flow", "device"], "fits no scheme"],
     ["an unknown flow", ["--flow", "magic"], "--flow"],
     ["an unknown scheme", ["--scheme", "nope"], "--scheme"],
+    ["the URL of an issuer without encryption", ["--issuer", "http://login.example"], "--issuer"],
     ["basic without a name", ["--flow", "basic"], "--user"],
   ])("reject %s before anything is stored", async (_, more, said) => {
     const { exit, json } = await login("-o", "json", ...more);

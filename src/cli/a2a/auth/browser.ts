@@ -8,7 +8,9 @@ export function openInBrowser(page: URL): void {
       : process.platform === "win32"
         ? ["rundll32", "url.dll,FileProtocolHandler"]
         : ["xdg-open"];
-  spawn(command, [...args, page.href], { stdio: "ignore", detached: true })
+  // The browser and its pages have no use for the credentials of this program.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("A2ACLI_")));
+  spawn(command, [...args, page.href], { stdio: "ignore", detached: true, env })
     .on("error", () => {})
     .unref();
 }

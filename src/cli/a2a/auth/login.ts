@@ -8,7 +8,7 @@ import { isLoopback, parseUrl } from "../../../core/net.js";
 import { type AgentInterfaces, findAgent, warnOf } from "../agent.js";
 import type { Context, Run } from "../context.js";
 import { usage } from "../errors.js";
-import { oneOf, wholeNumber } from "../kinds.js";
+import { oneOf } from "../kinds.js";
 import { ownOption } from "../own-options.js";
 import { loginCommand } from "../resume.js";
 import { oauthOptions } from "./oauth-options.js";
@@ -57,6 +57,14 @@ function issuerUrl(text: string): string {
   return text;
 }
 
+function redirectUri(text: string): URL {
+  const url = parseUrl(text);
+  if (url?.protocol !== "http:" || !isLoopback(text) || url.search + url.hash + url.username !== "") {
+    throw new Error("is not a URL of this machine, such as http://127.0.0.1/callback");
+  }
+  return url;
+}
+
 async function loginOf(
   context: Context,
   { agent, origins }: AgentInterfaces,
@@ -85,7 +93,7 @@ async function loginOf(
     scopes: plan.scopes,
     options: oauthOptions(asking, { fetch }),
     opensBrowser: context.own("open").length > 0,
-    redirectPort: ownOption(context, "redirect-port", wholeNumber(1, 65_535)) ?? 0,
+    redirectUri: ownOption(context, "redirect-uri", redirectUri) ?? new URL("http://127.0.0.1/callback"),
   });
   return {
     ...login,
@@ -156,6 +164,6 @@ function noteOthers(context: Context, { agent, found: { card } }: AgentInterface
     .map(({ schemes }) => Object.keys(schemes).filter((name) => !mine.has(name)))
     .toSorted((one, other) => one.length - other.length)[0];
   for (const name of missing ?? []) {
-    context.out.note(`note: the agent also requires ${name}: ${loginCommand(context)} --scheme ${name}`);
+    context.out.note(`note: the agent also requires ${name}: ${loginCommand(context, "--scheme", name)}`);
   }
 }

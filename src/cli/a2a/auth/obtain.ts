@@ -20,8 +20,8 @@ export interface Asked {
   readonly options: OAuthOptions;
   /** Opens the issuer's page in a browser. */
   readonly opensBrowser: boolean;
-  /** Port of the redirect; 0 for any. */
-  readonly redirectPort: number;
+  /** Redirect URI on this machine, without a port for any. */
+  readonly redirectUri: URL;
 }
 
 /** Time for a user to sign in, in milliseconds. */
@@ -100,16 +100,17 @@ async function byCredential({ signal }: Scope, asked: Asked, credential: Credent
 async function byCode(context: Scope, asked: Asked, options: OAuthOptions): Promise<void> {
   const { authorizationCode } = await import("../../../client/oauth/authorization-code.js");
   const { Redirect } = await import("./redirect.js");
-  const redirect = await Redirect.open(asked.redirectPort);
+  const redirect = await Redirect.open(asked.redirectUri);
   try {
     const credential = authorizationCode({ ...options, storage: new Map(), redirectUri: redirect.url });
     const page = await credential.begin({ card: cardOf(asked), interface: { url: asked.agent } });
+    redirect.expect(page.searchParams.get("state"));
     context.out.note("Open this page in a browser of this machine, and log in:");
     context.out.note(page.href);
     if (asked.opensBrowser) (await import("./browser.js")).openInBrowser(page);
     const late = AbortSignal.timeout(SIGN_IN_MS);
     const signal = AbortSignal.any([context.signal, late]);
-    const returned = await redirect.returned(page.searchParams.get("state"), signal).catch((error: unknown) => {
+    const returned = await redirect.returned(signal).catch((error: unknown) => {
       throw late.aborted ? loginFailure(`Nobody logged in within ${shownDuration(SIGN_IN_MS)}.`, null) : error;
     });
     let isDone = false;

@@ -23,28 +23,34 @@ export class Redirect {
   /** The answer to the sign-in. */
   #last: ServerResponse | undefined;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, uri: URL) {
     this.#server = server;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
+    const own = new URL(uri);
+    own.port = String((server.address() as AddressInfo).port);
+    this.url = own.href;
     this.#returned = new Promise((resolve) => {
       this.#resolve = resolve;
     });
     server.on("request", (request, response) => this.#answer(request.url ?? "", response));
   }
 
-  /** @param port 0 for any @throws Failure for a port that is in use */
-  static async open(port: number): Promise<Redirect> {
+  /** @param uri without a port for any @throws Failure for a port that is in use */
+  static async open(uri: URL): Promise<Redirect> {
     const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 32 * 1024 });
     await new Promise<void>((resolve, reject) => {
-      server.once("error", (error) => reject(usage(`--redirect-port: ${messageIn(error)}`)));
-      server.listen(port, "127.0.0.1", resolve);
+      server.once("error", (error) => reject(usage(`--redirect-uri: ${messageIn(error)}`)));
+      server.listen(Number(uri.port), uri.hostname.replaceAll(/[[\]]/g, ""), resolve);
     });
-    return new Redirect(server);
+    return new Redirect(server, uri);
   }
 
-  /** Returns the request of the sign-in with this state. Any other program or page may send requests as well. */
-  returned(state: string | null, signal: AbortSignal): Promise<Returned> {
+  /** Accepts the request with this state alone, since any program or page may send requests. */
+  expect(state: string | null): void {
     this.#state = state;
+  }
+
+  /** Waits for the expected request. */
+  returned(signal: AbortSignal): Promise<Returned> {
     return orAborted(this.#returned, signal);
   }
 
@@ -59,7 +65,9 @@ export class Redirect {
   #answer(path: string, response: ServerResponse): void {
     const url = parseUrl(path, this.url);
     const isOurs =
-      url?.pathname === "/callback" && this.#state !== null && url.searchParams.get("state") === this.#state;
+      url?.pathname === new URL(this.url).pathname &&
+      this.#state !== null &&
+      url.searchParams.get("state") === this.#state;
     if (url === undefined || !isOurs) return send(response, 404, "Nothing is here.");
     // The answer of an issuer is good once.
     this.#state = null;
