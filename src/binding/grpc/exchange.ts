@@ -1,4 +1,10 @@
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+  sensitiveHeaders,
+} from "node:http2";
 import type { CallStart, Peer } from "../../core/call.js";
 import { type Cancellation, LazyAbortController } from "../../core/cancellation.js";
 import type { A2AError } from "../../core/error.js";
@@ -12,12 +18,16 @@ const exchangeKey: unique symbol = Symbol("exchange");
 
 type OwnStream = ServerHttp2Stream & { [exchangeKey]?: GrpcExchange | undefined };
 
+/** Headers whose values never repeat. In the table of HPACK they would only evict others (RFC 7541, 6.2.3). */
+const UNREPEATED = [REQUEST_ID_HEADER];
+
 /** Returns the headers of every answer. */
 function headOf(requestId: string): OutgoingHttpHeaders {
   return {
     [constants.HTTP2_HEADER_STATUS]: 200,
     [constants.HTTP2_HEADER_CONTENT_TYPE]: "application/grpc+proto",
     [REQUEST_ID_HEADER]: requestId,
+    [sensitiveHeaders]: UNREPEATED,
   };
 }
 
