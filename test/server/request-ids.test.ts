@@ -19,7 +19,7 @@ const logger = { debug: note, info: note, warn: note, error: note };
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const traced = { traceparent: `00-${traceId}-b7ad6b7169203331-01` };
 
-const made = /^[0-9a-f-]{36}-[0-9a-z]+$/;
+const made = /^[89ab][0-9a-f]{3}-[0-9a-f]{12}-[0-9a-z]+$/;
 
 let server: Server;
 let address: { url: string; grpcPort: number };
