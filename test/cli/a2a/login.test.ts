@@ -426,6 +426,14 @@ describe("A2ACLI_AUTH_007 stored logins", { timeout: 60_000 }, () => {
     }
   });
 
+  it("replace the one of the same scheme", async () => {
+    await run(["auth", "login", "-a", "AGENT", "--stdin"], { stdin: "wrong-token" });
+    expect((await send()).exit).toBe(4);
+    await login();
+    expect((await send()).exit).toBe(0);
+    expect((await run(["auth", "status", "-o", "json"])).json).toHaveLength(1);
+  });
+
   it("come after flags and variables", async () => {
     await login("--flow", "bearer");
     expect((await send("--bearer", "wrong-token")).exit).toBe(4);

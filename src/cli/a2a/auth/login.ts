@@ -72,7 +72,7 @@ async function loginOf(
   issuer: string | undefined,
 ): Promise<Login> {
   const { scheme, flow, declared, issuedBy } = plan;
-  const login = { agent, scheme, flow, origins };
+  const login = { agent, scheme, flow, origins, ...(issuedBy !== undefined && { issuedBy }) };
   if (declared === undefined || flow === "bearer" || flow === "api-key" || flow === "basic") {
     return { ...login, secret: await typedSecret(context, agent, plan) };
   }
@@ -99,7 +99,6 @@ async function loginOf(
     ...login,
     ...asking,
     declared: toJson(SecuritySchemeSchema, declared),
-    ...(issuedBy !== undefined && { issuedBy }),
     tokens,
   };
 }

@@ -42,7 +42,9 @@ export function planOf(card: AgentCard, wish: Wish): Plan {
     throw usage(`--scheme: the card has no scheme ${JSON.stringify(wish.scheme)}`, `its schemes: ${names.join(", ")}`);
   }
   const allowed = wish.scheme === undefined ? names : [wish.scheme];
-  for (const name of allowed) {
+  const isUsual = (name: string): boolean => usualFlow(card.securitySchemes[name], wish) === wish.flow;
+  // A token fits schemes of OAuth as well, but rather belongs to one of HTTP.
+  for (const name of [...allowed.filter(isUsual), ...allowed]) {
     const declared = card.securitySchemes[name];
     const flow = declared && flowOf(declared, wish);
     if (declared === undefined || flow === undefined) continue;

@@ -26,7 +26,7 @@ export function shownLogin(login: Login): ShownLogin {
     scheme: scheme === "" ? null : scheme,
     flow,
     ...(clientId !== undefined && { clientId }),
-    ...(issuer !== undefined && { issuer }),
+    ...(clientId !== undefined && issuer !== undefined && { issuer }),
     interfaces: origins,
     expiresAt: Number.isFinite(expiresAt) ? new Date(expiresAt).toISOString() : null,
     state: isOver ? (isRenewed ? "renewed when needed" : "expired") : "valid",
