@@ -23,6 +23,7 @@ import { A2AError } from "../../core/error.js";
 import { messageIn } from "../../core/members.js";
 import { isLoopback, parseUrl, withoutSecrets } from "../../core/net.js";
 import { PROTOCOL_VERSION } from "../../version/v1.js";
+import { withoutName } from "./agents/names.js";
 import { firstContact } from "./contact.js";
 import { cardAuthorization, chooseFor, serviceParameters } from "./credentials.js";
 import { debugInterceptor, debugPlatform } from "./debug.js";
@@ -56,7 +57,7 @@ export interface CardAndPlatform {
 }
 
 /** Origin of a card. */
-type Reference = { readonly url: URL; readonly isExact: boolean } | { readonly file: string };
+export type Reference = { readonly url: URL; readonly isExact: boolean } | { readonly file: string };
 
 /** Finds the card of the run, or makes one of `--endpoint`, and opens a client of the chosen interface. @throws Failure */
 export async function connectAgent(context: Scope): Promise<Agent> {
@@ -234,26 +235,33 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-async function referenceOf(ref: string, { io }: Scope): Promise<Reference> {
+/**
+ * Finds what a reference means: a name of the address book, a URL, a file or a host, in this order.
+ *
+ * @param where its origin, for errors
+ * @throws Failure
+ */
+export async function referenceOf(given: string, { io }: Scope, where = "--agent-card"): Promise<Reference> {
+  const ref = withoutName(io, given);
   if (ref.includes("://")) {
     const url = parseUrl(ref);
     if (url?.protocol === "file:") return { file: fileURLToPath(url) };
     if (url === undefined || !/^https?:$/.test(url.protocol)) {
-      throw usage(`--agent-card: ${withoutSecrets(ref)} is no URL of http, https or file`);
+      throw usage(`${where}: ${withoutSecrets(ref)} is no URL of http, https or file`);
     }
-    return originOrCard(url);
+    return originOrCard(url, where);
   }
   const path = ref.startsWith("~/") ? join(io.home ?? homedir(), ref.slice(2)) : resolve(io.cwd, ref);
   if (/^(?:\/|\.\.?\/|~\/)/.test(ref) || /\.json$/i.test(ref) || existsSync(path)) return { file: path };
   const scheme = isLoopback(`http://${ref}`) ? "http" : "https";
   const url = parseUrl(`${scheme}://${ref}`);
-  if (url === undefined) throw usage(`--agent-card: ${withoutSecrets(ref)} is neither a host, a URL nor a file`);
-  return originOrCard(url);
+  if (url === undefined) throw usage(`${where}: ${withoutSecrets(ref)} is neither a host, a URL nor a file`);
+  return originOrCard(url, where);
 }
 
-function originOrCard(url: URL): Reference {
+function originOrCard(url: URL, where: string): Reference {
   if (url.username !== "" || url.password !== "") {
-    throw usage("--agent-card: the URL has credentials", "give them by --auth (A2ACLI_AUTH)");
+    throw usage(`${where}: the URL has credentials`, "give them by --auth (A2ACLI_AUTH)");
   }
   return { url, isExact: url.pathname !== "/" };
 }

@@ -42,6 +42,11 @@ Secrets are typed at a prompt that does not show them, or read from stdin (--std
 A2ACLI_CLIENT_SECRET. What is stored is sent to the interfaces of this agent only.
 `;
 
+const agentsHelp = `
+The agent is a host, the URL of its card, or a file. A name comes before a file and a host that are spelled alike: write ./name for
+the file, https://name for the host. Names are in ~/.config/a2a-cli/agents.txt, without secrets.
+`;
+
 /** All commands that call agents. */
 export const commandRows: readonly CommandRow[] = [
   {
@@ -144,6 +149,28 @@ export const commandRows: readonly CommandRow[] = [
     options: [scheme, { flags: "--all", help: "remove the logins of all agents" }],
     load: () => import("./auth/logout.js"),
   },
+  {
+    words: "agents add",
+    operands: "<name> <ref>",
+    about: "name an agent, for use wherever an agent is named",
+    options: [{ flags: "--force", help: "replace the agent of this name" }],
+    after: agentsHelp,
+    load: () => import("./agents/add.js"),
+  },
+  { words: "agents list", about: "show the address book", load: () => import("./agents/list.js") },
+  { words: "agents show", operands: "<agent>", about: "show a named agent", load: () => import("./agents/show.js") },
+  {
+    words: "agents remove",
+    operands: "<agent>",
+    about: "forget a named agent",
+    load: () => import("./agents/remove.js"),
+  },
+  {
+    words: "agents rename",
+    operands: "<agent> <name>",
+    about: "rename a named agent",
+    load: () => import("./agents/rename.js"),
+  },
   { words: "config show", about: "show all settings and their origins", load: () => import("./config-show.js") },
   { words: "version", about: "show the version", load: () => import("./version.js") },
 ];
@@ -152,6 +179,7 @@ export const commandRows: readonly CommandRow[] = [
 export const groups: Readonly<Record<string, string>> = {
   task: "show, follow and cancel tasks of an agent",
   card: "show agent cards, sign them, and verify their signatures",
+  agents: "an address book: name agents, and use the names with -a",
   auth: "log in at agents, and show or remove stored logins",
   config: "show the settings of the commands that call agents",
 };

@@ -27,7 +27,7 @@ export function groupOf(program: Command, name: string): Command {
 function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode, ended: Ended): void {
   const given: GivenFlag[] = [];
   command.description(row.about);
-  if (row.operands !== undefined) command.argument(row.operands);
+  if (row.operands !== undefined) command.arguments(row.operands);
   const add = (option: Option): void => {
     command.addOption(option);
     const name = option.long?.slice(2) ?? "";

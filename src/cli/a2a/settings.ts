@@ -101,7 +101,7 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     placeholder: "<ref>",
     read: text,
     otherwise: undefined,
-    help: "the agent: a host, the URL of its card, or a file",
+    help: "the agent: a name of the address book, a host, the URL of its card, or a file",
   },
   endpoint: {
     flag: "--endpoint",

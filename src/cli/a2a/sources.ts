@@ -3,6 +3,8 @@ import { dirname, join, resolve } from "node:path";
 import { messageIn } from "../../core/members.js";
 import { parseUrl } from "../../core/net.js";
 import type { Io } from "../io.js";
+import { withoutName } from "./agents/names.js";
+import { configFolder } from "./config-folder.js";
 import { readEnvFile } from "./env-file.js";
 import { usage } from "./errors.js";
 import {
@@ -89,12 +91,6 @@ function otherValue(name: string, { env }: Io, files: readonly ConfigFile[]): [[
   return value === undefined || value === "" ? undefined : [[name, value]];
 }
 
-/** Folder of the user's settings and logins, whether it exists or not; undefined without a home directory. */
-export function configFolder({ env, home }: Io): string | undefined {
-  const folder = env.XDG_CONFIG_HOME || (home === undefined ? undefined : join(home, ".config"));
-  return folder === undefined ? undefined : join(folder, "a2a-cli");
-}
-
 function find(
   setting: Setting<unknown>,
   given: readonly GivenFlag[],
@@ -161,7 +157,7 @@ function withAgentFile(
   const rows: readonly Setting<unknown>[] = [settings.agentCard, settings.endpoint] as never;
   const found = rows.flatMap((row) => find(row, given, io, files) ?? []);
   const [chosen] = found.toSorted((one, other) => rankOf(one.source) - rankOf(other.source));
-  const host = chosen === undefined ? undefined : hostIn(chosen.texts.at(-1) ?? "");
+  const host = chosen === undefined ? undefined : hostIn(withoutName(io, chosen.texts.at(-1) ?? ""));
   if (folder === undefined || host === undefined) return files;
   const file = openFile(join(folder, "agents", `${host}.env`), "global-file");
   if (file === undefined) return files;

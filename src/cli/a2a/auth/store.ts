@@ -1,13 +1,14 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, type Stats, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { OAuthStorage } from "../../../client/oauth/storage.js";
 import { isTexts, readTokens } from "../../../client/oauth/tokens.js";
 import { isRecord, messageIn } from "../../../core/members.js";
 import { parsedJson } from "../../../wire/parsed-json.js";
 import type { Io } from "../../io.js";
+import { configFolder } from "../config-folder.js";
 import { Failure, usage } from "../errors.js";
-import { configFolder } from "../sources.js";
+import { replaceFile } from "../replace-file.js";
 import { withFileLock } from "./file-lock.js";
 
 /** Largest file of logins, in bytes. */
@@ -146,14 +147,7 @@ export class LoginStore {
 
   #write(text: string): void {
     if (Buffer.byteLength(text) > MAX_BYTES) throw new Error(`${this.path} would be larger than 1 MiB`);
-    const next = `${this.path}.${randomUUID()}`;
-    try {
-      writeFileSync(next, text, { flag: "wx", mode: 0o600, flush: true });
-      renameSync(next, this.path);
-    } catch (error) {
-      rmSync(next, { force: true });
-      throw error;
-    }
+    replaceFile(this.path, text);
   }
 }
 

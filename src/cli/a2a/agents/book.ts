@@ -1,0 +1,94 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { messageIn } from "../../../core/members.js";
+import type { Io } from "../../io.js";
+import { withFileLock } from "../auth/file-lock.js";
+import { Failure, usage } from "../errors.js";
+import { replaceFile } from "../replace-file.js";
+import { bookFile, bookLines, isAgentName, MAX_BOOK_BYTES, type NamedAgent, namedAgent } from "./names.js";
+
+/** The address book of the user. A change keeps the lines that it does not concern, comments too. */
+export class AgentBook {
+  readonly path: string;
+
+  /** @throws Failure without a home directory */
+  constructor(io: Io) {
+    const path = bookFile(io);
+    if (path === undefined) throw usage("there is no folder for the address book", "set XDG_CONFIG_HOME or HOME");
+    this.path = path;
+  }
+
+  /** Returns all agents, by name. @throws Failure */
+  all(): readonly NamedAgent[] {
+    const all = bookLines(this.path).flatMap((line) => namedAgent(line) ?? []);
+    return all.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  /** Returns an agent. @throws Failure for an unknown name */
+  get(name: string): NamedAgent {
+    const found = this.all().find((each) => each.name === name);
+    if (found === undefined) throw unknown(name);
+    return found;
+  }
+
+  /** Adds an agent, or replaces the one of this name. @throws Failure for a name that is taken or not valid */
+  add({ name, agent }: NamedAgent, isReplaced: boolean): Promise<void> {
+    checkName(name);
+    return this.#change((lines) => {
+      const at = lineOf(lines, name);
+      if (at >= 0 && !isReplaced) throw taken(name);
+      return at < 0 ? [...lines, `${name} ${agent}`] : lines.with(at, `${name} ${agent}`);
+    });
+  }
+
+  /** Removes an agent. @throws Failure for an unknown name */
+  remove(name: string): Promise<void> {
+    return this.#change((lines) => {
+      if (lineOf(lines, name) < 0) throw unknown(name);
+      return lines.filter((line) => namedAgent(line)?.name !== name);
+    });
+  }
+
+  /** Gives an agent another name. @throws Failure for an unknown name, and one that is taken or not valid */
+  rename(name: string, next: string): Promise<void> {
+    checkName(next);
+    return this.#change((lines) => {
+      const at = lineOf(lines, name);
+      if (at < 0) throw unknown(name);
+      if (lineOf(lines, next) >= 0) throw taken(next);
+      return lines.with(at, `${next} ${namedAgent(lines[at] ?? "")?.agent}`);
+    });
+  }
+
+  async #change(changed: (lines: readonly string[]) => readonly string[]): Promise<void> {
+    try {
+      mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+      await withFileLock(`${this.path}.lock`, async () => {
+        const before = bookLines(this.path);
+        const lines = changed(before.at(-1) === "" ? before.slice(0, -1) : before);
+        const text = lines.map((line) => `${line}\n`).join("");
+        if (Buffer.byteLength(text) > MAX_BOOK_BYTES) throw usage(`${this.path} would be larger than 256 KiB`);
+        replaceFile(this.path, text);
+      });
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      throw new Failure("A2ACLI_ERR_INTERNAL", `The address book cannot be changed: ${messageIn(error)}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+const lineOf = (lines: readonly string[], name: string): number =>
+  lines.findIndex((line) => namedAgent(line)?.name === name);
+
+function checkName(name: string): void {
+  if (isAgentName(name)) return;
+  throw usage(
+    `${JSON.stringify(name)} is not a name for an agent`,
+    "begin with a letter, and go on with up to 63 letters, digits, - or _; localhost is a host",
+  );
+}
+
+const taken = (name: string): Failure => usage(`the address book has an agent ${name}`, "replace it by --force");
+const unknown = (name: string): Failure => usage(`the address book has no agent ${name}`, "agents list shows them");
