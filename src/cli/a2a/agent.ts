@@ -14,7 +14,7 @@ import type { A2AClient } from "../../client/client.js";
 import { connectWith } from "../../client/connect.js";
 import { CardRequestError, type FoundCard, findCard } from "../../client/discovery/discovery.js";
 import { type Candidate, candidatesOf } from "../../client/discovery/interfaces.js";
-import { hostOf, webUrl } from "../../client/hosts.js";
+import { hostOf } from "../../client/hosts.js";
 import { clientLimits } from "../../client/limits.js";
 import { nodePlatform } from "../../client/node/platform.js";
 import type { ClientOptions } from "../../client/options.js";
@@ -100,14 +100,13 @@ export async function findAgent(context: Scope): Promise<AgentInterfaces> {
   return { found, chosen, agent, origins: [...new Set([new URL(chosen.url), ...own].map(({ origin }) => origin))] };
 }
 
-/** Returns the origins that a reference may have logins of, without a request. @throws Failure */
-export async function agentOrigins(context: Scope): Promise<readonly string[]> {
-  const { endpoint, agentCard = "" } = context.settings;
-  if (endpoint !== undefined) return [originOf({ asked: undefined }, webUrl(endpoint))];
-  const reference = await referenceOf(agentCard, context);
-  if ("url" in reference) return [reference.url.origin];
+/** Returns the origin for which logins of the run's agent are stored, without a request. @throws Failure */
+export async function agentOrigin(context: Scope): Promise<string> {
+  const { agentCard } = context.settings;
+  const reference = agentCard === undefined ? undefined : await referenceOf(agentCard, context);
+  if (reference !== undefined && "url" in reference) return reference.url.origin;
   const { agent } = await findAgent(context);
-  return [agent];
+  return agent;
 }
 
 async function open(context: Scope, found: FoundCard, platform: Platform): Promise<Agent> {

@@ -43,6 +43,14 @@ describe("withFileLock()", () => {
     expect(readdirSync(folder)).toEqual(["count"]);
   });
 
+  it("ends its wait when it is interrupted", async () => {
+    writeFileSync(lock(), "1 another-machine x");
+    const controller = new AbortController();
+    const waiting = withFileLock(lock(), () => Promise.resolve(), controller.signal);
+    controller.abort(new Error("interrupted"));
+    await expect(waiting).rejects.toThrow("interrupted");
+  });
+
   it("removes the lock of another machine after its time, and not before", async () => {
     writeFileSync(lock(), "1 another-machine x");
     let isDone = false;

@@ -16,14 +16,16 @@ const RETRY_MS = 20;
  * Runs work while no other process holds the lock, a file beside what it protects. The lock of a process that has ended
  * is removed.
  *
+ * @param signal ends the wait for the lock
  * @throws Error if the lock cannot be had, or the folder does not allow it
  */
-export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function withFileLock<T>(path: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   const mine = `${process.pid} ${hostname()} ${randomUUID()}`;
   const until = performance.now() + MAX_WAIT_MS;
   while (!taken(path, mine)) {
+    if (signal?.aborted) throw signal.reason;
     if (performance.now() > until) throw new Error(`${path} is held by another process`);
-    if (!removeStale(path)) await pause(RETRY_MS, undefined);
+    if (!removeStale(path)) await pause(RETRY_MS, signal);
   }
   try {
     return await work();

@@ -19,27 +19,45 @@ import { type Flow, flows, type Login, LoginStore } from "./store.js";
 
 /** `auth login`: gets a credential for an agent, and stores it. */
 export const run: Run = async (context) => {
-  checkFlags(context);
-  const store = new LoginStore(context.io);
+  const options = optionsOf(context);
+  const store = new LoginStore(context);
   // A file that cannot be used is reported before the user signs in.
   const before = store.all();
   if (context.resolved.sources.timeout.kind !== "default") context.startBudget();
   const agent = await findAgent(context);
-  const issuer = ownOption(context, "issuer", issuerUrl);
-  const plan = planOf(agent.found.card, {
-    scheme: context.own("scheme").at(-1),
-    flow: ownOption(context, "flow", oneOf(...flows)),
-    issuer,
-    hasSecret: context.resolved.others.A2ACLI_CLIENT_SECRET !== undefined,
-  });
+  const hasSecret = context.resolved.others.A2ACLI_CLIENT_SECRET !== undefined;
+  const plan = planOf(agent.found.card, { ...options, hasSecret });
   checkEncryption(agent.chosen.url);
   context.noteLogin();
   warnOf(context, agent.found, agent.chosen.url);
-  const login = await loginOf(context, agent, plan, issuer);
+  const login = await loginOf(context, agent, plan, options);
   await store.put(login);
   printLogin(context, login);
   noteOthers(context, agent, [...before, login]);
 };
+
+/** Options of the command. */
+interface LoginOptions {
+  readonly scheme: string | undefined;
+  readonly flow: Flow | undefined;
+  readonly issuer: string | undefined;
+  readonly redirectUri: URL;
+  readonly user: string | undefined;
+}
+
+/** Reads the options, before anything is called. @throws Failure */
+function optionsOf(context: Context): LoginOptions {
+  checkFlags(context);
+  const user = context.own("user").at(-1);
+  if (user?.includes(":")) throw usage("--user: a name of HTTP Basic has no colon");
+  return {
+    scheme: context.own("scheme").at(-1),
+    flow: ownOption(context, "flow", oneOf(...flows)),
+    issuer: ownOption(context, "issuer", issuerUrl),
+    redirectUri: ownOption(context, "redirect-uri", redirectUri) ?? new URL("http://127.0.0.1/callback"),
+    user,
+  };
+}
 
 /** Credentials of the command line are in the history of the shell, so they are not stored. */
 function checkFlags(context: Context): void {
@@ -69,21 +87,21 @@ async function loginOf(
   context: Context,
   { agent, origins }: AgentInterfaces,
   plan: Plan,
-  issuer: string | undefined,
+  options: LoginOptions,
 ): Promise<Login> {
   const { scheme, flow, declared, issuedBy } = plan;
   const login = { agent, scheme, flow, origins, ...(issuedBy !== undefined && { issuedBy }) };
   if (declared === undefined || flow === "bearer" || flow === "api-key" || flow === "basic") {
-    return { ...login, secret: await typedSecret(context, agent, plan) };
+    return { ...login, secret: await typedSecret(context, agent, plan, options) };
   }
-  if ((flow === "device" || flow === "code") && !hasTerminal(context.io) && context.own("flow").length === 0) {
+  if ((flow === "device" || flow === "code") && !hasTerminal(context.io) && options.flow === undefined) {
     throw usage(`a login by ${flow} needs a user, and there is no terminal`, `to log in all the same: --flow ${flow}`);
   }
-  const asking = await asked(context, login, issuer);
+  const asking = await asked(context, login, options);
   const { issuerHttp } = await import("./issuer-http.js");
   const { fetch, close } = issuerHttp(context);
   context.onClose(close);
-  const place = issuer ?? issuedBy ?? "";
+  const place = options.issuer ?? issuedBy ?? "";
   context.out.note(`note: tokens are issued by ${hostOf(place) ?? place}`);
   const { obtainTokens } = await import("./obtain.js");
   const tokens = await obtainTokens(context, {
@@ -93,14 +111,9 @@ async function loginOf(
     scopes: plan.scopes,
     options: oauthOptions(asking, { fetch }),
     opensBrowser: context.own("open").length > 0,
-    redirectUri: ownOption(context, "redirect-uri", redirectUri) ?? new URL("http://127.0.0.1/callback"),
+    redirectUri: options.redirectUri,
   });
-  return {
-    ...login,
-    ...asking,
-    declared: toJson(SecuritySchemeSchema, declared),
-    tokens,
-  };
+  return { ...login, ...asking, declared: toJson(SecuritySchemeSchema, declared), tokens };
 }
 
 function checkEncryption(url: string): void {
@@ -109,7 +122,7 @@ function checkEncryption(url: string): void {
 }
 
 /** Reads the options of OAuth. @throws Failure */
-async function asked(context: Context, login: Pick<Login, "agent" | "flow">, issuer: string | undefined) {
+async function asked(context: Context, login: Pick<Login, "agent" | "flow">, { issuer }: LoginOptions) {
   const { others } = context.resolved;
   const clientId = context.own("client-id").at(-1) ?? others.A2ACLI_CLIENT_ID;
   if (clientId === undefined || clientId === "") {
@@ -137,13 +150,16 @@ async function clientSecretOf(context: Context, flow: Flow, clientId: string): P
 }
 
 /** Reads a token, a key, or a name and password. @throws Failure for one that cannot be sent */
-async function typedSecret(context: Context, agent: string, { flow, declared }: Plan): Promise<string> {
+async function typedSecret(
+  context: Context,
+  agent: string,
+  { flow, declared }: Plan,
+  { user }: LoginOptions,
+): Promise<string> {
   const questions = { bearer: "Token", "api-key": "API key", basic: "Password" };
   const question = `${questions[flow as keyof typeof questions]} for ${agent}`;
-  const user = context.own("user").at(-1);
   const isStdin = context.own("stdin").length > 0;
   if (flow === "basic" && user === undefined) throw usage("a login by name and password needs --user <name>");
-  if (user?.includes(":")) throw usage("--user: a name of HTTP Basic has no colon");
   const secret = isStdin ? await secretFromStdin(context) : await askSecret(context, question);
   context.out.redactor.add(secret);
   if (secret === "") throw usage("the secret is empty, so nothing is stored");

@@ -9,7 +9,7 @@ export const run: Run = async (context) => {
   const isNamed = context.isFlag("agentCard") || context.isFlag("endpoint");
   const isAll = context.own("all").length > 0;
   if (isNamed === isAll) throw usage("name the agent (--agent-card), or remove all logins (--all)");
-  const store = new LoginStore(context.io);
+  const store = new LoginStore(context);
   const gone = await selected(context, store);
   if (gone.length > 0) await store.remove(gone);
   printLogins(context, gone);

@@ -1,4 +1,4 @@
-import { agentOrigins } from "../agent.js";
+import { agentOrigin } from "../agent.js";
 import type { Context, Run } from "../context.js";
 import { printLogins } from "./shown.js";
 import { type Login, LoginStore } from "./store.js";
@@ -6,7 +6,7 @@ import { type Login, LoginStore } from "./store.js";
 /** `auth status`: prints the stored logins. Nothing is called. */
 export const run: Run = async (context) => {
   const { out, settings: values } = context;
-  const logins = await selected(context, new LoginStore(context.io));
+  const logins = await selected(context, new LoginStore(context));
   printLogins(context, logins);
   if (logins.length === 0) out.note("note: no login is stored");
   const { bearer, apiKey, auth } = values;
@@ -18,10 +18,10 @@ export const run: Run = async (context) => {
 /** Returns the logins that `--agent-card`, `--endpoint` and `--scheme` name; all without them. */
 export async function selected(context: Context, store: LoginStore): Promise<readonly Login[]> {
   const isNamed = context.isFlag("agentCard") || context.isFlag("endpoint");
-  const agents = isNamed ? await agentOrigins(context) : undefined;
+  const agent = isNamed ? await agentOrigin(context) : undefined;
   const scheme = context.own("scheme").at(-1);
   return store
     .all()
-    .filter((login) => agents === undefined || agents.includes(login.agent))
+    .filter((login) => agent === undefined || login.agent === agent)
     .filter((login) => scheme === undefined || login.scheme === scheme);
 }

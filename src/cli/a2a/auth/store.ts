@@ -9,6 +9,7 @@ import type { Io } from "../../io.js";
 import { configFolder } from "../config-folder.js";
 import { Failure, usage } from "../errors.js";
 import { replaceFile } from "../replace-file.js";
+import type { Scope } from "../scope.js";
 import { withFileLock } from "./file-lock.js";
 
 /** Largest file of logins, in bytes. */
@@ -63,12 +64,14 @@ export function loginFile(io: Io): string | undefined {
  */
 export class LoginStore {
   readonly path: string;
+  readonly #signal: AbortSignal;
 
   /** @throws Failure without a home directory */
-  constructor(io: Io) {
+  constructor({ io, signal }: Pick<Scope, "io" | "signal">) {
     const path = loginFile(io);
     if (path === undefined) throw usage("there is no folder for logins", "set XDG_CONFIG_HOME or HOME");
     this.path = path;
+    this.#signal = signal;
   }
 
   /** Returns all logins. @throws Failure if others can read the file, or it is damaged */
@@ -108,7 +111,7 @@ export class LoginStore {
         return change((tokens) => ({ ...tokens, [name]: text }));
       },
       delete: (name) => change(({ [name]: _gone, ...others }) => others),
-      lock: (_name, work) => withFileLock(`${this.path}.${digest(key)}.lock`, work),
+      lock: (_name, work) => withFileLock(`${this.path}.${digest(key)}.lock`, work, this.#signal),
     };
   }
 
@@ -136,9 +139,9 @@ export class LoginStore {
   async #change(changed: (logins: Logins) => Logins): Promise<void> {
     try {
       mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-      await withFileLock(`${this.path}.lock`, async () => {
+      const work = async (): Promise<void> =>
         this.#write(`${JSON.stringify({ version: 1, logins: changed(this.#read()) }, null, 2)}\n`);
-      });
+      await withFileLock(`${this.path}.lock`, work, this.#signal);
     } catch (error) {
       if (error instanceof Failure) throw error;
       throw new Failure("A2ACLI_ERR_INTERNAL", `The login cannot be stored: ${messageIn(error)}`, { cause: error });

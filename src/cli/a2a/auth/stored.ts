@@ -49,12 +49,13 @@ export function undeclaredLogin(context: Scope, called: Called): readonly [name:
 }
 
 /** Returns the logins whose credentials may be sent to an interface. A file that cannot be used is warned of. */
-function loginsFor({ io, out }: Scope, { agent, url }: Called): readonly Login[] {
-  const path = loginFile(io);
+function loginsFor(context: Scope, { agent, url }: Called): readonly Login[] {
+  const path = loginFile(context.io);
   if (path === undefined || !existsSync(path)) return [];
+  const { out } = context;
   try {
     const { origin } = new URL(url);
-    const all = new LoginStore(io).all().filter((login) => login.agent === agent);
+    const all = new LoginStore(context).all().filter((login) => login.agent === agent);
     const [other] = all.filter(({ origins }) => !origins.includes(origin));
     if (other !== undefined) {
       out.warn(`the login for ${agent} is not used: it was not made for the interface at ${origin}`);
@@ -82,7 +83,7 @@ async function credentialOf(context: Scope, login: Login): Promise<Credential> {
   const { issuerHttp } = await import("./issuer-http.js");
   const { fetch, close } = issuerHttp(context);
   context.onClose(close);
-  const tokens = new LoginStore(context.io).tokensOf(login, (each) => context.out.redactor.add(each));
+  const tokens = new LoginStore(context).tokensOf(login, (each) => context.out.redactor.add(each));
   return ofAgent(login, await oauthCredential(login, oauthOptions(login, { tokens, fetch })));
 }
 
