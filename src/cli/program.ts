@@ -56,10 +56,12 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
 
 /** Adds the commands that serve agents and manage their files. They print their errors themselves, as one line. */
 async function addServerCommands(program: Command, words: readonly string[], io: Io): Promise<void> {
-  await addServe(program, words);
+  // The help of a command needs its own options, completion all.
+  const isWhole = words[0] === "completion";
+  await addServe(program, isWhole || words[0] === "serve");
   addCard(groupOf(program, "card"));
   addBackup(program);
-  await addOperate(program, words, io);
+  await addOperate(program, (name) => isWhole || words.slice(0, 2).includes(name), io);
 }
 
 /** True for a command that prints its errors itself. */

@@ -9,8 +9,10 @@ lists them.
 /**
  * Adds the command `serve`, and `limits`, which lists the options that its help leaves out. The server and its options
  * are loaded on use: other commands start in half the time without them.
+ *
+ * @param isNeeded whether the options of `serve` are used
  */
-export async function addServe(program: Command, args: readonly string[]): Promise<void> {
+export async function addServe(program: Command, isNeeded: boolean): Promise<void> {
   const serveCommand = program
     .command("serve")
     .description("serve the agents of a module over every binding")
@@ -24,7 +26,7 @@ export async function addServe(program: Command, args: readonly string[]): Promi
     .command("limits")
     .description("list the limits that serve accepts, with their defaults and environment variables")
     .action(async () => void process.stdout.write((await import("./flags.js")).limitsList()));
-  if (args[0] !== "serve") return;
+  if (!isNeeded) return;
   const { addFlags, givenTo } = await import("./flags.js");
   addFlags(serveCommand).action(async (module: string) => {
     const given = givenTo(serveCommand);

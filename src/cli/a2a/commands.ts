@@ -7,6 +7,8 @@ export interface OwnOption {
   readonly help: string;
   /** True to leave it out of the help, as for an alias. */
   readonly isHidden?: boolean;
+  /** Values that completion offers. */
+  readonly values?: readonly string[];
 }
 
 /** A command that calls agents, as the help knows it. Its code is loaded when it runs. */
@@ -15,6 +17,8 @@ export interface CommandRow {
   readonly words: string;
   /** Operands, as in commander. */
   readonly operands?: string;
+  /** The only values of the first operand. */
+  readonly values?: readonly string[];
   readonly about: string;
   readonly options?: readonly OwnOption[];
   /** True if it accepts `--stream`. */
@@ -46,6 +50,25 @@ const agentsHelp = `
 The agent is a host, the URL of its card, or a file. A name comes before a file and a host that are spelled alike: write ./name for
 the file, https://name for the host. Names are in ~/.config/a2a-cli/agents.txt, without secrets.
 `;
+
+const completionHelp = `
+Load the script when a shell starts:
+  bash  eval "$(parley completion bash)"                              in ~/.bashrc
+  zsh   eval "$(parley completion zsh)"                               in ~/.zshrc
+  fish  parley completion fish > ~/.config/fish/completions/parley.fish
+`;
+
+/** States of tasks, as users write them. */
+const states = [
+  "submitted",
+  "working",
+  "input-required",
+  "auth-required",
+  "completed",
+  "failed",
+  "canceled",
+  "rejected",
+];
 
 /** All commands that call agents. */
 export const commandRows: readonly CommandRow[] = [
@@ -82,7 +105,11 @@ export const commandRows: readonly CommandRow[] = [
     about: "list tasks, a page at a time",
     streams: true,
     options: [
-      { flags: "--status <state>", help: "only tasks in this state, such as working or input-required" },
+      {
+        flags: "--status <state>",
+        help: "only tasks in this state, such as working or input-required",
+        values: states,
+      },
       { flags: "--limit <n>", help: "tasks of a page, 1 to 100" },
       { flags: "--page-token <token>", help: "page to show, as the page before names it" },
       { flags: "--since <time>", help: "only tasks that have changed since, as 2026-01-31T12:00:00Z" },
@@ -119,7 +146,11 @@ export const commandRows: readonly CommandRow[] = [
     words: "auth login",
     about: "log in at an agent, and store its token or key",
     options: [
-      { flags: "--flow <name>", help: "device, code, client-credentials, bearer, api-key or basic; as the card says" },
+      {
+        flags: "--flow <name>",
+        help: "device, code, client-credentials, bearer, api-key or basic; as the card says",
+        values: ["device", "code", "client-credentials", "bearer", "api-key", "basic"],
+      },
       scheme,
       { flags: "--client-id <id>", help: "OAuth: the client that the issuer knows (env: A2ACLI_CLIENT_ID)" },
       { flags: "--scope <scope>", help: "OAuth: ask for this scope as well, such as offline_access; may be repeated" },
@@ -172,6 +203,14 @@ export const commandRows: readonly CommandRow[] = [
     load: () => import("./agents/rename.js"),
   },
   { words: "config show", about: "show all settings and their origins", load: () => import("./config-show.js") },
+  {
+    words: "completion",
+    operands: "<shell>",
+    values: ["bash", "zsh", "fish"],
+    about: "print a script that completes commands, options and their values",
+    after: completionHelp,
+    load: () => import("./completion/completion.js"),
+  },
   { words: "version", about: "show the version", load: () => import("./version.js") },
 ];
 

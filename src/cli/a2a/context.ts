@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { A2AError } from "../../core/error.js";
 import type { Io } from "../io.js";
 import { type Agent, connectAgent } from "./agent.js";
@@ -16,6 +17,8 @@ export class Context implements Scope {
   readonly settings: Values;
   readonly resolved: Resolved;
   readonly given: readonly GivenFlag[];
+  /** All commands, as the help shows them. */
+  readonly program: Command;
   readonly #stop = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #budgetMs = 0;
@@ -24,12 +27,13 @@ export class Context implements Scope {
   #usesLogin = false;
   #task: { readonly id: string; readonly contextId: string } | undefined;
 
-  constructor(io: Io, out: Output, resolved: Resolved, given: readonly GivenFlag[]) {
+  constructor(io: Io, out: Output, resolved: Resolved, given: readonly GivenFlag[], program: Command) {
     this.io = io;
     this.out = out;
     this.resolved = resolved;
     this.settings = resolved.values;
     this.given = given;
+    this.program = program;
     if (io.interrupted.aborted) this.#onInterrupt();
     io.interrupted.addEventListener("abort", this.#onInterrupt);
   }

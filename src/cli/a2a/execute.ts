@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { messageIn } from "../../core/members.js";
 import type { Io } from "../io.js";
 import type { CommandRow } from "./commands.js";
@@ -10,6 +11,8 @@ import { type GivenFlag, resolveSettings } from "./sources.js";
 interface Invocation {
   readonly given: readonly GivenFlag[];
   readonly operands: readonly string[];
+  /** The program that has the command. */
+  readonly program: Command;
 }
 
 /**
@@ -22,7 +25,7 @@ export async function execute(
   row: CommandRow,
   io: Io,
   early: OutputMode,
-  { given, operands }: Invocation,
+  { given, operands, program }: Invocation,
 ): Promise<number> {
   let out = new Output(io, early);
   let context: Context | undefined;
@@ -35,7 +38,7 @@ export async function execute(
     const { bearer, apiKey, auth, svcParam } = resolved.values;
     for (const secret of [bearer, apiKey, auth, ...svcParam.map(([, value]) => value)]) out.redactor.add(secret);
     for (const warning of resolved.warnings) out.warn(warning);
-    context = new Context(io, out, resolved, given);
+    context = new Context(io, out, resolved, given, program);
     const { run } = await row.load();
     await run(context, operands);
     return 0;

@@ -28,6 +28,7 @@ function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode
   const given: GivenFlag[] = [];
   command.description(row.about);
   if (row.operands !== undefined) command.arguments(row.operands);
+  if (row.values !== undefined) command.registeredArguments[0]?.choices(row.values);
   const add = (option: Option): void => {
     command.addOption(option);
     const name = option.long?.slice(2) ?? "";
@@ -36,12 +37,17 @@ function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode
     });
   };
   command.optionsGroup("Options:");
-  for (const { flags, help, isHidden } of row.options ?? []) add(new Option(flags, help).hideHelp(isHidden === true));
+  for (const { flags, help, isHidden, values } of row.options ?? []) {
+    add(offering(new Option(flags, help).hideHelp(isHidden === true), values));
+  }
   const rows = new Map<string, readonly [string, Setting<unknown>]>();
   for (const [name, setting] of settingRows) {
     for (const [at, flag] of [setting.flag, ...(setting.aliases ?? [])].entries()) {
       const short = at === 0 && setting.short !== undefined ? `${setting.short}, ` : "";
-      const option = new Option(`${short}${flag} ${setting.placeholder ?? ""}`.trim(), setting.help);
+      const option = offering(
+        new Option(`${short}${flag} ${setting.placeholder ?? ""}`.trim(), setting.help),
+        setting.values,
+      );
       if (row.streams !== true && name === "stream") option.hideHelp();
       add(option.hideHelp(at > 0).helpGroup("Global options:"));
       if (at === 0) rows.set(flag, [name, setting]);
@@ -60,8 +66,18 @@ function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode
   });
   command.action(async () => {
     const { execute } = await import("./execute.js");
-    ended(await execute(row, io, early, { given, operands: command.args }));
+    ended(await execute(row, io, early, { given, operands: command.args, program: rootOf(command) }));
   });
+}
+
+/** Adds the values that completion offers. They are not the only ones that are accepted. */
+function offering(option: Option, values: readonly string[] | undefined): Option {
+  if (values !== undefined) option.argChoices = [...values];
+  return option;
+}
+
+function rootOf(command: Command): Command {
+  return command.parent === null ? command : rootOf(command.parent);
 }
 
 /** A wrong setting must not keep the help from showing. */

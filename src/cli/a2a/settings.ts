@@ -5,8 +5,10 @@ import { PROTOCOL_VERSION } from "../../version/current.js";
 import { parseVersion } from "../../wire/service-params.js";
 import { binding, boolean, duration, interval, jsonObject, oneOf, parameter, secret, shownDuration } from "./kinds.js";
 
+const outputForms = ["text", "json", "jsonl"] as const;
+
 /** Form of the output. `jsonl` is JSON with one object in each line. */
-export type OutputForm = "text" | "json" | "jsonl";
+export type OutputForm = (typeof outputForms)[number];
 
 /** Values of all settings. */
 export interface Values {
@@ -63,6 +65,8 @@ export interface Setting<T> {
   /** Shows a value as users write it. */
   readonly show?: (value: T) => string;
   readonly help: string;
+  /** Values that completion offers. */
+  readonly values?: readonly string[];
   /** True if the value must not be shown. */
   readonly isSecret?: boolean;
   /** True if neither a variable nor a file sets it. */
@@ -116,6 +120,7 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     placeholder: "<binding>",
     separator: ",",
     read: (texts) => texts.map(binding),
+    values: ["jsonrpc", "rest", "grpc", "connect"],
     otherwise: [],
     shown: "order of the card",
     help: "preferred transport: jsonrpc, rest, grpc or connect; several in order of preference",
@@ -132,6 +137,7 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     flag: "--a2a-version",
     placeholder: "<version>",
     read: version,
+    values: versions,
     otherwise: undefined,
     shown: "newest of the card from 1.0",
     help: `version of the protocol: ${versions.join(", ")}`,
@@ -140,7 +146,8 @@ export const settings: { readonly [N in SettingName]: Setting<Values[N]> } = {
     flag: "--output",
     short: "-o",
     placeholder: "<form>",
-    read: last(oneOf("text", "json", "jsonl")),
+    read: last(oneOf(...outputForms)),
+    values: outputForms,
     otherwise: "text",
     help: "text, json (one document) or jsonl (an object in each line)",
   },

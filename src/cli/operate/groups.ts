@@ -17,13 +17,12 @@ const groups: Readonly<Record<string, Group>> = {
 };
 
 /**
- * Adds the commands for operators. Only the groups that the arguments name have their subcommands, because each command
- * takes time at every start.
+ * Adds the commands for operators. Only the groups that are needed have their subcommands, because each command takes
+ * time at every start.
  */
-export async function addOperate(program: Command, args: readonly string[], io: Io): Promise<void> {
+export async function addOperate(program: Command, isNeeded: (name: string) => boolean, io: Io): Promise<void> {
   for (const [name, { description, load }] of Object.entries(groups)) {
     const command = program.command(name).description(description);
-    // `help tasks`, too.
-    if (args.slice(0, 2).includes(name)) (await load()).add(command, io);
+    if (isNeeded(name)) (await load()).add(command, io);
   }
 }
