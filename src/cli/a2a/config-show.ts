@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { loginFile } from "./auth/store.js";
+import { hasLogins, loginFile } from "./config-folder.js";
 import type { Context, Run } from "./context.js";
 import { settingRows, shownValue, variableOf } from "./settings.js";
 import { singleLine } from "./text.js";
@@ -37,6 +36,6 @@ function rowsOf({ resolved, io }: Context): ShownSetting[] {
     };
   });
   const logins = loginFile(io);
-  if (logins === undefined || !existsSync(logins)) return rows;
+  if (logins === undefined || !hasLogins(io)) return rows;
   return [...rows, { name: "logins", envVar: null, value: "see auth status", source: "global-file", path: logins }];
 }

@@ -8,6 +8,7 @@ import type { Binding } from "../../client/discovery/interfaces.js";
 import { isLoopback } from "../../core/net.js";
 import { EXTENSIONS_PARAMETER } from "../../wire/service-params.js";
 import type { Called } from "./auth/stored.js";
+import { hasLogins } from "./config-folder.js";
 import { Failure } from "./errors.js";
 import { missingHint } from "./resume.js";
 import type { Scope } from "./scope.js";
@@ -76,8 +77,9 @@ async function storedFor(
   called: Called,
   given: readonly Credential[],
 ): Promise<Readonly<Record<string, Credential>>> {
-  const { storedCredentials } = await import("./auth/stored.js");
-  const stored = await storedCredentials(context, called);
+  const stored: Readonly<Record<string, Credential>> = hasLogins(context.io)
+    ? await (await import("./auth/stored.js")).storedCredentials(context, called)
+    : {};
   const known = (name: string): boolean => Object.hasOwn(stored, name);
   return Object.fromEntries(
     Object.entries(called.card.securitySchemes).flatMap(([name, scheme]) => {
@@ -93,7 +95,7 @@ async function undeclared(context: Scope, called: Called): Promise<Chosen> {
   const headers: Header[] = [];
   if (token !== undefined && auth === undefined) headers.push(["authorization", `Bearer ${token}`]);
   if (key !== undefined) headers.push(["x-api-key", key]);
-  if (headers.length === 0 && auth === undefined) {
+  if (headers.length === 0 && auth === undefined && hasLogins(context.io)) {
     const { undeclaredLogin } = await import("./auth/stored.js");
     const header = undeclaredLogin(context, called);
     if (header !== undefined) {

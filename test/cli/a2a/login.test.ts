@@ -6,7 +6,7 @@ import { apiKeyScheme, customScheme, httpBasicScheme, httpBearerScheme } from ".
 import { A2AError } from "../../../src/core/error.js";
 import { type Asked, ScriptedIssuer } from "../../client/credentials/scripted-issuer.js";
 import { isWhole } from "../../support/cover.js";
-import { openWorld, type Setup, type World } from "./world.js";
+import { openWorld, runIn, type Setup, type World } from "./world.js";
 
 const secret = "s3cret-of-the-client";
 const quick = ["--poll-interval", "20ms"];
@@ -561,5 +561,63 @@ describe("A2ACLI_AUTH_007 stored logins", { timeout: 60_000 }, () => {
     } finally {
       await both.close();
     }
+  });
+});
+
+describe("where a login sends secrets", { timeout: 60_000 }, () => {
+  let elsewhere: ScriptedIssuer;
+  let agent: ScriptedIssuer;
+  beforeAll(async () => {
+    elsewhere = await ScriptedIssuer.start();
+    agent = await ScriptedIssuer.start();
+  });
+  afterAll(() => {
+    elsewhere.close();
+    agent.close();
+  });
+  const cardAt = (url: string, tokenUrl: string) => ({
+    name: "Stub",
+    supportedInterfaces: [{ url, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" }],
+    securitySchemes: { s: { oauth2SecurityScheme: { flows: { clientCredentials: { tokenUrl, scopes } } } } },
+    securityRequirements: [{ schemes: { s: {} } }],
+  });
+  const env = () => ({ XDG_CONFIG_HOME: config, A2ACLI_CLIENT_SECRET: secret });
+  const login = ["auth", "login", "--client-id", "c", "-o", "json"];
+
+  it("A2ACLI_AUTH_007 is never an issuer that the card names later", async () => {
+    let at = issuer.url;
+    agent.scripts.set("/.well-known/agent-card.json", () => ({ body: cardAt(agent.url, `${at}/token`) }));
+    issuer.scripts.set("/token", () => ({ body: issuer.token({ expires_in: 0, refresh_token: "refresh-1" }) }));
+    const made = await runIn([...login, "-a", agent.url], { env: env() });
+    expect(made.exit, made.err).toBe(0);
+    at = elsewhere.url;
+    const sent = await runIn(["send", "hi", "-a", agent.url, "-o", "json"], { env: { XDG_CONFIG_HOME: config } });
+    expect(sent.json.error.code).toBe("A2ACLI_ERR_CREDENTIALS_MISSING");
+    expect(elsewhere.asked).toEqual([]);
+    // The issuer of the login still works for a card that names it.
+    at = issuer.url;
+    const before = issuer.count();
+    await runIn(["send", "hi", "-a", agent.url], { env: { XDG_CONFIG_HOME: config } });
+    expect(issuer.count()).toBeGreaterThan(before);
+  });
+
+  it.each([
+    ["on this machine", () => `${issuer.url}/token`],
+    ["at an address", () => "https://10.0.0.1/token"],
+    ["without encryption", () => "http://login.example/token"],
+  ])("is no issuer %s for an agent elsewhere", async (_, tokenUrl) => {
+    const files = { "card.json": JSON.stringify(cardAt("https://agent.example", tokenUrl())) };
+    const { exit, json } = await runIn([...login, "-a", "./card.json"], { env: env(), files });
+    expect({ exit, code: json.error.code }).toEqual({ exit: 4, code: "A2ACLI_ERR_AUTH_FAILED" });
+    expect(json.error.message).toContain("not trusted");
+    expect(issuer.asked).toEqual([]);
+  });
+
+  it("is no interface without encryption on another machine", async () => {
+    const files = { "card.json": JSON.stringify(cardAt("http://agent.example", `${issuer.url}/token`)) };
+    const { exit, json } = await runIn([...login, "-a", "./card.json"], { env: env(), files });
+    expect(exit).toBe(2);
+    expect(json.error.message).toContain("without encryption at agent.example");
+    expect(issuer.asked).toEqual([]);
   });
 });

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, type Stats, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import type { OAuthStorage } from "../../../client/oauth/storage.js";
 import { isTexts, readTokens } from "../../../client/oauth/tokens.js";
 import { isRecord, messageIn } from "../../../core/members.js";
 import { parsedJson } from "../../../wire/parsed-json.js";
-import type { Io } from "../../io.js";
-import { configFolder } from "../config-folder.js";
+import { loginFile } from "../config-folder.js";
 import { Failure, usage } from "../errors.js";
 import { replaceFile } from "../replace-file.js";
 import type { Scope } from "../scope.js";
@@ -51,12 +50,6 @@ export interface Login {
 type Logins = Readonly<Record<string, Login>>;
 
 const keyOf = ({ agent, scheme, issuedBy }: Login): string => JSON.stringify([agent, scheme, issuedBy ?? null]);
-
-/** Returns the path of the file of logins; undefined without a home directory. */
-export function loginFile(io: Io): string | undefined {
-  const folder = configFolder(io);
-  return folder === undefined ? undefined : join(folder, "credentials.json");
-}
 
 /**
  * The logins of the user, in one file that nobody else can read. Each change replaces the file as a whole, under a lock

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { type AgentCard, type SecurityScheme, SecuritySchemeSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { apiKey } from "../../../client/credentials/api-key.js";
@@ -9,7 +8,7 @@ import { checkEncrypted } from "../../../client/credentials/secret.js";
 import { Failure } from "../errors.js";
 import type { Scope } from "../scope.js";
 import { issuerOf, oauthOptions } from "./oauth-options.js";
-import { type Login, LoginStore, loginFile } from "./store.js";
+import { type Login, LoginStore } from "./store.js";
 
 /** The agent that is called. */
 export interface Called {
@@ -50,8 +49,6 @@ export function undeclaredLogin(context: Scope, called: Called): readonly [name:
 
 /** Returns the logins whose credentials may be sent to an interface. A file that cannot be used is warned of. */
 function loginsFor(context: Scope, { agent, url }: Called): readonly Login[] {
-  const path = loginFile(context.io);
-  if (path === undefined || !existsSync(path)) return [];
   const { out } = context;
   try {
     const { origin } = new URL(url);
