@@ -43,7 +43,7 @@ const scheme: OwnOption = { flags: "--scheme <name>", help: "only this security 
 
 const loginHelp = `
 Secrets are typed at a prompt that does not show them, or read from stdin (--stdin). The secret of a client may also be in
-A2ACLI_CLIENT_SECRET. What is stored is sent to the interfaces of this agent only.
+A2ACLI_CLIENT_SECRET. A stored credential is sent to the interfaces of this agent only.
 `;
 
 const agentsHelp = `

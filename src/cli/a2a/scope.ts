@@ -20,7 +20,7 @@ export interface Scope {
   readonly usesLogin: boolean;
   /** Notes that calls get one. */
   noteLogin(): void;
-  /** Registers what is closed after the run. */
+  /** Registers a function that is called after the run. */
   onClose(close: () => Promise<void>): void;
   /** Ends the run with a failure. */
   end(failure: Failure): void;

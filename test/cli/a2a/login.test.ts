@@ -265,6 +265,17 @@ describe("A2ACLI_AUTH_005 auth login by device", { timeout: 60_000 }, () => {
     expect(issuer.count("/device")).toBe(devices);
   });
 
+  it("keeps the refresh token while the issuer is not there", async () => {
+    issuer.scripts.set("/token", () => ({ body: issuer.token({ refresh_token: "refresh-1", expires_in: 0 }) }));
+    await run(login);
+    issuer.scripts.set("/token", () => (response) => response.destroy());
+    const { exit, json } = await run(["send", "hi", "-a", "AGENT", "-o", "json", ...quick]);
+    expect({ exit, code: json.error.code }).toEqual({ exit: 3, code: "A2ACLI_ERR_UNREACHABLE" });
+    expect(json.error.message).toContain("issuer of tokens");
+    issueTokens();
+    expect((await run(["send", "hi", "-a", "AGENT", ...quick])).exit).toBe(0);
+  });
+
   it("needs a terminal unless the flow is named", async () => {
     const { exit, json } = await run(["auth", "login", "-a", "AGENT", "--client-id", "tv", "-o", "json"]);
     expect({ exit, hint: json.error.hint }).toEqual({ exit: 2, hint: expect.stringContaining("--flow device") });

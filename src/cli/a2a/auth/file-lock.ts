@@ -13,8 +13,7 @@ const MAX_WAIT_MS = 60_000;
 const RETRY_MS = 20;
 
 /**
- * Runs work while no other process holds the lock, a file beside what it protects. The lock of a process that has ended
- * is removed.
+ * Runs work while no other process holds the lock, which is a file. The lock of a process that has ended is removed.
  *
  * @param signal ends the wait for the lock
  * @throws Error if the lock cannot be had, or the folder does not allow it

@@ -20,7 +20,7 @@ export const flows = ["device", "code", "client-credentials", "bearer", "api-key
 /** Kind of a login. */
 export type Flow = (typeof flows)[number];
 
-/** What is stored for one security scheme of one agent. */
+/** A stored credential for one security scheme of one agent. */
 export interface Login {
   /** Origin of the agent's card, or of the interface if no card was read from the network. */
   readonly agent: string;
