@@ -32,6 +32,16 @@ export function olderCard(card: CardJson): CardJson | undefined {
   return isOfV01(card) ? cardFromV01(card) : cardFromV03(card, "0.2");
 }
 
+/**
+ * True for the place of a member that cards before 1.0 have, such as `url` or `skills[0].security`. A card for clients of
+ * both has them beside its own.
+ */
+export function isOlderMember(place: string): boolean {
+  return /^(?:protocolVersion|url|authentication|supportsAuthenticatedExtendedCard|preferredTransport|additionalInterfaces|security|skills\[\d+\]\.security|securitySchemes\..+)$/.test(
+    place,
+  );
+}
+
 function isOfV01(card: CardJson): boolean {
   const has = (name: string): boolean => isSet(card[name]);
   if (sinceV02.some(has) || (isJsonObject(card.capabilities) && isSet(card.capabilities.extensions))) return false;

@@ -8,7 +8,8 @@ import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { blocksOf, pageText, root } from "./pages.js";
 import { follow } from "./shell.js";
 
-const commands = blocksOf("docs/cli.md").flatMap((block) => block.commands);
+/** Pages whose commands are run. A command with a placeholder only shows its form. */
+const pages = ["docs/cli.md", "docs/cli-tasks.md"] as const;
 
 build();
 
@@ -24,9 +25,12 @@ afterAll(async () => {
   rmSync(cwd, { recursive: true, force: true });
 });
 
-describe("docs/cli.md", { timeout: 120_000 }, () => {
-  it("shows what its commands print", async () => {
-    expect(commands.length).toBeGreaterThan(5);
+describe("the pages of the command line", { timeout: 120_000 }, () => {
+  it.each(pages)("%s shows what its commands print", async (page) => {
+    const commands = blocksOf(page)
+      .flatMap((block) => block.commands)
+      .filter(({ command }) => !/<[a-z ]+>/.test(command));
+    expect(commands.length).toBeGreaterThan(3);
     const ports = { 8080: new URL(server.url).port };
     for (const { command, prints, ...rest } of commands) {
       const typed = command.replaceAll("npx parley", `node ${join(root, "dist/src/cli/main.js")}`);
@@ -35,7 +39,7 @@ describe("docs/cli.md", { timeout: 120_000 }, () => {
     }
   });
 
-  it("names every code of the command line with its exit code", () => {
+  it("name every code of the command line with its exit code", () => {
     const rows = [...pageText("docs/cli.md").matchAll(/^\| ([\d, ]+?) +\|.*$/gm)];
     for (const [code, exit] of Object.entries(localCodes)) {
       const row = rows.find(([line]) => line.includes(`\`${code}\``));

@@ -14,20 +14,23 @@ const takesValue: ReadonlyMap<string, boolean> = new Map(
  * Moves global options that stand before the command behind it, since each command defines them itself. `help` becomes
  * `--help`.
  *
- * @param groups words of commands with commands below them
+ * @param groups commands with commands below them, as their words
  */
 export function normalized(argv: readonly string[], groups: ReadonlySet<string>): readonly string[] {
   if (argv.length === 0) return ["--help"];
   if (argv.length === 1 && argv[0] === "-v") return ["--version"];
   const at = leadingOptions(argv);
   const [leading, rest] = [argv.slice(0, at), argv.slice(at)];
-  const [first = "", second = ""] = rest;
+  const [first = ""] = rest;
   if (first === "help") return [...rest.slice(1), "--help"];
   if (first === "" || first === "--") return argv;
-  const isVerb = second !== "" && !second.startsWith("-");
-  // Without its verb a group has no options.
-  if (groups.has(first) && !isVerb) return rest;
-  const count = groups.has(first) ? 2 : 1;
+  let count = 1;
+  while (groups.has(rest.slice(0, count).join(" "))) {
+    const verb = rest[count] ?? "";
+    // Without its verb a group has no options.
+    if (verb === "" || verb.startsWith("-")) return rest;
+    count++;
+  }
   return [...rest.slice(0, count), ...leading, ...rest.slice(count)];
 }
 

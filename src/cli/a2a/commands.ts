@@ -34,6 +34,15 @@ const history: OwnOption = {
   help: "messages of the history in the answer, newest; 0 for none",
 };
 
+const saveFiles: readonly OwnOption[] = [
+  { flags: "--save-fileparts <folder>", help: "save the files of the answer in a folder" },
+];
+const saving: readonly OwnOption[] = [
+  { flags: "--force", help: "replace files of the same name, instead of adding a number" },
+  { flags: "--fetch-urls", help: "also fetch the files that the agent names by URL, from public addresses" },
+  { flags: "--fetch-host <host>", help: "fetch from this host at any address; may be repeated" },
+];
+
 const sendHelp = `
 The text and the parts form one message, in their order: first the text, then the parts as they stand. With - the text or data is
 read from stdin. Files are sent in the message, URLs (http, https, s3, gs, ftp, ftps) as they are.
@@ -70,6 +79,13 @@ const states = [
   "rejected",
 ];
 
+const pushNote = "visible in the process list and shell history";
+
+const callHelp = `
+The method is one of A2A's service, such as GetTask or SendStreamingMessage. The request is JSON, a file, or - for stdin. The
+response is JSON; a method that streams prints one object in each line.
+`;
+
 /** All commands that call agents. */
 export const commandRows: readonly CommandRow[] = [
   {
@@ -85,6 +101,8 @@ export const commandRows: readonly CommandRow[] = [
       history,
       { flags: "--message-id <id>", help: "id of the message, to send the same one again" },
       { flags: "--request-payload <file or json>", help: "a whole SendMessageRequest instead of parts" },
+      ...saveFiles,
+      ...saving,
       alias("--text <text>", "--text-part"),
       alias("--file <path or url>", "--file-part"),
       alias("--data <file or json>", "--data-part"),
@@ -97,7 +115,7 @@ export const commandRows: readonly CommandRow[] = [
     operands: "<taskId>",
     about: "show a task, or wait for it (--wait)",
     streams: true,
-    options: [history],
+    options: [history, ...saveFiles, ...saving],
     load: () => import("./task-get.js"),
   },
   {
@@ -133,13 +151,74 @@ export const commandRows: readonly CommandRow[] = [
     operands: "<taskId>",
     about: "follow a task until it is finished or needs an answer",
     streams: true,
+    options: [...saveFiles, ...saving],
     load: () => import("./task-subscribe.js"),
+  },
+  {
+    words: "task download",
+    operands: "<taskId>",
+    about: "save the artifacts of a task as files",
+    options: [
+      { flags: "--output-dir <folder>", help: "folder of the files (default: the working directory)" },
+      { flags: "--artifact <id>", help: "only this artifact; may be repeated" },
+      ...saving,
+    ],
+    load: () => import("./task-download.js"),
+  },
+  {
+    words: "task push-config create",
+    operands: "<taskId> [url]",
+    about: "have the agent notify a webhook of a task",
+    options: [
+      { flags: "--url <url>", help: "URL of the webhook" },
+      { flags: "--id <id>", help: "id of the configuration (default: the agent chooses)" },
+      { flags: "--token <token>", help: `token that the agent sends with each notification; ${pushNote}` },
+      { flags: "--auth-scheme <scheme>", help: "how the agent authenticates at the webhook, such as Bearer" },
+      {
+        flags: "--auth-credentials <text>",
+        help: "credentials for it; - for stdin (env: A2ACLI_AUTH_CREDENTIALS)",
+      },
+    ],
+    load: async () => ({ run: (await import("./push-config.js")).create }),
+  },
+  {
+    words: "task push-config get",
+    operands: "<taskId> <configId>",
+    about: "show a push configuration of a task",
+    load: async () => ({ run: (await import("./push-config.js")).get }),
+  },
+  {
+    words: "task push-config list",
+    operands: "<taskId>",
+    about: "list the push configurations of a task, a page at a time",
+    options: [
+      { flags: "--limit <n>", help: "configurations of a page, 1 to 100" },
+      { flags: "--page-token <token>", help: "page to show, as the page before names it" },
+    ],
+    load: async () => ({ run: (await import("./push-config.js")).list }),
+  },
+  {
+    words: "task push-config delete",
+    operands: "<taskId> <configId>",
+    about: "remove a push configuration of a task",
+    load: async () => ({ run: (await import("./push-config.js")).remove }),
+  },
+  {
+    words: "call",
+    operands: "<method> [json]",
+    about: "call any method of the protocol with a request in JSON",
+    after: callHelp,
+    load: () => import("./call.js"),
   },
   {
     words: "card get",
     operands: "[ref]",
     about: "show the card of an agent",
     streams: true,
+    options: [
+      { flags: "--validate", help: "report everything in which the card violates the specification" },
+      { flags: "--extended", help: "show the card for authenticated callers" },
+    ],
     load: () => import("./card-get.js"),
   },
   {
@@ -217,6 +296,7 @@ export const commandRows: readonly CommandRow[] = [
 /** Descriptions of the groups. */
 export const groups: Readonly<Record<string, string>> = {
   task: "show, follow and cancel tasks of an agent",
+  "task push-config": "have an agent notify webhooks of a task",
   card: "show agent cards, sign them, and verify their signatures",
   agents: "an address book: name agents, and use the names with -a",
   auth: "log in at agents, and show or remove stored logins",

@@ -12,6 +12,8 @@ export const localCodes = {
   A2ACLI_ERR_INTERNAL: 1,
   /** The card has no interface that can be called. */
   PARLEY_ERR_NO_INTERFACE: 1,
+  /** A file of an answer cannot be saved or fetched. */
+  PARLEY_ERR_NOT_SAVED: 1,
   /** A signal ended a wait; the exit status is that of the signal. */
   PARLEY_ERR_INTERRUPTED: 130,
 } as const;

@@ -34,8 +34,8 @@ export class Output {
   }
 
   /** Writes a JSON value to stdout: a document, or a line. */
-  json(value: unknown): void {
-    this.text(`${escaped(this.mode.isLines ? JSON.stringify(value) : JSON.stringify(value, null, 2))}\n`);
+  json(value: unknown, isLine: boolean = this.mode.isLines): void {
+    this.text(`${escaped(isLine ? JSON.stringify(value) : JSON.stringify(value, null, 2))}\n`);
   }
 
   /** Writes a message of the protocol as JSON. */

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { basename, extname, resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { buffer, text as textFrom } from "node:stream/consumers";
 import { create, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -15,31 +15,7 @@ import { messageIn } from "../../core/members.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import type { Context } from "./context.js";
 import { usage } from "./errors.js";
-
-/** Media types by extension, for files without a declared type. */
-const mediaTypes: Readonly<Record<string, string>> = {
-  ".csv": "text/csv",
-  ".gif": "image/gif",
-  ".gz": "application/gzip",
-  ".htm": "text/html",
-  ".html": "text/html",
-  ".jpeg": "image/jpeg",
-  ".jpg": "image/jpeg",
-  ".json": "application/json",
-  ".md": "text/markdown",
-  ".mp3": "audio/mpeg",
-  ".mp4": "video/mp4",
-  ".pdf": "application/pdf",
-  ".png": "image/png",
-  ".svg": "image/svg+xml",
-  ".txt": "text/plain",
-  ".wav": "audio/wav",
-  ".webp": "image/webp",
-  ".xml": "application/xml",
-  ".yaml": "application/yaml",
-  ".yml": "application/yaml",
-  ".zip": "application/zip",
-};
+import { mediaTypeOf } from "./media-types.js";
 
 const kinds: Readonly<Record<string, "text" | "file" | "data" | "type">> = {
   "text-part": "text",
@@ -82,7 +58,7 @@ async function textPart({ io }: Context, given: string): Promise<Part> {
 }
 
 async function filePart({ io }: Context, given: string): Promise<Part> {
-  const mediaType = mediaTypes[extname(given.replace(/[?#].*$/, "")).toLowerCase()] ?? "";
+  const mediaType = mediaTypeOf(given.replace(/[?#].*$/, ""));
   if (/^(?:https?|s3|gs|ftps?):\/\//i.test(given)) {
     return create(PartSchema, { content: { case: "url", value: given }, mediaType });
   }
@@ -92,7 +68,7 @@ async function filePart({ io }: Context, given: string): Promise<Part> {
 }
 
 async function dataPart(context: Context, given: string): Promise<Part> {
-  const json = await jsonOf(context, given, "--data-part");
+  const json = await jsonArgument(context, given, "--data-part");
   return create(PartSchema, {
     content: { case: "data", value: fromJson(ValueSchema, json) },
     mediaType: "application/json",
@@ -119,7 +95,7 @@ export async function payloadOf(
   if (text !== undefined || also !== undefined) {
     throw usage(`--request-payload excludes ${also === undefined ? "a text" : `--${also.name}`}`);
   }
-  const json = await jsonOf(context, given, "--request-payload");
+  const json = await jsonArgument(context, given, "--request-payload");
   let request: SendMessageRequest;
   try {
     request = jsonReader(SendMessageRequestSchema)(json);
@@ -132,7 +108,8 @@ export async function payloadOf(
   return request;
 }
 
-async function jsonOf(context: Context, given: string, flag: string): Promise<JsonValue> {
+/** Reads JSON that an argument is, or that the file or stdin (`-`) has which it names. @throws Failure */
+export async function jsonArgument(context: Context, given: string, flag: string): Promise<JsonValue> {
   let text = given;
   if (given === "-") text = await textFrom(context.io.stdin);
   else if (!/^\s*[[{"]/.test(given)) {

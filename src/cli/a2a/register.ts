@@ -12,16 +12,18 @@ type Ended = (exit: number) => void;
 /** Adds the commands that call agents. @param early form of the output until the settings are read */
 export function addAgentCommands(program: Command, io: Io, early: OutputMode, ended: Ended): void {
   for (const row of commandRows) {
-    const [first = "", second] = row.words.split(" ");
-    const parent = second === undefined ? program : groupOf(program, first);
-    addCommand(parent.command(second ?? first), row, io, early, ended);
+    const words = row.words.split(" ");
+    const verb = words.pop() ?? "";
+    const parent = words.reduce((at, _, index) => groupOf(at, words.slice(0, index + 1).join(" ")), program);
+    addCommand(parent.command(verb), row, io, early, ended);
   }
 }
 
-/** Returns the command of a group, which is created on first use. */
-export function groupOf(program: Command, name: string): Command {
-  const known = program.commands.find((each) => each.name() === name);
-  return known ?? program.command(name).description(groups[name] ?? "");
+/** Returns the command of a group below another command, which is created on first use. @param words of the group */
+export function groupOf(parent: Command, words: string): Command {
+  const name = words.split(" ").at(-1) ?? "";
+  const known = parent.commands.find((each) => each.name() === name);
+  return known ?? parent.command(name).description(groups[words] ?? "");
 }
 
 function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode, ended: Ended): void {

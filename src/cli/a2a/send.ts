@@ -11,6 +11,7 @@ import { newId } from "../../core/ids.js";
 import type { Context, Run } from "./context.js";
 import { Failure, usage } from "./errors.js";
 import { noteNoStream, printEvent, readEvents } from "./events.js";
+import { saveFiles } from "./files/save.js";
 import { historyLength } from "./own-options.js";
 import { partsOf, payloadOf } from "./parts.js";
 import { resumeWords } from "./resume.js";
@@ -46,13 +47,19 @@ async function sent(context: Context, request: SendMessageRequest, waits: boolea
   if (payload.case === undefined) {
     throw new Failure("InvalidAgentResponseError", "The answer has neither a task nor a message.", { a2aCode: -32006 });
   }
-  if (payload.case === "message") return printMessage(context, payload.value);
-  const task = payload.value;
+  if (payload.case === "message") {
+    printMessage(context, payload.value);
+    return saveFiles(context, payload.value);
+  }
+  let task = payload.value;
   context.noteTask(task.id, task.contextId);
-  if (!waits || isSettled(task)) return printTask(context, task, (json) => ({ task: json }));
-  context.noteIds();
-  if (context.settings.debug) out.note("debug: the task runs; waiting");
-  printTask(context, await settled(context, task, historyLength(context)), (json) => ({ task: json }));
+  if (waits && !isSettled(task)) {
+    context.noteIds();
+    if (context.settings.debug) out.note("debug: the task runs; waiting");
+    task = await settled(context, task, historyLength(context));
+  }
+  printTask(context, task, (json) => ({ task: json }));
+  await saveFiles(context, task);
 }
 
 async function streamed(context: Context, request: SendMessageRequest): Promise<void> {
@@ -66,11 +73,17 @@ async function streamed(context: Context, request: SendMessageRequest): Promise<
     ...(configuration?.historyLength !== undefined && { historyLength: configuration.historyLength }),
     ...(configuration !== undefined && { acceptedOutputModes: configuration.acceptedOutputModes }),
   });
+  let direct: Message | undefined;
   const task = await readEvents(context, updates, {
     isContinued: message.taskId !== "",
-    print: (event) => printEvent(context, event),
+    print: (event) => {
+      printEvent(context, event);
+      if (event.payload.case === "message") direct = event.payload.value;
+    },
   });
   if (task !== undefined) printOutcome(context, task);
+  const answer = task ?? direct;
+  if (answer !== undefined) await saveFiles(context, answer);
 }
 
 function printMessage(context: Context, message: Message): void {

@@ -1,4 +1,5 @@
 import type { Run } from "./context.js";
+import { saveFiles } from "./files/save.js";
 import { historyLength } from "./own-options.js";
 import { isSettled, printTask } from "./task-result.js";
 import { settled } from "./wait.js";
@@ -12,5 +13,7 @@ export const run: Run = async (context, [id = ""]) => {
   const { client } = await context.agent();
   const task = await client.getTask({ id, ...history }, { signal: context.signal });
   context.noteTask(task.id, task.contextId);
-  printTask(context, waits && !isSettled(task) ? await settled(context, task, history) : task);
+  const last = waits && !isSettled(task) ? await settled(context, task, history) : task;
+  printTask(context, last);
+  await saveFiles(context, last);
 };

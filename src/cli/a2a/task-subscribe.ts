@@ -1,6 +1,7 @@
 import { TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Run } from "./context.js";
 import { noteNoStream, printEvent, readEvents } from "./events.js";
+import { saveFiles } from "./files/save.js";
 import { printOutcome } from "./task-result.js";
 
 /** `task subscribe`: follows a task. Text and lines show each event, a JSON document the task at the end. */
@@ -19,4 +20,5 @@ export const run: Run = async (context, [id = ""]) => {
   if (task === undefined) return;
   if (!isLive) out.message(TaskSchema, task);
   printOutcome(context, task);
+  await saveFiles(context, task);
 };

@@ -154,9 +154,15 @@ export function cardText(card: AgentCard): string {
     field("Streaming", yes(capabilities?.streaming)),
     field("Push Notifications", yes(capabilities?.pushNotifications)),
     field("Extended Card", yes(capabilities?.extendedAgentCard)),
+    field("Signatures", signaturesText(card)),
     ...securityFields(card),
     ...card.skills.map(({ id, name, description }) => field("Skill", `${id}: ${name}. ${description}`)),
   ].join("");
+}
+
+/** A signature proves nothing without a key that the reader trusts, which `card verify` takes. */
+function signaturesText({ signatures }: AgentCard): string {
+  return signatures.length === 0 ? "none" : `${signatures.length}, unverified (card verify checks them)`;
 }
 
 function securityFields({ securitySchemes, securityRequirements }: AgentCard): string[] {
