@@ -142,6 +142,8 @@ describe("where credentials go", { timeout: 60_000 }, () => {
       exit: 4,
       code: "A2ACLI_ERR_CREDENTIALS_MISSING",
     });
+    const login = await runIn(["auth", "login", "-a", stub.host, "-o", "json"]);
+    expect(login.json.error.hint).toContain("the card itself needs a credential: set A2ACLI_BEARER");
   });
 
   it.each([

@@ -7,7 +7,7 @@ import { hostOf } from "../../../client/hosts.js";
 import { isLoopback, parseUrl } from "../../../core/net.js";
 import { type AgentInterfaces, findAgent, warnOf } from "../agent.js";
 import type { Context, Run } from "../context.js";
-import { usage } from "../errors.js";
+import { Failure, usage } from "../errors.js";
 import { oneOf } from "../kinds.js";
 import { ownOption } from "../own-options.js";
 import { loginCommand } from "../resume.js";
@@ -24,7 +24,9 @@ export const run: Run = async (context) => {
   // A file that cannot be used is reported before the user signs in.
   const before = store.all();
   if (context.resolved.sources.timeout.kind !== "default") context.startBudget();
-  const agent = await findAgent(context);
+  const agent = await findAgent(context).catch((error: unknown) => {
+    throw error instanceof Failure ? cardRefusal(error) : error;
+  });
   const hasSecret = context.resolved.others.A2ACLI_CLIENT_SECRET !== undefined;
   const plan = planOf(agent.found.card, { ...options, hasSecret });
   checkEncryption(agent.chosen.url);
@@ -35,6 +37,14 @@ export const run: Run = async (context) => {
   printLogin(context, login);
   noteOthers(context, agent, [...before, login]);
 };
+
+/** Replaces the hint of a refused card, which is to log in. */
+function cardRefusal(failure: Failure): Failure {
+  const { code, message, a2aCode, cause } = failure;
+  if (code !== "A2ACLI_ERR_CREDENTIALS_MISSING") return failure;
+  const hint = "the card itself needs a credential: set A2ACLI_BEARER or A2ACLI_AUTH for the login";
+  return new Failure(code, message, { hint, a2aCode, cause });
+}
 
 /** Options of the command. */
 interface LoginOptions {
