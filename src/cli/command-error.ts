@@ -1,5 +1,6 @@
-/** Exit codes of commands that call a server: it refused or failed, it was not reached, the credentials do not suffice. */
-export const exitCodes = { failed: 1, usage: 2, unreached: 3, credentials: 4 } as const;
+/** Exit codes of commands that call a server: it refused or failed, it was not reached, the credentials do not suffice,
+ * or Ctrl-C ended it. */
+export const exitCodes = { failed: 1, usage: 2, unreached: 3, credentials: 4, interrupted: 130 } as const;
 
 /** An expected failure of a command, as one line and an exit code. */
 export class CommandError extends Error {

@@ -3,6 +3,7 @@ import { earlyMode, normalized } from "./a2a/arguments.js";
 import { commandRows, groups } from "./a2a/commands.js";
 import { Failure, usage } from "./a2a/errors.js";
 import { addAgentCommands, groupOf, usageFailure } from "./a2a/register.js";
+import { addAuthors } from "./authors/commands.js";
 import { addBackup } from "./backup.js";
 import { addCard } from "./card.js";
 import type { Io } from "./io.js";
@@ -59,6 +60,7 @@ async function addServerCommands(program: Command, words: readonly string[], io:
   // The help of a command needs its own options, completion all.
   const isWhole = words[0] === "completion";
   await addServe(program, isWhole || words[0] === "serve");
+  await addAuthors(program, isWhole || words[0] === "dev", words.slice(1), io);
   addCard(groupOf(program, "card"));
   addBackup(program);
   await addOperate(program, (name) => isWhole || words.slice(0, 2).includes(name), io);

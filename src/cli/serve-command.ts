@@ -15,12 +15,12 @@ import type { TlsPaths } from "../server/tls-reload.js";
 import { memoryStore } from "../store/memory/index.js";
 import { useDriver } from "../store/sqlite/driver/choose.js";
 import { sqliteStore } from "../store/sqlite/index.js";
-import type { TaskStore } from "../store/task-store.js";
+import type { AppendRequest, TaskStore } from "../store/task-store.js";
 import { loadAgentModule } from "./agent-module.js";
 import { AuditFile } from "./audit-file.js";
 import { greeting } from "./banner.js";
 import { cardSigningOf } from "./card-key-files.js";
-import { defaultCommandOptions } from "./command-options.js";
+import { defaultCommandOptions, type LogLevel } from "./command-options.js";
 import { endOnSignals, exitProcess, noteUnexpectedEnd, onHangUp, RESTART_CODE } from "./exit.js";
 import { type Given, unknownVariables } from "./flags.js";
 import { createLog, isPretty } from "./log.js";
@@ -29,10 +29,18 @@ import { inheritedSockets } from "./socket-activation.js";
 import { notifySystemd } from "./systemd.js";
 import { UsageError } from "./usage-error.js";
 
+/** Parts of `serve` that another command replaces. */
+export interface ServeParts {
+  readonly log: (level: LogLevel) => Logger;
+  /** Called with each request for an append that the store has carried out. */
+  readonly onAppend: (request: AppendRequest) => void;
+  readonly greet: (server: Server, settings: Settings) => void;
+}
+
 /** Serves the agents of a module until it is asked to end. */
-export async function serve(path: string, given: Given): Promise<void> {
+export async function serve(path: string, given: Given, parts?: ServeParts): Promise<void> {
   const command = { ...defaultCommandOptions, ...given.command };
-  const logger = await createLog(command.logLevel, command.logFormat);
+  const logger = parts?.log(command.logLevel) ?? (await createLog(command.logLevel, command.logFormat));
   let reload = (): unknown => undefined;
   onHangUp(() => {
     logger.info({ signal: "SIGHUP" }, "asked to read its files again");
@@ -64,6 +72,7 @@ export async function serve(path: string, given: Given): Promise<void> {
   // Invalid agents or options must neither create nor lock a file.
   const settings = settingsOf(options, logger);
   const store = openStore();
+  noteAppends(store, parts?.onAppend);
   noteUnexpectedEnd(store);
   let server: Server | undefined;
   // Installed only after the store is open. Opening it blocks this thread, without end on a hanging disk; until then
@@ -84,8 +93,19 @@ export async function serve(path: string, given: Given): Promise<void> {
   reload = () => reloadFiles(logger, auditFile, withTlsFiles);
   restartOnFailure(server, logger);
   const tasks = options.store === undefined ? command.store : "the store of the module";
-  greet(server, settings, { agents: Object.keys(options.agents ?? {}), store: tasks });
+  const names = { agents: Object.keys(options.agents ?? {}), store: tasks };
+  (parts?.greet ?? greet)(server, settings, names);
   await notifySystemd("READY=1", logger);
+}
+
+function noteAppends(store: TaskStore, onAppend: ServeParts["onAppend"] | undefined): void {
+  if (onAppend === undefined) return;
+  const append = store.append.bind(store);
+  store.append = async (request) => {
+    const result = await append(request);
+    onAppend(request);
+    return result;
+  };
 }
 
 function greet(

@@ -21,7 +21,8 @@ function textOf(entry: LogEntry): string {
   return `${String(entry.position).padStart(6)}  ${moment(entry.time)}  ${kind.padEnd(8)}  ${text}`;
 }
 
-function eventOf({ event }: LogEntry): { readonly kind: string; readonly text: string } {
+/** The kind of an event, and its content as one text. */
+export function eventOf({ event }: LogEntry): { readonly kind: string; readonly text: string } {
   switch (event.case) {
     case "created":
       return { kind: "created", text: messageText(event.value.history[0]) };

@@ -1,0 +1,107 @@
+import type { Logger } from "../../core/log.js";
+import type { AppendRequest } from "../../store/task-store.js";
+import { decodeEntry } from "../../task/entry.js";
+import type { LogLevel } from "../command-options.js";
+import { prettyLog, printable } from "../log.js";
+import { eventOf } from "../operate/entry.js";
+
+/** The output of the log. */
+interface LogStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  hasColors?(): boolean;
+  write(text: string): unknown;
+}
+
+/** Facts of a call and of the end of an execution, as the server logs them. */
+interface Facts {
+  readonly method?: string;
+  readonly binding?: string;
+  readonly code?: string;
+  readonly ms?: number;
+  readonly state?: string;
+  readonly taskId?: string;
+}
+
+/** Messages about the server itself, which say nothing new to its author. */
+const routine = new Set([
+  "the server is ready",
+  "the SQLite store is open",
+  "the server ends",
+  "the server has ended",
+  "an execution ended",
+]);
+
+/** Columns of a line where the output has none. */
+const WIDTH = 160;
+
+/** A log for the author of an agent: a short line for each call and each stored event, and other lines as `serve`. */
+export class DevLog {
+  readonly #stream: LogStream;
+  readonly #colour: boolean;
+  readonly #now: () => Date;
+  #isSilent = false;
+
+  constructor(stream: LogStream, now: () => Date = () => new Date()) {
+    this.#stream = stream;
+    this.#colour = stream.hasColors?.() === true;
+    this.#now = now;
+  }
+
+  /** Returns a logger whose calls and routine messages are shortened or left out. */
+  logger(level: LogLevel): Logger {
+    const others = prettyLog(level, this.#stream, this.#now);
+    this.#isSilent = level === "silent" || level === "warn" || level === "error";
+    return {
+      debug: (facts, message) => others.debug(facts, message),
+      info: (facts, message) => {
+        if (message === "call") this.#call(facts);
+        else if (!routine.has(message) && !message.startsWith("asked to end")) others.info(facts, message);
+      },
+      warn: (facts, message) => others.warn(facts, message),
+      error: (facts, message) => others.error(facts, message),
+      get level() {
+        return others.level;
+      },
+    };
+  }
+
+  /** Writes a line for each event of an append. */
+  append({ head, entries }: AppendRequest): void {
+    for (const bytes of entries) {
+      const { kind, text } = eventOf(decodeEntry(bytes));
+      const colour = /^(completed|failed|rejected|canceled)/.exec(text)?.[1];
+      this.#line(
+        "event",
+        head.taskId,
+        `${kind.padEnd(8)}  ${text}`,
+        kind === "status" ? ends[colour ?? ""] : undefined,
+      );
+    }
+  }
+
+  #call({ method = "-", binding = "", code = "", ms, taskId }: Facts): void {
+    const took = ms === undefined ? "" : `  ${ms} ms`;
+    this.#line("call", taskId ?? "", `${method}  ${binding}  ${code}${took}`, code === "OK" ? undefined : RED);
+  }
+
+  #line(kind: "call" | "event", taskId: string, text: string, colour?: string): void {
+    if (this.#isSilent) return;
+    const time = this.#now().toTimeString().slice(0, 8);
+    const task = taskId === "" ? "-".padEnd(8) : taskId.slice(-8);
+    const width = (this.#stream.columns ?? WIDTH) - `${time} event ${task}  `.length;
+    const shown = printable(text.replaceAll(/\s+/g, " ").length > 0 ? text.replaceAll("\n", " ") : text);
+    const clipped = shown.length > width ? `${shown.slice(0, Math.max(width - 1, 20))}…` : shown;
+    const start = `${this.#paint("2", time)} ${this.#paint(kind === "call" ? "36" : "35", kind.padEnd(5))}`;
+    this.#stream.write(`${start} ${this.#paint("2", task)}  ${this.#paint(colour, clipped)}\n`);
+  }
+
+  #paint(code: string | undefined, text: string): string {
+    return this.#colour && code !== undefined ? `\x1b[${code}m${text}\x1b[0m` : text;
+  }
+}
+
+const RED = "31";
+
+/** SGR codes of final states. */
+const ends: Readonly<Record<string, string>> = { completed: "32", failed: RED, rejected: RED, canceled: "33" };

@@ -1,0 +1,150 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { basename, relative, resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { unknownName } from "../../core/describe.js";
+import { quoted } from "../../page/command.js";
+import { CommandError } from "../command-error.js";
+import type { Io } from "../io.js";
+import { UsageError } from "../usage-error.js";
+import { checkName, nameFor } from "./names.js";
+import { checkFolder, filesOf, writeFiles } from "./project.js";
+import { type InitOptions, TEMPLATE_NAME, templates } from "./templates.js";
+
+/** Answers to everything that `init` asks. */
+interface Plan {
+  readonly folder: string;
+  readonly name: string;
+  readonly template: string;
+}
+
+/**
+ * Creates a project from a template, and prints the next commands.
+ *
+ * @throws UsageError for a name, template or folder that cannot be used; nothing is written then
+ */
+export async function init(io: Io, folder: string | undefined, options: InitOptions): Promise<void> {
+  const { folder: target, name, template } = await plan(io, folder, options);
+  checkFolder(target, { shown: shownFolder(io, target), force: options.force === true });
+  const files = await filesOf(template, { name, spec: specOf(io, target, options.package) });
+  const replaced = await writeFiles(target, files);
+  for (const file of replaced) io.stderr.write(`parley: replaced ${file}\n`);
+  io.stdout.write(`${name} is in ${shownFolder(io, target)} (template ${template}).\n`);
+  if (options.install === true) await install(io, target);
+  io.stdout.write(`\nNext:\n\n${nextCommands(io, target, options).join("\n")}\n`);
+}
+
+async function plan(io: Io, folder: string | undefined, options: InitOptions): Promise<Plan> {
+  const given = options.template;
+  if (given !== undefined && !Object.hasOwn(templates, given)) {
+    const known = Object.keys(templates);
+    throw new UsageError(`--template: ${unknownName("", given, known)}; there are ${known.join(", ")}`);
+  }
+  if (options.name !== undefined) checkName(options.name, "--name");
+  const asks = options.yes !== true && io.stdin.isTTY === true && io.stderr.isTTY === true;
+  if (asks) return ask(io, folder, options);
+  const target = folder ?? options.name;
+  if (target === undefined) throw new UsageError(`the folder is missing: ${io.program} init ${TEMPLATE_NAME} --yes`);
+  if (given === undefined && options.yes !== true) {
+    const known = Object.keys(templates).join(", ");
+    throw new UsageError(`--template is missing, and there is no terminal to ask at: choose ${known}, or add --yes`);
+  }
+  return planned(io, target, { name: options.name, template: given ?? "plain" });
+}
+
+/** @throws UsageError for a folder whose name is not one of a package, unless `--name` gives one */
+function planned(
+  io: Io,
+  folder: string,
+  { name, template }: { readonly name: string | undefined; readonly template: string },
+): Plan {
+  const target = resolve(io.cwd, folder);
+  if (name !== undefined) return { folder: target, name, template };
+  const own = basename(target);
+  checkName(own, "the folder's name", `add --name ${nameFor(own) ?? TEMPLATE_NAME}`);
+  return { folder: target, name: own, template };
+}
+
+/** Asks on the terminal for what the options do not say. @throws CommandError after Ctrl-C or Ctrl-D */
+async function ask(io: Io, folder: string | undefined, { name, template }: InitOptions): Promise<Plan> {
+  const lines = createInterface({ input: io.stdin, output: io.stderr });
+  const stop = new AbortController();
+  lines.once("close", () => stop.abort());
+  lines.once("SIGINT", () => stop.abort());
+  const question = async <T>(text: string, read: (answer: string) => T): Promise<T> => {
+    while (true) {
+      const answer = (await lines.question(text, { signal: stop.signal })).trim();
+      try {
+        return read(answer);
+      } catch (error) {
+        if (!(error instanceof UsageError)) throw error;
+        io.stderr.write(`${error.message}\n`);
+      }
+    }
+  };
+  try {
+    const own = folder === undefined ? undefined : nameFor(basename(resolve(io.cwd, folder)));
+    const usual = own ?? TEMPLATE_NAME;
+    const chosen =
+      name ??
+      (await question(`Name (${usual}): `, (answer) => {
+        checkName(answer || usual, "the name");
+        return answer || usual;
+      }));
+    const picked = template ?? (await question(menu(), templateIn));
+    return planned(io, folder ?? chosen.replace(/^@.*\//, ""), { name: chosen, template: picked });
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    io.stderr.write("\n");
+    throw new CommandError("interrupted", "nothing was created");
+  } finally {
+    lines.close();
+  }
+}
+
+function menu(): string {
+  const rows = Object.entries(templates).map(([name, about], i) => `  ${i + 1}  ${name.padEnd(9)} ${about}\n`);
+  return `Template:\n${rows.join("")}Number or name (1): `;
+}
+
+/** @throws UsageError */
+function templateIn(answer: string): string {
+  const known = Object.keys(templates);
+  const found = answer === "" ? known[0] : (known[Number(answer) - 1] ?? known.find((each) => each === answer));
+  if (found === undefined) throw new UsageError(`choose 1 to ${known.length}, or a name`);
+  return found;
+}
+
+/** Dependency on this package: a path is relative to the new folder. @throws UsageError if it does not exist */
+function specOf({ cwd, version }: Io, folder: string, given: string | undefined): string {
+  if (given === undefined) return `^${version}`;
+  if (!/[\\/]|^\.|\.tgz$/.test(given) || /^[a-z+]+:/.test(given)) return given;
+  const path = resolve(cwd, given);
+  if (!existsSync(path)) throw new UsageError(`--package: ${given} does not exist`);
+  return `file:${relative(folder, path).replaceAll("\\", "/")}`;
+}
+
+function shownFolder({ cwd }: Io, folder: string): string {
+  const path = relative(cwd, folder);
+  return path === "" ? "this folder" : path;
+}
+
+/** Three commands that lead to a server. */
+function nextCommands({ cwd }: Io, folder: string, { install }: InitOptions): string[] {
+  const path = relative(cwd, folder);
+  const enter = path === "" ? [] : [`cd ${/^[\w./-]+$/.test(path) ? path : quoted(path)}`];
+  const all = [...enter, ...(install === true ? [] : ["npm install"]), "npm test", "npm run dev"];
+  return (all.length > 3 ? all.filter((command) => command !== "npm test") : all).map((command) => `  ${command}`);
+}
+
+/** @throws CommandError if npm fails */
+async function install({ env, stderr }: Io, cwd: string): Promise<void> {
+  const shell = process.platform === "win32";
+  // npm's settings for the script that runs this program are none of the new project.
+  const own = /^npm_(config_(local_prefix|prefix|global_prefix)|package_.*|lifecycle_.*)$/i;
+  const clean = Object.fromEntries(Object.entries(env).filter(([name]) => !own.test(name)));
+  stderr.write("npm install …\n");
+  const child = spawn("npm", ["install", "--no-audit", "--no-fund"], { cwd, env: clean, shell, stdio: [0, 2, 2] });
+  const code = await new Promise<number | null>((ended, failed) => child.once("error", failed).once("close", ended));
+  if (code !== 0) throw new CommandError("failed", `npm install ended with ${code}; the files are written`);
+}
