@@ -18,7 +18,7 @@ import { hostOf } from "../../client/hosts.js";
 import { clientLimits } from "../../client/limits.js";
 import { nodePlatform } from "../../client/node/platform.js";
 import type { ClientOptions } from "../../client/options.js";
-import type { Platform } from "../../client/platform.js";
+import type { HttpClient, Platform } from "../../client/platform.js";
 import { A2AError } from "../../core/error.js";
 import { messageIn } from "../../core/members.js";
 import { isLoopback, parseUrl, withoutSecrets } from "../../core/net.js";
@@ -59,13 +59,21 @@ export interface CardAndPlatform {
 /** Origin of a card. */
 export type Reference = { readonly url: URL; readonly isExact: boolean } | { readonly file: string };
 
-/** Finds the card of the run, or makes one of `--endpoint`, and opens a client of the chosen interface. @throws Failure */
-export async function connectAgent(context: Scope): Promise<Agent> {
+/** Wraps the HTTP clients of a run. */
+export type Tap = (http: HttpClient) => HttpClient;
+
+/**
+ * Finds the card of the run, or makes one of `--endpoint`, and opens a client of the chosen interface.
+ *
+ * @param tap sees each request and answer
+ * @throws Failure
+ */
+export async function connectAgent(context: Scope, tap?: Tap): Promise<Agent> {
   const { endpoint } = context.settings;
   const { found, platform } =
     endpoint === undefined
-      ? await readCard(context)
-      : { found: cardOfEndpoint(context), platform: openPlatform(context) };
+      ? await readCard(context, undefined, tap)
+      : { found: cardOfEndpoint(context), platform: openPlatform(context, tap) };
   try {
     return await open(context, found, platform);
   } catch (error) {
@@ -165,25 +173,26 @@ export function originOf({ asked }: Pick<FoundCard, "asked">, url: string): stri
   return new URL(asked ?? url).origin;
 }
 
-function openPlatform(context: Scope): Platform {
+function openPlatform(context: Scope, tap?: Tap): Platform {
   const { settings, out } = context;
   const tls = tlsOf(context);
   const platform = nodePlatform({
     verifyTls: !settings.insecure,
     limits: { connectTimeoutMs: CALL_MS },
     ...(tls !== undefined && { tls }),
+    ...(tap !== undefined && { tap }),
   });
   return settings.debug ? debugPlatform(out, platform) : platform;
 }
 
 /** Reads the card that the reference names. @throws Failure */
-export async function readCard(context: Scope, given?: string): Promise<CardAndPlatform> {
+export async function readCard(context: Scope, given?: string, tap?: Tap): Promise<CardAndPlatform> {
   const ref = given ?? context.settings.agentCard;
   if (ref === undefined) {
     throw usage("no agent is named", "name it by --agent-card (A2ACLI_AGENT_CARD) or --endpoint");
   }
   const reference = await referenceOf(ref, context);
-  const platform = openPlatform(context);
+  const platform = openPlatform(context, tap);
   try {
     const found = await find(context, reference, platform);
     if (context.settings.debug) context.out.note(`debug: card from ${found.url ?? ref}`);

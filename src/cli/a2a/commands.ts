@@ -86,6 +86,11 @@ The method is one of A2A's service, such as GetTask or SendStreamingMessage. The
 response is JSON; a method that streams prints one object in each line.
 `;
 
+const benchHelp = `
+The first call is made and checked as send makes it; the others repeat its request, each with a new message id. Answers are checked:
+errors, failed tasks and streams that were cut are counted by kind, and in no rate. With --task-id, get reads that task.
+`;
+
 /** All commands that call agents. */
 export const commandRows: readonly CommandRow[] = [
   {
@@ -280,6 +285,27 @@ export const commandRows: readonly CommandRow[] = [
     operands: "<agent> <name>",
     about: "rename a named agent",
     load: () => import("./agents/rename.js"),
+  },
+  {
+    words: "bench",
+    operands: "[text]",
+    about: "load an agent, and show rates and latencies",
+    options: [
+      {
+        flags: "--operation <name>",
+        values: ["send", "stream", "get"],
+        help: "send (a message and its answer), stream or get (a task); send by default",
+      },
+      { flags: "--callers <n>", help: "calls at once, 1 to 1000; 10 by default" },
+      { flags: "--duration <duration>", help: "time of the measurement, at most 1h; 10s by default" },
+      { flags: "--requests <n>", help: "end after this many calls" },
+      { flags: "--warmup <duration>", help: "time of calls before the measurement; 2s by default" },
+      { flags: "--rate <n>", help: "begin this many calls a second, whether or not earlier ones were answered" },
+      { flags: "--compare <file>", help: "compare with a report of bench -o json" },
+      { flags: "--yes", help: "load an agent on another machine" },
+    ],
+    after: benchHelp,
+    load: () => import("./bench/bench.js"),
   },
   { words: "config show", about: "show all settings and their origins", load: () => import("./config-show.js") },
   {

@@ -102,6 +102,12 @@ export class Context implements Scope {
     if (this.#budgetMs > 0) this.#timer = setTimeout(() => this.#stop.abort(this.#late()), this.#budgetMs);
   }
 
+  /** Ends the time of `--timeout`. */
+  endBudget(): void {
+    clearTimeout(this.#timer);
+    this.#budgetMs = 0;
+  }
+
   /** Returns a command that waits for the task of this one. */
   waitCommand(id: string): string {
     return resumeWords(this, ["task", "get"], id, "--wait");

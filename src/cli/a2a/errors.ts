@@ -14,6 +14,8 @@ export const localCodes = {
   PARLEY_ERR_NO_INTERFACE: 1,
   /** A file of an answer cannot be saved or fetched. */
   PARLEY_ERR_NOT_SAVED: 1,
+  /** No call of a measurement succeeded. */
+  PARLEY_ERR_NO_SUCCESS: 1,
   /** A signal ended a wait; the exit status is that of the signal. */
   PARLEY_ERR_INTERRUPTED: 130,
 } as const;

@@ -9,7 +9,7 @@ import { ConnectionPools } from "../../outgoing/connections.js";
 import { chosenApi, type TelemetryOption } from "../../telemetry/choice.js";
 import { openTelemetryApi } from "../../telemetry/load.js";
 import { defaultClientLimits } from "../limits.js";
-import type { ClientTls, Platform, PlatformOptions } from "../platform.js";
+import type { ClientTls, HttpClient, Platform, PlatformOptions } from "../platform.js";
 import type { ClientSpans } from "../spans.js";
 import { connectTransport } from "../transport/connect.js";
 import { grpcTransport, grpcWebTransport } from "../transport/grpc.js";
@@ -30,10 +30,13 @@ const MAX_HEADERS = 64 * 1024;
 interface NodeOptions extends PlatformOptions {
   /** False to accept any certificate, for the command line only. Default true. */
   readonly verifyTls?: boolean;
+  /** Wraps the HTTP clients, for the command line only. */
+  readonly tap?: (http: HttpClient) => HttpClient;
 }
 
 /** The platform of Node.js: undici connections for HTTP/1.1, and HTTP/2 connections for gRPC. */
-export function nodePlatform({ tls = {}, plaintextGrpc, limits, verifyTls = true }: NodeOptions = {}): Platform {
+export function nodePlatform(given: NodeOptions = {}): Platform {
+  const { tls = {}, plaintextGrpc, limits, verifyTls = true, tap = (client) => client } = given;
   const { connectTimeoutMs = defaultClientLimits.connectTimeoutMs } = limits ?? {};
   const secure = tlsOf(tls, verifyTls);
   const options = {
@@ -52,9 +55,9 @@ export function nodePlatform({ tls = {}, plaintextGrpc, limits, verifyTls = true
     bodyTimeout: 0,
   };
   const connections = new ConnectionPools({ options, closers: new Closers() });
-  const http = undiciClient(connections);
+  const http = tap(undiciClient(connections));
   const sessions = new Sessions((origin) => reach(origin, { timeoutMs: connectTimeoutMs, secure }));
-  const http2 = http2Client(sessions);
+  const http2 = tap(http2Client(sessions));
   return {
     http,
     connect: (settings) => connectTransport(settings, http),

@@ -1,0 +1,95 @@
+import { bytes } from "../../operate/format.js";
+import { field } from "../text.js";
+import type { Latencies } from "./meter.js";
+
+/** Measured figures. */
+export interface Measured {
+  readonly seconds: number;
+  /** Calls that succeeded. */
+  readonly calls: number;
+  readonly perSecond: number;
+  readonly failed: number;
+  /** Failed calls by kind, most frequent first. */
+  readonly errors: Readonly<Record<string, number>>;
+  /** Calls that had not ended a moment after the measurement. */
+  readonly unfinished: number;
+  /** Calls of a rate that were due and had not begun. */
+  readonly late: number;
+  readonly connections: number;
+  /** Bytes of the answers' bodies. */
+  readonly bytes: number;
+  /** Events of streams. */
+  readonly events: number;
+  /** In milliseconds; null if no call succeeded. */
+  readonly latency: Latencies | null;
+  /** Time to the first event of a stream; null for other operations. */
+  readonly firstEvent: Latencies | null;
+  /** This process: its CPU time per time, and the share of the time in which its event loop was busy. */
+  readonly generator: { readonly cpu: number; readonly busy: number; readonly isLimit: boolean };
+}
+
+/** Result of a run, as `-o json` prints it. */
+export interface Report extends Measured {
+  /** Name in the card; null without one. */
+  readonly agent: string | null;
+  readonly url: string;
+  readonly binding: string;
+  readonly operation: string;
+  readonly callers: number;
+  readonly rate: number | null;
+}
+
+/** Returns a report as text. @param earlier another one, to compare with */
+export function reportText(report: Report, earlier: Report | undefined): string {
+  const { agent, binding, url, operation, callers, connections, rate, seconds, events } = report;
+  const { calls, perSecond, failed, errors, latency, firstEvent, generator } = report;
+  const kinds = Object.entries(errors).map(([kind, count]) => `${kind} ${count}`);
+  const paced = rate === null ? "" : `, ${rate} begun/s`;
+  const fields: readonly (readonly [string, string])[] = [
+    ...(agent === null ? [] : [["Agent", agent] as const]),
+    ["Interface", `${binding} ${url}`],
+    ["Operation", `${operation}, ${callers} callers, ${connections} connections${paced}`],
+    ["Calls", `${calls} in ${seconds.toFixed(1)} s, ${shownRate(perSecond)}/s`],
+    ["Errors", failed === 0 ? "0" : `${failed} (${kinds.join(", ")})`],
+    ...(latency === null ? [] : [["Latency", latencyText(latency)] as const]),
+    ...(firstEvent === null ? [] : [["First Event", latencyText(firstEvent)] as const]),
+    ...(events === 0 ? [] : [["Events", `${events}, ${shownRate(events / seconds)}/s`] as const]),
+    ["Received", `${bytes(report.bytes)}, ${bytes(report.bytes / seconds)}/s`],
+    ["Generator", `${percent(generator.cpu)} of a core, busy ${percent(generator.busy)} of the time`],
+    ...(earlier === undefined ? [] : comparison(report, earlier)),
+  ];
+  return fields.map(([label, value]) => field(label, value)).join("");
+}
+
+export function latencyText({ p50, p90, p99, p999, max }: Latencies): string {
+  const shown = { p50, p90, p99, "p99.9": p999, max };
+  return `${Object.entries(shown)
+    .map(([name, ms]) => `${name} ${shownMs(ms)}`)
+    .join(", ")} ms`;
+}
+
+export function shownMs(ms: number): string {
+  return ms >= 100 ? ms.toFixed(0) : ms.toPrecision(3);
+}
+
+export function shownRate(perSecond: number): string {
+  return perSecond.toFixed(perSecond >= 100 ? 0 : 1);
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+function comparison(now: Report, before: Report): (readonly [string, string])[] {
+  const differs = (["binding", "operation", "callers", "rate"] as const).filter((name) => now[name] !== before[name]);
+  const rows = [
+    ["calls/s", now.perSecond, before.perSecond],
+    ["p50", now.latency?.p50, before.latency?.p50],
+    ["p99", now.latency?.p99, before.latency?.p99],
+  ] as const;
+  const changes = rows.flatMap(([name, one, other]) =>
+    one === undefined || other === undefined || other === 0 ? [] : [`${name} ${change(one / other - 1)}`],
+  );
+  const note = differs.length === 0 ? "" : ` (other ${differs.join(", ")})`;
+  return [["Compared", `${changes.join(", ")}${note}`]];
+}
+
+const change = (share: number): string => `${share < 0 ? "" : "+"}${(share * 100).toFixed(1)} %`;
