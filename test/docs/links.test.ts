@@ -25,7 +25,7 @@ function resolves(page: string, path: string, anchor: string | undefined): boole
 
 /** Scripts of the package that a page is about: a template, or this one. */
 function scriptsOf(page: string): object {
-  const own = join(root, dirname(page), "_package.json");
+  const own = join(root, page === "docs/authoring-cli.md" ? "templates/plain" : dirname(page), "_package.json");
   const file = existsSync(own) ? own : join(root, "package.json");
   return (JSON.parse(readFileSync(file, "utf8")) as { readonly scripts: object }).scripts;
 }
