@@ -70,13 +70,8 @@ export class DevLog {
   append({ head, entries }: AppendRequest): void {
     for (const bytes of entries) {
       const { kind, text } = eventOf(decodeEntry(bytes));
-      const colour = /^(completed|failed|rejected|canceled)/.exec(text)?.[1];
-      this.#line(
-        "event",
-        head.taskId,
-        `${kind.padEnd(8)}  ${text}`,
-        kind === "status" ? ends[colour ?? ""] : undefined,
-      );
+      const [state = ""] = /^[\w-]+/.exec(text) ?? [];
+      this.#line("event", head.taskId, `${kind.padEnd(8)}  ${text}`, kind === "status" ? ends[state] : undefined);
     }
   }
 
@@ -90,7 +85,7 @@ export class DevLog {
     const time = this.#now().toTimeString().slice(0, 8);
     const task = taskId === "" ? "-".padEnd(8) : taskId.slice(-8);
     const width = (this.#stream.columns ?? WIDTH) - `${time} event ${task}  `.length;
-    const shown = printable(text.replaceAll(/\s+/g, " ").length > 0 ? text.replaceAll("\n", " ") : text);
+    const shown = printable(text.replaceAll(/\s/g, " "));
     const clipped = shown.length > width ? `${shown.slice(0, Math.max(width - 1, 20))}…` : shown;
     const start = `${this.#paint("2", time)} ${this.#paint(kind === "call" ? "36" : "35", kind.padEnd(5))}`;
     this.#stream.write(`${start} ${this.#paint("2", task)}  ${this.#paint(colour, clipped)}\n`);
