@@ -23,7 +23,9 @@ try {
 /** Ends the process once its output is written. */
 async function flushed(code: number): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
-    await new Promise<void>((resolve) => stream.write("", () => resolve()));
+    if (stream.writableLength > 0) await new Promise<void>((resolve) => stream.write("", () => resolve()));
   }
+  // The error of a write is reported in a later turn.
+  await new Promise((resolve) => setImmediate(resolve));
   exit(process.exitCode === undefined ? code : Number(process.exitCode));
 }

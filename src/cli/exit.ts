@@ -136,8 +136,10 @@ export function onHangUp(reload: () => unknown): void {
  */
 export function noteLostOutput(): void {
   process.stderr.on("error", () => {});
+  let isTold = false;
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") return;
+    if (error.code === "EPIPE" || isTold) return;
+    isTold = true;
     process.exitCode = 1;
     process.stderr.write(`parley: stdout: ${error.message}\n`);
   });

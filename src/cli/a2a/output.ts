@@ -28,8 +28,11 @@ export class Output {
   /** Writes text to stdout. */
   text(text: string): void {
     this.#io.stdout.write(text, (error) => {
+      if (!error) return;
       // The reader has what it wants.
-      if (error && isReaderGone(error)) exit(0);
+      if (isReaderGone(error)) exit(0);
+      // The rest would be lost as well. The process reports the reason before it ends.
+      setImmediate(() => exit(1));
     });
   }
 
