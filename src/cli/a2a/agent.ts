@@ -117,9 +117,24 @@ export async function agentOrigin(context: Scope): Promise<string> {
   return agent;
 }
 
-async function open(context: Scope, found: FoundCard, platform: Platform): Promise<Agent> {
+/** Opens a client of one interface of a card, with connections of its own. @throws Failure */
+export async function openInterface(context: Scope, found: FoundCard, chosen: Candidate): Promise<Agent> {
+  const platform = openPlatform(context);
+  try {
+    return await open(context, found, platform, chosen);
+  } catch (error) {
+    await platform.close();
+    throw error;
+  }
+}
+
+async function open(
+  context: Scope,
+  found: FoundCard,
+  platform: Platform,
+  chosen: Candidate = choose(context, found),
+): Promise<Agent> {
   const { settings, out } = context;
-  const chosen = choose(context, found);
   const { declared, binding, url, version } = chosen;
   const only = { ...declared, url } as AgentInterface;
   const card = { ...found.card, supportedInterfaces: [only] };

@@ -60,6 +60,11 @@ The agent is a host, the URL of its card, or a file. A name comes before a file 
 the file, https://name for the host. Names are in ~/.config/a2a-cli/agents.txt, without secrets.
 `;
 
+const conformanceHelp = `
+Each interface of the card is called: messages are sent, and the tasks that they begin are canceled. The exit code is 1 if the
+agent breaks a requirement. This is not the Technology Compatibility Kit (TCK): it checks only what a client can see.
+`;
+
 const completionHelp = `
 Load the script when a shell starts:
   bash  eval "$(parley completion bash)"                              in ~/.bashrc
@@ -308,6 +313,14 @@ export const commandRows: readonly CommandRow[] = [
     load: () => import("./bench/bench.js"),
   },
   { words: "config show", about: "show all settings and their origins", load: () => import("./config-show.js") },
+  {
+    words: "conformance",
+    operands: "[ref]",
+    about: "check an agent against the requirements of the protocol",
+    options: [{ flags: "--message <text>", help: "text of the messages that are sent (default: hello)" }],
+    after: conformanceHelp,
+    load: () => import("./conformance/conformance.js"),
+  },
   {
     words: "completion",
     operands: "<shell>",

@@ -25,6 +25,7 @@ export class Context implements Scope {
   #agent: Agent | undefined;
   readonly #closing: (() => Promise<void>)[] = [];
   #usesLogin = false;
+  #hasFaults = false;
   #task: { readonly id: string; readonly contextId: string } | undefined;
 
   constructor(io: Io, out: Output, resolved: Resolved, given: readonly GivenFlag[], program: Command) {
@@ -44,6 +45,16 @@ export class Context implements Scope {
 
   get task(): { readonly id: string; readonly contextId: string } | undefined {
     return this.#task;
+  }
+
+  /** Exit status of a run without an error. */
+  get exit(): number {
+    return this.#hasFaults ? 1 : 0;
+  }
+
+  /** Notes that what the command examined has faults, for its exit status. */
+  noteFaults(): void {
+    this.#hasFaults = true;
   }
 
   get usesLogin(): boolean {

@@ -41,7 +41,7 @@ export async function execute(
     context = new Context(io, out, resolved, given, program);
     const { run } = await row.load();
     await run(context, operands);
-    return 0;
+    return context.exit;
   } catch (error) {
     const failure = context?.failure(error) ?? failureBefore(error);
     out.fail(failure);
