@@ -37,6 +37,8 @@ class Supervisor {
   #wasReady = false;
   #isStuck = false;
   #isChanged = false;
+  /** True if a file that an import may have missed appeared during the start. */
+  #hasAppeared = false;
   #ended: (code: number) => void = () => {};
 
   constructor(io: Io, args: readonly string[], graceMs: number) {
@@ -65,7 +67,8 @@ class Supervisor {
   #start(): void {
     this.#isChanged = false;
     this.#isReady = false;
-    this.#files.reportAll(false);
+    this.#hasAppeared = false;
+    this.#files.reportAll(true);
     const [main = ""] = process.argv.slice(1);
     const child = spawn(process.execPath, [...process.execArgv, main, "dev", ...this.#args, ...this.#ports], {
       cwd: this.#io.cwd,
@@ -85,6 +88,7 @@ class Supervisor {
     if (message.type === "stuck") this.#isStuck = true;
     if (message.type !== "ready") return;
     this.#isReady = true;
+    this.#files.reportAll(false);
     this.#ports = [
       ...["--port", `${message.port}`],
       ...(message.grpcPort === undefined ? [] : ["--grpc-port", `${message.grpcPort}`]),
@@ -102,6 +106,10 @@ class Supervisor {
 
   #onChange(path: string): void {
     if (this.#io.interrupted.aborted) return;
+    if (this.#child !== undefined && !this.#files.has(path)) {
+      this.#hasAppeared = true;
+      return;
+    }
     this.#say(`${relative(this.#io.cwd, path)} has changed`);
     this.#isChanged = true;
     if (this.#child === undefined) this.#start();
@@ -125,10 +133,10 @@ class Supervisor {
     this.#child = undefined;
     if (this.#io.interrupted.aborted) return this.#ended(0);
     if (this.#isChanged) return this.#start();
+    if (this.#hasAppeared && !this.#isReady) return this.#start();
     if (this.#isStuck && !this.#wasReady) return this.#ended(typeof how === "number" ? how : 1);
     const what = this.#isReady ? `the server ended (${how}); it` : "it";
     this.#say(`${what} starts again when a file changes`);
-    this.#files.reportAll(!this.#isReady);
   }
 
   #say(text: string): void {

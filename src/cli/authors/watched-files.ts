@@ -7,8 +7,8 @@ const SETTLE_MS = 100;
 /** Maximum number of folders watched. */
 const MAX_FOLDERS = 1_000;
 
-/** Files that a program can import. */
-const isSource = (path: string): boolean => /\.(?:[cm]?[jt]sx?|json|node|wasm)$/.test(path);
+/** Files with code. Data is left out: a program may write it whenever it starts. */
+const isSource = (path: string): boolean => /\.[cm]?[jt]sx?$/.test(path);
 
 /**
  * Files whose changes are reported once they settle. Their folders are watched, because editors replace files.
@@ -37,6 +37,11 @@ export class WatchedFiles {
     } catch (error) {
       this.#warn(`changes in ${folder} are not seen: ${(error as Error).message}`);
     }
+  }
+
+  /** True for a file that was added. */
+  has(path: string): boolean {
+    return this.#files.has(path);
   }
 
   /** Reports every source file in the folders from now on, or not: a file that an import could not find may appear. */
