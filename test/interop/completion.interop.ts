@@ -82,10 +82,11 @@ class Terminal {
 
   /** Begins a new line on an empty screen. */
   async clear(): Promise<void> {
-    this.keys("C-c");
+    // No Ctrl-C: its signal overtakes keys.
+    this.keys("C-u");
     this.keys("C-u");
     this.keys("C-l");
-    await expect.poll(() => this.screen).toMatch(/^[^\n]*[>#%]$/);
+    await expect.poll(() => this.screen, { timeout: 15_000 }).toMatch(/^[^\n]*[>#%]$/);
   }
 
   close(): void {
@@ -152,7 +153,7 @@ describe.each(Object.keys(shells) as (keyof typeof shells)[])("A2ACLI_CLI_002 co
     // Fish shows what it would complete before the tab; the mark comes after what is.
     terminal.type("X");
     const pattern = completed.replaceAll(/[.\\]/g, "\\$&");
-    await expect.poll(() => terminal.screen).toMatch(new RegExp(`[>#%] ${pattern} X$`, "m"));
+    await expect.poll(() => terminal.screen, { timeout: 15_000 }).toMatch(new RegExp(`[>#%] ${pattern} X$`, "m"));
   });
 
   it.each(lists)("lists %s", async (_, typed, words, never) => {
