@@ -1,88 +1,233 @@
-import type { Browser, Page } from "playwright-core";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { start } from "../../examples/web/server.js";
-import { root } from "../e2e/support/build.js";
-import { launch } from "./browser/chromium.js";
-import { FrailProxy } from "./browser/frail-proxy.js";
-import { succeed } from "./support/tool.js";
+import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import { createServer, type Server } from "../../src/server/create-server.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { main } from "../cli/cli.js";
+import { build } from "../e2e/support/build.js";
+import { Home, type ServerProcess } from "../e2e/support/server-process.js";
+import { installTmux, Terminal } from "./support/terminal.js";
 
-/** What the agent writes about a thing. */
-const written = (about: string): string => `Of ${about} much could be said, and some of it has been. `.repeat(4);
+// Chats in a real terminal.
 
-let browser: Browser;
-let example: Awaited<ReturnType<typeof start>>;
+build();
 
-beforeAll(async () => {
-  [browser, example] = [await launch(), await start(0, 0)];
-});
+const answer =
+  "# Plan\n\nGo to **Rome** by train.\n\n- pack\n- leave\n\n| day | where |\n|-----|-------|\n| 1 | Rome |\n\nHave fun.\n";
 
-afterAll(async () => {
-  await browser?.close();
-  await example?.stop();
-});
-
-it("the page is typed", async () => {
-  await succeed("npx", ["--no-install", "tsc", "-p", "examples/web"], { cwd: root });
-}, 120_000);
-
-describe.each(["CONNECT", "GRPC-WEB", "JSONRPC", "HTTP+JSON"])("a chat page over %s", (binding) => {
-  let page: Page;
-  let proxy: FrailProxy;
-  const failures: Error[] = [];
-
-  beforeEach(async () => {
-    proxy = new FrailProxy(example.agent);
-    const agent = await proxy.listen();
-    page = await browser.newPage();
-    page.on("pageerror", (error) => failures.push(error));
-    await page.goto(`${example.url}/?${new URLSearchParams({ agent, binding })}`);
-    await page.waitForSelector("form");
-  });
-
-  afterEach(async () => {
-    await page?.close();
-    proxy?.close();
-    expect(failures).toEqual([]);
-  });
-
-  const say = async (text: string): Promise<void> => {
-    await page.fill("input", text);
-    await page.click("button");
-  };
-  const last = () => page.locator("article").last();
-  const text = async (): Promise<string> => (await last().locator("p").textContent()) ?? "";
-  const phase = (name: string) => page.waitForSelector(`article:last-of-type[data-phase=${name}]`, { timeout: 30_000 });
-  const until = (words: number) =>
-    expect.poll(async () => (await text()).split(" ").length, { timeout: 30_000, interval: 20 }).toBeGreaterThan(words);
-
-  it("shows an answer as it grows, whole through a network that is cut", async () => {
-    await say("rivers");
-    for (const words of [3, 10, 20]) {
-      await until(words);
-      proxy.cut();
+const agent = {
+  card: { name: "Guide", description: "Guides.", version: "1", skills: [] },
+  async *execute(turn: import("../../src/agent/agent.js").Turn) {
+    const [word = ""] = (turn.task?.history[0]?.parts[0]?.text === "form" ? "form" : turn.text).split(" ");
+    if (word === "ask") return yield inputRequired("Which city?");
+    if (word === "hold") {
+      yield working("Looking for trains.");
+      await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
+      return;
     }
-    await phase("done");
-    expect(await text()).toBe(written("rivers"));
+    if (word === "form") {
+      const schema = {
+        type: "object",
+        required: ["amount"],
+        properties: { amount: { type: "number" }, currency: { type: "string", enum: ["EUR", "USD"] } },
+      };
+      const values = yield* turn.form(schema, { text: "Fill in, please." });
+      return yield completed(`Got ${JSON.stringify(values)}.`);
+    }
+    if (turn.task !== undefined && turn.task.history.length > 1) return yield completed(`You said ${turn.text}.`);
+    if (word === "file") {
+      yield artifact({ name: "f", file: { bytes: new Uint8Array(3), name: "../a.bin" } });
+      return yield completed();
+    }
+    for (let at = 0; at < answer.length; at += 5) {
+      yield artifact({ id: "a", text: answer.slice(at, at + 5), append: true });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    yield completed();
+  },
+};
+
+describe("chat in a terminal", { timeout: 120_000 }, () => {
+  let server: Server;
+  let folder = "";
+  let terminal: Terminal;
+  beforeAll(async () => {
+    await installTmux();
+    server = await createServer({
+      agent: agent as never,
+      store: memoryStore(),
+      host: "127.0.0.1",
+      port: 0,
+      grpcPort: 0,
+      limits: { shutdownGraceMs: 0 },
+    });
+  });
+  afterAll(() => server.close({ graceMs: 0 }));
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "parley-chat-"));
+  });
+  afterEach(() => {
+    terminal.close();
+    rmSync(folder, { recursive: true, force: true });
   });
 
-  it("goes on after a reload", async () => {
-    await say("trees");
-    await until(5);
-    await page.reload();
-    await page.waitForSelector("article");
-    await phase("done");
-    expect(await text()).toBe(written("trees"));
-    expect(await page.locator("article").count()).toBe(1);
+  const command = (more: string, env = ""): string =>
+    `cd ${folder} && HOME=${folder} ${env} ${process.execPath} ${main} chat -a 127.0.0.1:${server.port} ${more}; echo "ended with $?"`;
+
+  it.each([
+    [80, 30],
+    [200, 50],
+    [40, 12],
+  ])("A2ACLI_CHAT_001 shows Markdown at %i columns, once", async (columns, rows) => {
+    terminal = new Terminal(command(""), { columns, rows });
+    await terminal.shows(/^> *$/m);
+    terminal.enter("plan");
+    await terminal.shows("Have fun.");
+    await terminal.shows(/Have fun\.\n+> *$/);
+    const all = terminal.all();
+    for (const text of ["# Plan", "Go to Rome by train.", "• pack", "• leave", "1   │ Rome", "Have fun."]) {
+      expect(all.split(text), text).toHaveLength(2);
+    }
+    expect(terminal.all(true)).toContain("\x1b[1m");
+    terminal.keys("C-d");
+    await terminal.shows("ended with 0");
+    expect(terminal.all().replaceAll("\n", "")).toMatch(/Resume with: ?parley.*--context-id/);
   });
 
-  it("answers what the agent asks, and stops it", async () => {
-    await say("?");
-    await phase("done");
-    expect(await text()).toBe("What shall I write about?");
-    await say("stones");
-    await until(3);
-    await page.click("button");
-    await expect.poll(() => page.locator("button").textContent(), { timeout: 30_000 }).toBe("Send");
-    expect(await text()).not.toBe(written("stones"));
+  it("colours nothing with NO_COLOR", async () => {
+    terminal = new Terminal(command("", "NO_COLOR=1"));
+    await terminal.shows(/^> *$/m);
+    terminal.enter("plan");
+    await terminal.shows(/Have fun\.\n+> *$/);
+    for (const code of [1, 2, 31, 36]) expect(terminal.all(true)).not.toContain(`\x1b[${code}m`);
+  });
+
+  it("A2ACLI_CHAT_001 continues a task that asks, and begins anew with /new", async () => {
+    terminal = new Terminal(command('"ask"'));
+    await terminal.shows("Which city?");
+    terminal.enter("Rome");
+    await terminal.shows("You said Rome.");
+    terminal.enter("/task");
+    await terminal.shows("State: COMPLETED");
+    const context = /Context ID: (\S+)/.exec(terminal.screen)?.[1];
+    terminal.enter("/new");
+    await terminal.shows("A new conversation.");
+    terminal.enter("plan");
+    await terminal.shows("Have fun.");
+    terminal.enter("/task");
+    await expect.poll(() => terminal.screen.match(/Context ID: \S+/g)?.length).toBe(2);
+    expect(terminal.screen.match(/Context ID: (\S+)/g)?.at(-1)).not.toContain(context);
+  });
+
+  it("asks for the fields of a form, and sends them", async () => {
+    terminal = new Terminal(command('"form"'));
+    await terminal.shows("amount:");
+    terminal.enter("many");
+    await terminal.shows("must be number");
+    terminal.enter("12");
+    await terminal.shows("currency:");
+    terminal.enter("2");
+    await terminal.shows("Send this?");
+    terminal.enter("");
+    await terminal.shows('Got {"amount":12,"currency":"USD"}.');
+  });
+
+  it("cancels the task at the first Ctrl-C, and stops waiting at the second", async () => {
+    terminal = new Terminal(command('"hold"'));
+    await terminal.shows("Looking for trains.");
+    terminal.keys("C-c");
+    await terminal.shows(/Canceling the task[\s\S]*Task \S+: CANCELED\n+> *$/);
+    terminal.enter("plan");
+    await terminal.shows(/Have fun\.\n+> *$/);
+    terminal.keys("C-c");
+    await terminal.shows("ended with 0");
+  });
+
+  it("names wrong commands and files, and goes on", async () => {
+    terminal = new Terminal(command(""));
+    await terminal.shows(/^> *$/m);
+    terminal.enter("/nope");
+    await terminal.shows("/nope is not a command");
+    terminal.enter("/file missing.txt");
+    await terminal.shows("ENOENT");
+    terminal.enter("plan");
+    await terminal.shows(/Have fun\.\n+> *$/);
+    terminal.enter("/save talk.md");
+    await terminal.shows("Saved: talk.md");
+    expect(readFileSync(join(folder, "talk.md"), "utf8")).toContain(answer);
+    terminal.enter("/save talk.md");
+    await terminal.shows("EEXIST");
+    terminal.enter("/quit");
+    await terminal.shows("ended with 0");
+  });
+
+  it("saves the files of answers under safe names", async () => {
+    terminal = new Terminal(command('"file" --save-fileparts got'));
+    await terminal.shows("Saved: ");
+    expect(readFileSync(join(folder, "got", "a.bin"))).toHaveLength(3);
+  });
+
+  it("is ended by SIGTERM with its code, and the command that goes on", async () => {
+    const pid = join(folder, "pid");
+    terminal = new Terminal(
+      `${command('"hold"')
+        .replace("chat -a", "chat -a")
+        .replace(process.execPath, `exec ${process.execPath}`)
+        .replace(/; echo.*/, "")} & echo $! > ${pid}; fg; echo "ended with $?"`.replace(/^/, "set -m; "),
+    );
+    await terminal.shows("Looking for trains.");
+    process.kill(Number(readFileSync(pid, "utf8")), "SIGTERM");
+    await terminal.shows("ended with 143");
+  });
+});
+
+describe("chat and a server that is killed", { timeout: 120_000 }, () => {
+  const home = new Home();
+  let server: ServerProcess;
+  let terminal: Terminal | undefined;
+  beforeAll(installTmux);
+  afterEach(() => terminal?.close());
+  afterAll(() => home.leave());
+
+  it("waits on after a kill -9, for the task that the next process runs again", async () => {
+    server = await home.start();
+    const { port } = new URL(server.url);
+    terminal = new Terminal(`${process.execPath} ${main} chat -a 127.0.0.1:${port} "wait 4000" --transport jsonrpc`, {
+      rows: 50,
+    });
+    await terminal.shows("…");
+    await server.kill();
+    server = await home.start("--port", port);
+    await terminal.shows(/\n> *$/);
+    expect(terminal.all()).not.toMatch(/FAILED|Error|UNAVAILABLE/);
+  });
+});
+
+describe("chat in a pipe", () => {
+  it("writes plain text, and ends quietly when its reader is gone", async () => {
+    const server = await createServer({
+      agent: agent as never,
+      store: memoryStore(),
+      host: "127.0.0.1",
+      port: 0,
+      grpcPort: 0,
+    });
+    try {
+      const child = spawn("sh", [
+        "-c",
+        `${process.execPath} ${main} chat -a 127.0.0.1:${server.port} plan | head -1; echo done`,
+      ]);
+      let out = "";
+      child.stdout.on("data", (chunk) => {
+        out += chunk;
+      });
+      await new Promise((resolve) => child.on("close", resolve));
+      expect(out).toBe("# Plan\ndone\n");
+    } finally {
+      await server.close({ graceMs: 0 });
+    }
   });
 });

@@ -86,6 +86,11 @@ const states = [
 
 const pushNote = "visible in the process list and shell history";
 
+const chatHelp = `
+/help lists the commands of a chat. Ctrl-C during an answer cancels the task, and the second one stops waiting. Without a terminal
+the text is sent as one message, and its answer printed.
+`;
+
 const callHelp = `
 The method is one of A2A's service, such as GetTask or SendStreamingMessage. The request is JSON, a file, or - for stdin. The
 response is JSON; a method that streams prints one object in each line.
@@ -212,6 +217,14 @@ export const commandRows: readonly CommandRow[] = [
     operands: "<taskId> <configId>",
     about: "remove a push configuration of a task",
     load: async () => ({ run: (await import("./push-config.js")).remove }),
+  },
+  {
+    words: "chat",
+    operands: "[text]",
+    about: "talk with an agent in the terminal",
+    options: [...saveFiles, ...saving],
+    after: chatHelp,
+    load: () => import("./chat/chat.js"),
   },
   {
     words: "call",

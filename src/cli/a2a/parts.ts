@@ -12,6 +12,7 @@ import {
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
 import { messageIn } from "../../core/members.js";
+import type { PartInput } from "../../task/message-input.js";
 import { jsonReader } from "../../wire/json-reader.js";
 import type { Context } from "./context.js";
 import { usage } from "./errors.js";
@@ -55,6 +56,15 @@ async function textPart({ io }: Context, given: string): Promise<Part> {
   const value = given === "-" ? await textFrom(io.stdin) : given;
   if (value === "") throw usage("a text part is empty");
   return create(PartSchema, { content: { case: "text", value } });
+}
+
+/** Reads a file as a part of a message, as plain values. @throws Failure */
+export async function filePartOf(context: Context, path: string): Promise<PartInput> {
+  if (path === "" || path === "-") throw usage("name a file");
+  const { content, filename, mediaType } = await filePart(context, path);
+  const more = { ...(filename !== "" && { filename }), ...(mediaType !== "" && { mediaType }) };
+  if (content.case === "url") return { url: content.value, ...more };
+  return { raw: content.case === "raw" ? content.value : new Uint8Array(), ...more };
 }
 
 async function filePart({ io }: Context, given: string): Promise<Part> {

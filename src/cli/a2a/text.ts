@@ -32,7 +32,14 @@ export function singleLine(text: string): string {
   return clean(text.replace(/\r\n?|\n/g, "\\n"));
 }
 
-const clean = (text: string): string => text.replace(/[^\P{Cc}\t]/gu, "\uFFFD").toWellFormed();
+/** Returns a text whose lines cannot drive the terminal. Characters that turn the direction of text are replaced too. */
+export function terminalText(text: string): string {
+  return clean(text.replace(/\r\n?/g, "\n"), /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069]/gu);
+}
+
+function clean(text: string, unsafe = /[^\P{Cc}\t]/gu): string {
+  return text.replace(unsafe, "\uFFFD").toWellFormed();
+}
 
 /** Name of a state, such as `INPUT_REQUIRED`. */
 export function stateName(state: TaskState | undefined): string {
@@ -114,7 +121,8 @@ function partsText(parts: readonly Part[]): string {
   return parts.map(partText).join("");
 }
 
-function partText({ content, filename, mediaType }: Part): string {
+/** Returns a part. */
+export function partText({ content, filename, mediaType }: Part): string {
   switch (content.case) {
     case "text":
       return block("Text", content.value);

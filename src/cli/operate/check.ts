@@ -4,9 +4,9 @@ import { StoreError } from "../../store/task-store.js";
 import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
 import { printable } from "../log.js";
+import { facts, lookOf, paint } from "../table.js";
 import { bytes } from "./format.js";
 import { OutputClosed, print } from "./io.js";
-import { facts, lookOf, paint } from "./table.js";
 
 const help = `
 It reads the whole file: SQLite's integrity check, references between tables, and each task's log, which must decode and lead to the

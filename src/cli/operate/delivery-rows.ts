@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { type Delivery, DeliveryState } from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { Cell, Colour, Column } from "../table.js";
 import { moment } from "./format.js";
-import type { Cell, Colour, Column } from "./table.js";
 
 const colours: Readonly<Partial<Record<DeliveryState, Colour>>> = {
   [DeliveryState.DEAD]: "red",

@@ -1,8 +1,8 @@
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Io } from "../io.js";
+import { type Cell, type Column, lookOf, table } from "../table.js";
 import { jsonLine } from "./format.js";
 import { print, remark } from "./io.js";
-import { type Cell, type Column, lookOf, table } from "./table.js";
 
 /** A list that was read, and how it is shown. */
 interface ListText<D extends DescMessage, T> {

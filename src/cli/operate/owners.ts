@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import { DeleteOwnerResponseSchema, ListOwnersResponseSchema } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { Io } from "../io.js";
+import type { Column } from "../table.js";
 import { age } from "./format.js";
 import { confirm } from "./io.js";
 import { printAnswer, printList } from "./lists.js";
 import { addLimit, addReach, addYes } from "./options.js";
 import { readPages } from "./pages.js";
 import { type ReachFlags, withService } from "./service.js";
-import type { Column } from "./table.js";
 
 /** Adds `parley owners …`. */
 export function add(owners: Command, io: Io): void {

@@ -8,13 +8,13 @@ import {
   ListDeliveriesResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { Io } from "../io.js";
+import { type Cell, type Column, facts, type Look, lookOf, table } from "../table.js";
 import { deliveryColumns, deliveryRow, deliveryState } from "./delivery-rows.js";
 import { moment } from "./format.js";
 import { print } from "./io.js";
 import { printList } from "./lists.js";
 import { readPages } from "./pages.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
-import { type Cell, type Column, facts, type Look, lookOf, table } from "./table.js";
 
 /** A push configuration. */
 export interface ConfigKey {

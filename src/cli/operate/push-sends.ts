@@ -7,11 +7,11 @@ import {
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
+import { lookOf } from "../table.js";
 import { confirm } from "./io.js";
 import { printAnswer } from "./lists.js";
 import { attemptLines, type ConfigKey, deliveries } from "./push-reads.js";
 import { type ReachFlags, withService } from "./service.js";
-import { lookOf } from "./table.js";
 
 /** Flags of `parley push test` and `resend`. */
 export type SendFlags = ReachFlags;

@@ -10,12 +10,12 @@ import {
   SetLogLevelResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { Io } from "../io.js";
+import { type Cell, type Column, facts, lookOf } from "../table.js";
 import { age, bytes, moment, taskColumns, taskRow } from "./format.js";
 import { printAnswer, printList } from "./lists.js";
 import { addLimit, addReach } from "./options.js";
 import { readPages } from "./pages.js";
 import { type ReachFlags, withService } from "./service.js";
-import { type Cell, type Column, facts, lookOf } from "./table.js";
 
 /** Adds `parley server …`. These commands are about a process, so a file cannot answer them. */
 export function add(server: Command, io: Io): void {

@@ -11,6 +11,7 @@ import {
 import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
 import { printable } from "../log.js";
+import { clipped, facts, type Look, lookOf, paint, table } from "../table.js";
 import { deliveryColumns, deliveryRow } from "./delivery-rows.js";
 import { entryLines, messageText, partsText } from "./entry.js";
 import { bytes, jsonLine, moment, stateCell, stateName, taskColumns, taskRow } from "./format.js";
@@ -18,7 +19,6 @@ import { OutputClosed, print, remark } from "./io.js";
 import { printAnswer, printList } from "./lists.js";
 import { readPages } from "./pages.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
-import { clipped, facts, type Look, lookOf, paint, table } from "./table.js";
 
 /** Flags of `parley tasks show`. */
 export type TaskFlags = ReachFlags;

@@ -4,11 +4,11 @@ import type { Command } from "commander";
 import { GetServerResponseSchema, TaskSummarySchema } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { CommandError, exitCodes } from "../command-error.js";
 import type { Io } from "../io.js";
+import { lookOf } from "../table.js";
 import { explained } from "./errors.js";
 import { print } from "./io.js";
 import { addReach } from "./options.js";
 import { type ReachFlags, type Service, withService } from "./service.js";
-import { lookOf } from "./table.js";
 import { type Sample, screen } from "./top-screen.js";
 
 const help = `

@@ -7,7 +7,7 @@ import { guardedConnector } from "../../../push/target/post.js";
 import { Failure } from "../errors.js";
 
 /** Limits of one file: size in bytes, time in milliseconds. */
-export const fetchLimits = { maxBytes: 1_073_741_824, timeoutMs: 600_000, silenceMs: 30_000 };
+const fetchLimits = { maxBytes: 1_073_741_824, timeoutMs: 600_000, silenceMs: 30_000 };
 
 /** Options of fetching a file. */
 interface Fetching {

@@ -1,5 +1,5 @@
-import type { OutputStream } from "../io.js";
-import { printable } from "../log.js";
+import type { OutputStream } from "./io.js";
+import { printable } from "./log.js";
 
 /** Colours, as SGR codes. */
 const colours = { red: "31", green: "32", yellow: "33", dim: "2", bold: "1" } as const;

@@ -1,0 +1,186 @@
+import { resolve } from "node:path";
+import { TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
+import { messageIn } from "../../../core/members.js";
+import type { PartInput } from "../../../task/message-input.js";
+import { hasTerminal } from "../auth/prompt.js";
+import type { Context, Run } from "../context.js";
+import { Failure, usage } from "../errors.js";
+import { filePartOf } from "../parts.js";
+import { resumeWords } from "../resume.js";
+import { singleLine } from "../text.js";
+import { askForm } from "./form.js";
+import { plainView } from "./plain.js";
+import { Screen } from "./screen.js";
+import { Talk } from "./talk.js";
+import { Terminal } from "./terminal.js";
+
+const commands: Readonly<Record<string, string>> = {
+  "/new": "begin a new conversation",
+  "/file": "/file PATH: send a file with the next message",
+  "/form": "fill in the form that the agent waits for",
+  "/cancel": "cancel the task",
+  "/save": "/save FILE: write the talk so far to a new file, as Markdown",
+  "/raw": "show the events of the protocol, or hide them again",
+  "/task": "show the ids of the conversation",
+  "/help": "show this list",
+  "/quit": "leave; Ctrl-D does the same",
+};
+
+/** `chat`: talks with an agent in a terminal. Without a terminal it sends the text of its argument, as one turn. */
+export const run: Run = async (context, [text]) => {
+  if (context.out.mode.isJson) throw usage("chat has no JSON output", "send and task subscribe print JSON");
+  const isInteractive = hasTerminal(context.io) && context.io.stdout.isTTY === true;
+  if (!isInteractive && text === undefined) {
+    throw usage("chat: there is no terminal, and no text to send", "send sends a message without a terminal");
+  }
+  const { client } = await context.agent();
+  if (!isInteractive) {
+    const talk = new Talk(context, client, plainView(context.out));
+    await talk.say(text ?? "", text ?? "", context.signal);
+    return leave(context, talk);
+  }
+  const screen = new Screen(context.io);
+  const chat = new Chat(context, new Talk(context, client, screen), screen);
+  try {
+    await chat.run(text, client.card.name);
+  } finally {
+    leave(context, chat.talk);
+  }
+};
+
+/** Prints the ids, and the command that continues the conversation. */
+function leave(context: Context, { conversation }: Talk): void {
+  const { contextId, taskId } = conversation;
+  if (contextId === undefined && taskId === undefined) return;
+  const ids = [
+    ...(contextId === undefined ? [] : ["--context-id", contextId]),
+    ...(taskId === undefined ? [] : ["--task-id", taskId]),
+  ];
+  context.out.note(`Resume with: ${resumeWords(context, ["chat"], ...ids)}`);
+}
+
+/** The loop of a chat in a terminal. */
+class Chat {
+  readonly talk: Talk;
+  readonly #context: Context;
+  readonly #terminal: Terminal;
+  readonly #screen: Screen;
+  #files: PartInput[] = [];
+
+  constructor(context: Context, talk: Talk, screen: Screen) {
+    this.#context = context;
+    this.talk = talk;
+    this.#screen = screen;
+    this.#terminal = new Terminal(context.io, Object.keys(commands));
+  }
+
+  /** Talks until the person leaves. @param first a message to begin with */
+  async run(first: string | undefined, name: string): Promise<void> {
+    this.#screen.line(`Talking with ${singleLine(name)}. /help lists the commands.`, "dim");
+    if (first !== undefined) await this.#turn((signal) => this.#send(first, signal));
+    for (;;) {
+      const typed = await this.#terminal.ask("> ", this.#context.signal);
+      if (typed === "ended" || typed === "interrupted") return;
+      const text = typed.text.trim();
+      if (text === "/quit") return;
+      if (text === "" && this.#files.length === 0) continue;
+      await this.#guarded(() => this.#take(text));
+    }
+  }
+
+  async #take(text: string): Promise<void> {
+    const [, command, rest = ""] = /^(\/[a-z]+)(?:\s+(.*))?$/s.exec(text) ?? [];
+    // Two slashes send one.
+    if (command === undefined) return this.#turn((signal) => this.#send(text.replace(/^\/\//, "/"), signal));
+    switch (command) {
+      case "/new":
+        this.talk.restart();
+        return this.#screen.line("A new conversation.", "dim");
+      case "/file":
+        this.#files.push(await filePartOf(this.#context, rest.trim()));
+        return this.#screen.line(`${singleLine(rest.trim())} is sent with the next message.`, "dim");
+      case "/form":
+        return this.#form();
+      case "/cancel":
+        return this.#screen.line(await this.talk.cancel(), "dim");
+      case "/save":
+        if (rest === "") throw usage("/save needs the name of a file");
+        await this.talk.save(resolve(this.#context.io.cwd, rest.trim()));
+        return this.#screen.line(`Saved: ${rest.trim()}`, "dim");
+      case "/raw":
+        this.talk.isRaw = !this.talk.isRaw;
+        return this.#screen.line(this.talk.isRaw ? "Events are shown." : "Events are hidden.", "dim");
+      case "/task":
+        return this.#ids();
+      case "/help":
+        for (const [word, about] of Object.entries(commands)) this.#screen.line(`${word.padEnd(8)} ${about}`);
+        return;
+      default:
+        throw usage(`${command} is not a command`, "/help lists them; // sends a text that begins with /");
+    }
+  }
+
+  #ids(): void {
+    const { contextId, taskId, task } = this.talk.conversation;
+    this.#screen.line(`Context ID: ${contextId ?? "none"}`);
+    this.#screen.line(`Task ID: ${taskId ?? task?.id ?? "none"}`);
+    if (this.talk.state !== TaskState.UNSPECIFIED) this.#screen.line(`State: ${TaskState[this.talk.state]}`);
+  }
+
+  async #send(text: string, signal: AbortSignal): Promise<void> {
+    const files = this.#files;
+    this.#files = [];
+    const parts: PartInput[] = [...(text === "" ? [] : [{ text }]), ...files];
+    await this.talk.say(parts, text, signal);
+  }
+
+  /** Asks for the form that the agent waits for, and sends the answer. */
+  async #form(): Promise<void> {
+    const { form } = this.talk;
+    if (form === undefined) return this.#screen.line("The agent waits for no form.", "yellow");
+    const ask = async (prompt: string): Promise<string | undefined> => {
+      const typed = await this.#terminal.ask(prompt, this.#context.signal, false);
+      return typeof typed === "string" ? undefined : typed.text;
+    };
+    const values = await askForm(form, ask, (line, isFault) =>
+      this.#screen.line(line, isFault === true ? "red" : undefined),
+    );
+    await this.#turn((signal) => this.talk.answerForm(values, signal));
+  }
+
+  /** Runs a turn: the first Ctrl-C cancels the task, the second one stops waiting. */
+  async #turn(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const stop = new AbortController();
+    let count = 0;
+    const close = this.#terminal.watchKeys(() => {
+      count += 1;
+      if (count > 1)
+        return stop.abort(new Failure("PARLEY_ERR_INTERRUPTED", "Stopped waiting; the task may continue."));
+      this.#screen.line("Canceling the task. Ctrl-C again stops waiting.", "yellow");
+      this.talk.cancel().catch((error: unknown) => this.#screen.line(this.#context.failure(error).message, "red"));
+    });
+    try {
+      await work(AbortSignal.any([this.#context.signal, stop.signal]));
+    } catch (error) {
+      if (stop.signal.aborted) this.#screen.line("Stopped waiting; the task may continue.", "yellow");
+      else throw error;
+    } finally {
+      close();
+    }
+    if (this.talk.form !== undefined) await this.#form();
+  }
+
+  /** Shows the failure of a turn, after which the talk continues. @throws Failure of the run itself */
+  async #guarded(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (this.#context.signal.aborted) throw error;
+      const isOfFile = error instanceof Error && "code" in error && "syscall" in error;
+      const failure = isOfFile ? usage(messageIn(error)) : this.#context.failure(error);
+      const { message, hint } = failure;
+      this.#screen.line(this.#context.out.redactor.text(singleLine(message)), "red");
+      if (hint !== null) this.#screen.line(singleLine(hint), "dim");
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { checkJson } from "../../../agent/json-schema.js";
+import { violationText } from "../../../core/error.js";
+import { isJsonObject } from "../../../wire/json-struct.js";
+import { singleLine } from "../text.js";
+
+/** Most fields that are asked for one by one. */
+const MAX_FIELDS = 200;
+
+/** A form that an agent asks to fill in (docs/forms.md): a data part of the type `form`, with a JSON Schema. */
+export interface Form {
+  readonly id: string | undefined;
+  readonly schema: JsonObject;
+  /** Values that it already has. */
+  readonly data: JsonObject;
+  /** Faults of the last answer, as sentences. */
+  readonly violations: readonly string[];
+}
+
+/** Finds the form in the data of a message. */
+export function formIn(data: readonly JsonValue[]): Form | undefined {
+  const part = data.find((each): each is JsonObject => isJsonObject(each) && each.type === "form");
+  if (part === undefined || !isJsonObject(part.form)) return undefined;
+  const { id, form, form_data: given, violations } = part;
+  return {
+    id: typeof id === "string" ? id : undefined,
+    schema: form,
+    data: isJsonObject(given) ? given : {},
+    violations: (Array.isArray(violations) ? violations : []).flatMap((each) =>
+      isJsonObject(each)
+        ? [violationText({ field: String(each.field ?? ""), description: String(each.description ?? "") })]
+        : [],
+    ),
+  };
+}
+
+/** Asks for a line; undefined if the person leaves the form. */
+export type Ask = (prompt: string) => Promise<string | undefined>;
+
+/** Shows a line. */
+export type Tell = (line: string, isFault?: boolean) => void;
+
+/**
+ * Asks for the fields of a form one by one, and checks each value and then the whole.
+ *
+ * @returns the values; undefined if the person declines
+ */
+export async function askForm(form: Form, ask: Ask, tell: Tell): Promise<JsonObject | undefined> {
+  for (const violation of form.violations) tell(singleLine(violation), true);
+  tell("An empty line takes the value in brackets, < goes back, Ctrl-C declines.");
+  let values: JsonObject = { ...form.data };
+  for (;;) {
+    const filled = await fill(form.schema, values, ask, tell);
+    if (filled === undefined) return undefined;
+    values = filled;
+    const { violations } = checked(form.schema, values);
+    for (const violation of violations) tell(singleLine(violation), true);
+    for (const [name, value] of Object.entries(values)) tell(`  ${singleLine(name)}: ${shown(value)}`);
+    const answer = violations.length > 0 ? "n" : await ask("Send this? [Y/n] ");
+    if (answer === undefined) return undefined;
+    if (/^(?:y(?:es)?)?$/i.test(answer.trim())) return values;
+  }
+}
+
+/** The agent checks again; a schema that cannot be compiled here is left to it. */
+function checked(schema: JsonObject, value: JsonValue): { readonly violations: readonly string[] } {
+  try {
+    const result = checkJson(schema, value);
+    return { violations: "violations" in result ? result.violations.map(violationText) : [] };
+  } catch {
+    return { violations: [] };
+  }
+}
+
+async function fill(schema: JsonObject, before: JsonObject, ask: Ask, tell: Tell): Promise<JsonObject | undefined> {
+  const fields = Object.entries(isJsonObject(schema.properties) ? schema.properties : {}).slice(0, MAX_FIELDS);
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const values: JsonObject = { ...before };
+  for (let at = 0; at < fields.length; ) {
+    const [name = "", field] = fields[at] ?? [];
+    const rules = isJsonObject(field) ? field : {};
+    const isRequired = required.includes(name);
+    describeField(name, rules, isRequired, tell);
+    const otherwise = values[name] ?? rules.default;
+    const typed = await ask(`${singleLine(name)}${otherwise === undefined ? "" : ` [${shown(otherwise)}]`}: `);
+    if (typed === undefined) return undefined;
+    if (typed.trim() === "<") {
+      at = Math.max(0, at - 1);
+      continue;
+    }
+    const value = typed === "" ? otherwise : read(typed, rules);
+    const fault = value === undefined ? (isRequired ? "is required" : undefined) : faultOf(value, rules);
+    if (fault !== undefined) {
+      tell(`${singleLine(name)} ${singleLine(fault)}`, true);
+      continue;
+    }
+    if (value !== undefined) values[name] = value;
+    at++;
+  }
+  return values;
+}
+
+function describeField(
+  name: string,
+  { title, description, enum: choices }: JsonObject,
+  isRequired: boolean,
+  tell: Tell,
+): void {
+  const about = [title, description].filter((text) => typeof text === "string" && text !== name).join(". ");
+  if (about !== "" || isRequired) tell(singleLine(`${about}${isRequired ? " (required)" : ""}`.trim()));
+  if (Array.isArray(choices)) tell(choices.map((choice, at) => `  ${at + 1}) ${shown(choice)}`).join("\n"));
+}
+
+/** Reads a value as its type says. What cannot be read stays a text, which the check then names. */
+function read(typed: string, { type, enum: choices, items }: JsonObject): JsonValue {
+  if (Array.isArray(choices)) {
+    const chosen = choices[Number(typed) - 1];
+    return chosen ?? choices.find((choice) => shown(choice).toLowerCase() === typed.trim().toLowerCase()) ?? typed;
+  }
+  if (type === "boolean")
+    return /^(?:y|yes|true|1)$/i.test(typed) || (/^(?:n|no|false|0)$/i.test(typed) ? false : typed);
+  if (type === "number" || type === "integer") return /^-?\d/.test(typed.trim()) ? Number(typed) : typed;
+  if (type === "array" && !/^\s*\[/.test(typed)) {
+    return typed.split(",").map((each) => read(each.trim(), isJsonObject(items) ? items : {}));
+  }
+  if (type === "array" || type === "object") return json(typed);
+  return typed;
+}
+
+function json(typed: string): JsonValue {
+  try {
+    return JSON.parse(typed) as JsonValue;
+  } catch {
+    return typed;
+  }
+}
+
+function faultOf(value: JsonValue, rules: JsonObject): string | undefined {
+  const { violations } = checked({ type: "object", properties: { value: rules } }, { value });
+  return violations[0]?.replace(/^value:? ?/, "");
+}
+
+function shown(value: JsonValue): string {
+  return singleLine(typeof value === "string" ? value : JSON.stringify(value));
+}
