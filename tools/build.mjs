@@ -7,6 +7,7 @@
 //
 // Entry points that browsers and edge runtimes import as well are built once more, in dist/web: as a graph of their own, in which
 // nothing of Node.js is.
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
@@ -108,6 +109,16 @@ for (const folder of ["dist/src", "dist/contract", "dist/gen", "dist/web"]) {
 
 mkdirSync(out, { recursive: true });
 writeFileSync(join(out, "src", "licenses.txt"), licenses());
+
+// The scripts that complete the commands in a shell, which name all commands and options.
+const completion = join(out, "src", "completion");
+rmSync(completion, { recursive: true, force: true });
+const scripts = ["bash", "zsh", "fish"].map((shell) => {
+  const command = [join(out, "src", "cli", "main.js"), "completion", shell];
+  return { shell, text: execFileSync(process.execPath, command, { encoding: "utf8", env: { HOME: out } }) };
+});
+mkdirSync(completion);
+for (const { shell, text } of scripts) writeFileSync(join(completion, shell), text);
 
 /** The files in a folder and those below it, by their paths from the root. */
 function filesIn(folder) {

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { earlyMode, normalized } from "./a2a/arguments.js";
 import { commandRows, groups } from "./a2a/commands.js";
+import { storedScript } from "./a2a/completion/stored.js";
 import { Failure, usage } from "./a2a/errors.js";
 import { addAgentCommands, groupOf, usageFailure } from "./a2a/register.js";
 import { addAuthors } from "./authors/commands.js";
@@ -19,6 +20,12 @@ import { addServe } from "./serve.js";
 export async function runProgram(argv: readonly string[], io: Io): Promise<number | undefined> {
   const early = earlyMode(argv, io.env);
   const words = normalized(argv, new Set(Object.keys(groups)));
+  const [first, shell = "", ...more] = words;
+  const stored = first === "completion" && more.length === 0 ? storedScript(io.program, shell) : undefined;
+  if (stored !== undefined) {
+    io.stdout.write(stored);
+    return 0;
+  }
   let isOfServer = false;
   let exit: number | undefined;
   const program = new Command(io.program)
