@@ -133,6 +133,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "auth",
       "card",
       "push",
+      "push-receiver",
       "page",
       "service",
       "http",

@@ -86,6 +86,11 @@ const states = [
 
 const pushNote = "visible in the process list and shell history";
 
+const listenHelp = `
+Without --token, --server, --secret-file and --public-key a token is made and shown, and the agent has to send it. A notification
+that fails at --forward is refused, so that its sender tries again.
+`;
+
 const chatHelp = `
 /help lists the commands of a chat. Ctrl-C during an answer cancels the task, and the second one stops waiting. Without a terminal
 the text is sent as one message, and its answer printed.
@@ -116,6 +121,8 @@ export const commandRows: readonly CommandRow[] = [
       history,
       { flags: "--message-id <id>", help: "id of the message, to send the same one again" },
       { flags: "--request-payload <file or json>", help: "a whole SendMessageRequest instead of parts" },
+      { flags: "--push-listen", help: "wait by push notifications, at a webhook of this command" },
+      { flags: "--push-url <url>", help: "URL by which an agent on another machine reaches that webhook" },
       ...saveFiles,
       ...saving,
       alias("--text <text>", "--text-part"),
@@ -217,6 +224,25 @@ export const commandRows: readonly CommandRow[] = [
     operands: "<taskId> <configId>",
     about: "remove a push configuration of a task",
     load: async () => ({ run: (await import("./push-config.js")).remove }),
+  },
+  {
+    words: "listen",
+    about: "receive push notifications, verify and print them",
+    options: [
+      { flags: "--host <host>", help: "address to listen at (default: 127.0.0.1)" },
+      { flags: "--port <n>", help: "port (default: a free one)" },
+      { flags: "--path <path>", help: "path of the webhook (default: /)" },
+      { flags: "--url <url>", help: "URL by which agents reach it, which their signatures name" },
+      { flags: "--token <token>", help: `accept this token (env: A2ACLI_PUSH_TOKEN); ${pushNote}` },
+      { flags: "--server <url>", help: "accept what this Parley server signs; may be repeated" },
+      { flags: "--secret-file <file>", help: "accept signatures by this secret of Standard Webhooks" },
+      { flags: "--public-key <key>", help: "accept signatures by this key of Standard Webhooks, whpk_…" },
+      { flags: "--forward <url>", help: "pass notifications on, as they arrived" },
+      { flags: "--record <file>", help: "add notifications to a file, without credentials" },
+      { flags: "--replay <file>", help: "send the notifications of a file to --forward, and end" },
+    ],
+    after: listenHelp,
+    load: () => import("./listen/listen.js"),
   },
   {
     words: "chat",

@@ -16,6 +16,8 @@ export const localCodes = {
   PARLEY_ERR_NOT_SAVED: 1,
   /** No call of a measurement succeeded. */
   PARLEY_ERR_NO_SUCCESS: 1,
+  /** A webhook did not take a notification that was sent again. */
+  PARLEY_ERR_NOT_TAKEN: 1,
   /** A signal ended a wait; the exit status is that of the signal. */
   PARLEY_ERR_INTERRUPTED: 130,
 } as const;

@@ -6,12 +6,14 @@ import {
   type SendMessageRequest,
   SendMessageRequestSchema,
   SendMessageResponseSchema,
+  TaskPushNotificationConfigSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { newId } from "../../core/ids.js";
 import type { Context, Run } from "./context.js";
 import { Failure, usage } from "./errors.js";
 import { noteNoStream, printEvent, readEvents } from "./events.js";
 import { saveFiles } from "./files/save.js";
+import type { PushWait } from "./listen/push-wait.js";
 import { historyLength } from "./own-options.js";
 import { partsOf, payloadOf } from "./parts.js";
 import { resumeWords } from "./resume.js";
@@ -29,11 +31,24 @@ export const run: Run = async (context, [text]) => {
   context.noteTask(request.message?.taskId ?? "", request.message?.contextId ?? "");
   const waits = !settings.async && settings.wait !== false;
   if (waits) context.startBudget();
+  if (context.own("push-listen").length > 0) return sentWithPush(context, request, waits);
   if (settings.stream) await streamed(context, request);
   else await sent(context, request, waits);
 };
 
-async function sent(context: Context, request: SendMessageRequest, waits: boolean): Promise<void> {
+/** Waits by push notifications instead of a stream or polls. */
+async function sentWithPush(context: Context, request: SendMessageRequest, waits: boolean): Promise<void> {
+  if (!waits || context.settings.stream) throw usage("--push-listen waits without --stream and --async");
+  const { openPushWait } = await import("./listen/push-wait.js");
+  const push = await openPushWait(context);
+  try {
+    await sent(context, request, waits, push);
+  } finally {
+    await push.close();
+  }
+}
+
+async function sent(context: Context, request: SendMessageRequest, waits: boolean, push?: PushWait): Promise<void> {
   const { signal, out } = context;
   const { client } = await context.agent();
   const isNew = request.message?.taskId === "";
@@ -41,7 +56,16 @@ async function sent(context: Context, request: SendMessageRequest, waits: boolea
   // The id of a new task is wanted at once. An answer to an existing task would show it as it was before the message.
   const returnImmediately = isNew || !waits;
   const { payload } = await client.sendMessage(
-    { ...request, configuration: { ...configuration, returnImmediately } } as SendMessageRequest,
+    {
+      ...request,
+      configuration: {
+        ...configuration,
+        returnImmediately,
+        ...(push !== undefined && {
+          taskPushNotificationConfig: create(TaskPushNotificationConfigSchema, push.config),
+        }),
+      },
+    } as SendMessageRequest,
     { signal },
   );
   if (payload.case === undefined) {
@@ -56,7 +80,8 @@ async function sent(context: Context, request: SendMessageRequest, waits: boolea
   if (waits && !isSettled(task)) {
     context.noteIds();
     if (context.settings.debug) out.note("debug: the task runs; waiting");
-    task = await settled(context, task, historyLength(context));
+    const history = historyLength(context);
+    task = await (push === undefined ? settled(context, task, history) : push.settled(task, history));
   }
   printTask(context, task, (json) => ({ task: json }));
   await saveFiles(context, task);

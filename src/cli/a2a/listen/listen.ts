@@ -1,0 +1,125 @@
+import { open, readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { StreamResponseSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
+import { orAborted } from "../../../core/async.js";
+import { messageIn } from "../../../core/members.js";
+import { parseUrl } from "../../../core/net.js";
+import type { PushEvent } from "../../../push-receiver/index.js";
+import type { Context, Run } from "../context.js";
+import { Failure, usage } from "../errors.js";
+import { wholeNumber } from "../kinds.js";
+import { jsonOf } from "../output.js";
+import { ownOption } from "../own-options.js";
+import { eventText, field } from "../text.js";
+import { forward, type Recorded, replay } from "./forward.js";
+import { type Arrival, newToken, openWebhook } from "./webhook.js";
+
+/** `listen`: receives push notifications, verifies and prints them, and passes them on. */
+export const run: Run = async (context) => {
+  const { out, io, signal } = context;
+  const target = ownOption(context, "forward", urlOfHttp);
+  const from = context.own("replay").at(-1);
+  if (from !== undefined) {
+    if (target === undefined) throw usage("--replay needs the URL to send to (--forward)");
+    return replay(context, resolve(io.cwd, from), target);
+  }
+  const trust = await trustOf(context);
+  const to = context.own("record").at(-1);
+  const file = to === undefined ? undefined : await opened(resolve(io.cwd, to));
+  const url = ownOption(context, "url", urlOfHttp);
+  const webhook = await openWebhook({
+    host: context.own("host").at(-1) ?? "127.0.0.1",
+    port: ownOption(context, "port", wholeNumber(0, 65_535)) ?? 0,
+    path: ownOption(context, "path", path) ?? "/",
+    url,
+    trust,
+    handle: async (event, arrival) => {
+      print(context, event);
+      await file?.write(`${JSON.stringify(recordOf(arrival))}\n`);
+      if (target !== undefined) await forward(target, arrival, signal);
+    },
+    refused: (why) => out.warn(`refused: ${why}`),
+  }).catch((error: unknown) => {
+    throw usage(`listen: ${messageIn(error)}`, "choose another --port or --host");
+  });
+  out.note(`Listening at ${webhook.url}`);
+  try {
+    await orAborted(new Promise<never>(() => {}), signal);
+  } catch (error) {
+    // It is meant to be ended so.
+    if (!(error instanceof Failure && error.code === "PARLEY_ERR_INTERRUPTED")) throw error;
+  } finally {
+    await webhook.close();
+    await file?.close();
+  }
+};
+
+/** Reads what notifications have to prove. Without any proof a token is made, which the agent has to send. */
+async function trustOf(context: Context) {
+  const { io, out } = context;
+  const tokens = [
+    ...context.own("token"),
+    ...(io.env.A2ACLI_PUSH_TOKEN === undefined ? [] : [io.env.A2ACLI_PUSH_TOKEN]),
+  ];
+  const files = context.own("secret-file");
+  const secrets = await Promise.all(files.map(async (file) => (await read(resolve(io.cwd, file))).trim()));
+  const [servers, publicKeys] = [context.own("server"), context.own("public-key")];
+  const isSigned = servers.length + secrets.length + publicKeys.length > 0;
+  if (!isSigned && tokens.length === 0) {
+    tokens.push(newToken());
+    out.note(`Token: ${tokens[0]} (task push-config create … --token)`);
+  }
+  for (const secret of [...tokens, ...secrets]) if (tokens[0] !== secret || isSigned) out.redactor.add(secret);
+  return {
+    ...(servers.length > 0 && { servers }),
+    ...(secrets.length > 0 && { secrets }),
+    ...(publicKeys.length > 0 && { publicKeys }),
+    ...(tokens.length > 0 && { tokens }),
+    ...(!isSigned && { acceptUnsigned: true }),
+  };
+}
+
+function print({ out }: Context, event: PushEvent): void {
+  const { response, eventId, signatures, taskId } = event;
+  const proof =
+    signatures.map((each) => (each.kind === "jwt" ? `jwt of ${each.issuer}` : each.kind)).join(", ") || "token";
+  if (out.mode.isJson) {
+    const notification = jsonOf(StreamResponseSchema, response);
+    return out.json({ receivedAt: new Date().toISOString(), taskId, eventId, proof, notification }, true);
+  }
+  out.text(
+    `${field("Received", `${new Date().toISOString()} (${proof})`)}${eventText(response, out.mode.isVerbose).trimEnd()}\n\n`,
+  );
+}
+
+/** What a file keeps of a notification: no credential, which `--replay` takes anew. */
+function recordOf({ headers, body }: Arrival): Recorded {
+  const { authorization: _, "x-a2a-notification-token": __, ...kept } = headers;
+  return { at: new Date().toISOString(), headers: kept, body: body.toString("base64") };
+}
+
+async function opened(file: string) {
+  try {
+    return await open(file, "a", 0o600);
+  } catch (error) {
+    throw usage(`--record: ${messageIn(error)}`);
+  }
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw usage(`--secret-file: ${messageIn(error)}`);
+  }
+}
+
+function urlOfHttp(text: string): string {
+  if (!/^https?:$/.test(parseUrl(text)?.protocol ?? "")) throw new Error("is not a URL of http or https");
+  return text;
+}
+
+function path(text: string): string {
+  if (!/^\/[\w./~-]*$/.test(text)) throw new Error("is not a path such as /hook");
+  return text;
+}

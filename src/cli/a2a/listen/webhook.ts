@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Logger } from "../../../core/log.js";
+import { createPushReceiver, type PushEvent, type PushReceiverOptions } from "../../../push-receiver/index.js";
+
+/** Largest notification, in bytes. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Most connections at once. */
+const MAX_CONNECTIONS = 128;
+
+/** Time for a notification to arrive, in milliseconds. */
+const ARRIVAL_MS = 30_000;
+
+/** A notification as it arrived. */
+export interface Arrival {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Handles a verified notification. An error makes the sender try again. */
+export type Handle = (event: PushEvent, arrival: Arrival) => Promise<void>;
+
+/** Options of a webhook on this machine. */
+interface WebhookOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** Public URL, if it differs. */
+  readonly url: string | undefined;
+  readonly trust: Omit<PushReceiverOptions, "audience" | "logger" | "limits">;
+  readonly handle: Handle;
+  /** Called with the reason of each refused notification. */
+  readonly refused: (why: string) => void;
+}
+
+/** A webhook that listens. */
+export interface Webhook {
+  /** Where agents reach it. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Returns a token that nobody guesses. */
+export function newToken(): string {
+  return randomBytes(24).toString("base64url");
+}
+
+/** Opens a webhook that verifies notifications. */
+export async function openWebhook(options: WebhookOptions): Promise<Webhook> {
+  const { host, port, path, trust, handle, refused } = options;
+  let answer: (request: IncomingMessage, response: ServerResponse) => Promise<void> = async () => {};
+  const server = createServer({ requestTimeout: ARRIVAL_MS, headersTimeout: 10_000 }, (request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  await listening(server, host, port);
+  const { port: bound } = server.address() as AddressInfo;
+  const name = host.includes(":") ? `[${host}]` : host;
+  const url = options.url ?? `http://${name}:${bound}${path}`;
+  const receiver = createPushReceiver({ ...trust, audience: url.replace(/[?#].*$/, ""), logger: refusalLog(refused) });
+  answer = async (request, response) => {
+    if (new URL(request.url ?? "/", "http://a").pathname !== path) return end(response, 404);
+    const body = await bodyOf(request);
+    if (body === undefined) return end(response, 413);
+    const arrival = { headers: headersOf(request), body };
+    const given = { method: request.method ?? "", headers: arrival.headers, ...(body.length > 0 && { body }) };
+    const own = receiver.fetch((event) => handle(event, arrival));
+    const { method } = given;
+    const asked = new Request(url, method === "GET" || method === "HEAD" ? { method, headers: given.headers } : given);
+    const { status, headers, ...rest } = await own(asked).then(async (r) => ({
+      status: r.status,
+      headers: r.headers,
+      text: await r.text(),
+    }));
+    for (const [key, value] of headers) response.setHeader(key, value);
+    end(response, status, rest.text);
+  };
+  return {
+    url,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject).on("error", () => {});
+      resolve();
+    });
+  });
+}
+
+function end(response: ServerResponse, status: number, text = ""): void {
+  response.statusCode = status;
+  response.end(text);
+}
+
+/** Reads a body; undefined if it is too large. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > MAX_BYTES) return undefined;
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Headers of the notification itself. Repeated ones are joined, which the receiver then refuses where it matters. */
+function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  const own = Object.entries(headers).filter(([name]) => !hopByHop.has(name));
+  return Object.fromEntries(
+    own.map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
+  );
+}
+
+const hopByHop: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+function refusalLog(refused: (why: string) => void): Logger {
+  const tell = (facts: object): void => {
+    const { err } = facts as { readonly err?: unknown };
+    if (err instanceof Error) refused(err.message);
+  };
+  return { debug: () => {}, info: tell, warn: tell, error: tell };
+}

@@ -1,0 +1,203 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openWorld, runIn } from "./world.js";
+
+/** Returns a port that was free. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe.each([
+  ["jsonrpc", "1.0"],
+  ["rest", "1.0"],
+  ["grpc", "1.0"],
+  ["jsonrpc", "0.3"],
+])("send --push-listen over %s %s", (transport, version) => {
+  const more = ["--transport", transport, ...(version === "1.0" ? [] : ["--a2a-version", version])];
+
+  it("A2ACLI_PUSH_002 waits for the task by notifications", async () => {
+    const port = await freePort();
+    const world = await openWorld({ push: { allowHttp: true, ports: [port], allow: ["127.0.0.1"] } });
+    try {
+      const argv = ["send", "wait 300", "-a", "AGENT", "--push-listen", "--push-url", `http://127.0.0.1:${port}/hook`];
+      // Polls would come much later than the test may take.
+      const { exit, out, err } = await world.run([...argv, ...more, "--poll-interval", "30s"]);
+      expect(exit, err).toBe(0);
+      expect(out).toContain("State: COMPLETED");
+      const [sent] = world.seen.filter(({ method }) => method === "SendMessage");
+      expect(sent?.request.configuration.taskPushNotificationConfig.url).toBe(`http://127.0.0.1:${port}/hook`);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+describe("send --push-listen", () => {
+  it("A2ACLI_PUSH_002 polls when a notification is lost", async () => {
+    const port = await freePort();
+    // The server accepts the webhook, and then sends to no port that listens.
+    const lookup = async () => [{ address: "127.0.0.9", family: 4 as const }];
+    const world = await openWorld({ push: { allowHttp: true, ports: [port], allow: ["hooks.example.org"], lookup } });
+    try {
+      const argv = [
+        "send",
+        "wait 100",
+        "-a",
+        "AGENT",
+        "--push-listen",
+        "--push-url",
+        `http://hooks.example.org:${port}/`,
+      ];
+      const { exit, out, err } = await world.run([...argv, "--poll-interval", "50ms"]);
+      expect(exit, err).toBe(0);
+      expect(out).toContain("State: COMPLETED");
+    } finally {
+      await world.close();
+    }
+  });
+
+  it("A2ACLI_VER_003 sends nothing to an agent without push notifications", async () => {
+    const world = await openWorld();
+    try {
+      const { exit, err } = await world.run(["send", "hi", "-a", "AGENT", "--push-listen"]);
+      expect([exit, err]).toEqual([1, expect.stringContaining("PushNotificationNotSupportedError")]);
+      expect(world.seen).toEqual([]);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+describe("listen", () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+  const body = (id: string, state = "TASK_STATE_COMPLETED") =>
+    JSON.stringify({ statusUpdate: { taskId: id, contextId: "c", status: { state } } });
+  let folder = "";
+  let stop: AbortController;
+  let ended: Promise<unknown> | undefined;
+  let out = "";
+  let err = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "parley-listen-"));
+    stop = new AbortController();
+    [out, err] = ["", ""];
+  });
+  afterEach(async () => {
+    stop.abort("SIGINT");
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Starts the command. @returns the URL of its webhook */
+  async function listening(...argv: readonly string[]): Promise<string> {
+    ended = runIn(["listen", ...argv], {
+      interrupted: stop.signal,
+      onOutput: (stream, text) => {
+        if (stream === "out") out += text;
+        else err += text;
+      },
+    });
+    await expect.poll(() => err, { timeout: 20_000 }).toMatch(/Listening at \S+\n/);
+    return /Listening at (\S+)/.exec(err)?.[1] ?? "";
+  }
+
+  async function post(url: string, text: string, headers: Record<string, string> = {}) {
+    const answer = await fetch(url, {
+      method: "POST",
+      body: text,
+      headers: { "content-type": "application/json", ...headers },
+    });
+    return answer.status;
+  }
+
+  it("prints what has its token, refuses the rest, and ends by Ctrl-C with 0", async () => {
+    const url = await listening();
+    const token = /Token: (\S+)/.exec(err)?.[1] ?? "";
+    expect(await post(url, body("t-1"), { "x-a2a-notification-token": token })).toBe(204);
+    expect(out).toMatch(/^Received: \S+ \(token\)\nTask ID: t-1\nContext ID: c\nState: COMPLETED\n\n$/);
+    expect(await post(url, body("t-2"), { "x-a2a-notification-token": "wrong-token" })).toBe(403);
+    expect(await post(url, body("t-3"))).toBe(403);
+    expect(await post(`${url}other`, body("t-4"))).toBe(404);
+    expect(out).not.toMatch(/t-[234]/);
+    expect(err).toContain("warning: refused: ");
+    expect(err).not.toContain("wrong-token");
+    stop.abort("SIGINT");
+    expect(await ended).toMatchObject({ exit: 0 });
+  });
+
+  it("verifies Standard Webhooks, forwards and records them, each once", async () => {
+    const got: { readonly headers: object; readonly body: string }[] = [];
+    let status = 503;
+    const target = createServer(async (request, response) => {
+      let text = "";
+      for await (const chunk of request) text += chunk;
+      got.push({ headers: request.headers, body: text });
+      response.statusCode = status;
+      response.end();
+    });
+    await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
+    const to = `http://127.0.0.1:${(target.address() as AddressInfo).port}/in`;
+    try {
+      writeFileSync(join(folder, "secret"), secret);
+      const file = join(folder, "got.jsonl");
+      const url = await listening(
+        ...["--secret-file", join(folder, "secret"), "--forward", to, "--record", file, "-o", "json"],
+      );
+      const sign = (id: string, text: string, at = new Date()) => ({
+        "webhook-id": id,
+        "webhook-timestamp": `${Math.floor(at.getTime() / 1_000)}`,
+        "webhook-signature": new Webhook(secret).sign(id, at, text),
+      });
+      const first = body("t-1");
+      // The target fails, so the sender has to try again.
+      expect(await post(url, first, sign("m-1", first))).toBe(500);
+      status = 200;
+      expect(await post(url, first, sign("m-1", first))).toBe(204);
+      expect(await post(url, first, sign("m-1", first))).toBe(204);
+      expect(got.map(({ body: text }) => text)).toEqual([first, first]);
+      expect(got[1]?.headers).toMatchObject({ "webhook-id": "m-1" });
+      expect(await post(url, body("t-2"), sign("m-2", first))).toBe(403);
+      expect(await post(url, first, sign("m-3", first, new Date(Date.now() - 3_600_000)))).toBe(403);
+      const lines = out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(lines.at(-1)).toMatchObject({
+        taskId: "t-1",
+        proof: "v1",
+        notification: { statusUpdate: { taskId: "t-1" } },
+      });
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(readFileSync(file, "utf8")).not.toContain(secret);
+      got.length = 0;
+      const again = await runIn(["listen", "--replay", file, "--forward", to]);
+      expect([again.exit, again.out]).toEqual([0, "Notification 1: 200\nNotification 2: 200\n"]);
+      expect(got.map(({ body: text }) => text)).toEqual([first, first]);
+      status = 500;
+      expect((await runIn(["listen", "--replay", file, "--forward", to])).exit).toBe(1);
+    } finally {
+      target.close();
+    }
+  });
+
+  it.each([
+    [["--port", "70000"], "--port"],
+    [["--path", "hook"], "is not a path such as /hook"],
+    [["--forward", "ftp://x"], "is not a URL of http or https"],
+    [["--replay", "x"], "--replay needs the URL to send to"],
+    [["--secret-file", "missing"], "--secret-file"],
+    [["--replay", "missing", "--forward", "http://127.0.0.1:9"], "--replay"],
+  ])("rejects %j in one line", async (argv, text) => {
+    const { exit, err: told } = await runIn(["listen", ...argv]);
+    expect([exit, told]).toEqual([2, expect.stringContaining(text)]);
+  });
+});
