@@ -1,9 +1,9 @@
 import type { FileHandle } from "node:fs/promises";
-import { Agent, request } from "undici";
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
 import { messageIn } from "../../../core/members.js";
 import { parseUrl, withoutSecrets } from "../../../core/net.js";
 import { TargetGuard } from "../../../push/target/guard.js";
-import { guardedConnector } from "../../../push/target/post.js";
 import { Failure } from "../errors.js";
 
 /** Limits of one file: size in bytes, time in milliseconds. */
@@ -28,26 +28,30 @@ export async function fetchTo(url: string, file: FileHandle, { hosts, signal }: 
     throw refused(url, "only URLs of http and https without credentials are fetched");
   }
   const guard = new TargetGuard({ allowHttp: true, allow: hosts });
-  const { silenceMs, timeoutMs, maxBytes } = fetchLimits;
-  const agent = new Agent({ connect: guardedConnector(guard, {}), headersTimeout: silenceMs, bodyTimeout: silenceMs });
   try {
-    const answer = await request(url, {
-      dispatcher: agent,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-    });
+    // A name is checked by its look-up, an address here.
+    guard.admit(parsed.hostname);
+    const answer = await answerOf(parsed, guard, AbortSignal.any([signal, AbortSignal.timeout(fetchLimits.timeoutMs)]));
     if (answer.statusCode !== 200) throw refused(url, `the server answers with status ${answer.statusCode}`);
     let size = 0;
-    for await (const chunk of answer.body) {
+    for await (const chunk of answer) {
       size += (chunk as Buffer).length;
-      if (size > maxBytes) throw refused(url, `the file has more than ${maxBytes} bytes`);
+      if (size > fetchLimits.maxBytes) throw refused(url, `the file has more than ${fetchLimits.maxBytes} bytes`);
       await file.write(chunk as Buffer);
     }
   } catch (error) {
     if (error instanceof Failure || signal.aborted) throw error;
     throw refused(url, messageIn(error));
-  } finally {
-    await agent.destroy();
   }
+}
+
+function answerOf(url: URL, { lookup }: TargetGuard, signal: AbortSignal): Promise<IncomingMessage> {
+  const { get } = url.protocol === "https:" ? https : http;
+  return new Promise((resolve, reject) => {
+    const request = get(url, { lookup, signal, agent: false }, resolve);
+    request.setTimeout(fetchLimits.silenceMs, () => request.destroy(new Error("the server is silent")));
+    request.on("error", reject);
+  });
 }
 
 function refused(url: string, why: string): Failure {

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 const MAX_NAME_BYTES = 200;
 
 /** Names that Windows reserves for devices, with any extension. */
-const device = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(?:\.|$)/i;
+const device = /^(?:con|prn|aux|nul|com[0-9\u00b9\u00b2\u00b3]|lpt[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$)(?:\.|$)/i;
 
 /**
  * Returns a safe name for a file that an agent names: a name without folders, without characters that a terminal or a
