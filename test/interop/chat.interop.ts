@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
+import type { Turn } from "../../src/agent/agent.js";
+import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { main } from "../cli/cli.js";
@@ -20,9 +21,12 @@ const answer =
 
 const agent = {
   card: { name: "Guide", description: "Guides.", version: "1", skills: [] },
-  async *execute(turn: import("../../src/agent/agent.js").Turn) {
+  async *execute(turn: Turn): AsyncGenerator<AgentEvent, void, undefined> {
     const [word = ""] = (turn.task?.history[0]?.parts[0]?.text === "form" ? "form" : turn.text).split(" ");
-    if (word === "ask") return yield inputRequired("Which city?");
+    if (word === "ask") {
+      yield inputRequired("Which city?");
+      return;
+    }
     if (word === "hold") {
       yield working("Looking for trains.");
       await new Promise((resolve) => turn.signal.addEventListener("abort", resolve));
@@ -35,12 +39,17 @@ const agent = {
         properties: { amount: { type: "number" }, currency: { type: "string", enum: ["EUR", "USD"] } },
       };
       const values = yield* turn.form(schema, { text: "Fill in, please." });
-      return yield completed(`Got ${JSON.stringify(values)}.`);
+      yield completed(`Got ${JSON.stringify(values)}.`);
+      return;
     }
-    if (turn.task !== undefined && turn.task.history.length > 1) return yield completed(`You said ${turn.text}.`);
+    if (turn.task !== undefined && turn.task.history.length > 1) {
+      yield completed(`You said ${turn.text}.`);
+      return;
+    }
     if (word === "file") {
       yield artifact({ name: "f", file: { bytes: new Uint8Array(3), name: "../a.bin" } });
-      return yield completed();
+      yield completed();
+      return;
     }
     for (let at = 0; at < answer.length; at += 5) {
       yield artifact({ id: "a", text: answer.slice(at, at + 5), append: true });
