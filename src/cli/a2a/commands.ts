@@ -123,6 +123,7 @@ export const commandRows: readonly CommandRow[] = [
       { flags: "--request-payload <file or json>", help: "a whole SendMessageRequest instead of parts" },
       { flags: "--push-listen", help: "wait by push notifications, at a webhook of this command" },
       { flags: "--push-url <url>", help: "URL by which an agent on another machine reaches that webhook" },
+      { flags: "--push-port <n>", help: "port of the webhook, if it is not that of --push-url" },
       ...saveFiles,
       ...saving,
       alias("--text <text>", "--text-part"),

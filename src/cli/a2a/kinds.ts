@@ -1,5 +1,5 @@
 import type { Binding } from "../../client/discovery/interfaces.js";
-import { isTransportHeader } from "../../core/net.js";
+import { isTransportHeader, parseUrl } from "../../core/net.js";
 
 /** Shortest poll interval, in milliseconds. */
 const MIN_INTERVAL_MS = 10;
@@ -88,6 +88,12 @@ export function parameter(text: string): readonly [name: string, value: string] 
 /** Reads a credential, which a header has to carry. */
 export function secret(text: string): string {
   if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)) throw new Error("has characters that cannot be sent");
+  return text;
+}
+
+/** Reads a URL of http or https. */
+export function httpUrl(text: string): string {
+  if (!/^https?:$/.test(parseUrl(text)?.protocol ?? "")) throw new Error("is not a URL of http or https");
   return text;
 }
 

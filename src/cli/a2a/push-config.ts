@@ -6,19 +6,18 @@ import {
   TaskPushNotificationConfigSchema,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../client/client.js";
-import { parseUrl } from "../../core/net.js";
+import { messageIn } from "../../core/members.js";
 import { checkCapability } from "./capability.js";
 import type { Context, Run } from "./context.js";
 import { usage } from "./errors.js";
-import { secret, wholeNumber } from "./kinds.js";
+import { httpUrl, secret, wholeNumber } from "./kinds.js";
 import { ownOption } from "./own-options.js";
 import { field } from "./text.js";
 
 /** `task push-config create`: registers a webhook of a task, and prints its configuration. */
 export const create: Run = async (context, [taskId = "", operand]) => {
-  const url = ownOption(context, "url", (text) => text) ?? operand;
+  const url = ownOption(context, "url", httpUrl) ?? operandUrl(operand);
   if (url === undefined) throw usage("the webhook has no URL", "name it by --url");
-  if (!/^https?:$/.test(parseUrl(url)?.protocol ?? "")) throw usage("--url: it is not a URL of http or https");
   const id = context.own("id").at(-1);
   const token = ownOption(context, "token", secret);
   const authentication = await authenticationOf(context);
@@ -33,6 +32,14 @@ export const create: Run = async (context, [taskId = "", operand]) => {
   };
   print(context, await client.createTaskPushNotificationConfig(request, { signal: context.signal }));
 };
+
+function operandUrl(operand: string | undefined): string | undefined {
+  try {
+    return operand === undefined ? undefined : httpUrl(operand);
+  } catch (error) {
+    throw usage(`the webhook: ${JSON.stringify(operand)} ${messageIn(error)}`);
+  }
+}
 
 /** `task push-config get`: prints one configuration. */
 export const get: Run = async (context, [taskId = "", id = ""]) => {

@@ -99,7 +99,7 @@ describe.each(transports)("push configurations over %s", (transport) => {
 
   it.each([
     [["create", "t"], "the webhook has no URL"],
-    [["create", "t", "ftp://x"], "--url: it is not a URL of http or https"],
+    [["create", "t", "ftp://x"], "is not a URL of http or https"],
     [["create", "t", WEBHOOK, "--auth-credentials", "x"], "--auth-credentials needs --auth-scheme"],
     [["list", "t", "--limit", "0"], "--limit"],
   ])("A2ACLI_PUSH_001 reject %j before anything is sent", async (words, text) => {

@@ -36,6 +36,7 @@ export const run: Run = async (context, [text]) => {
   const { client } = await context.agent();
   if (!isInteractive) {
     const talk = new Talk(context, client, plainView(context.out));
+    context.startBudget();
     await talk.say(text ?? "", text ?? "", context.signal);
     return leave(context, talk);
   }

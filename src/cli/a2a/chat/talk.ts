@@ -118,6 +118,7 @@ export class Talk {
   }
 
   #show(update: Update): void {
+    this.#context.touch();
     const { kind, task, message, artifact, text, replaced, data, files, event } = update;
     if (task !== undefined) this.#context.noteTask(task.id, task.contextId);
     if (this.#isRaw && event !== undefined) {

@@ -3,11 +3,10 @@ import { resolve } from "node:path";
 import { StreamResponseSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { orAborted } from "../../../core/async.js";
 import { messageIn } from "../../../core/members.js";
-import { parseUrl } from "../../../core/net.js";
 import type { PushEvent } from "../../../push-receiver/index.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
-import { wholeNumber } from "../kinds.js";
+import { httpUrl, wholeNumber } from "../kinds.js";
 import { jsonOf } from "../output.js";
 import { ownOption } from "../own-options.js";
 import { eventText, field } from "../text.js";
@@ -17,7 +16,7 @@ import { type Arrival, newToken, openWebhook } from "./webhook.js";
 /** `listen`: receives push notifications, verifies and prints them, and passes them on. */
 export const run: Run = async (context) => {
   const { out, io, signal } = context;
-  const target = ownOption(context, "forward", urlOfHttp);
+  const target = ownOption(context, "forward", httpUrl);
   const from = context.own("replay").at(-1);
   if (from !== undefined) {
     if (target === undefined) throw usage("--replay needs the URL to send to (--forward)");
@@ -26,7 +25,7 @@ export const run: Run = async (context) => {
   const trust = await trustOf(context);
   const to = context.own("record").at(-1);
   const file = to === undefined ? undefined : await opened(resolve(io.cwd, to));
-  const url = ownOption(context, "url", urlOfHttp);
+  const url = ownOption(context, "url", httpUrl);
   const webhook = await openWebhook({
     host: context.own("host").at(-1) ?? "127.0.0.1",
     port: ownOption(context, "port", wholeNumber(0, 65_535)) ?? 0,
@@ -69,7 +68,7 @@ async function trustOf(context: Context) {
     tokens.push(newToken());
     out.note(`Token: ${tokens[0]} (task push-config create … --token)`);
   }
-  for (const secret of [...tokens, ...secrets]) if (tokens[0] !== secret || isSigned) out.redactor.add(secret);
+  for (const secret of [...tokens, ...secrets]) out.redactor.add(secret);
   return {
     ...(servers.length > 0 && { servers }),
     ...(secrets.length > 0 && { secrets }),
@@ -112,11 +111,6 @@ async function read(file: string): Promise<string> {
   } catch (error) {
     throw usage(`--secret-file: ${messageIn(error)}`);
   }
-}
-
-function urlOfHttp(text: string): string {
-  if (!/^https?:$/.test(parseUrl(text)?.protocol ?? "")) throw new Error("is not a URL of http or https");
-  return text;
 }
 
 function path(text: string): string {

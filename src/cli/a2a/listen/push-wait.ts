@@ -6,6 +6,8 @@ import { endsBlockingSend } from "../../../task/state.js";
 import { checkCapability } from "../capability.js";
 import type { Context } from "../context.js";
 import { usage } from "../errors.js";
+import { httpUrl, wholeNumber } from "../kinds.js";
+import { ownOption } from "../own-options.js";
 import { isSettled } from "../task-result.js";
 import { newToken, openWebhook, type Webhook } from "./webhook.js";
 
@@ -23,7 +25,8 @@ export interface PushWait {
 
 /** Opens a webhook for one task. @throws Failure if the agent declares no push notifications, or cannot reach it */
 export async function openPushWait(context: Context): Promise<PushWait> {
-  const url = context.own("push-url").at(-1);
+  const url = ownOption(context, "push-url", httpUrl);
+  const port = ownOption(context, "push-port", wholeNumber(0, 65_535));
   const agent = await context.agent();
   checkCapability(agent, "pushNotifications");
   if (url === undefined && !isLoopback(agent.chosen.url)) {
@@ -37,7 +40,7 @@ export async function openPushWait(context: Context): Promise<PushWait> {
   const arrivals = new Arrivals();
   const webhook = await openWebhook({
     host: url === undefined || isLoopback(url) ? "127.0.0.1" : "0.0.0.0",
-    port: Number(url === undefined ? 0 : new URL(url).port || 80),
+    port: port ?? (url === undefined ? 0 : Number(new URL(url).port || 80)),
     path: new URL(url ?? "http://a/").pathname,
     url,
     trust: { tokens: [token], acceptUnsigned: true },
