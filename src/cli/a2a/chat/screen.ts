@@ -1,3 +1,5 @@
+import stringWidth from "string-width";
+import wrapAnsi from "wrap-ansi";
 import type { Io, OutputStream } from "../../io.js";
 import { type Colour, clipped, lookOf, paint } from "../../table.js";
 import { MarkdownStream } from "./markdown.js";
@@ -15,9 +17,12 @@ const DRAW_MS = 60;
 export class Screen {
   readonly #io: Io;
   readonly #markdown: MarkdownStream;
-  #live = 0;
+  #live: readonly string[] = [];
   #doing = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** When the timer fires. */
+  #dueAt = 0;
+  #drawMs = DRAW_MS;
   #since = 0;
 
   constructor(io: Io) {
@@ -35,13 +40,13 @@ export class Screen {
   push(text: string): void {
     this.#doing = "";
     this.#write(this.#markdown.push(text));
-    this.#schedule(DRAW_MS);
+    this.#schedule(this.#drawMs);
   }
 
   /** Shows what the agent is doing, until it says something else. */
   doing(text: string): void {
     this.#doing = text;
-    this.#schedule(DRAW_MS);
+    this.#schedule(this.#drawMs);
   }
 
   /** Writes a line that is not part of an answer. */
@@ -65,16 +70,25 @@ export class Screen {
   }
 
   #schedule(ms: number): void {
-    this.#timer ??= setTimeout(() => {
+    const dueAt = performance.now() + ms;
+    if (this.#timer !== undefined && this.#dueAt <= dueAt) return;
+    clearTimeout(this.#timer);
+    this.#dueAt = dueAt;
+    this.#timer = setTimeout(() => {
       this.#timer = undefined;
+      const began = performance.now();
       this.#draw();
+      // A block that takes long is drawn less often.
+      this.#drawMs = Math.max(DRAW_MS, 4 * (performance.now() - began));
       this.#schedule(1_000);
     }, ms);
   }
 
   #draw(): void {
     const block = this.#markdown.pending.trim() === "" ? [] : this.#markdown.preview();
-    const lines = block.filter((line) => line !== "").slice(-Math.min(MAX_LIVE, (this.#io.stdout.rows ?? 24) - 2));
+    const most = Math.max(1, Math.min(MAX_LIVE, (this.#io.stdout.rows ?? 24) - 2));
+    const full = block.filter((line) => line !== "").slice(-most);
+    const lines = full.flatMap((line) => rowsOf(line, widthOf(this.#io.stdout))).slice(-most);
     const waited = Math.floor((performance.now() - this.#since) / 1_000);
     const status = this.#doing === "" ? (lines.length === 0 ? `… ${waited} s` : "") : `… ${this.#doing}`;
     const look = { ...lookOf(this.#io.stdout), width: widthOf(this.#io.stdout) };
@@ -82,7 +96,7 @@ export class Screen {
     this.#put(() => {
       for (const line of lines) this.#io.stdout.write(`${line}\n`);
     });
-    this.#live = lines.length;
+    this.#live = lines;
   }
 
   #write(lines: readonly string[]): void {
@@ -92,17 +106,25 @@ export class Screen {
 
   /** Replaces the lines that are drawn again, in one step for terminals that can. */
   #put(write: () => void): void {
-    if (this.#live === 0) return write();
+    if (this.#live.length === 0) return write();
     this.#io.stdout.write("\x1b[?2026h");
     this.#clear();
     write();
     this.#io.stdout.write("\x1b[?2026l");
   }
 
+  /** A terminal that became narrower has wrapped the lines. */
   #clear(): void {
-    if (this.#live > 0) this.#io.stdout.write(`\x1b[${this.#live}A\r\x1b[J`);
-    this.#live = 0;
+    const columns = Math.max(1, this.#io.stdout.columns ?? 80);
+    const rows = this.#live.reduce((sum, line) => sum + Math.max(1, Math.ceil(stringWidth(line) / columns)), 0);
+    if (rows > 0) this.#io.stdout.write(`\x1b[${rows}A\r\x1b[J`);
+    this.#live = [];
   }
+}
+
+/** Returns the rows that a line takes on the terminal. */
+function rowsOf(line: string, width: number): string[] {
+  return wrapAnsi(line.replaceAll("\t", "    "), width, { hard: true, trim: false }).split("\n");
 }
 
 /** Columns for text. The last one stays free, since some terminals wrap there. */
