@@ -44,6 +44,12 @@ export class Terminal {
     this.keys("Enter");
   }
 
+  /** Pastes a text, as a terminal marks it. */
+  paste(text: string): void {
+    this.#tmux("set-buffer", text);
+    this.#tmux("paste-buffer", "-p", "-t", "t");
+  }
+
   resize(columns: number, rows: number): void {
     this.#tmux("resize-window", "-t", "t", "-x", `${columns}`, "-y", `${rows}`);
   }

@@ -1,13 +1,17 @@
 import { readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { createInterface } from "node:readline";
-import type { Io } from "../../io.js";
-
-/** Longest input, in characters. */
-const MAX_INPUT = 1024 * 1024;
+import { createInterface, type Interface } from "node:readline";
+import { PassThrough } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import type { InputStream, Io } from "../../io.js";
+import { Keys, MAX_INPUT } from "./keys.js";
 
 /** Lines of the history of a chat. */
 const MAX_HISTORY = 500;
+
+/** Modes of the terminal in which it marks pastes. */
+const PASTES_ON = "\x1b[?2004h";
+const PASTES_OFF = "\x1b[?2004l";
 
 /** Result of asking for a line. */
 export type Typed = { readonly text: string } | "interrupted" | "ended";
@@ -16,6 +20,8 @@ export type Typed = { readonly text: string } | "interrupted" | "ended";
 export class Terminal {
   readonly #io: Io;
   readonly #words: readonly string[];
+  readonly #keys = new Keys();
+  readonly #decoder = new StringDecoder("utf8");
   #history: string[] = [];
 
   /** @param words that Tab completes at the begin of a line */
@@ -29,48 +35,92 @@ export class Terminal {
     let text = "";
     for (let at = prompt; ; at = "… ") {
       const typed = await this.#line(at, signal, isKept);
+      if (typed === "interrupted" && text !== "") return { text: "" };
       if (typeof typed === "string") return typed;
-      if (!typed.text.endsWith("\\") || text.length > MAX_INPUT)
-        return { text: (text + typed.text).slice(0, MAX_INPUT) };
+      if (!typed.text.endsWith("\\") || text.length > MAX_INPUT) {
+        return { text: this.#keys.expanded(text + typed.text).slice(0, MAX_INPUT) };
+      }
       text += `${typed.text.slice(0, -1)}\n`;
     }
   }
 
   #line(prompt: string, signal: AbortSignal, isKept: boolean): Promise<Typed> {
-    const { stdin, stdout, cwd } = this.#io;
-    const reader = createInterface({
-      input: stdin,
+    const { stdin, stdout } = this.#io;
+    signal.throwIfAborted();
+    const input = editorInput(stdin);
+    const reader = this.#editor(input, isKept);
+    return new Promise<Typed>((resolve, reject) => {
+      let isOver = false;
+      const over = (): boolean => {
+        if (isOver) return false;
+        isOver = true;
+        signal.removeEventListener("abort", aborted);
+        stdin.off("data", onData).off("end", ended).pause();
+        stdout.write(PASTES_OFF);
+        reader.close();
+        return true;
+      };
+      const typed = (value: Typed): void => {
+        if (!over()) return;
+        // What is shown next begins a line.
+        if (typeof value === "string") stdout.write("\n");
+        resolve(value);
+      };
+      const aborted = (): void => {
+        if (over()) reject(signal.reason);
+      };
+      const ended = (): void => typed("ended");
+      // The keys of later lines wait for their questions.
+      const pump = (): void => {
+        while (!isOver) {
+          const keys = this.#keys.next();
+          if (keys === undefined) return;
+          input.emit("data", keys);
+        }
+      };
+      const onData = (chunk: Buffer | string): void => {
+        this.#add(chunk);
+        pump();
+      };
+      signal.addEventListener("abort", aborted);
+      reader.on("history", (history) => {
+        if (isKept) this.#history = history;
+      });
+      reader.on("SIGINT", () => {
+        if (reader.line === "") return typed("interrupted");
+        stdout.write("^C\n");
+        clearLine(reader);
+      });
+      reader.on("close", ended);
+      stdout.write(PASTES_ON);
+      reader.question(prompt, (text) => typed({ text }));
+      stdin.on("data", onData).on("end", ended).resume();
+      pump();
+    });
+  }
+
+  #editor(input: PassThrough, isKept: boolean): Interface {
+    const { stdout, cwd } = this.#io;
+    return createInterface({
+      input,
       output: stdout,
       terminal: true,
       history: isKept ? this.#history : [],
       historySize: MAX_HISTORY,
       completer: (line: string) => completed(line, this.#words, cwd),
     });
-    return new Promise<Typed>((resolve, reject) => {
-      const over = (typed: Typed): void => {
-        signal.removeEventListener("abort", aborted);
-        resolve(typed);
-        reader.close();
-      };
-      const aborted = (): void => {
-        reject(signal.reason);
-        reader.close();
-      };
-      signal.addEventListener("abort", aborted);
-      reader.on("history", (history) => {
-        if (isKept) this.#history = history;
-      });
-      reader.on("SIGINT", () => over("interrupted"));
-      reader.on("close", () => over("ended"));
-      reader.question(prompt, (text) => over({ text }));
-    });
+  }
+
+  #add(chunk: Buffer | string): void {
+    this.#keys.add(typeof chunk === "string" ? chunk : this.#decoder.write(chunk));
   }
 
   /** Calls back for each Ctrl-C while it is open. Other keys are dropped. @returns a function that closes it */
   watchKeys(onInterrupt: () => void): () => void {
     const { stdin } = this.#io;
-    const onData = (keys: unknown): void => {
-      if (String(keys).includes("\x03")) onInterrupt();
+    const onData = (chunk: Buffer | string): void => {
+      this.#add(chunk);
+      for (let count = this.#keys.drop(); count > 0; count--) onInterrupt();
     };
     stdin.setRawMode?.(true);
     stdin.on("data", onData).resume();
@@ -79,6 +129,19 @@ export class Terminal {
       stdin.setRawMode?.(false);
     };
   }
+}
+
+function clearLine(reader: Interface): void {
+  reader.write(null, { ctrl: true, name: "e" });
+  reader.write(null, { ctrl: true, name: "u" });
+}
+
+/** Returns the input of a line editor, which sets the modes of the terminal. Its keys are emitted by the caller. */
+function editorInput(stdin: InputStream): PassThrough {
+  return Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (isRaw: boolean): unknown => stdin.setRawMode?.(isRaw),
+  });
 }
 
 /** Completes a command, or the path after one. */
