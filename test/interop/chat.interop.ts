@@ -7,10 +7,11 @@ import type { Turn } from "../../src/agent/agent.js";
 import { type AgentEvent, artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { createServer, type Server } from "../../src/server/create-server.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { main } from "../cli/cli.js";
+import { fixture, main } from "../cli/cli.js";
 import { build } from "../e2e/support/build.js";
-import { Home, type ServerProcess } from "../e2e/support/server-process.js";
+import { Home } from "../e2e/support/server-process.js";
 import { installTmux, Terminal } from "./support/terminal.js";
+import { run } from "./support/tool.js";
 
 // Chats in a real terminal.
 
@@ -23,6 +24,15 @@ const agent = {
   card: { name: "Guide", description: "Guides.", version: "1", skills: [] },
   async *execute(turn: Turn): AsyncGenerator<AgentEvent, void, undefined> {
     const [word = ""] = (turn.task?.history[0]?.parts[0]?.text === "form" ? "form" : turn.text).split(" ");
+    if (word === "code") {
+      const text = `\`\`\`\n${Array.from({ length: 12 }, (_, at) => `L${at} ${"wide ".repeat(30)}\n`).join("")}\`\`\`\n`;
+      for (let at = 0; at < text.length; at += 40) {
+        yield artifact({ id: "a", text: text.slice(at, at + 40), append: true });
+        await new Promise((resolve) => setTimeout(resolve, 60));
+      }
+      yield completed("End of code.");
+      return;
+    }
     if (word === "ask") {
       yield inputRequired("Which city?");
       return;
@@ -144,6 +154,72 @@ describe("chat in a terminal", { timeout: 120_000 }, () => {
     await terminal.shows('Got {"amount":12,"currency":"USD"}.');
   });
 
+  it("leaves a form open, and asks for it again in the next chat", async () => {
+    terminal = new Terminal(command('"form"'), { columns: 200 });
+    await terminal.shows("amount:");
+    terminal.keys("C-c");
+    await terminal.shows("Nothing is sent. /form asks again");
+    terminal.enter("/form");
+    await expect.poll(() => terminal.screen.match(/amount:/g)?.length).toBe(2);
+    terminal.keys("C-d");
+    await terminal.shows("ended with 0");
+    const [resumed = ""] = /--context-id \S+ --task-id \S+/.exec(terminal.screen) ?? [];
+    terminal.close();
+    terminal = new Terminal(command(resumed));
+    await terminal.shows("amount:");
+    terminal.enter("12");
+    await terminal.shows("currency:");
+    terminal.enter("");
+    await terminal.shows("Send this?");
+    terminal.enter("");
+    await terminal.shows('Got {"amount":12}.');
+  });
+
+  it.each([
+    ["runs", "hold", "Looking for trains."],
+    ["is finished", "plan", "Have fun."],
+  ])("A2ACLI_CHAT_001 shows the task of --task-id that %s", async (_, text, shown) => {
+    const sent = [main, "send", text, "--async", "-o", "json", "-a", `127.0.0.1:${server.port}`];
+    const { code, stdout } = await run(process.execPath, sent);
+    expect(code).toBe(0);
+    const { id, contextId } = JSON.parse(stdout).task;
+    terminal = new Terminal(command(`--task-id ${id}`), { columns: 200 });
+    await terminal.shows(shown);
+    if (text === "hold") terminal.keys("C-c");
+    await terminal.shows(/\n> *$/);
+    terminal.enter("/task");
+    await terminal.shows(`Context ID: ${contextId}`);
+    expect(terminal.screen).toContain(text === "hold" ? "State: CANCELED" : "State: COMPLETED");
+  });
+
+  it("sends a paste of several lines as one message", async () => {
+    terminal = new Terminal(command('"ask"'));
+    await terminal.shows("Which city?");
+    terminal.paste("Rome\nor\nParis");
+    await terminal.shows("> [paste 1: 3 lines]");
+    terminal.enter(" please");
+    await terminal.shows(/You said Rome\nor\nParis please\./);
+  });
+
+  it("shows lines of code that are wider than the terminal once", async () => {
+    terminal = new Terminal(command('"code"'), { columns: 50, rows: 20 });
+    await terminal.shows(/End of code\.\n+> *$/);
+    for (let at = 0; at < 12; at++) expect(terminal.all().match(new RegExp(`^ +L${at} `, "gm"))).toHaveLength(1);
+  });
+
+  it("clears a line that is typed at Ctrl-C, and counts each of two", async () => {
+    terminal = new Terminal(command('"hold"'));
+    await terminal.shows("Looking for trains.");
+    terminal.keys("C-c", "C-c");
+    await terminal.shows(/\n> *$/);
+    terminal.enter("/new");
+    await terminal.shows("A new conversation.");
+    terminal.keys("x", "y", "C-c");
+    await terminal.shows("> xy^C");
+    terminal.keys("C-c");
+    await terminal.shows("ended with 0");
+  });
+
   it("cancels the task at the first Ctrl-C, and stops waiting at the second", async () => {
     terminal = new Terminal(command('"hold"'));
     await terminal.shows("Looking for trains.");
@@ -169,6 +245,14 @@ describe("chat in a terminal", { timeout: 120_000 }, () => {
     expect(readFileSync(join(folder, "talk.md"), "utf8")).toContain(answer);
     terminal.enter("/save talk.md");
     await terminal.shows("EEXIST");
+    terminal.enter("/save talk.jsonl");
+    await terminal.shows("Saved: talk.jsonl");
+    const [mine, answered] = readFileSync(join(folder, "talk.jsonl"), "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(mine).toEqual({ from: "user", text: "plan" });
+    expect(answered).toMatchObject({ from: "agent", text: answer, contextId: expect.any(String) });
     terminal.enter("/quit");
     await terminal.shows("ended with 0");
   });
@@ -194,25 +278,39 @@ describe("chat in a terminal", { timeout: 120_000 }, () => {
 });
 
 describe("chat and a server that is killed", { timeout: 120_000 }, () => {
-  const home = new Home();
-  let server: ServerProcess;
-  let terminal: Terminal | undefined;
+  let home: Home;
+  let terminal: Terminal;
   beforeAll(installTmux);
-  afterEach(() => terminal?.close());
-  afterAll(() => home.leave());
-
-  it("waits on after a kill -9, for the task that the next process runs again", async () => {
-    server = await home.start();
-    const { port } = new URL(server.url);
-    terminal = new Terminal(`${process.execPath} ${main} chat -a 127.0.0.1:${port} "wait 4000" --transport jsonrpc`, {
-      rows: 50,
-    });
-    await terminal.shows("…");
-    await server.kill();
-    server = await home.start("--port", port);
-    await terminal.shows(/\n> *$/);
-    expect(terminal.all()).not.toMatch(/FAILED|Error|UNAVAILABLE/);
+  beforeEach(() => {
+    home = new Home();
+    home.agent = fixture("counting");
   });
+  afterEach(async () => {
+    terminal.close();
+    await home.leave();
+  });
+
+  it.each(["jsonrpc", "rest", "grpc"])(
+    "goes on with the text after a kill -9, and shows it once (%s)",
+    async (binding) => {
+      const server = await home.start();
+      const { port } = new URL(server.url);
+      const flags = `-a 127.0.0.1:${port} --transport ${binding}`;
+      terminal = new Terminal(`${process.execPath} ${main} chat "count 30 150" ${flags}`, { columns: 200 });
+      await terminal.shows(/^1 2 3 4 5 /m);
+      await server.kill();
+      await terminal.shows("connection lost, resuming");
+      await home.start("--port", port, "--grpc-port", `${server.grpcPort}`);
+      await terminal.shows(/\n> *$/);
+      const numbers = Array.from({ length: 30 }, (_, at) => at + 1).join(" ");
+      expect(
+        terminal
+          .all()
+          .split("\n")
+          .filter((line) => line.startsWith("1 2 3")),
+      ).toEqual([numbers]);
+    },
+  );
 });
 
 describe("chat in a pipe", () => {

@@ -19,6 +19,7 @@ export class Context implements Scope {
   readonly given: readonly GivenFlag[];
   /** All commands, as the help shows them. */
   readonly program: Command;
+  #onCut: () => void = () => {};
   readonly #stop = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #budgetMs = 0;
@@ -71,6 +72,15 @@ export class Context implements Scope {
 
   end(failure: Failure): void {
     this.#stop.abort(failure);
+  }
+
+  /** Has a function called when the connection of a stream is lost, which is resumed. */
+  onCut(tell: () => void): void {
+    this.#onCut = tell;
+  }
+
+  noteCut(): void {
+    this.#onCut();
   }
 
   /** Records the task, which hints name from now on. */

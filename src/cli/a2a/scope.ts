@@ -18,6 +18,8 @@ export interface Scope {
   readonly task: { readonly id: string; readonly contextId: string } | undefined;
   /** True after calls were given a credential of `auth login`. */
   readonly usesLogin: boolean;
+  /** Notes that the connection of a stream is lost, which is resumed. */
+  noteCut(): void;
   /** Notes that calls get one. */
   noteLogin(): void;
   /** Registers a function that is called after the run. */

@@ -27,9 +27,9 @@ export function block(label: string, content: string): string {
   return `${label}:\n${lines.map((line) => (line === "" ? " " : clean(line))).join("\n")}\n\n`;
 }
 
-/** Returns a text as one line without control characters. */
+/** Returns a text as one line that cannot drive the terminal. */
 export function singleLine(text: string): string {
-  return clean(text.replace(/\r\n?|\n/g, "\\n"));
+  return terminalText(text).replaceAll("\n", "\\n");
 }
 
 /** Returns a text whose lines cannot drive the terminal. Characters that turn the direction of text are replaced too. */

@@ -6,9 +6,11 @@ import { marked } from "marked";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Form } from "../../../src/cli/a2a/chat/form.js";
 import { askForm, formIn } from "../../../src/cli/a2a/chat/form.js";
+import { Keys } from "../../../src/cli/a2a/chat/keys.js";
 import { MarkdownStream } from "../../../src/cli/a2a/chat/markdown.js";
 import { completed } from "../../../src/cli/a2a/chat/terminal.js";
 import { widthOf } from "../../../src/cli/table.js";
+import { A2AError } from "../../../src/core/error.js";
 import { openWorld, type World } from "./world.js";
 
 const plain = { width: 60, colour: false };
@@ -139,7 +141,45 @@ describe("forms in a chat", () => {
   it("go back, change before they are sent, and can be declined", async () => {
     expect((await filled(["1", "<", "2", "1", "", "", ""])).values).toMatchObject({ amount: 2 });
     expect((await filled(["1", "1", "", "", "n", "9", "", "", "", "y"])).values).toMatchObject({ amount: 9 });
-    expect((await filled(["1", undefined])).values).toBeUndefined();
+    expect((await filled(["1", "<<"])).values).toBe("declined");
+    expect((await filled(["1", "1", "", "", "<<"])).values).toBe("declined");
+  });
+
+  it("can be left at every question", async () => {
+    for (const typed of [[], ["1"], ["1", "1", "", ""]]) {
+      expect((await filled([...typed, undefined])).values).toBe("left");
+    }
+  });
+
+  it("check patterns, and are not held up by one that never ends", async () => {
+    const slow = "a".repeat(60);
+    const properties = {
+      code: { type: "string", pattern: "^[A-Z]{2}$" },
+      evil: { type: "string", pattern: "^(a+)+$", default: `${slow}!` },
+      pattern: { type: "string", enum: ["x"] },
+    };
+    const { values, told } = await filled(["abc", "DE", "", "x", ""], {
+      ...form,
+      schema: { type: "object", properties, patternProperties: { "^(b+)+$": {} }, additionalProperties: false },
+    });
+    expect(told).toContain("code must match the pattern ^[A-Z]{2}$");
+    expect(values).toEqual({ code: "DE", evil: `${slow}!`, pattern: "x" });
+  });
+
+  it("show no characters that drive the terminal or turn its text", async () => {
+    const title = "\u001b[2J\u009b31m\u202eevil\nline";
+    const properties = { [title]: { title, enum: [title], default: title } };
+    const { told } = await filled(["", ""], { ...form, schema: { type: "object", properties }, violations: [title] });
+    expect(told).toContain("evil\\nline");
+    expect(told.replaceAll("\n", "")).not.toMatch(/\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
+  });
+
+  it("list a bounded number of choices", async () => {
+    const properties = { n: { enum: Array.from({ length: 5_000 }, (_, at) => `c${at}`) } };
+    const { values, told } = await filled(["c4999", ""], { ...form, schema: { type: "object", properties } });
+    expect(values).toEqual({ n: "c4999" });
+    expect(told.split("\n").length).toBeLessThan(120);
+    expect(told).toContain("and 4900 more");
   });
 
   it("show the faults that the agent found, and its values", async () => {
@@ -161,6 +201,52 @@ describe("forms in a chat", () => {
       id: "x",
       violations: ["a: b"],
     });
+  });
+});
+
+describe("Keys", () => {
+  /** Returns the keys of each line. */
+  function linesOf(...typed: readonly string[]): string[] {
+    const keys = new Keys();
+    for (const each of typed) keys.add(each);
+    const all: string[] = [];
+    for (let next = keys.next(); next !== undefined; next = keys.next()) all.push(keys.expanded(next));
+    return all;
+  }
+
+  it("come one line at a time", () => {
+    expect(linesOf("a\rb", "c\r\n\r", "\x03\x04d")).toEqual(["a\r", "bc\r\n", "\r", "\x03", "\x04", "d"]);
+  });
+
+  it("keep a paste together, however it arrives", () => {
+    const typed = "x\x1b[200~one\r\ntwo\n\x03three\x1b[201~y\r";
+    const begin = typed.indexOf("one");
+    for (let cut = begin; cut <= typed.length; cut++) {
+      expect(linesOf(typed.slice(0, cut), typed.slice(cut))).toEqual(["xone\ntwo\n\x03threey\r"]);
+    }
+  });
+
+  it("insert a short paste as it is, and a word for another one", () => {
+    const keys = new Keys();
+    keys.add(`\x1b[200~short\n\x1b[201~\x1b[200~${"l".repeat(5_000)}\x1b[201~\x1b[200~a\nb\x1b[201~\r`);
+    const line = keys.next() ?? "";
+    expect(line).toBe("short[paste 1: 5000 characters][paste 2: 2 lines]\r");
+    expect(keys.expanded(line)).toBe(`short${"l".repeat(5_000)}a\nb\r`);
+    expect(keys.expanded("[paste 9: 2 lines]")).toBe("[paste 9: 2 lines]");
+  });
+
+  it("bound a paste that never ends", () => {
+    const keys = new Keys();
+    keys.add("\x1b[200~");
+    for (let at = 0; at < 64; at++) keys.add("p".repeat(64 * 1024));
+    keys.add("\x1b[201~\r");
+    expect(keys.expanded(keys.next() ?? "").length).toBeLessThanOrEqual(1024 * 1024 + 1);
+  });
+
+  it("count each Ctrl-C among keys that are dropped", () => {
+    const keys = new Keys();
+    keys.add("a\x03\x03b");
+    expect([keys.drop(), keys.drop(), keys.next()]).toEqual([2, 0, undefined]);
   });
 });
 
@@ -214,6 +300,35 @@ describe("chat without a terminal", () => {
       ids?.[2] ?? "",
     ]);
     expect(told.out).toContain("Rome");
+  });
+
+  it("A2ACLI_CHAT_001 sends each line of stdin, of which one may answer a question", async () => {
+    world.seen.splice(0);
+    const { exit, out, err } = await world.run(["chat", "-a", "AGENT"], {
+      stdin: "ask Which city?\r\n\nRome\necho last",
+    });
+    expect([exit, out]).toEqual([0, expect.stringMatching(/^Which city\?\n[\s\S]*Rome[\s\S]*last\n/)]);
+    const sent = world.seen.filter(({ method }) => method === "SendStreamingMessage").map(({ request }) => request);
+    expect(sent.map(({ message }) => message.parts[0].text)).toEqual(["ask Which city?", "Rome", "echo last"]);
+    expect(sent[1]?.message.taskId).not.toBe("");
+    expect(sent[2]?.message.contextId).toBe(sent[1]?.message.contextId);
+    expect(err.match(/Resume with/g)).toHaveLength(1);
+  });
+
+  it("ends at the first line that the agent refuses, with its code", async () => {
+    world.seen.splice(0);
+    world.before = ({ method }) => {
+      if (method === "SendStreamingMessage") throw new A2AError("INVALID_PARAMS", "No.");
+    };
+    const { exit, err } = await world.run(["chat", "-a", "AGENT"], { stdin: "one\ntwo\n" });
+    world.before = () => {};
+    expect([exit, err]).toEqual([1, expect.stringContaining("No.")]);
+    expect(world.seen.filter(({ method }) => method === "SendStreamingMessage")).toHaveLength(1);
+  });
+
+  it("rejects a line that is too long", async () => {
+    const { exit, err } = await world.run(["chat", "-a", "AGENT"], { stdin: "x".repeat(1024 * 1024 + 1) });
+    expect([exit, err]).toEqual([2, expect.stringContaining("a line of stdin is longer than 1048576 characters")]);
   });
 
   it("keeps an agent's text from driving the terminal", async () => {

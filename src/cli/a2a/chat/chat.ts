@@ -9,6 +9,7 @@ import { filePartOf } from "../parts.js";
 import { resumeWords } from "../resume.js";
 import { singleLine } from "../text.js";
 import { askForm } from "./form.js";
+import { lines } from "./lines.js";
 import { plainView } from "./plain.js";
 import { Screen } from "./screen.js";
 import { Talk } from "./talk.js";
@@ -19,27 +20,19 @@ const commands: Readonly<Record<string, string>> = {
   "/file": "/file PATH: send a file with the next message",
   "/form": "fill in the form that the agent waits for",
   "/cancel": "cancel the task",
-  "/save": "/save FILE: write the talk so far to a new file, as Markdown",
+  "/save": "/save FILE: write the talk so far to a new file, as Markdown or (.jsonl) JSON lines",
   "/raw": "show the events of the protocol, or hide them again",
   "/task": "show the ids of the conversation",
   "/help": "show this list",
   "/quit": "leave; Ctrl-D does the same",
 };
 
-/** `chat`: talks with an agent in a terminal. Without a terminal it sends the text of its argument, as one turn. */
+/** `chat`: talks with an agent in a terminal. Elsewhere its argument, or each line of stdin, is a message. */
 export const run: Run = async (context, [text]) => {
   if (context.out.mode.isJson) throw usage("chat has no JSON output", "send and task subscribe print JSON");
   const isInteractive = hasTerminal(context.io) && context.io.stdout.isTTY === true;
-  if (!isInteractive && text === undefined) {
-    throw usage("chat: there is no terminal, and no text to send", "send sends a message without a terminal");
-  }
+  if (!isInteractive) return sayAll(context, text === undefined ? lines(context) : [text]);
   const { client } = await context.agent();
-  if (!isInteractive) {
-    const talk = new Talk(context, client, plainView(context.out));
-    context.startBudget();
-    await talk.say(text ?? "", text ?? "", context.signal);
-    return leave(context, talk);
-  }
   const screen = new Screen(context.io);
   const chat = new Chat(context, new Talk(context, client, screen), screen);
   try {
@@ -49,9 +42,26 @@ export const run: Run = async (context, [text]) => {
   }
 };
 
+/** Sends messages one after another, and prints their answers. */
+async function sayAll(context: Context, texts: Iterable<string> | AsyncIterable<string>): Promise<void> {
+  let talk: Talk | undefined;
+  try {
+    for await (const text of texts) {
+      talk ??= new Talk(context, (await context.agent()).client, plainView(context.out));
+      context.startBudget();
+      await talk.say(text, text, context.signal);
+      // The next line may take any time.
+      context.endBudget();
+    }
+  } finally {
+    if (talk !== undefined) leave(context, talk);
+  }
+  if (talk === undefined) throw usage("chat: there is no terminal, and no text to send", "write a message to stdin");
+}
+
 /** Prints the ids, and the command that continues the conversation. */
-function leave(context: Context, { conversation }: Talk): void {
-  const { contextId, taskId } = conversation;
+function leave(context: Context, talk: Talk): void {
+  const { contextId, taskId } = talk.ids;
   if (contextId === undefined && taskId === undefined) return;
   const ids = [
     ...(contextId === undefined ? [] : ["--context-id", contextId]),
@@ -67,6 +77,7 @@ class Chat {
   readonly #terminal: Terminal;
   readonly #screen: Screen;
   #files: PartInput[] = [];
+  #isOver = false;
 
   constructor(context: Context, talk: Talk, screen: Screen) {
     this.#context = context;
@@ -78,12 +89,15 @@ class Chat {
   /** Talks until the person leaves. @param first a message to begin with */
   async run(first: string | undefined, name: string): Promise<void> {
     this.#screen.line(`Talking with ${singleLine(name)}. /help lists the commands.`, "dim");
+    if (this.talk.ids.taskId !== undefined) await this.#turn((signal) => this.talk.open(signal));
     if (first !== undefined) await this.#turn((signal) => this.#send(first, signal));
-    for (;;) {
+    while (!this.#isOver) {
       const typed = await this.#terminal.ask("> ", this.#context.signal);
-      if (typed === "ended" || typed === "interrupted") return;
-      const text = typed.text.trim();
-      if (text === "/quit") return;
+      const text = typeof typed === "string" ? "/quit" : typed.text.trim();
+      if (text === "/quit") {
+        this.#isOver = true;
+        return;
+      }
       if (text === "" && this.#files.length === 0) continue;
       await this.#guarded(() => this.#take(text));
     }
@@ -103,7 +117,7 @@ class Chat {
       case "/form":
         return this.#form();
       case "/cancel":
-        return this.#screen.line(await this.talk.cancel(), "dim");
+        return this.#cancel();
       case "/save":
         if (rest === "") throw usage("/save needs the name of a file");
         await this.talk.save(resolve(this.#context.io.cwd, rest.trim()));
@@ -121,32 +135,41 @@ class Chat {
     }
   }
 
+  async #cancel(): Promise<void> {
+    const told = await this.talk.cancel();
+    if (told !== undefined) this.#screen.line(told, "dim");
+  }
+
   #ids(): void {
-    const { contextId, taskId, task } = this.talk.conversation;
-    this.#screen.line(`Context ID: ${contextId ?? "none"}`);
-    this.#screen.line(`Task ID: ${taskId ?? task?.id ?? "none"}`);
+    const { conversation, taskId } = this.talk;
+    this.#screen.line(`Context ID: ${singleLine(conversation.contextId ?? "none")}`);
+    this.#screen.line(`Task ID: ${singleLine(taskId ?? "none")}`);
     if (this.talk.state !== TaskState.UNSPECIFIED) this.#screen.line(`State: ${TaskState[this.talk.state]}`);
   }
 
   async #send(text: string, signal: AbortSignal): Promise<void> {
-    const files = this.#files;
-    this.#files = [];
-    const parts: PartInput[] = [...(text === "" ? [] : [{ text }]), ...files];
+    const parts: PartInput[] = [...(text === "" ? [] : [{ text }]), ...this.#files];
     await this.talk.say(parts, text, signal);
+    this.#files = [];
   }
 
-  /** Asks for the form that the agent waits for, and sends the answer. */
+  /** Asks for the form that the agent waits for, and sends the answer. Nothing is sent if the person leaves it. */
   async #form(): Promise<void> {
     const { form } = this.talk;
     if (form === undefined) return this.#screen.line("The agent waits for no form.", "yellow");
     const ask = async (prompt: string): Promise<string | undefined> => {
       const typed = await this.#terminal.ask(prompt, this.#context.signal, false);
+      if (typed === "ended") this.#isOver = true;
       return typeof typed === "string" ? undefined : typed.text;
     };
     const values = await askForm(form, ask, (line, isFault) =>
       this.#screen.line(line, isFault === true ? "red" : undefined),
     );
-    await this.#turn((signal) => this.talk.answerForm(values, signal));
+    if (this.#isOver) return;
+    if (values === "left") {
+      return this.#screen.line("Nothing is sent. /form asks again, /cancel cancels the task.", "dim");
+    }
+    await this.#turn((signal) => this.talk.answerForm(values === "declined" ? undefined : values, signal));
   }
 
   /** Runs a turn: the first Ctrl-C cancels the task, the second one stops waiting. */
@@ -158,7 +181,9 @@ class Chat {
       if (count > 1)
         return stop.abort(new Failure("PARLEY_ERR_INTERRUPTED", "Stopped waiting; the task may continue."));
       this.#screen.line("Canceling the task. Ctrl-C again stops waiting.", "yellow");
-      this.talk.cancel().catch((error: unknown) => this.#screen.line(this.#context.failure(error).message, "red"));
+      this.#cancel().catch((error: unknown) => {
+        if (!this.#isOver) this.#told(error);
+      });
     });
     try {
       await work(AbortSignal.any([this.#context.signal, stop.signal]));
@@ -177,11 +202,15 @@ class Chat {
       await work();
     } catch (error) {
       if (this.#context.signal.aborted) throw error;
-      const isOfFile = error instanceof Error && "code" in error && "syscall" in error;
-      const failure = isOfFile ? usage(messageIn(error)) : this.#context.failure(error);
-      const { message, hint } = failure;
-      this.#screen.line(this.#context.out.redactor.text(singleLine(message)), "red");
-      if (hint !== null) this.#screen.line(singleLine(hint), "dim");
+      this.#told(error);
     }
+  }
+
+  #told(error: unknown): void {
+    const isOfFile = error instanceof Error && "code" in error && "syscall" in error;
+    const failure = isOfFile ? usage(messageIn(error)) : this.#context.failure(error);
+    const { message, hint } = failure;
+    this.#screen.line(this.#context.out.redactor.text(singleLine(message)), "red");
+    if (hint !== null) this.#screen.line(this.#context.out.redactor.text(singleLine(hint)), "dim");
   }
 }

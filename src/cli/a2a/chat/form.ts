@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { checkJson } from "../../../agent/json-schema.js";
 import { violationText } from "../../../core/error.js";
@@ -7,7 +8,13 @@ import { singleLine } from "../text.js";
 /** Most fields that are asked for one by one. */
 const MAX_FIELDS = 200;
 
-/** A form that an agent asks to fill in (docs/forms.md): a data part of the type `form`, with a JSON Schema. */
+/** Most choices that are listed. */
+const MAX_CHOICES = 100;
+
+/** Time for a pattern of the agent, in milliseconds. Some take forever on a few characters. */
+const PATTERN_MS = 100;
+
+/** A form that an agent asks to fill in (docs/questions.md): a data part of the type `form`, with a JSON Schema. */
 export interface Form {
   readonly id: string | undefined;
   readonly schema: JsonObject;
@@ -40,39 +47,68 @@ export type Ask = (prompt: string) => Promise<string | undefined>;
 /** Shows a line. */
 export type Tell = (line: string, isFault?: boolean) => void;
 
-/**
- * Asks for the fields of a form one by one, and checks each value and then the whole.
- *
- * @returns the values; undefined if the person declines
- */
-export async function askForm(form: Form, ask: Ask, tell: Tell): Promise<JsonObject | undefined> {
+/** Result of asking for a form: its values, or what the person did instead. */
+export type Filled = JsonObject | "declined" | "left";
+
+/** Asks for the fields of a form one by one, and checks each value and then the whole. */
+export async function askForm(form: Form, ask: Ask, tell: Tell): Promise<Filled> {
   for (const violation of form.violations) tell(singleLine(violation), true);
-  tell("An empty line takes the value in brackets, < goes back, Ctrl-C declines.");
+  tell("An empty line takes the value in brackets, < goes back, << declines, Ctrl-C leaves the form open.");
   let values: JsonObject = { ...form.data };
   for (;;) {
     const filled = await fill(form.schema, values, ask, tell);
-    if (filled === undefined) return undefined;
+    if (isOutcome(filled)) return filled;
     values = filled;
     const { violations } = checked(form.schema, values);
     for (const violation of violations) tell(singleLine(violation), true);
     for (const [name, value] of Object.entries(values)) tell(`  ${singleLine(name)}: ${shown(value)}`);
-    const answer = violations.length > 0 ? "n" : await ask("Send this? [Y/n] ");
-    if (answer === undefined) return undefined;
-    if (/^(?:y(?:es)?)?$/i.test(answer.trim())) return values;
+    const answer = violations.length > 0 ? "n" : (await ask("Send this? [Y/n] "))?.trim();
+    if (answer === undefined) return "left";
+    if (answer === "<<") return "declined";
+    if (/^(?:y(?:es)?)?$/i.test(answer)) return values;
   }
+}
+
+function isOutcome(filled: Filled): filled is "declined" | "left" {
+  return filled === "declined" || filled === "left";
 }
 
 /** The agent checks again; a schema that cannot be compiled here is left to it. */
 function checked(schema: JsonObject, value: JsonValue): { readonly violations: readonly string[] } {
   try {
-    const result = checkJson(schema, value);
+    const result = checkJson(withoutPatterns(schema) as JsonObject, value);
     return { violations: "violations" in result ? result.violations.map(violationText) : [] };
   } catch {
     return { violations: [] };
   }
 }
 
-async function fill(schema: JsonObject, before: JsonObject, ask: Ask, tell: Tell): Promise<JsonObject | undefined> {
+/** Members of a schema whose values are no schemas. */
+const values: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
+
+/** Leaves out the patterns of a schema, and what depends on them. The agent checks them. */
+function withoutPatterns(schema: JsonValue): JsonValue {
+  if (Array.isArray(schema)) return schema.map(withoutPatterns);
+  if (!isJsonObject(schema)) return schema;
+  const dropped = isJsonObject(schema.patternProperties)
+    ? ["patternProperties", "additionalProperties", "unevaluatedProperties"]
+    : [];
+  const kept = Object.entries(schema).filter(
+    ([name, value]) => !dropped.includes(name) && !(name === "pattern" && typeof value === "string"),
+  );
+  return Object.fromEntries(kept.map(([name, value]) => [name, values.has(name) ? value : withoutPatterns(value)]));
+}
+
+/** A pattern that takes too long, or cannot be compiled, is left to the agent. */
+function matches(text: string, pattern: string): boolean {
+  try {
+    return runInNewContext("new RegExp(pattern, 'u').test(text)", { pattern, text }, { timeout: PATTERN_MS }) === true;
+  } catch {
+    return true;
+  }
+}
+
+async function fill(schema: JsonObject, before: JsonObject, ask: Ask, tell: Tell): Promise<Filled> {
   const fields = Object.entries(isJsonObject(schema.properties) ? schema.properties : {}).slice(0, MAX_FIELDS);
   const required = Array.isArray(schema.required) ? schema.required : [];
   const values: JsonObject = { ...before };
@@ -83,7 +119,8 @@ async function fill(schema: JsonObject, before: JsonObject, ask: Ask, tell: Tell
     describeField(name, rules, isRequired, tell);
     const otherwise = values[name] ?? rules.default;
     const typed = await ask(`${singleLine(name)}${otherwise === undefined ? "" : ` [${shown(otherwise)}]`}: `);
-    if (typed === undefined) return undefined;
+    if (typed === undefined) return "left";
+    if (typed.trim() === "<<") return "declined";
     if (typed.trim() === "<") {
       at = Math.max(0, at - 1);
       continue;
@@ -108,7 +145,9 @@ function describeField(
 ): void {
   const about = [title, description].filter((text) => typeof text === "string" && text !== name).join(". ");
   if (about !== "" || isRequired) tell(singleLine(`${about}${isRequired ? " (required)" : ""}`.trim()));
-  if (Array.isArray(choices)) tell(choices.map((choice, at) => `  ${at + 1}) ${shown(choice)}`).join("\n"));
+  if (!Array.isArray(choices)) return;
+  for (const [at, choice] of choices.slice(0, MAX_CHOICES).entries()) tell(`  ${at + 1}) ${shown(choice)}`);
+  if (choices.length > MAX_CHOICES) tell(`  and ${choices.length - MAX_CHOICES} more`);
 }
 
 /** Reads a value as its type says. What cannot be read stays a text, which the check then names. */
@@ -136,6 +175,10 @@ function json(typed: string): JsonValue {
 }
 
 function faultOf(value: JsonValue, rules: JsonObject): string | undefined {
+  const { pattern } = rules;
+  if (typeof value === "string" && typeof pattern === "string" && !matches(value, pattern)) {
+    return `must match the pattern ${pattern}`;
+  }
   const { violations } = checked({ type: "object", properties: { value: rules } }, { value });
   return violations[0]?.replace(/^value:? ?/, "");
 }

@@ -1,8 +1,8 @@
-import { writeFile } from "node:fs/promises";
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { type Part, PartSchema, StreamResponseSchema, TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient } from "../../../client/client.js";
 import type { Conversation } from "../../../client/follow/conversation.js";
+import { answerOf } from "../../../client/follow/update.js";
 import type { Update } from "../../../task/answer.js";
 import type { MessageInput } from "../../../task/message-input.js";
 import { isInterrupted, isTerminal } from "../../../task/state.js";
@@ -11,6 +11,7 @@ import { saveFiles } from "../files/save.js";
 import { jsonOf } from "../output.js";
 import { partText, singleLine, stateName, terminalText } from "../text.js";
 import { type Form, formIn } from "./form.js";
+import { TalkRecord } from "./record.js";
 
 /** Where a talk is shown: a terminal or plain text. */
 export interface View {
@@ -22,9 +23,6 @@ export interface View {
   end(): void;
 }
 
-/** Most characters of a talk that `/save` keeps. */
-const MAX_SAVED = 64 * 1024 * 1024;
-
 /** A talk with an agent: sends messages, shows the answers, and remembers what the agent asks for. */
 export class Talk {
   readonly #context: Context;
@@ -34,8 +32,11 @@ export class Talk {
   #form: Form | undefined;
   #isRaw = false;
   #state: TaskState = TaskState.UNSPECIFIED;
-  #record = "";
+  readonly #record = new TalkRecord();
+  /** The last task, which may run. */
+  #taskId: string | undefined;
   #artifacts = new Set<string>();
+  #isReading = false;
 
   constructor(context: Context, client: A2AClient, view: View) {
     const { taskId, contextId } = context.settings;
@@ -43,10 +44,19 @@ export class Talk {
     this.#client = client;
     this.#view = view;
     this.#conversation = client.conversation({ taskId, contextId });
+    this.#taskId = taskId;
+    context.onCut(() => {
+      if (this.#isReading) view.doing("connection lost, resuming");
+    });
   }
 
   get conversation(): Conversation {
     return this.#conversation;
+  }
+
+  /** The last task. */
+  get taskId(): string | undefined {
+    return this.#taskId;
   }
 
   /** The form that the agent waits for. */
@@ -67,41 +77,72 @@ export class Talk {
     this.#isRaw = isRaw;
   }
 
+  /** Ids that continue the conversation: those of a task that waits or runs, and of the context. */
+  get ids(): { readonly contextId: string | undefined; readonly taskId: string | undefined } {
+    const { contextId, taskId } = this.#conversation;
+    return { contextId, taskId: taskId ?? (isTerminal(this.#state) ? undefined : this.#taskId) };
+  }
+
   /** Begins a new conversation. */
   restart(): void {
     this.#conversation = this.#client.conversation();
     this.#form = undefined;
+    this.#taskId = undefined;
+    this.#state = TaskState.UNSPECIFIED;
   }
 
-  /** Cancels the task of the last answer. @returns what to tell */
-  async cancel(): Promise<string> {
-    const id = this.#conversation.task?.id ?? this.#conversation.taskId;
-    if (id === undefined) return "There is no task to cancel.";
+  /** Shows the task that the conversation continues, and follows it if it runs. */
+  async open(signal: AbortSignal): Promise<void> {
+    const { taskId } = this.#conversation;
+    if (taskId === undefined) return;
+    const last = await this.#read(answerOf(this.#client.follow(taskId, { signal })));
+    const state = last?.task?.status?.state ?? TaskState.UNSPECIFIED;
+    this.#conversation = this.#client.conversation({
+      contextId: last?.task?.contextId,
+      taskId: isInterrupted(state) ? taskId : undefined,
+    });
+  }
+
+  /** Cancels the last task. @returns what to tell; undefined if its end is shown anyway */
+  async cancel(): Promise<string | undefined> {
+    const id = this.#taskId;
+    if (id === undefined) return "The agent has named no task that could be canceled.";
+    const isShown = this.#isReading;
     const task = await this.#client.cancelTask({ id }, { signal: this.#context.signal });
     this.#form = undefined;
-    return `Task ${singleLine(id)}: ${stateName(task.status?.state)}`;
+    this.#state = task.status?.state ?? TaskState.UNSPECIFIED;
+    return isShown ? undefined : `Task ${singleLine(id)}: ${stateName(this.#state)}`;
   }
 
   /** Sends a message, and shows the answer. @param signal stops waiting; the task continues */
   async say(message: MessageInput, shown: string, signal: AbortSignal): Promise<void> {
-    this.#note(`**You:** ${shown}\n\n**Agent:** `);
+    this.#record.add("user", shown, this.ids);
     this.#form = undefined;
+    // An answer goes to the task that waits; otherwise the agent begins one.
+    this.#taskId = this.#conversation.taskId;
+    await this.#read(this.#conversation.stream(message, { signal }));
+  }
+
+  /** Shows an answer. @returns its last update */
+  async #read(updates: AsyncGenerator<Update, void, undefined>): Promise<Update | undefined> {
     this.#state = TaskState.UNSPECIFIED;
     this.#artifacts = new Set();
+    this.#isReading = true;
     this.#view.wait();
     let last: Update | undefined;
     try {
-      for await (const update of this.#conversation.stream(message, { signal })) {
+      for await (const update of updates) {
         last = update;
         this.#show(update);
       }
     } finally {
+      this.#isReading = false;
       this.#view.end();
-      this.#note("\n\n");
     }
     const answer = last?.task ?? last?.message;
     if (answer !== undefined) await saveFiles(this.#context, answer as never);
     this.#stands(last);
+    return last;
   }
 
   /** Answers the form that waits. @param values undefined to decline */
@@ -112,15 +153,18 @@ export class Talk {
     await this.say([part], values === undefined ? "(declined)" : JSON.stringify(values), signal);
   }
 
-  /** Writes the talk so far to a file, as Markdown. */
+  /** Writes the talk so far to a new file: as Markdown, or as JSON lines to a file of that ending. */
   async save(path: string): Promise<void> {
-    await writeFile(path, this.#record, { flag: "wx" });
+    await this.#record.save(path);
   }
 
   #show(update: Update): void {
     this.#context.touch();
     const { kind, task, message, artifact, text, replaced, data, files, event } = update;
-    if (task !== undefined) this.#context.noteTask(task.id, task.contextId);
+    if (task !== undefined) {
+      this.#context.noteTask(task.id, task.contextId);
+      this.#taskId = task.id;
+    }
     if (this.#isRaw && event !== undefined) {
       this.#view.line(terminalText(JSON.stringify(jsonOf(StreamResponseSchema, event))), "dim");
     }
@@ -140,7 +184,10 @@ export class Talk {
       if (formIn([each]) === undefined)
         this.#text(`\n\`\`\`json\n${terminalText(JSON.stringify(each, null, 2))}\n\`\`\`\n\n`);
     this.#form = formIn(data) ?? this.#form;
-    for (const part of filePartsOf(files)) this.#view.line(partText(part).trimEnd(), "dim");
+    for (const part of filePartsOf(files)) {
+      this.#view.line(partText(part).trimEnd(), "dim");
+      this.#note(`\n${partText(part)}`);
+    }
   }
 
   #text(text: string): void {
@@ -150,7 +197,7 @@ export class Talk {
   }
 
   #note(text: string): void {
-    if (this.#record.length < MAX_SAVED) this.#record += text;
+    this.#record.add("agent", text, this.ids);
   }
 
   /** Says how the task stands, if it needs its client or failed. */

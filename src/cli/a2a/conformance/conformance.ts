@@ -141,6 +141,7 @@ function probing(context: Context): Scope {
     },
     noteLogin: () => context.noteLogin(),
     onClose: (close) => context.onClose(close),
+    noteCut: () => {},
     end: () => {},
   };
 }
