@@ -93,7 +93,7 @@ that fails at --forward is refused, so that its sender tries again.
 
 const chatHelp = `
 /help lists the commands of a chat. Ctrl-C during an answer cancels the task, and the second one stops waiting. Without a terminal
-the text, or each line of stdin, is a message, and the answers are printed.
+the text is sent as one message, and its answer printed.
 `;
 
 const callHelp = `

@@ -10,7 +10,6 @@ import { Keys } from "../../../src/cli/a2a/chat/keys.js";
 import { MarkdownStream } from "../../../src/cli/a2a/chat/markdown.js";
 import { completed } from "../../../src/cli/a2a/chat/terminal.js";
 import { widthOf } from "../../../src/cli/table.js";
-import { A2AError } from "../../../src/core/error.js";
 import { openWorld, type World } from "./world.js";
 
 const plain = { width: 60, colour: false };
@@ -300,35 +299,6 @@ describe("chat without a terminal", () => {
       ids?.[2] ?? "",
     ]);
     expect(told.out).toContain("Rome");
-  });
-
-  it("A2ACLI_CHAT_001 sends each line of stdin, of which one may answer a question", async () => {
-    world.seen.splice(0);
-    const { exit, out, err } = await world.run(["chat", "-a", "AGENT"], {
-      stdin: "ask Which city?\r\n\nRome\necho last",
-    });
-    expect([exit, out]).toEqual([0, expect.stringMatching(/^Which city\?\n[\s\S]*Rome[\s\S]*last\n/)]);
-    const sent = world.seen.filter(({ method }) => method === "SendStreamingMessage").map(({ request }) => request);
-    expect(sent.map(({ message }) => message.parts[0].text)).toEqual(["ask Which city?", "Rome", "echo last"]);
-    expect(sent[1]?.message.taskId).not.toBe("");
-    expect(sent[2]?.message.contextId).toBe(sent[1]?.message.contextId);
-    expect(err.match(/Resume with/g)).toHaveLength(1);
-  });
-
-  it("ends at the first line that the agent refuses, with its code", async () => {
-    world.seen.splice(0);
-    world.before = ({ method }) => {
-      if (method === "SendStreamingMessage") throw new A2AError("INVALID_PARAMS", "No.");
-    };
-    const { exit, err } = await world.run(["chat", "-a", "AGENT"], { stdin: "one\ntwo\n" });
-    world.before = () => {};
-    expect([exit, err]).toEqual([1, expect.stringContaining("No.")]);
-    expect(world.seen.filter(({ method }) => method === "SendStreamingMessage")).toHaveLength(1);
-  });
-
-  it("rejects a line that is too long", async () => {
-    const { exit, err } = await world.run(["chat", "-a", "AGENT"], { stdin: "x".repeat(1024 * 1024 + 1) });
-    expect([exit, err]).toEqual([2, expect.stringContaining("a line of stdin is longer than 1048576 characters")]);
   });
 
   it("keeps an agent's text from driving the terminal", async () => {

@@ -9,7 +9,6 @@ import { filePartOf } from "../parts.js";
 import { resumeWords } from "../resume.js";
 import { singleLine } from "../text.js";
 import { askForm } from "./form.js";
-import { lines } from "./lines.js";
 import { plainView } from "./plain.js";
 import { Screen } from "./screen.js";
 import { Talk } from "./talk.js";
@@ -27,12 +26,20 @@ const commands: Readonly<Record<string, string>> = {
   "/quit": "leave; Ctrl-D does the same",
 };
 
-/** `chat`: talks with an agent in a terminal. Elsewhere its argument, or each line of stdin, is a message. */
+/** `chat`: talks with an agent in a terminal. Without a terminal it sends the text of its argument, as one turn. */
 export const run: Run = async (context, [text]) => {
   if (context.out.mode.isJson) throw usage("chat has no JSON output", "send and task subscribe print JSON");
   const isInteractive = hasTerminal(context.io) && context.io.stdout.isTTY === true;
-  if (!isInteractive) return sayAll(context, text === undefined ? lines(context) : [text]);
+  if (!isInteractive && text === undefined) {
+    throw usage("chat: there is no terminal, and no text to send", "send sends a message without a terminal");
+  }
   const { client } = await context.agent();
+  if (!isInteractive) {
+    const talk = new Talk(context, client, plainView(context.out));
+    context.startBudget();
+    await talk.say(text ?? "", text ?? "", context.signal);
+    return leave(context, talk);
+  }
   const screen = new Screen(context.io);
   const chat = new Chat(context, new Talk(context, client, screen), screen);
   try {
@@ -41,23 +48,6 @@ export const run: Run = async (context, [text]) => {
     leave(context, chat.talk);
   }
 };
-
-/** Sends messages one after another, and prints their answers. */
-async function sayAll(context: Context, texts: Iterable<string> | AsyncIterable<string>): Promise<void> {
-  let talk: Talk | undefined;
-  try {
-    for await (const text of texts) {
-      talk ??= new Talk(context, (await context.agent()).client, plainView(context.out));
-      context.startBudget();
-      await talk.say(text, text, context.signal);
-      // The next line may take any time.
-      context.endBudget();
-    }
-  } finally {
-    if (talk !== undefined) leave(context, talk);
-  }
-  if (talk === undefined) throw usage("chat: there is no terminal, and no text to send", "write a message to stdin");
-}
 
 /** Prints the ids, and the command that continues the conversation. */
 function leave(context: Context, talk: Talk): void {
