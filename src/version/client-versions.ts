@@ -12,6 +12,8 @@ export interface OlderVersion {
   readonly extensions?: string;
   /** The other possible version of a card that names none. */
   readonly alike?: string;
+  /** True if callers choose the ids of tasks. */
+  readonly hasCallersIds?: boolean;
   /** Loads its calls. @param binding one of its bindings */
   load(binding: string): Promise<{ readonly calls: OlderCalls }>;
 }
@@ -32,7 +34,13 @@ export const olderVersions: readonly OlderVersion[] = [
     load: (binding) => (binding === "GRPC" ? grpcOfV03() : jsonOfV03()),
   },
   { name: "0.2", bindings: ["JSONRPC"], extensions, alike: "0.1", load: lazyImport(() => import("./v0.2/calls.js")) },
-  { name: "0.1", bindings: ["JSONRPC"], alike: "0.2", load: lazyImport(() => import("./v0.1/calls.js")) },
+  {
+    name: "0.1",
+    bindings: ["JSONRPC"],
+    alike: "0.2",
+    hasCallersIds: true,
+    load: lazyImport(() => import("./v0.1/calls.js")),
+  },
 ];
 
 /** Path of cards before 0.3. Clients look there after the path of 1.0. */

@@ -75,7 +75,10 @@ export async function connectAgent(context: Scope, tap?: Tap): Promise<Agent> {
       ? await readCard(context, undefined, tap)
       : { found: cardOfEndpoint(context), platform: openPlatform(context, tap) };
   try {
-    return await open(context, found, platform);
+    const agent = await open(context, found, platform);
+    const { version } = agent.chosen;
+    if (version !== PROTOCOL_VERSION) context.out.note(`note: speaking A2A ${version}`);
+    return agent;
   } catch (error) {
     await platform.close();
     throw error;
@@ -118,8 +121,8 @@ export async function agentOrigin(context: Scope): Promise<string> {
 }
 
 /** Opens a client of one interface of a card, with connections of its own. @throws Failure */
-export async function openInterface(context: Scope, found: FoundCard, chosen: Candidate): Promise<Agent> {
-  const platform = openPlatform(context);
+export async function openInterface(context: Scope, found: FoundCard, chosen: Candidate, tap?: Tap): Promise<Agent> {
+  const platform = openPlatform(context, tap);
   try {
     return await open(context, found, platform, chosen);
   } catch (error) {
@@ -139,7 +142,6 @@ async function open(
   const only = { ...declared, url } as AgentInterface;
   const card = { ...found.card, supportedInterfaces: [only] };
   if (settings.debug) out.note(`debug: interface ${binding} ${url}, A2A ${version}, ${reasonOf(context)}`);
-  if (version !== PROTOCOL_VERSION) out.note(`note: speaking A2A ${version}`);
   const tls = tlsOf(context);
   const certificate = tls?.cert !== undefined;
   const { credentials, headers } = await chooseFor(context, {
@@ -322,7 +324,10 @@ export function choose(context: Scope, found: FoundCard): Candidate {
 }
 
 /** Returns the interfaces that can be called, in order of preference. @throws Failure */
-export function interfacesOf({ settings }: Scope, { card, url, isGuessed }: FoundCard): readonly Candidate[] {
+export function interfacesOf(
+  { settings }: Pick<Scope, "settings">,
+  { card, url, isGuessed }: FoundCard,
+): readonly Candidate[] {
   const { tenant, a2aVersion, endpoint, transport } = settings;
   const ofTenant = card.supportedInterfaces.filter((each) => tenant === undefined || each.tenant === tenant);
   if (ofTenant.length === 0 && card.supportedInterfaces.length > 0) {

@@ -1,32 +1,5 @@
-import type { Run } from "./context.js";
-
-/** An option of one command. */
-export interface OwnOption {
-  /** With its placeholder, as in commander: `--history <n>`. */
-  readonly flags: string;
-  readonly help: string;
-  /** True to leave it out of the help, as for an alias. */
-  readonly isHidden?: boolean;
-  /** Values that completion offers. */
-  readonly values?: readonly string[];
-}
-
-/** A command that calls agents, as the help knows it. Its code is loaded when it runs. */
-export interface CommandRow {
-  /** One word, or group and verb. */
-  readonly words: string;
-  /** Operands, as in commander. */
-  readonly operands?: string;
-  /** The only values of the first operand. */
-  readonly values?: readonly string[];
-  readonly about: string;
-  readonly options?: readonly OwnOption[];
-  /** True if it accepts `--stream`. */
-  readonly streams?: boolean;
-  /** Text below the help. */
-  readonly after?: string;
-  readonly load: () => Promise<{ readonly run: Run }>;
-}
+import { examineRows } from "./commands/examine.js";
+import type { CommandRow, OwnOption } from "./commands/row.js";
 
 const alias = (flags: string, of: string): OwnOption => ({ flags, help: `same as ${of}`, isHidden: true });
 const history: OwnOption = {
@@ -58,11 +31,6 @@ A2ACLI_CLIENT_SECRET. A stored credential is sent to the interfaces of this agen
 const agentsHelp = `
 The agent is a host, the URL of its card, or a file. A name comes before a file and a host that are spelled alike: write ./name for
 the file, https://name for the host. Names are in ~/.config/a2a-cli/agents.txt, without secrets.
-`;
-
-const conformanceHelp = `
-Each interface of the card is called: messages are sent, and the tasks that they begin are canceled. The exit code is 1 if the
-agent breaks a requirement. This is not the Technology Compatibility Kit (TCK): it checks only what a client can see.
 `;
 
 const completionHelp = `
@@ -99,11 +67,6 @@ the text is sent as one message, and its answer printed.
 const callHelp = `
 The method is one of A2A's service, such as GetTask or SendStreamingMessage. The request is JSON, a file, or - for stdin. The
 response is JSON; a method that streams prints one object in each line.
-`;
-
-const benchHelp = `
-The first call is made and checked as send makes it; the others repeat its request, each with a new message id. Answers are checked:
-errors, failed tasks and streams that were cut are counted by kind, and in no rate. With --task-id, get reads that task.
 `;
 
 /** All commands that call agents. */
@@ -331,36 +294,8 @@ export const commandRows: readonly CommandRow[] = [
     about: "rename a named agent",
     load: () => import("./agents/rename.js"),
   },
-  {
-    words: "bench",
-    operands: "[text]",
-    about: "load an agent, and show rates and latencies",
-    options: [
-      {
-        flags: "--operation <name>",
-        values: ["send", "stream", "get"],
-        help: "send (a message and its answer), stream or get (a task); send by default",
-      },
-      { flags: "--callers <n>", help: "calls at once, 1 to 1000; 10 by default" },
-      { flags: "--duration <duration>", help: "time of the measurement, at most 1h; 10s by default" },
-      { flags: "--requests <n>", help: "end after this many calls" },
-      { flags: "--warmup <duration>", help: "time of calls before the measurement; 2s by default" },
-      { flags: "--rate <n>", help: "begin this many calls a second, whether or not earlier ones were answered" },
-      { flags: "--compare <file>", help: "compare with a report of bench -o json" },
-      { flags: "--yes", help: "load an agent on another machine" },
-    ],
-    after: benchHelp,
-    load: () => import("./bench/bench.js"),
-  },
+  ...examineRows,
   { words: "config show", about: "show all settings and their origins", load: () => import("./config-show.js") },
-  {
-    words: "conformance",
-    operands: "[ref]",
-    about: "check an agent against the requirements of the protocol",
-    options: [{ flags: "--message <text>", help: "text of the messages that are sent (default: hello)" }],
-    after: conformanceHelp,
-    load: () => import("./conformance/conformance.js"),
-  },
   {
     words: "completion",
     operands: "<shell>",

@@ -6,6 +6,7 @@ import { mapStream } from "../../core/map-stream.js";
 import { messageIn } from "../../core/members.js";
 import { withoutSecrets } from "../../core/net.js";
 import { jsonWriter } from "../../wire/json-writer.js";
+import { observed } from "./observed.js";
 import type { Output } from "./output.js";
 
 /** Maximum characters of a body in a report. */
@@ -53,35 +54,7 @@ function reported(out: Output, answer: HttpAnswer): HttpAnswer {
     rest = lines.pop() ?? "";
     for (const line of lines) if (line.trim() !== "") out.note(`debug: < ${cut(line)}`);
   };
-  return {
-    status: answer.status,
-    contentType: answer.contentType,
-    get headers() {
-      return answer.headers;
-    },
-    get trailers() {
-      return answer.trailers;
-    },
-    text: async (maxBytes) => {
-      const text = await answer.text(maxBytes);
-      out.note(`debug: < ${cut(text)}`);
-      return text;
-    },
-    chunks: () =>
-      mapStream(answer.chunks(), {
-        item: (chunk) => {
-          note(chunk);
-          return chunk;
-        },
-      }),
-    read: (take) =>
-      answer.read((chunk) => {
-        note(chunk);
-        take(chunk);
-      }),
-    cancel: () => answer.cancel(),
-    ...(answer.field !== undefined && { field: (of, name) => answer.field?.(of, name) }),
-  };
+  return observed(answer, { text: (text) => out.note(`debug: < ${cut(text)}`), chunk: note });
 }
 
 /** Reports the messages of bindings in binary form as JSON. It runs before credentials are added. */

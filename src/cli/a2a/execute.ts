@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { messageIn } from "../../core/members.js";
 import type { Io } from "../io.js";
-import type { CommandRow } from "./commands.js";
+import type { CommandRow } from "./commands/row.js";
 import { Context } from "./context.js";
 import { Failure, usage } from "./errors.js";
 import { Output, type OutputMode } from "./output.js";

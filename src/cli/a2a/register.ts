@@ -1,6 +1,7 @@
 import { type Command, type CommanderError, Option } from "commander";
 import type { Io } from "../io.js";
-import { type CommandRow, commandRows, groups } from "./commands.js";
+import type { CommandRow } from "./commands/row.js";
+import { commandRows, groups } from "./commands.js";
 import { type Failure, usage } from "./errors.js";
 import type { OutputMode } from "./output.js";
 import { type Setting, settingRows, shownValue, variableOf } from "./settings.js";

@@ -1,114 +1,40 @@
-import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import {
-  type AgentCard,
-  Role,
-  SendMessageRequestSchema,
-  type Task,
-  TaskState,
-} from "../../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { A2AClient } from "../../../client/client.js";
-import { clientError } from "../../../client/errors/errors.js";
-import type { A2AError, Reason } from "../../../core/error.js";
-import { isTerminal } from "../../../task/state.js";
-
-/** What checks of one interface share. */
-export interface Probe {
-  readonly client: A2AClient;
-  readonly card: AgentCard;
-  readonly text: string;
-  readonly signal: AbortSignal;
-  /** The task that the message began; undefined if the agent answered with a message. */
-  task?: Task;
-}
-
-/** A requirement that a client can check by calls. */
-export interface Check {
-  readonly name: string;
-  /** Section of the specification of A2A. */
-  readonly section: string;
-  readonly requirement: string;
-  /** True if older versions of the protocol do not have it. */
-  readonly isNew?: boolean;
-  /** Returns what is wrong, undefined if nothing is, or a reason not to check. */
-  readonly run: (probe: Probe) => Promise<Finding>;
-}
-
-/** Result of a check: a fault, a reason to skip it, or undefined if the requirement is met. */
-export type Finding = { readonly fault: string } | { readonly skipped: string } | undefined;
-
-const unknownId = (): string => `unknown-${randomUUID()}`;
+import { Role, SendMessageRequestSchema, type Task, TaskState } from "../../../../../gen/lf/a2a/v1/a2a_pb.js";
+import { isTerminal } from "../../../../task/state.js";
+import { VERSION_PARAMETER } from "../../../../wire/service-params.js";
+import { type Check, errorOf, expectError, type Finding, noTask, request, unknownId } from "../check.js";
 
 /** A version that no agent speaks. */
 const UNKNOWN_VERSION = "99.0";
 
-/** Calls, and expects an error. */
-async function expectError(call: Promise<unknown>, ...reasons: readonly Reason[]): Promise<Finding> {
-  const wanted = reasons.join(" or ");
-  const error = await errorOf(call);
-  if (error === undefined) return { fault: `the call succeeded, expected ${wanted}` };
-  if (reasons.includes(error.reason)) return undefined;
-  return { fault: `expected ${wanted}, got ${error.reason}: ${error.message}` };
-}
+/** Time for an answer to a message, in milliseconds: older agents answer when the task is over. */
+const SEND_MS = 30_000;
 
-/** Errors that say nothing about a requirement. */
-const unanswered: ReadonlySet<Reason> = new Set<Reason>([
-  "UNAVAILABLE",
-  "DEADLINE_EXCEEDED",
-  "UNAUTHENTICATED",
-  "PERMISSION_DENIED",
-]);
-
-/** Returns the error of a call. @throws A2AError if the call got no answer, or was not allowed */
-async function errorOf(call: Promise<unknown>): Promise<A2AError | undefined> {
-  try {
-    await call;
-    return undefined;
-  } catch (thrown) {
-    const error = clientError(thrown);
-    if (unanswered.has(error.reason)) throw error;
-    return error;
-  }
-}
-
-async function firstOf<T>(stream: AsyncIterable<T>): Promise<T | undefined> {
-  for await (const item of stream) return item;
-  return undefined;
-}
-
-function request({ text }: Probe) {
-  const message = {
-    messageId: randomUUID(),
-    role: Role.USER,
-    parts: [{ content: { case: "text" as const, value: text } }],
-  };
-  return create(SendMessageRequestSchema, { message, configuration: { returnImmediately: true } });
-}
-
-function faultOfTask(task: Task): Finding {
+/** Returns what a task lacks. */
+export function faultOfTask(task: Task): Finding {
   if (task.id === "") return { fault: "the task has no id" };
   if (task.contextId === "") return { fault: "the task has no contextId" };
   const state = task.status?.state ?? TaskState.UNSPECIFIED;
   return state === TaskState.UNSPECIFIED ? { fault: "the task has no state" } : undefined;
 }
 
-const noTask: Finding = { skipped: "the agent answers with messages, without tasks" };
-
-/** All checks of an interface, in their order: later ones use the task of `send`. */
-export const checks: readonly Check[] = [
+/** Checks of the operations on one task, in their order: later ones use the task of `send`. */
+export const operationChecks: readonly Check[] = [
   {
     name: "unknown-task",
     section: "3.1.3",
     requirement: "GetTask of an unknown task fails with TaskNotFoundError",
+    mend: "answer GetTask with TaskNotFoundError when the store has no such task",
     run: ({ client, signal }) => expectError(client.getTask({ id: unknownId() }, { signal }), "TASK_NOT_FOUND"),
   },
   {
     name: "unknown-version",
     section: "3.6.2",
     requirement: "a version that is not supported fails with VersionNotSupportedError",
+    mend: "compare the header A2A-Version with the versions of the card before a call is processed",
     run: ({ client, signal }) =>
       expectError(
-        client.getTask({ id: unknownId() }, { signal, headers: { "a2a-version": UNKNOWN_VERSION } }),
+        client.getTask({ id: unknownId() }, { signal, headers: { [VERSION_PARAMETER]: UNKNOWN_VERSION } }),
         "VERSION_NOT_SUPPORTED",
       ),
   },
@@ -116,8 +42,16 @@ export const checks: readonly Check[] = [
     name: "send",
     section: "3.1.1",
     requirement: "SendMessage answers with a task or a message",
+    mend: "answer with a task that has id, contextId and status, or with a message that has a messageId and ROLE_AGENT",
     run: async (probe) => {
-      const { payload } = await probe.client.sendMessage(request(probe), { signal: probe.signal });
+      const late = AbortSignal.timeout(SEND_MS);
+      const signal = AbortSignal.any([probe.signal, late]);
+      const answer = await probe.client.sendMessage(request(probe), { signal }).catch((error: unknown) => {
+        if (late.aborted && !probe.signal.aborted) return undefined;
+        throw error;
+      });
+      if (answer === undefined) return { skipped: `the agent did not answer within ${SEND_MS / 1000} s` };
+      const { payload } = answer;
       if (payload.case === undefined) return { fault: "the answer is neither a task nor a message" };
       if (payload.case === "task") {
         probe.task = payload.value;
@@ -128,9 +62,34 @@ export const checks: readonly Check[] = [
     },
   },
   {
+    name: "empty-message",
+    isAdvice: true,
+    section: "5.7",
+    requirement: "a message without parts fails with InvalidParamsError",
+    mend: "refuse messages without parts before they reach the agent",
+    run: async (probe) => {
+      const empty = request(probe);
+      if (empty.message !== undefined) empty.message.parts = [];
+      return expectError(probe.client.sendMessage(empty, { signal: probe.signal }), "INVALID_PARAMS");
+    },
+  },
+  {
+    name: "send-unknown",
+    isOfAgentsIds: true,
+    section: "3.4.2",
+    requirement: "a message to an unknown task fails with TaskNotFoundError",
+    mend: "look up the taskId of a message, and begin a new task only for messages without one",
+    run: async (probe) => {
+      const lost = request(probe);
+      if (lost.message !== undefined) lost.message.taskId = unknownId();
+      return expectError(probe.client.sendMessage(lost, { signal: probe.signal }), "TASK_NOT_FOUND");
+    },
+  },
+  {
     name: "get",
     section: "3.1.3",
     requirement: "GetTask returns the task that was begun",
+    mend: "store a task before it is answered, and read it by its id",
     run: async ({ client, task, signal }) => {
       if (task === undefined) return noTask;
       const got = await client.getTask({ id: task.id }, { signal });
@@ -140,22 +99,21 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: "list",
-    isNew: true,
-    section: "3.1.4",
-    requirement: "ListTasks finds the task by its context",
+    name: "history-length",
+    section: "3.2.4",
+    requirement: "GetTask with a historyLength of 0 returns no history",
+    mend: "cut the history to historyLength in every answer; 0 means none, a missing value all",
     run: async ({ client, task, signal }) => {
       if (task === undefined) return noTask;
-      const { tasks } = await client.listTasks({ contextId: task.contextId }, { signal });
-      if (tasks.some(({ contextId }) => contextId !== task.contextId))
-        return { fault: "tasks of other contexts are listed" };
-      return tasks.some(({ id }) => id === task.id) ? undefined : { fault: "the task is not listed" };
+      const { history } = await client.getTask({ id: task.id, historyLength: 0 }, { signal });
+      return history.length === 0 ? undefined : { fault: `${history.length} messages are returned` };
     },
   },
   {
     name: "cancel",
     section: "3.1.5",
     requirement: "CancelTask cancels, or fails with TaskNotCancelableError",
+    mend: "answer CancelTask with the canceled task, or with TaskNotCancelableError",
     run: async (probe) => {
       const { client, task, signal } = probe;
       if (task === undefined) return noTask;
@@ -174,12 +132,15 @@ export const checks: readonly Check[] = [
     name: "cancel-unknown",
     section: "3.1.5",
     requirement: "CancelTask of an unknown task fails with TaskNotFoundError",
+    mend: "answer CancelTask with TaskNotFoundError when the store has no such task",
     run: ({ client, signal }) => expectError(client.cancelTask({ id: unknownId() }, { signal }), "TASK_NOT_FOUND"),
   },
   {
     name: "finished-task",
+    isOfAgentsIds: true,
     section: "3.1.1",
     requirement: "a message to a finished task fails with UnsupportedOperationError",
+    mend: "refuse messages to tasks in a terminal state; a new task in the same context continues the talk",
     run: async (probe) => {
       const { client, task, signal } = probe;
       if (task === undefined) return noTask;
@@ -190,26 +151,25 @@ export const checks: readonly Check[] = [
     },
   },
   {
-    name: "stream",
-    section: "3.1.2",
-    requirement:
-      "SendStreamingMessage begins with a task or a message; undeclared, it fails with UnsupportedOperationError",
+    name: "other-context",
+    isOfAgentsIds: true,
+    section: "3.4.3",
+    requirement: "a message whose contextId is not that of its task fails",
+    mend: "compare the contextId of a message with that of the task that it names",
     run: async (probe) => {
-      const { client, card, signal } = probe;
-      const first = firstOf(client.sendStreamingMessage(request(probe), { signal }));
-      if (card.capabilities?.streaming !== true) return expectError(first, "UNSUPPORTED_OPERATION");
-      const { payload } = (await first) ?? {};
-      if (payload?.case === "task") {
-        await errorOf(client.cancelTask({ id: payload.value.id }, { signal }));
-        return faultOfTask(payload.value);
-      }
-      return payload?.case === "message" ? undefined : { fault: `the first event is ${payload?.case ?? "missing"}` };
+      const { client, task, signal } = probe;
+      if (task === undefined) return noTask;
+      const mixed = request(probe);
+      if (mixed.message !== undefined) Object.assign(mixed.message, { taskId: task.id, contextId: unknownId() });
+      const error = await errorOf(client.sendMessage(create(SendMessageRequestSchema, mixed), { signal }));
+      return error === undefined ? { fault: "the message is accepted" } : undefined;
     },
   },
   {
     name: "push",
     section: "3.1.7",
     requirement: "undeclared, push notifications fail with PushNotificationNotSupportedError",
+    mend: "declare capabilities.pushNotifications, or answer its methods with PushNotificationNotSupportedError",
     run: async ({ client, card, task, signal }) => {
       if (card.capabilities?.pushNotifications === true) return { skipped: "the agent declares them" };
       const call = client.createTaskPushNotificationConfig(
@@ -224,6 +184,7 @@ export const checks: readonly Check[] = [
     isNew: true,
     section: "3.1.11",
     requirement: "GetExtendedAgentCard returns a card; undeclared, it fails with UnsupportedOperationError",
+    mend: "declare capabilities.extendedAgentCard if there is such a card, and only then",
     run: async ({ client, card, signal }) => {
       const call = client.getExtendedAgentCard({}, { signal });
       if (card.capabilities?.extendedAgentCard !== true) return expectError(call, "UNSUPPORTED_OPERATION");

@@ -1,0 +1,30 @@
+import type { FoundCard } from "../../../client/discovery/discovery.js";
+import { type CardAndPlatform, readCard, type Tap } from "../agent.js";
+import { cardViolations } from "../card-validate.js";
+import type { Context } from "../context.js";
+import { usage } from "../errors.js";
+import { type Line, lineOf, type Place } from "./line.js";
+
+/** Reads the card of the agent that a command names once. @throws Failure */
+export async function cardFound(context: Context, command: string, ref?: string, tap?: Tap): Promise<CardAndPlatform> {
+  if (ref !== undefined && context.isFlag("agentCard"))
+    throw usage("the agent is named twice: as argument and by --agent-card");
+  if (context.settings.endpoint !== undefined) throw usage(`${command} needs a card: name it by --agent-card`);
+  return readCard(context, ref, tap);
+}
+
+export const placeOfCard = ({ url = "" }: FoundCard): Place => ({ binding: "", version: "", url });
+
+const valid = {
+  name: "card",
+  section: "4.4.1",
+  requirement: "the card is valid",
+  mend: "add or change these members of the card",
+};
+
+/** Returns the line of a card's violations. */
+export function checkedCard(found: FoundCard): Line {
+  const violations = cardViolations(JSON.parse(found.text ?? "{}"));
+  const fault = violations.map(({ path, description }) => `${path} ${description}`).join("; ");
+  return lineOf(placeOfCard(found), valid, violations.length === 0 ? undefined : { fault });
+}

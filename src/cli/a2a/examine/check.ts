@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import {
+  type AgentCard,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type Task,
+} from "../../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { A2AClient } from "../../../client/client.js";
+import type { Binding } from "../../../client/discovery/interfaces.js";
+import { clientError } from "../../../client/errors/errors.js";
+import type { A2AError, Reason } from "../../../core/error.js";
+import type { Wire } from "./wire.js";
+
+/** What checks of one interface share. */
+export interface Probe {
+  readonly client: A2AClient;
+  readonly card: AgentCard;
+  readonly binding: Binding;
+  /** Text of the messages that are sent. */
+  readonly text: string;
+  readonly signal: AbortSignal;
+  readonly wire: Wire;
+  /** The task that the first message began; undefined if the agent answered with a message. */
+  task?: Task;
+}
+
+/** Something that a client can check by calls. */
+export interface Check {
+  readonly name: string;
+  /** Section of the specification of A2A. */
+  readonly section: string;
+  readonly requirement: string;
+  /** What the provider of the agent has to do when it is not met. */
+  readonly mend: string;
+  /** True if the specification recommends it, without requiring it. */
+  readonly isAdvice?: boolean;
+  /** True if older versions of the protocol do not have it. */
+  readonly isNew?: boolean;
+  /** True if it is about ids of tasks that the agent chooses. */
+  readonly isOfAgentsIds?: boolean;
+  /** The only bindings that have it. */
+  readonly bindings?: readonly Binding[];
+  /** Returns what is wrong, undefined if nothing is, or a reason not to check. */
+  readonly run: (probe: Probe) => Promise<Finding>;
+}
+
+/** Result of a check: a fault, a reason to skip it, or undefined if the requirement is met. */
+export type Finding = { readonly fault: string } | { readonly skipped: string } | undefined;
+
+export const unknownId = (): string => `unknown-${randomUUID()}`;
+
+/** Characters of the agent's own text in a finding. */
+const MAX_QUOTED = 200;
+
+/** Returns a text of the agent for a finding. */
+export function quoted(text: string): string {
+  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED)}…`;
+}
+
+/** Calls, and expects an error. */
+export async function expectError(call: Promise<unknown>, ...reasons: readonly Reason[]): Promise<Finding> {
+  const wanted = reasons.join(" or ");
+  const error = await errorOf(call);
+  if (error === undefined) return { fault: `the call succeeded, expected ${wanted}` };
+  if (reasons.includes(error.reason)) return undefined;
+  return { fault: `expected ${wanted}, got ${error.reason}: ${quoted(error.message)}` };
+}
+
+/** Errors that say nothing about a requirement. */
+const unanswered: ReadonlySet<Reason> = new Set<Reason>([
+  "UNAVAILABLE",
+  "DEADLINE_EXCEEDED",
+  "UNAUTHENTICATED",
+  "PERMISSION_DENIED",
+]);
+
+/** Returns the error of a call. @throws A2AError if the call got no answer, or was not allowed */
+export async function errorOf(call: Promise<unknown>): Promise<A2AError | undefined> {
+  try {
+    await call;
+    return undefined;
+  } catch (thrown) {
+    const error = clientError(thrown);
+    if (unanswered.has(error.reason)) throw error;
+    return error;
+  }
+}
+
+/** Returns the first item of a stream, and leaves it. */
+export async function firstOf<T>(stream: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const item of stream) return item;
+  return undefined;
+}
+
+/** Returns a message to the agent, whose answer is not waited for. */
+export function request({ text }: Probe): SendMessageRequest {
+  const message = {
+    messageId: randomUUID(),
+    role: Role.USER,
+    parts: [{ content: { case: "text" as const, value: text } }],
+  };
+  return create(SendMessageRequestSchema, { message, configuration: { returnImmediately: true } });
+}
+
+export const noTask: Finding = { skipped: "the agent answers with messages, without tasks" };

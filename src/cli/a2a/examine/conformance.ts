@@ -1,0 +1,59 @@
+import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { FoundCard } from "../../../client/discovery/discovery.js";
+import { olderVersions } from "../../../version/client-versions.js";
+import { interfacesOf } from "../agent.js";
+import type { Context, Run } from "../context.js";
+import { field } from "../text.js";
+import { cardFound, checkedCard } from "./card.js";
+import { examined, uncalled } from "./interface.js";
+import type { Line } from "./line.js";
+
+/** `conformance`: checks the card of an agent, and each interface by calls, against what the specification requires. */
+export const run: Run = async (context, [ref]) => {
+  const { found, platform } = await cardFound(context, "conformance", ref);
+  await platform.close();
+  context.startBudget();
+  const lines: Line[] = [];
+  const add = (line: Line): void => {
+    lines.push(line);
+    if (!context.out.mode.isJson) context.out.text(textOf(line));
+  };
+  add(checkedCard(found));
+  const usable = interfacesOf(context, found);
+  const { a2aVersion } = context.settings;
+  for (const declared of found.card.supportedInterfaces) {
+    const chosen = usable.find((each) => each.declared === declared);
+    const place = { binding: declared.protocolBinding, version: declared.protocolVersion, url: declared.url };
+    if (chosen === undefined || (chosen.older !== undefined && a2aVersion === undefined)) {
+      add(uncalled(place, reasonOf(declared, a2aVersion)));
+      continue;
+    }
+    for await (const line of examined(context, found, chosen, { hasAdvice: false, isPatient: false })) add(line);
+  }
+  report(context, found, lines);
+};
+
+function reasonOf({ protocolBinding, protocolVersion }: AgentInterface, asked: string | undefined): string {
+  const isOlder = olderVersions.some(({ name }) => name === protocolVersion);
+  const reason =
+    asked !== undefined || isOlder ? `is called with --a2a-version ${protocolVersion} only` : "is not spoken here";
+  return `A2A ${protocolVersion} over ${protocolBinding} ${reason}`;
+}
+
+function report(context: Context, found: FoundCard, lines: readonly Line[]): void {
+  const count = (result: Line["result"]): number => lines.filter((line) => line.result === result).length;
+  const summary = { pass: count("pass"), fail: count("fail"), skipped: count("skipped") };
+  const checks = lines.map(({ mend: _, isAdvice: __, ...line }) => line);
+  const { out } = context;
+  if (out.mode.isJson) out.json({ agent: found.card.name, card: found.url ?? null, isTck: false, summary, checks });
+  else out.text(field("Result", `${summary.pass} passed, ${summary.fail} failed, ${summary.skipped} skipped`));
+  if (summary.fail > 0) context.noteFaults();
+}
+
+function textOf({ binding, check, section, requirement, result, detail }: Line): string {
+  const where = binding === "" ? "card" : binding;
+  return field(
+    result.toUpperCase(),
+    `${where} ${check} (${section}): ${requirement}${detail === null ? "" : `: ${detail}`}`,
+  );
+}

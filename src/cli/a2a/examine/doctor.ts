@@ -1,0 +1,138 @@
+import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { FoundCard } from "../../../client/discovery/discovery.js";
+import { messageIn } from "../../../core/members.js";
+import { withoutSecrets } from "../../../core/net.js";
+import type { Context, Run } from "../context.js";
+import { field } from "../text.js";
+import { tlsOf } from "../tls.js";
+import { alikeRule, compared, type Shown, shownBy } from "./alike.js";
+import { candidateOf } from "./candidate.js";
+import { cardFound, checkedCard, placeOfCard } from "./card.js";
+import { judged, secureOrigins, shakeHands, trustRule } from "./certificates.js";
+import { examined, uncalled } from "./interface.js";
+import { type Line, lineOf, type Place } from "./line.js";
+import { type CardProbe, cardChecks } from "./served-card.js";
+import { signatureCheck } from "./signatures.js";
+import { Wire } from "./wire.js";
+
+/** `doctor`: examines an agent, and says what to mend. */
+export const run: Run = async (context, [ref]) => {
+  const wire = new Wire([]);
+  const { found, platform } = await cardFound(context, "doctor", ref, wire.tap);
+  context.onClose(() => platform.close());
+  context.startBudget();
+  const report = new Report(context);
+  const probe = { found, exchange: wire.last, http: platform.http, signal: context.signal };
+  report.add(checkedCard(found));
+  for await (const line of examinedCard(context, probe)) report.add(line);
+  const shown: Shown[] = [];
+  for (const declared of found.card.supportedInterfaces) {
+    for await (const line of examinedInterface(context, found, declared, shown)) report.add(line);
+  }
+  report.end(found);
+};
+
+async function* examinedCard(context: Context, probe: CardProbe): AsyncGenerator<Line> {
+  const place = placeOfCard(probe.found);
+  for (const check of [...cardChecks, signatureCheck]) yield lineOf(place, check, await check.run(probe));
+  const { card, url = "" } = probe.found;
+  const urls = card.supportedInterfaces.map((each) => candidateOf(context, probe.found, each)?.url ?? each.url);
+  for (const origin of secureOrigins([url, ...urls])) {
+    const at = { ...place, url: origin };
+    try {
+      const handshake = await shakeHands(origin, tlsOf(context), context.signal);
+      for (const [rule, finding] of judged(handshake, Date.now())) yield lineOf(at, rule, finding);
+    } catch (error) {
+      context.signal.throwIfAborted();
+      yield lineOf(at, trustRule, { fault: `${origin} speaks no TLS: ${messageIn(error)}` });
+    }
+  }
+}
+
+/** Examines an interface, in its own version, and compares what it shows with what others have shown. */
+async function* examinedInterface(
+  context: Context,
+  found: FoundCard,
+  declared: AgentInterface,
+  shown: Shown[],
+): AsyncGenerator<Line> {
+  const { protocolBinding, protocolVersion, url, tenant } = declared;
+  const chosen = candidateOf(context, found, declared);
+  const binding = chosen?.binding ?? protocolBinding;
+  const place: Place = { binding, version: protocolVersion, url: withoutSecrets(chosen?.url ?? url) };
+  if (chosen === undefined) {
+    const isOther = context.settings.tenant !== undefined && tenant !== context.settings.tenant;
+    const spoken = `A2A ${protocolVersion} over ${protocolBinding} is not spoken here`;
+    yield uncalled(place, isOther ? "it is of another tenant" : spoken);
+    return;
+  }
+  const after: Line[] = [];
+  const isNew = chosen.older === undefined;
+  yield* examined(context, found, chosen, {
+    hasAdvice: true,
+    isPatient: true,
+    done: async (probe) => {
+      if (!isNew) return;
+      for (const other of shown) after.push(lineOf(place, alikeRule, await compared(other, probe)));
+      const own = await shownBy(probe);
+      if (own !== undefined && tenant === "") shown.push(own);
+    },
+  });
+  yield* after;
+}
+
+/** Prints findings as they are made, and counts them. */
+class Report {
+  readonly #lines: Line[] = [];
+  readonly #context: Context;
+  #place = "";
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  add(line: Line): void {
+    this.#context.touch();
+    this.#lines.push(line);
+    const { out } = this.#context;
+    if (out.mode.isJson) return;
+    const isShown =
+      line.result === "fail" || out.mode.isVerbose || (line.check === "reachable" && line.result !== "pass");
+    const place = line.binding === "" ? "Card" : `${line.binding} ${line.version}`;
+    const name = `${place} ${line.url}`;
+    if (name !== this.#place && line.check !== "reachable") {
+      this.#place = name;
+      out.text(`\n${field(place, line.url)}`);
+    }
+    if (isShown) out.text(textOf(line));
+  }
+
+  end(found: FoundCard): void {
+    const lines = this.#lines;
+    const failed = lines.filter(({ result }) => result === "fail");
+    const advice = failed.filter(({ isAdvice }) => isAdvice).length;
+    const summary = {
+      sound: lines.filter(({ result }) => result === "pass").length,
+      faults: failed.length - advice,
+      advice,
+      skipped: lines.filter(({ result }) => result === "skipped").length,
+    };
+    const { out } = this.#context;
+    if (out.mode.isJson) out.json({ agent: found.card.name, card: found.url ?? null, summary, checks: lines });
+    else {
+      const { sound, faults, skipped } = summary;
+      out.text(
+        `\n${field("Result", `${faults} ${faults === 1 ? "fault" : "faults"}, ${advice} to improve, ${sound} sound, ${skipped} not checked`)}`,
+      );
+    }
+    if (summary.faults > 0) this.#context.noteFaults();
+  }
+}
+
+function textOf(line: Line): string {
+  const { check, section, requirement, result, detail, mend, isAdvice } = line;
+  const label = result === "fail" ? (isAdvice ? "Improve" : "Fault") : result === "pass" ? "Sound" : "Not checked";
+  const but = detail === null ? "" : `${result === "fail" ? ", but" : ":"} ${detail}`;
+  const text = field(label, `${check} (${section}): ${requirement}${but}`);
+  return result === "fail" ? text + field("  Mend", mend) : text;
+}

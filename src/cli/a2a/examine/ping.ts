@@ -1,0 +1,146 @@
+import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { FoundCard } from "../../../client/discovery/discovery.js";
+import { clientError } from "../../../client/errors/errors.js";
+import { pause } from "../../../core/async.js";
+import type { Reason } from "../../../core/error.js";
+import { withoutSecrets } from "../../../core/net.js";
+import { openInterface } from "../agent.js";
+import type { Context, Run } from "../context.js";
+import { Failure } from "../errors.js";
+import { duration, wholeNumber } from "../kinds.js";
+import { ownOption } from "../own-options.js";
+import { field } from "../text.js";
+import { candidateOf } from "./candidate.js";
+import { cardFound } from "./card.js";
+import { quoted, unknownId } from "./check.js";
+import { probing } from "./interface.js";
+
+const MAX_COUNT = 1_000;
+
+/** Calls of one interface, with latencies in milliseconds. */
+interface Pinged {
+  readonly binding: string;
+  readonly version: string;
+  readonly url: string;
+  readonly calls: number;
+  readonly answered: number;
+  /** Latency of the first call, which opens the connection. */
+  readonly firstMs: number | null;
+  readonly minMs: number | null;
+  readonly medianMs: number | null;
+  readonly maxMs: number | null;
+  readonly error: string | null;
+}
+
+/** Errors by which an agent shows that it is there. */
+const alive: ReadonlySet<Reason> = new Set<Reason>(["TASK_NOT_FOUND", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
+
+/** `ping`: calls every interface of an agent, in its own version, and prints latencies. */
+export const run: Run = async (context, [ref]) => {
+  const count = ownOption(context, "count", wholeNumber(1, MAX_COUNT)) ?? 4;
+  const intervalMs = ownOption(context, "interval", duration) ?? 200;
+  const begin = performance.now();
+  const { found, platform } = await cardFound(context, "ping", ref);
+  await platform.close();
+  const cardMs = rounded(performance.now() - begin);
+  context.startBudget();
+  const { out } = context;
+  if (!out.mode.isJson) out.text(field("Card", `${cardMs} ms, ${found.url ?? "a file"}`));
+  const all: Pinged[] = [];
+  for (const declared of found.card.supportedInterfaces) {
+    const pinged = await ping(context, found, declared, { count, intervalMs });
+    all.push(pinged);
+    if (!out.mode.isJson) out.text(textOf(pinged));
+  }
+  if (out.mode.isJson) out.json({ agent: found.card.name, card: found.url ?? null, cardMs, interfaces: all });
+  judge(context, all);
+};
+
+/** Sets the exit status. @throws Failure if no interface answered */
+function judge(context: Context, all: readonly Pinged[]): void {
+  const silent = all.filter(({ error }) => error !== null);
+  if (silent.length === 0) return;
+  if (silent.length === all.length) {
+    const hint = "check that the agent runs, and the URLs of its card";
+    throw new Failure("A2ACLI_ERR_UNREACHABLE", "No interface of the agent answers.", { hint });
+  }
+  context.noteFaults();
+}
+
+/** How often an interface is called. */
+interface Rhythm {
+  readonly count: number;
+  readonly intervalMs: number;
+}
+
+async function ping(
+  context: Context,
+  found: FoundCard,
+  declared: AgentInterface,
+  { count, intervalMs }: Rhythm,
+): Promise<Pinged> {
+  const { protocolBinding, protocolVersion, url } = declared;
+  const chosen = candidateOf(context, found, declared);
+  const binding = chosen?.binding ?? protocolBinding;
+  const place = { binding, version: protocolVersion, url: withoutSecrets(chosen?.url ?? url) };
+  if (chosen === undefined) return { ...place, ...summary([], 0, "this binding or version is not spoken here") };
+  const { client } = await openInterface(probing(context), found, chosen);
+  const { signal } = context;
+  const latencies: number[] = [];
+  let error: string | null = null;
+  try {
+    for (let calls = 0; calls < count; calls++) {
+      if (calls > 0) await pause(intervalMs, signal);
+      signal.throwIfAborted();
+      const begin = performance.now();
+      const fault = await faultOf(client.getTask({ id: unknownId() }, { signal }));
+      signal.throwIfAborted();
+      if (fault === undefined) latencies.push(performance.now() - begin);
+      else error ??= fault;
+      context.touch();
+    }
+  } finally {
+    await client.close();
+  }
+  return { ...place, ...summary(latencies, count, error) };
+}
+
+/** Returns why a call does not show that the interface works. */
+async function faultOf(call: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await call;
+    return "a task that does not exist was found";
+  } catch (thrown) {
+    const { reason, message } = clientError(thrown);
+    return alive.has(reason) ? undefined : `${reason}: ${quoted(message)}`;
+  }
+}
+
+function summary(latencies: readonly number[], calls: number, error: string | null): Omit<Pinged, keyof Place> {
+  const [first, ...later] = latencies;
+  const sorted = (later.length > 0 ? later : latencies).toSorted((one, other) => one - other);
+  const at = (share: number): number | null => {
+    const value = sorted[Math.round(share * (sorted.length - 1))];
+    return value === undefined ? null : rounded(value);
+  };
+  return {
+    calls,
+    answered: latencies.length,
+    firstMs: first === undefined ? null : rounded(first),
+    minMs: at(0),
+    medianMs: at(0.5),
+    maxMs: at(1),
+    error,
+  };
+}
+
+type Place = Pick<Pinged, "binding" | "version" | "url">;
+
+const rounded = (ms: number): number => Math.round(ms * 10) / 10;
+
+function textOf({ binding, version, url, calls, answered, firstMs, minMs, medianMs, maxMs, error }: Pinged): string {
+  const latencies =
+    firstMs === null ? "" : `, first ${firstMs} ms${calls > 1 ? `, then ${minMs}/${medianMs}/${maxMs} ms` : ""}`;
+  const fault = error === null ? "" : `, ${error}`;
+  return field(`${binding} ${version}`, `${answered} of ${calls} answered${latencies}${fault} (${url})`);
+}

@@ -1,0 +1,133 @@
+import type { HttpAnswer, HttpAsk, HttpClient } from "../../../client/platform.js";
+import { EXTENSIONS_PARAMETER } from "../../../wire/service-params.js";
+import { observed } from "../observed.js";
+
+/** Most characters of a body that are kept. */
+const MAX_BODY = 4 * 1024 * 1024;
+
+/** One request and its answer, as they are on the wire. */
+export interface Exchange {
+  readonly ask: HttpAsk;
+  readonly http: HttpClient;
+  readonly status: number;
+  /** The media type without its parameters, in lower case. */
+  readonly mediaType: string;
+  readonly headers: Headers;
+  /** Empty for a body that was not read. */
+  readonly body: string;
+  /** Returns a trailer of gRPC, or the header of this name if the answer has no body. */
+  trailer(name: string): string | undefined;
+}
+
+/** Changes a request before it is sent. */
+export type Change = (ask: HttpAsk) => HttpAsk;
+
+/** The requests of a client as they are on the wire. They can be changed, and their answers read, below the client. */
+export class Wire {
+  readonly #extensions: string;
+  #change: Change | undefined;
+  #last: Exchange | undefined;
+
+  /** The latest exchange. */
+  get last(): Exchange | undefined {
+    return this.#last;
+  }
+
+  /** @param extensions those that the agent requires, which each request names */
+  constructor(extensions: readonly string[]) {
+    this.#extensions = extensions.join(", ");
+  }
+
+  readonly tap = (http: HttpClient): HttpClient => {
+    return async (given) => {
+      const ask = this.#withExtensions(given);
+      const sent = sendable(this.#change?.(ask) ?? ask);
+      const answer = await http(sent);
+      const exchange = new Recorded(sent, http, answer);
+      this.#last = exchange;
+      return observed(answer, exchange);
+    };
+  };
+
+  #withExtensions(ask: HttpAsk): HttpAsk {
+    if (this.#extensions === "") return ask;
+    const isGiven = [...ask.headers].some(([name]) => name.toLowerCase() === EXTENSIONS_PARAMETER);
+    return isGiven ? ask : withHeader(ask, EXTENSIONS_PARAMETER, this.#extensions);
+  }
+
+  /**
+   * Makes a call, and returns its last exchange. How the client judges the answer does not matter.
+   *
+   * @throws the call's error if no answer came
+   */
+  async exchange(call: () => Promise<unknown>, change?: Change): Promise<Exchange> {
+    this.#change = change;
+    this.#last = undefined;
+    try {
+      await call();
+    } catch (error) {
+      if (this.#last === undefined) throw error;
+    } finally {
+      this.#change = undefined;
+    }
+    if (this.#last === undefined) throw new Error("The call sent no request.");
+    return this.#last;
+  }
+}
+
+class Recorded implements Exchange {
+  readonly ask: HttpAsk;
+  readonly http: HttpClient;
+  readonly #answer: HttpAnswer;
+  readonly #decoder = new TextDecoder();
+  #body = "";
+
+  constructor(ask: HttpAsk, http: HttpClient, answer: HttpAnswer) {
+    this.ask = ask;
+    this.http = http;
+    this.#answer = answer;
+  }
+
+  readonly text = (text: string): void => {
+    this.#body = text;
+  };
+
+  readonly chunk = (chunk: Uint8Array): void => {
+    if (this.#body.length < MAX_BODY) this.#body += this.#decoder.decode(chunk, { stream: true });
+  };
+
+  get body(): string {
+    return this.#body;
+  }
+
+  get status(): number {
+    return this.#answer.status;
+  }
+
+  get mediaType(): string {
+    return (this.#answer.contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
+  }
+
+  get headers(): Headers {
+    return this.#answer.headers;
+  }
+
+  trailer(name: string): string | undefined {
+    return this.#answer.trailers?.get(name) ?? this.#answer.headers.get(name) ?? undefined;
+  }
+}
+
+/** Returns a request with another value of a header. @param name in lower case */
+export function withHeader(ask: HttpAsk, name: string, value: string): HttpAsk {
+  return { ...ask, headers: [...withoutHeaders(ask, name).headers, [name, value]] };
+}
+
+/** Returns a request without some headers. @param names in lower case */
+export function withoutHeaders(ask: HttpAsk, ...names: readonly string[]): HttpAsk {
+  return { ...ask, headers: [...ask.headers].filter(([name]) => !names.includes(name.toLowerCase())) };
+}
+
+/** A map, since an array of headers would be read as one flat list. */
+function sendable(ask: HttpAsk): HttpAsk {
+  return { ...ask, headers: new Map(ask.headers) };
+}
