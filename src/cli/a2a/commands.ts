@@ -64,6 +64,16 @@ const chatHelp = `
 the text is sent as one message, and its answer printed.
 `;
 
+const recordHelp = `
+It talks as chat does. Without a terminal the text is the only turn, or each line of stdin is one. The file has one line of JSON for
+each turn: the message, and what the answer holds. It has no credentials, and files that the agent sent only by their hash.
+`;
+
+const replayHelp = `
+Ids, times and the pieces of streams are not compared. The exit code is 1 if an answer differs. Models answer differently each time:
+--shape compares what can be the same.
+`;
+
 const callHelp = `
 The method is one of A2A's service, such as GetTask or SendStreamingMessage. The request is JSON, a file, or - for stdin. The
 response is JSON; a method that streams prints one object in each line.
@@ -215,6 +225,25 @@ export const commandRows: readonly CommandRow[] = [
     options: [...saveFiles, ...saving],
     after: chatHelp,
     load: () => import("./chat/chat.js"),
+  },
+  {
+    words: "record",
+    operands: "<file> [text]",
+    about: "talk with an agent, and record the conversation in a file",
+    options: [{ flags: "--force", help: "replace the file" }, ...saveFiles],
+    after: recordHelp,
+    load: () => import("./record/record.js"),
+  },
+  {
+    words: "replay",
+    operands: "<file>",
+    about: "send the messages of a recording again, and compare the answers",
+    options: [
+      { flags: "--shape", help: "compare states, names and kinds of parts, not what they hold" },
+      { flags: "--update", help: "write the new answers into the file" },
+    ],
+    after: replayHelp,
+    load: () => import("./record/replay.js"),
   },
   {
     words: "call",

@@ -1,4 +1,6 @@
 import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { messageIn } from "../../../core/members.js";
 import type { PartInput } from "../../../task/message-input.js";
@@ -11,7 +13,7 @@ import { singleLine } from "../text.js";
 import { askForm } from "./form.js";
 import { plainView } from "./plain.js";
 import { Screen } from "./screen.js";
-import { Talk } from "./talk.js";
+import { Talk, type Turn } from "./talk.js";
 import { Terminal } from "./terminal.js";
 
 const commands: Readonly<Record<string, string>> = {
@@ -29,25 +31,49 @@ const commands: Readonly<Record<string, string>> = {
 /** `chat`: talks with an agent in a terminal. Without a terminal it sends the text of its argument, as one turn. */
 export const run: Run = async (context, [text]) => {
   if (context.out.mode.isJson) throw usage("chat has no JSON output", "send and task subscribe print JSON");
-  const isInteractive = hasTerminal(context.io) && context.io.stdout.isTTY === true;
-  if (!isInteractive && text === undefined) {
-    throw usage("chat: there is no terminal, and no text to send", "send sends a message without a terminal");
+  await talk(context, { name: "chat", text });
+};
+
+/** How a talk is led. */
+interface Leading {
+  /** Name of the command. */
+  readonly name: string;
+  /** A message to begin with. */
+  readonly text: string | undefined;
+  readonly onTurn?: (turn: Turn) => void;
+  /** True to read turns from stdin, one in each line, without a terminal and a text. */
+  readonly readsLines?: boolean;
+}
+
+/** Talks with an agent: in a terminal, or without one. */
+export async function talk(context: Context, { name, text, onTurn, readsLines = false }: Leading): Promise<void> {
+  const { io, out } = context;
+  const isInteractive = hasTerminal(io) && io.stdout.isTTY === true;
+  if (!isInteractive && text === undefined && !readsLines) {
+    throw usage(`${name}: there is no terminal, and no text to send`, "send sends a message without a terminal");
   }
   const { client } = await context.agent();
   if (!isInteractive) {
-    const talk = new Talk(context, client, plainView(context.out));
+    const plain = new Talk(context, client, plainView(out), onTurn);
     context.startBudget();
-    await talk.say(text ?? "", text ?? "", context.signal);
-    return leave(context, talk);
+    for await (const turn of text === undefined ? linesIn(context) : [text]) {
+      await plain.say(turn, turn, context.signal);
+    }
+    return leave(context, plain);
   }
-  const screen = new Screen(context.io);
-  const chat = new Chat(context, new Talk(context, client, screen), screen);
+  const screen = new Screen(io);
+  const chat = new Chat(context, new Talk(context, client, screen, onTurn), screen);
   try {
     await chat.run(text, client.card.name);
   } finally {
     leave(context, chat.talk);
   }
-};
+}
+
+/** Yields the lines of stdin that are not empty. */
+async function* linesIn({ io, signal }: Context): AsyncGenerator<string> {
+  for await (const line of createInterface({ input: io.stdin as Readable, signal })) if (line.trim() !== "") yield line;
+}
 
 /** Prints the ids, and the command that continues the conversation. */
 function leave(context: Context, talk: Talk): void {

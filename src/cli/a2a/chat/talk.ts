@@ -23,6 +23,18 @@ export interface View {
   end(): void;
 }
 
+/** A message and its answer. */
+export interface Turn {
+  /** True if it begins a conversation. */
+  readonly begins: boolean;
+  readonly message: MessageInput;
+  /** Last update of the answer. */
+  readonly last: Update | undefined;
+  /** What the turn failed with. */
+  readonly error: unknown;
+  readonly tookMs: number;
+}
+
 /** A talk with an agent: sends messages, shows the answers, and remembers what the agent asks for. */
 export class Talk {
   readonly #context: Context;
@@ -37,12 +49,16 @@ export class Talk {
   #taskId: string | undefined;
   #artifacts = new Set<string>();
   #isReading = false;
+  #begins = true;
+  readonly #onTurn: (turn: Turn) => void;
 
-  constructor(context: Context, client: A2AClient, view: View) {
+  /** @param onTurn called after each turn */
+  constructor(context: Context, client: A2AClient, view: View, onTurn: (turn: Turn) => void = () => {}) {
     const { taskId, contextId } = context.settings;
     this.#context = context;
     this.#client = client;
     this.#view = view;
+    this.#onTurn = onTurn;
     this.#conversation = client.conversation({ taskId, contextId });
     this.#taskId = taskId;
     context.onCut(() => {
@@ -86,6 +102,7 @@ export class Talk {
   /** Begins a new conversation. */
   restart(): void {
     this.#conversation = this.#client.conversation();
+    this.#begins = true;
     this.#form = undefined;
     this.#taskId = undefined;
     this.#state = TaskState.UNSPECIFIED;
@@ -120,7 +137,19 @@ export class Talk {
     this.#form = undefined;
     // An answer goes to the task that waits; otherwise the agent begins one.
     this.#taskId = this.#conversation.taskId;
-    await this.#read(this.#conversation.stream(message, { signal }));
+    const begin = performance.now();
+    const over = (last: Update | undefined, error: unknown): void => {
+      this.#onTurn({ begins: this.#begins, message, last, error, tookMs: Math.round(performance.now() - begin) });
+      this.#begins = false;
+    };
+    let last: Update | undefined;
+    try {
+      last = await this.#read(this.#conversation.stream(message, { signal }));
+    } catch (error) {
+      over(undefined, error);
+      throw error;
+    }
+    over(last, undefined);
   }
 
   /** Shows an answer. @returns its last update */
