@@ -7,6 +7,8 @@ const history: OwnOption = {
   help: "messages of the history in the answer, newest; 0 for none",
 };
 
+const quiet: OwnOption = { flags: "-q, --quiet", help: "print the answer alone, for a pipe; the rest goes to stderr" };
+
 const saveFiles: readonly OwnOption[] = [
   { flags: "--save-fileparts <folder>", help: "save the files of the answer in a folder" },
 ];
@@ -83,6 +85,11 @@ response is JSON; a method that streams prints one object in each line.
 export const commandRows: readonly CommandRow[] = [
   {
     words: "send",
+    examples: [
+      'send -a localhost:8080 "echo hello"',
+      'send -a localhost:8080 "echo hello" --stream',
+      'send -a localhost:8080 -q "say hello"',
+    ],
     operands: "[text]",
     about: "send a message, and wait for the answer",
     streams: true,
@@ -92,6 +99,7 @@ export const commandRows: readonly CommandRow[] = [
       { flags: "--data-part <file or json>", help: "add data: a JSON file, JSON, or - for stdin" },
       { flags: "--media-type <type>", help: "media type of the part before it" },
       history,
+      quiet,
       { flags: "--message-id <id>", help: "id of the message, to send the same one again" },
       { flags: "--request-payload <file or json>", help: "a whole SendMessageRequest instead of parts" },
       { flags: "--push-listen", help: "wait by push notifications, at a webhook of this command" },
@@ -108,14 +116,16 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "task get",
+    examples: ["task get TASK -a localhost:8080", "task get TASK -a localhost:8080 --wait -o json"],
     operands: "<taskId>",
     about: "show a task, or wait for it (--wait)",
     streams: true,
-    options: [history, ...saveFiles, ...saving],
+    options: [history, quiet, ...saveFiles, ...saving],
     load: () => import("./task-get.js"),
   },
   {
     words: "task list",
+    examples: ["task list -a localhost:8080 --status completed --limit 5"],
     about: "list tasks, a page at a time",
     streams: true,
     options: [
@@ -137,6 +147,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "task cancel",
+    examples: ["task cancel TASK -a localhost:8080"],
     operands: "<taskId>",
     about: "cancel a task",
     streams: true,
@@ -144,14 +155,16 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "task subscribe",
+    examples: ["task subscribe TASK -a localhost:8080"],
     operands: "<taskId>",
     about: "follow a task until it is finished or needs an answer",
     streams: true,
-    options: [...saveFiles, ...saving],
+    options: [quiet, ...saveFiles, ...saving],
     load: () => import("./task-subscribe.js"),
   },
   {
     words: "task download",
+    examples: ["task download TASK -a localhost:8080 --output-dir files"],
     operands: "<taskId>",
     about: "save the artifacts of a task as files",
     options: [
@@ -220,6 +233,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "chat",
+    examples: ['chat "echo hello" -a localhost:8080'],
     operands: "[text]",
     about: "talk with an agent in the terminal",
     options: [...saveFiles, ...saving],
@@ -228,6 +242,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "record",
+    examples: ['record hello.jsonl "echo hello" -a localhost:8080'],
     operands: "<file> [text]",
     about: "talk with an agent, and record the conversation in a file",
     options: [{ flags: "--force", help: "replace the file" }, ...saveFiles],
@@ -236,6 +251,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "replay",
+    examples: ["replay hello.jsonl -a localhost:8080 --shape"],
     operands: "<file>",
     about: "send the messages of a recording again, and compare the answers",
     options: [
@@ -247,6 +263,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "call",
+    examples: [`call ListTasks '{"pageSize":5}' -a localhost:8080`],
     operands: "<method> [json]",
     about: "call any method of the protocol with a request in JSON",
     after: callHelp,
@@ -254,6 +271,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "card get",
+    examples: ["card get localhost:8080", "card get localhost:8080 --validate"],
     operands: "[ref]",
     about: "show the card of an agent",
     streams: true,
@@ -303,6 +321,7 @@ export const commandRows: readonly CommandRow[] = [
   },
   {
     words: "agents add",
+    examples: ["agents add echo localhost:8080"],
     operands: "<name> <ref>",
     about: "name an agent, for use wherever an agent is named",
     options: [{ flags: "--force", help: "replace the agent of this name" }],

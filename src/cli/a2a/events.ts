@@ -12,6 +12,8 @@ interface Reading {
   readonly isContinued: boolean;
   /** Prints an event; undefined to print none. */
   readonly print?: (event: StreamResponse) => void;
+  /** Sees each update. */
+  readonly see?: (update: Update) => void;
 }
 
 /**
@@ -23,12 +25,13 @@ interface Reading {
 export async function readEvents(
   context: Context,
   updates: AsyncGenerator<Update, void, undefined>,
-  { isContinued, print = () => {} }: Reading,
+  { isContinued, print = () => {}, see = () => {} }: Reading,
 ): Promise<Task | undefined> {
   let task: Task | undefined;
   let isTold = false;
   for await (const update of orPolled(context, updates)) {
     context.touch();
+    see(update);
     const isFirst = task === undefined;
     const event = update.event ?? (update.task && taskEvent(update.task));
     if (event !== undefined) print(event);

@@ -57,7 +57,9 @@ function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode
     }
   }
   command.version(io.version, "-V, --version", "show the version");
-  if (row.after !== undefined) command.addHelpText("after", row.after);
+  const { examples = [], after = "" } = row;
+  const lines = examples.map((each) => `  ${io.program} ${each}\n`);
+  command.addHelpText("after", after + (lines.length === 0 ? "" : `\nExamples:\n${lines.join("")}`));
   let resolved: Resolved | undefined;
   command.configureHelp({
     optionDescription: (option) => {

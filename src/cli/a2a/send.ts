@@ -16,6 +16,7 @@ import { saveFiles } from "./files/save.js";
 import type { PushWait } from "./listen/push-wait.js";
 import { historyLength } from "./own-options.js";
 import { partsOf, payloadOf } from "./parts.js";
+import { AnswerText, isQuiet, printAnswer } from "./quiet.js";
 import { resumeWords } from "./resume.js";
 import { isSettled, printOutcome, printTask } from "./task-result.js";
 import { messageText } from "./text.js";
@@ -25,7 +26,10 @@ import { settled } from "./wait.js";
 export const run: Run = async (context, [text]) => {
   const request = await requestOf(context, text);
   const { settings, out } = context;
-  if (out.mode.isVerbose && !out.mode.isJson && request.message !== undefined) {
+  const quiet = isQuiet(context);
+  const alone = ["push-port", "push-url"].find((name) => context.own(name).length > 0);
+  if (alone !== undefined && context.own("push-listen").length === 0) throw usage(`--${alone} needs --push-listen`);
+  if (out.mode.isVerbose && !quiet && !out.mode.isJson && request.message !== undefined) {
     out.text(messageText(request.message, true));
   }
   context.noteTask(request.message?.taskId ?? "", request.message?.contextId ?? "");
@@ -99,15 +103,21 @@ async function streamed(context: Context, request: SendMessageRequest): Promise<
     ...(configuration !== undefined && { acceptedOutputModes: configuration.acceptedOutputModes }),
   });
   let direct: Message | undefined;
+  const quiet = isQuiet(context) ? new AnswerText(context) : undefined;
   const task = await readEvents(context, updates, {
     isContinued: message.taskId !== "",
+    see: (update) => quiet?.take(update),
     print: (event) => {
-      printEvent(context, event);
+      if (quiet === undefined) printEvent(context, event);
       if (event.payload.case === "message") direct = event.payload.value;
     },
+  }).catch((error: unknown) => {
+    quiet?.end(undefined);
+    throw error;
   });
-  if (task !== undefined) printOutcome(context, task);
   const answer = task ?? direct;
+  quiet?.end(answer);
+  if (task !== undefined) printOutcome(context, task);
   if (answer !== undefined) await saveFiles(context, answer);
 }
 
@@ -119,6 +129,7 @@ function printMessage(context: Context, message: Message): void {
       create(SendMessageResponseSchema, { payload: { case: "message", value: message } }),
     );
   }
+  if (isQuiet(context)) return printAnswer(context, message);
   out.text(messageText(message, out.mode.isVerbose));
   if (message.contextId === "") return;
   // A direct answer has no task; the conversation continues by its context.

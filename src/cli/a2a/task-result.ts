@@ -2,6 +2,7 @@ import { type Task, TaskSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.
 import { endsBlockingSend, isInterrupted } from "../../task/state.js";
 import type { Context } from "./context.js";
 import { jsonOf } from "./output.js";
+import { isQuiet, printAnswer } from "./quiet.js";
 import { resumeCommand } from "./resume.js";
 import { field, historyText, stateName, taskText } from "./text.js";
 
@@ -14,6 +15,10 @@ export function isSettled({ status }: Task): boolean {
 export function printTask(context: Context, task: Task, wrap: (json: unknown) => unknown = (json) => json): void {
   const { out } = context;
   context.noteTask(task.id, task.contextId);
+  if (isQuiet(context)) {
+    printAnswer(context, task);
+    return printOutcome(context, task);
+  }
   if (out.mode.isJson) out.json(wrap(jsonOf(TaskSchema, task)));
   else out.text(taskText(task, out.mode.isVerbose));
   if (!out.mode.isJson && (out.mode.isVerbose || context.own("history").length > 0)) out.text(historyText(task));
@@ -28,7 +33,8 @@ export function printOutcome(context: Context, task: Task): void {
   if (state === TaskState.AUTH_REQUIRED) {
     out.note("note: the agent waits for an authorization: give it as the message says, and then resume");
   }
-  if (resume !== undefined && !out.mode.isJson) out.text(field("Resume with", resume));
-  if (resume !== undefined && out.mode.isJson && isInterrupted(state)) out.note(`Resume with: ${resume}`);
+  const isAnswerAlone = out.mode.isJson || isQuiet(context);
+  if (resume !== undefined && !isAnswerAlone) out.text(field("Resume with", resume));
+  if (resume !== undefined && isAnswerAlone && isInterrupted(state)) out.note(`Resume with: ${resume}`);
   if (isSettled(task) && state !== TaskState.COMPLETED) out.warn(`task ${task.id}: ${stateName(state)}`);
 }

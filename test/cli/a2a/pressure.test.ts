@@ -20,7 +20,26 @@ const calling: Readonly<Record<string, readonly string[]>> = {
   "card get": [],
   call: ["GetTask", '{"id":"t1"}'],
   bench: ["--warmup", "50ms"],
+  chat: ["hi"],
+  record: ["RECORD", "hi"],
+  replay: ["RECORDED"],
+  doctor: [],
+  ping: [],
+  conformance: [],
+  "task push-config create": ["t1", "https://example.org/"],
+  "task push-config get": ["t1", "p1"],
+  "task push-config list": ["t1"],
+  "task push-config delete": ["t1", "p1"],
 };
+
+/** Commands that call no agent, or that tests of their own stall. */
+const others: readonly string[] = [
+  ...["listen", "auth login", "auth status", "auth logout", "config show", "completion", "version"],
+  ...["agents add", "agents list", "agents show", "agents remove", "agents rename"],
+];
+
+const turn = { message: { role: "ROLE_USER", parts: [{ text: "hi" }] }, answer: { message: [], artifacts: [] } };
+const recorded = `{"format":"parley-recording","version":1}\n${JSON.stringify(turn)}\n`;
 
 /** Commands that read a stream. */
 const streaming = ["send --stream", "task subscribe"];
@@ -73,6 +92,11 @@ describe("an agent that stalls", { timeout: 60_000 }, () => {
     return `127.0.0.1:${(own.address() as AddressInfo).port}`;
   }
 
+  it("is tried by every command that calls agents", () => {
+    const known = new Set([...Object.keys(calling), ...others]);
+    expect(commandRows.map(({ words }) => words).filter((words) => !known.has(words))).toEqual([]);
+  });
+
   const rows = commandLines.flatMap(([words, operands]) =>
     stages
       .filter((stage) => words !== "card get" || stage.startsWith("card"))
@@ -85,11 +109,12 @@ describe("an agent that stalls", { timeout: 60_000 }, () => {
     const agent = await stalling(stage, () => stop.abort(signal));
     const { exit, out, err } = await runIn([...words.split(" "), "-a", agent, ...operands], {
       interrupted: stop.signal,
+      files: { RECORDED: recorded },
     });
     expect(exit).toBe(signal === "SIGINT" ? 130 : 143);
     expect(err).toContain(`Error: ${signal} ended the wait.\nCode: PARLEY_ERR_INTERRUPTED\n`);
     expect(out).not.toContain("COMPLETED");
-    if (words.startsWith("task ") && words !== "task list") {
+    if (words.startsWith("task ") && words !== "task list" && !words.includes("push-config")) {
       expect(err).toMatch(/^Task ID: t1$/m);
       expect(err).toMatch(/^Hint: parley task get .* t1 --wait$/m);
     }

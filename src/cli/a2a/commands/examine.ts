@@ -24,6 +24,7 @@ code is 3 if no interface answers, and 1 if some do not.
 export const examineRows: readonly CommandRow[] = [
   {
     words: "bench",
+    examples: ['bench "echo hello" -a localhost:8080 --callers 4 --requests 100'],
     operands: "[text]",
     about: "load an agent, and show rates and latencies",
     options: [
@@ -45,6 +46,7 @@ export const examineRows: readonly CommandRow[] = [
   },
   {
     words: "conformance",
+    examples: ["conformance localhost:8080"],
     operands: "[ref]",
     about: "check an agent against the requirements of the protocol",
     options: [{ flags: "--message <text>", help: "text of the messages that are sent (default: hello)" }],
@@ -53,6 +55,7 @@ export const examineRows: readonly CommandRow[] = [
   },
   {
     words: "doctor",
+    examples: ["doctor localhost:8080", 'doctor localhost:8080 --message "echo hello" --verbose'],
     operands: "[ref]",
     about: "examine an agent, and say what to mend",
     options: [{ flags: "--message <text>", help: "text of the messages that are sent (default: hello)" }],
@@ -61,6 +64,7 @@ export const examineRows: readonly CommandRow[] = [
   },
   {
     words: "ping",
+    examples: ["ping localhost:8080 --count 10 --interval 50ms"],
     operands: "[ref]",
     about: "call every interface of an agent, and show latencies",
     options: [

@@ -23,6 +23,8 @@ export interface CommandRow {
   readonly options?: readonly OwnOption[];
   /** True if it accepts `--stream`. */
   readonly streams?: boolean;
+  /** Command lines that work, without the program's name. They name a task as TASK, and an agent at localhost:8080. */
+  readonly examples?: readonly string[];
   /** Text below the help. */
   readonly after?: string;
   readonly load: () => Promise<{ readonly run: Run }>;

@@ -85,7 +85,9 @@ async function* examinedInterface(
 class Report {
   readonly #lines: Line[] = [];
   readonly #context: Context;
-  #place = "";
+  /** The heading of the lines that come. */
+  #heading = "";
+  #isHeaded = true;
 
   constructor(context: Context) {
     this.#context = context;
@@ -96,15 +98,25 @@ class Report {
     this.#lines.push(line);
     const { out } = this.#context;
     if (out.mode.isJson) return;
-    const isShown =
-      line.result === "fail" || out.mode.isVerbose || (line.check === "reachable" && line.result !== "pass");
-    const place = line.binding === "" ? "Card" : `${line.binding} ${line.version}`;
-    const name = `${place} ${line.url}`;
-    if (name !== this.#place && line.check !== "reachable") {
-      this.#place = name;
-      out.text(`\n${field(place, line.url)}`);
-    }
-    if (isShown) out.text(textOf(line));
+    this.#begin(line);
+    const isUncalled = line.check === "reachable" && line.result === "skipped";
+    if (line.result !== "fail" && !isUncalled && !out.mode.isVerbose) return;
+    if (!this.#isHeaded) out.text(this.#heading);
+    this.#isHeaded = true;
+    out.text(textOf(line));
+  }
+
+  /** Begins the lines of a place. Those of the place before may have been none. */
+  #begin({ binding, version, url }: Line): void {
+    const heading = field(binding === "" ? "Card" : `${binding} ${version}`, url);
+    if (heading === this.#heading) return;
+    this.#close();
+    this.#heading = heading;
+    this.#isHeaded = false;
+  }
+
+  #close(): void {
+    if (!this.#isHeaded) this.#context.out.text(this.#heading.replace(/\n$/, ", sound\n"));
   }
 
   end(found: FoundCard): void {
@@ -120,9 +132,10 @@ class Report {
     const { out } = this.#context;
     if (out.mode.isJson) out.json({ agent: found.card.name, card: found.url ?? null, summary, checks: lines });
     else {
+      this.#close();
       const { sound, faults, skipped } = summary;
       out.text(
-        `\n${field("Result", `${faults} ${faults === 1 ? "fault" : "faults"}, ${advice} to improve, ${sound} sound, ${skipped} not checked`)}`,
+        `${field("Result", `${faults} ${faults === 1 ? "fault" : "faults"}, ${advice} to improve, ${sound} sound, ${skipped} not checked`)}`,
       );
     }
     if (summary.faults > 0) this.#context.noteFaults();

@@ -1,0 +1,60 @@
+import type { Update } from "../../task/answer.js";
+import { dataOf, textOf, type WithContent } from "../../task/plain.js";
+import type { Context } from "./context.js";
+import { usage } from "./errors.js";
+import { terminalText } from "./text.js";
+
+/** True if the answer alone is wanted, for a pipe. @throws Failure with JSON output */
+export function isQuiet(context: Context): boolean {
+  if (context.own("quiet").length === 0) return false;
+  if (context.out.mode.isJson) throw usage("--quiet prints text: leave out --output, or --quiet");
+  return true;
+}
+
+/** Prints what an answer holds: its text, or else its data as a line of JSON for each. */
+export function printAnswer({ out }: Context, answer: WithContent): void {
+  const text = textOf(answer);
+  if (text !== "") return out.text(ended(terminalText(text)));
+  for (const data of dataOf(answer)) out.json(data, true);
+}
+
+const ended = (text: string): string => (text.endsWith("\n") ? text : `${text}\n`);
+
+/** Prints the text of an answer as it comes: the same as `printAnswer` prints at its end. */
+export class AnswerText {
+  readonly #context: Context;
+  #artifactId: string | undefined;
+  #isEmpty = true;
+  #isLineOpen = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  take({ kind, task, artifact, text, replaced }: Update): void {
+    // What a status says is no part of the answer, unless there is nothing else.
+    if (kind === "status") return;
+    if (replaced || (artifact !== undefined && artifact.artifactId !== this.#artifactId)) this.#endLine();
+    this.#artifactId = artifact?.artifactId ?? task?.artifacts.at(-1)?.artifactId;
+    // The text of a first task has its messages too.
+    this.#print(kind === "task" ? (task?.artifacts.map(textOf).join("\n") ?? "") : text);
+  }
+
+  /** Ends the output. @param answer the whole; undefined if it failed */
+  end(answer: WithContent): void {
+    this.#endLine();
+    if (this.#isEmpty && answer !== undefined) printAnswer(this.#context, answer);
+  }
+
+  #print(text: string): void {
+    if (text === "") return;
+    this.#isEmpty = false;
+    this.#isLineOpen = !text.endsWith("\n");
+    this.#context.out.text(terminalText(text));
+  }
+
+  #endLine(): void {
+    if (this.#isLineOpen) this.#context.out.text("\n");
+    this.#isLineOpen = false;
+  }
+}
