@@ -17,6 +17,8 @@ const devHelp = `
 The agent and all files that it imports are watched. The port and the tasks are kept over a restart, and streams of clients continue.
 After an error the command waits for the next change. It has all options of "parley serve" and gives running work half a second
 (--grace) before a restart.
+
+With --chat you talk with the agent in this terminal, as with "parley chat", while it restarts. The server's log goes to a file.
 `;
 
 /**
@@ -52,10 +54,12 @@ export async function addAuthors(
     .addHelpText("after", devHelp);
   if (!hasOptions) return;
   const { addFlags, givenTo } = await import("../flags.js");
+  dev.option("--chat", "talk with the agent in this terminal; the server's log goes to a file");
   addFlags(dev).action(async (module: string) => {
     const given = givenTo(dev);
+    const isChat = dev.opts<{ readonly chat?: boolean }>().chat === true;
     if (io.env[CHILD_VARIABLE] === undefined || process.send === undefined) {
-      await (await import("./dev.js")).dev(io, module, args, given);
+      await (await import("./dev.js")).dev(io, module, { args, given, chat: isChat ? program : undefined });
     } else {
       await (await import("./dev-server.js")).serveForDev(io, module, given);
     }

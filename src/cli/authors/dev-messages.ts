@@ -8,10 +8,12 @@ export const GRACE_MS = 500;
 export type FromServer = ReadyMessage | StuckMessage;
 
 /** The server accepts calls. */
-interface ReadyMessage {
+export interface ReadyMessage {
   readonly type: "ready";
   readonly port: number;
   readonly grpcPort: number | undefined;
+  /** URL by which this machine reaches it. */
+  readonly address: string;
   readonly greeting: string;
 }
 

@@ -29,7 +29,8 @@ export async function serveForDev(io: Io, path: string, given: Given): Promise<v
       log: (level) => log.logger(level),
       onAppend: (request) => log.append(request),
       greet: (server, settings) => {
-        tell({ type: "ready", ...portsOf(server), greeting: greetingOf(io, server, settings) });
+        const address = server.url.replace("127.0.0.1", "localhost");
+        tell({ type: "ready", ...portsOf(server), address, greeting: greetingOf(io, server, address, settings) });
       },
     });
   } catch (error) {
@@ -51,11 +52,10 @@ function portsOf({ url, grpcAddress }: Server): { readonly port: number; readonl
 }
 
 /** The address, findings about the card, and commands to try. */
-function greetingOf(io: Io, { url, card }: Server, settings: Settings): string {
+function greetingOf(io: Io, { card }: Server, address: string, settings: Settings): string {
   const example = card.skills.flatMap(({ examples }) => examples)[0] ?? "hello";
   const advice = settings.agents.all.flatMap((agent) => cardAdvice(agent.card));
   const call = ownCommand(io);
-  const address = url.replace("127.0.0.1", "localhost");
   return `${card.name} ${card.version} is served at ${address}
 ${advice.map((line) => `  Card: ${line}\n`).join("")}
 Try it in another terminal, or open the address in a browser:

@@ -2,26 +2,40 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
 import { exit } from "../exit.js";
 import type { Given } from "../flags.js";
 import type { Io } from "../io.js";
 import { UsageError } from "../usage-error.js";
 import { CHILD_VARIABLE, type FromServer, GRACE_MS, type LoadedMessage } from "./dev-messages.js";
+import { plainStage, type Stage } from "./stage.js";
 import { WatchedFiles } from "./watched-files.js";
 
 /** Time for a server to end beyond its grace period before it is killed, in milliseconds. */
 const KILL_MS = 3_000;
 
+/** How the command was called. */
+interface DevOptions {
+  /** Words of the command line after `dev`. */
+  readonly args: readonly string[];
+  readonly given: Given;
+  /** The program, to chat with the agent in the terminal; undefined to show the log there. */
+  readonly chat: Command | undefined;
+}
+
 /**
  * Serves a module in a process of its own, and starts that anew when a file of it changes.
  *
- * @param args words of the command line after `dev`
- * @throws UsageError if the module does not exist
+ * @throws UsageError if the module does not exist, or to chat without a terminal
  */
-export async function dev(io: Io, path: string, args: readonly string[], given: Given): Promise<never> {
+export async function dev(io: Io, path: string, { args, given, chat }: DevOptions): Promise<never> {
   if (!existsSync(resolve(io.cwd, path))) throw new UsageError(`the agent module ${path} does not exist`);
-  const code = await new Supervisor(io, args, given.limits.shutdownGraceMs ?? GRACE_MS).run(resolve(io.cwd, path));
-  return exit(code);
+  const supervisor = new Supervisor(io, args, given.limits.shutdownGraceMs ?? GRACE_MS);
+  const stage =
+    chat === undefined
+      ? plainStage(io)
+      : new (await import("./dev-chat.js")).ChatStage(io, chat, (code) => supervisor.stop(code));
+  return exit(await supervisor.run(resolve(io.cwd, path), stage));
 }
 
 /** Starts the process of the server, ends it, and starts it again. At most one runs, so that its port is free. */
@@ -30,6 +44,7 @@ class Supervisor {
   readonly #args: readonly string[];
   readonly #killMs: number;
   readonly #files: WatchedFiles;
+  #stage: Stage;
   #child: ChildProcess | undefined;
   #kill: ReturnType<typeof setTimeout> | undefined;
   #ports: readonly string[] = [];
@@ -39,12 +54,15 @@ class Supervisor {
   #isChanged = false;
   /** True if a file that an import may have missed appeared during the start. */
   #hasAppeared = false;
+  #isStopping = false;
+  #exit = 0;
   #ended: (code: number) => void = () => {};
 
   constructor(io: Io, args: readonly string[], graceMs: number) {
     this.#io = io;
     this.#args = args;
     this.#killMs = graceMs + KILL_MS;
+    this.#stage = plainStage(io);
     this.#files = new WatchedFiles(
       (changed) => this.#onChange(changed),
       (text) => this.#say(text),
@@ -52,16 +70,27 @@ class Supervisor {
   }
 
   /** @returns the exit code */
-  async run(module: string): Promise<number> {
+  async run(module: string, stage: Stage): Promise<number> {
+    this.#stage = stage;
     const end = new Promise<number>((resolve) => {
       this.#ended = resolve;
     });
     this.#files.add(realpathSync(module));
-    this.#io.interrupted.addEventListener("abort", () => this.#stop());
+    this.#io.interrupted.addEventListener("abort", () => this.stop(0));
     this.#start();
     const code = await end;
     this.#files.close();
+    await this.#stage.close();
     return code;
+  }
+
+  /** Ends the server, and then the run. */
+  stop(code: number): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.#exit = code;
+    if (this.#child === undefined) this.#ended(code);
+    else this.#terminate(this.#child);
   }
 
   #start(): void {
@@ -69,12 +98,13 @@ class Supervisor {
     this.#isReady = false;
     this.#hasAppeared = false;
     this.#files.reportAll(true);
+    this.#stage.starting();
     const [main = ""] = process.argv.slice(1);
     const child = spawn(process.execPath, [...process.execArgv, main, "dev", ...this.#args, ...this.#ports], {
       cwd: this.#io.cwd,
       // The second variable makes Node.js report the modules that it loads.
       env: { ...this.#io.env, [CHILD_VARIABLE]: "1", WATCH_REPORT_DEPENDENCIES: "1" },
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      stdio: ["ignore", this.#stage.output, this.#stage.output, "ipc"],
     });
     this.#child = child;
     child.on("message", (message) => this.#onMessage(message as FromServer & LoadedMessage));
@@ -93,8 +123,7 @@ class Supervisor {
       ...["--port", `${message.port}`],
       ...(message.grpcPort === undefined ? [] : ["--grpc-port", `${message.grpcPort}`]),
     ];
-    if (this.#wasReady) this.#say("the agent is served again");
-    else this.#io.stdout.write(message.greeting);
+    this.#stage.ready(message, !this.#wasReady);
     this.#wasReady = true;
   }
 
@@ -105,7 +134,7 @@ class Supervisor {
   }
 
   #onChange(path: string): void {
-    if (this.#io.interrupted.aborted) return;
+    if (this.#isStopping) return;
     if (this.#child !== undefined && !this.#files.has(path)) {
       this.#hasAppeared = true;
       return;
@@ -116,12 +145,8 @@ class Supervisor {
     else this.#terminate(this.#child);
   }
 
-  #stop(): void {
-    if (this.#child === undefined) this.#ended(0);
-    else this.#terminate(this.#child);
-  }
-
   #terminate(child: ChildProcess): void {
+    this.#stage.away();
     child.kill("SIGTERM");
     // An agent that never returns to the event loop sees no signal.
     this.#kill ??= setTimeout(() => child.kill("SIGKILL"), this.#killMs);
@@ -131,7 +156,9 @@ class Supervisor {
     clearTimeout(this.#kill);
     this.#kill = undefined;
     this.#child = undefined;
-    if (this.#io.interrupted.aborted) return this.#ended(0);
+    this.#stage.away();
+    if (this.#isStopping) return this.#ended(this.#exit);
+    if (!this.#isReady) this.#stage.failed();
     if (this.#isChanged) return this.#start();
     if (this.#hasAppeared && !this.#isReady) return this.#start();
     if (this.#isStuck && !this.#wasReady) return this.#ended(typeof how === "number" ? how : 1);
@@ -140,7 +167,7 @@ class Supervisor {
   }
 
   #say(text: string): void {
-    this.#io.stderr.write(`parley: ${text}\n`);
+    this.#stage.say(text);
   }
 }
 

@@ -1,53 +1,8 @@
-import { Writable } from "node:stream";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Screen } from "../../../src/cli/a2a/chat/screen.js";
 import type { Io } from "../../../src/cli/io.js";
-
-/** A terminal in memory. It knows the sequences that a chat may write, wraps lines, and never scrolls. */
-class MemoryTerminal extends Writable {
-  readonly isTTY = true;
-  readonly columns: number;
-  readonly rows = 24;
-  #rows: string[] = [""];
-  #row = 0;
-
-  constructor(columns: number) {
-    super();
-    this.columns = columns;
-  }
-
-  hasColors(): boolean {
-    return false;
-  }
-
-  get lines(): readonly string[] {
-    return this.#rows.map((row) => row.trimEnd());
-  }
-
-  override write(text: string): boolean {
-    for (const [token, up] of text.matchAll(/\p{Cc}\[(\d+)A|\p{Cc}\[\??\d*[A-Za-z]|./gsu)) {
-      if (up !== undefined) {
-        this.#row -= Number(up);
-        expect(this.#row).toBeGreaterThanOrEqual(0);
-      } else if (token.endsWith("[J") && token.length === 3) this.#rows = [...this.#rows.slice(0, this.#row), ""];
-      else if (token === "\n") this.#next();
-      else if (token.length === 1 && token !== "\r") this.#put(token);
-    }
-    return true;
-  }
-
-  #put(character: string): void {
-    expect(character).toMatch(/^\P{Cc}$/u);
-    if ((this.#rows[this.#row]?.length ?? 0) >= this.columns) this.#next();
-    this.#rows[this.#row] += character;
-  }
-
-  #next(): void {
-    this.#row++;
-    this.#rows[this.#row] ??= "";
-  }
-}
+import { MemoryTerminal } from "./memory-terminal.js";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -2,8 +2,10 @@ import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
+import { orAborted } from "../../../core/async.js";
 import { messageIn } from "../../../core/members.js";
 import type { PartInput } from "../../../task/message-input.js";
+import type { Io } from "../../io.js";
 import { hasTerminal } from "../auth/prompt.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
@@ -43,17 +45,36 @@ interface Leading {
   readonly onTurn?: (turn: Turn) => void;
   /** True to read turns from stdin, one in each line, without a terminal and a text. */
   readonly readsLines?: boolean;
+  readonly beside?: Beside | undefined;
+}
+
+/** A server that runs beside a chat in a terminal, and restarts meanwhile. */
+export interface Beside {
+  /** True while it accepts calls. */
+  readonly isReady: boolean;
+  /** Waits until it accepts calls. */
+  whenReady(): Promise<void>;
+  /** Has lines about it shown by a function; undefined after the chat. */
+  showIn(show: ((line: string) => void) | undefined): void;
+}
+
+/** True if a person can talk in the terminal. */
+export function isInteractive(io: Io): boolean {
+  return hasTerminal(io) && io.stdout.isTTY === true;
 }
 
 /** Talks with an agent: in a terminal, or without one. */
-export async function talk(context: Context, { name, text, onTurn, readsLines = false }: Leading): Promise<void> {
+export async function talk(
+  context: Context,
+  { name, text, onTurn, readsLines = false, beside }: Leading,
+): Promise<void> {
   const { io, out } = context;
-  const isInteractive = hasTerminal(io) && io.stdout.isTTY === true;
-  if (!isInteractive && text === undefined && !readsLines) {
+  const hasPerson = isInteractive(io);
+  if (!hasPerson && text === undefined && !readsLines) {
     throw usage(`${name}: there is no terminal, and no text to send`, "send sends a message without a terminal");
   }
   const { client } = await context.agent();
-  if (!isInteractive) {
+  if (!hasPerson) {
     const plain = new Talk(context, client, plainView(out), onTurn);
     context.startBudget();
     for await (const turn of text === undefined ? linesIn(context) : [text]) {
@@ -62,10 +83,12 @@ export async function talk(context: Context, { name, text, onTurn, readsLines = 
     return leave(context, plain);
   }
   const screen = new Screen(io);
-  const chat = new Chat(context, new Talk(context, client, screen, onTurn), screen);
+  const chat = new Chat(context, new Talk(context, client, screen, onTurn), screen, beside);
+  beside?.showIn((line) => chat.note(line));
   try {
     await chat.run(text, client.card.name);
   } finally {
+    beside?.showIn(undefined);
     leave(context, chat.talk);
   }
 }
@@ -92,13 +115,15 @@ class Chat {
   readonly #context: Context;
   readonly #terminal: Terminal;
   readonly #screen: Screen;
+  readonly #beside: Beside | undefined;
   #files: PartInput[] = [];
   #isOver = false;
 
-  constructor(context: Context, talk: Talk, screen: Screen) {
+  constructor(context: Context, talk: Talk, screen: Screen, beside: Beside | undefined) {
     this.#context = context;
     this.talk = talk;
     this.#screen = screen;
+    this.#beside = beside;
     this.#terminal = new Terminal(context.io, Object.keys(commands));
   }
 
@@ -117,6 +142,11 @@ class Chat {
       if (text === "" && this.#files.length === 0) continue;
       await this.#guarded(() => this.#take(text));
     }
+  }
+
+  /** Shows a line that is not part of the talk, also while the person types. */
+  note(line: string): void {
+    this.#terminal.above(() => this.#screen.line(singleLine(line), "dim"));
   }
 
   async #take(text: string): Promise<void> {
@@ -192,9 +222,10 @@ class Chat {
   async #turn(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const stop = new AbortController();
     let count = 0;
+    let isSent = false;
     const close = this.#terminal.watchKeys(() => {
       count += 1;
-      if (count > 1)
+      if (count > 1 || !isSent)
         return stop.abort(new Failure("PARLEY_ERR_INTERRUPTED", "Stopped waiting; the task may continue."));
       this.#screen.line("Canceling the task. Ctrl-C again stops waiting.", "yellow");
       this.#cancel().catch((error: unknown) => {
@@ -202,14 +233,25 @@ class Chat {
       });
     });
     try {
-      await work(AbortSignal.any([this.#context.signal, stop.signal]));
+      const signal = AbortSignal.any([this.#context.signal, stop.signal]);
+      await this.#awaitServer(signal);
+      isSent = true;
+      await work(signal);
     } catch (error) {
-      if (stop.signal.aborted) this.#screen.line("Stopped waiting; the task may continue.", "yellow");
+      const told = isSent ? "Stopped waiting; the task may continue." : "Nothing is sent.";
+      if (stop.signal.aborted) this.#screen.line(told, "yellow");
       else throw error;
     } finally {
       close();
     }
     if (this.talk.form !== undefined) await this.#form();
+  }
+
+  async #awaitServer(signal: AbortSignal): Promise<void> {
+    const beside = this.#beside;
+    if (beside === undefined || beside.isReady) return;
+    this.#screen.line("Waiting for the server. Ctrl-C stops waiting.", "dim");
+    await orAborted(beside.whenReady(), signal);
   }
 
   /** Shows the failure of a turn, after which the talk continues. @throws Failure of the run itself */

@@ -23,6 +23,8 @@ export class Terminal {
   readonly #keys = new Keys();
   readonly #decoder = new StringDecoder("utf8");
   #history: string[] = [];
+  /** The editor of the line that is asked for. */
+  #reader: Interface | undefined;
 
   /** @param words that Tab completes at the begin of a line */
   constructor(io: Io, words: readonly string[]) {
@@ -49,6 +51,7 @@ export class Terminal {
     signal.throwIfAborted();
     const input = editorInput(stdin);
     const reader = this.#editor(input, isKept);
+    this.#reader = reader;
     return new Promise<Typed>((resolve, reject) => {
       let isOver = false;
       const over = (): boolean => {
@@ -57,6 +60,7 @@ export class Terminal {
         signal.removeEventListener("abort", aborted);
         stdin.off("data", onData).off("end", ended).pause();
         stdout.write(PASTES_OFF);
+        this.#reader = undefined;
         reader.close();
         return true;
       };
@@ -97,6 +101,19 @@ export class Terminal {
       stdin.on("data", onData).on("end", ended).resume();
       pump();
     });
+  }
+
+  /** Writes lines above the line that is being typed, if there is one. */
+  above(write: () => void): void {
+    const reader = this.#reader;
+    if (reader === undefined) return write();
+    const { stdout } = this.#io;
+    const { rows } = reader.getCursorPos();
+    stdout.write(`${rows > 0 ? `\x1b[${rows}A` : ""}\r\x1b[J`);
+    write();
+    // The editor would look for its line further up.
+    Object.assign(reader, { prevRows: 0 });
+    reader.prompt(true);
   }
 
   #editor(input: PassThrough, isKept: boolean): Interface {
