@@ -42,10 +42,16 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
       writeErr: (text) => isOfServer && io.stderr.write(text),
       outputError: (text, write) => write(oneLine(text)),
     });
-  addAgentCommands(program, io, early, (code) => {
-    exit = code;
+  // Completion and the command `help` need all.
+  const isWhole = first === "completion" || first === "help";
+  const line = `${words.filter((word) => !word.startsWith("-")).join(" ")} `;
+  addAgentCommands(program, io, early, {
+    ended: (code) => {
+      exit = code;
+    },
+    isNeeded: (own) => isWhole || line.startsWith(`${own} `),
   });
-  await addServerCommands(program, words, io);
+  await addServerCommands(program, words, io, isWhole);
   isOfServer = ofServer(program, words);
   try {
     checkHelp(program, words);
@@ -63,9 +69,7 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
 }
 
 /** Adds the commands that serve agents and manage their files. They print their errors themselves, as one line. */
-async function addServerCommands(program: Command, words: readonly string[], io: Io): Promise<void> {
-  // The help of a command needs its own options, completion all.
-  const isWhole = words[0] === "completion";
+async function addServerCommands(program: Command, words: readonly string[], io: Io, isWhole: boolean): Promise<void> {
   await addServe(program, isWhole || words[0] === "serve");
   await addAuthors(program, isWhole || words[0] === "dev", words.slice(1), io);
   addCard(groupOf(program, "card"));

@@ -82,12 +82,16 @@ it("a start loads the packages that it needs and no others", async () => {
   expect(files.size).toBeLessThan(110);
 });
 
-it("a command that needs no server loads nothing of one", async () => {
-  const { started, lines } = recorded("--version");
-  expect(await started.exited).toBe(0);
+it.each([
+  ["--version", "src/cli/command.ts", 0],
+  ["send hi -a 127.0.0.1:9", "src/cli/a2a/send.ts", 3],
+  ["doctor 127.0.0.1:9", "src/cli/a2a/examine/doctor.ts", 3],
+])("%s loads nothing of a server", async (line, own, code) => {
+  const { started, lines } = recorded(...line.split(" "));
+  expect(await started.exited).toBe(code);
   const sources = lines().flatMap(sourcesOf);
-  expect(sources).toContain("src/cli/command.ts");
-  expect(sources.filter((path) => /^src\/(engine|server|service|store\/sqlite)\//.test(path))).toEqual([]);
+  expect(sources).toContain(own);
+  expect(sources.filter((path) => /^src\/(engine|server|store\/sqlite)\//.test(path))).toEqual([]);
 });
 
 it("a start leaves V8 little room for young objects, and lets it grow before an agent is loaded", async () => {

@@ -10,13 +10,24 @@ import { type GivenFlag, type Resolved, resolveSettings } from "./sources.js";
 /** Called with the exit status of the command that ran. */
 type Ended = (exit: number) => void;
 
-/** Adds the commands that call agents. @param early form of the output until the settings are read */
-export function addAgentCommands(program: Command, io: Io, early: OutputMode, ended: Ended): void {
+/**
+ * Adds the commands that call agents.
+ *
+ * @param early form of the output until the settings are read
+ * @param isNeeded tells whether a command needs its options: adding those of all takes longer than many a start
+ */
+export function addAgentCommands(
+  program: Command,
+  io: Io,
+  early: OutputMode,
+  { ended, isNeeded }: { readonly ended: Ended; readonly isNeeded: (words: string) => boolean },
+): void {
   for (const row of commandRows) {
     const words = row.words.split(" ");
     const verb = words.pop() ?? "";
     const parent = words.reduce((at, _, index) => groupOf(at, words.slice(0, index + 1).join(" ")), program);
-    addCommand(parent.command(verb), row, io, early, ended);
+    const command = parent.command(verb).description(row.about);
+    if (isNeeded(row.words)) addCommand(command, row, io, early, ended);
   }
 }
 
@@ -29,7 +40,6 @@ export function groupOf(parent: Command, words: string): Command {
 
 function addCommand(command: Command, row: CommandRow, io: Io, early: OutputMode, ended: Ended): void {
   const given: GivenFlag[] = [];
-  command.description(row.about);
   if (row.operands !== undefined) command.arguments(row.operands);
   if (row.values !== undefined) command.registeredArguments[0]?.choices(row.values);
   const add = (option: Option): void => {

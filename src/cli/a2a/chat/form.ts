@@ -1,6 +1,5 @@
 import { runInNewContext } from "node:vm";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { checkJson } from "../../../agent/json-schema.js";
 import { violationText } from "../../../core/error.js";
 import { isJsonObject } from "../../../wire/json-struct.js";
 import { singleLine } from "../text.js";
@@ -59,7 +58,7 @@ export async function askForm(form: Form, ask: Ask, tell: Tell): Promise<Filled>
     const filled = await fill(form.schema, values, ask, tell);
     if (isOutcome(filled)) return filled;
     values = filled;
-    const { violations } = checked(form.schema, values);
+    const { violations } = await checked(form.schema, values);
     for (const violation of violations) tell(singleLine(violation), true);
     for (const [name, value] of Object.entries(values)) tell(`  ${singleLine(name)}: ${shown(value)}`);
     const answer = violations.length > 0 ? "n" : (await ask("Send this? [Y/n] "))?.trim();
@@ -74,8 +73,9 @@ function isOutcome(filled: Filled): filled is "declined" | "left" {
 }
 
 /** The agent checks again; a schema that cannot be compiled here is left to it. */
-function checked(schema: JsonObject, value: JsonValue): { readonly violations: readonly string[] } {
+async function checked(schema: JsonObject, value: JsonValue): Promise<{ readonly violations: readonly string[] }> {
   try {
+    const { checkJson } = await import("../../../agent/json-schema.js");
     const result = checkJson(withoutPatterns(schema) as JsonObject, value);
     return { violations: "violations" in result ? result.violations.map(violationText) : [] };
   } catch {
@@ -126,7 +126,7 @@ async function fill(schema: JsonObject, before: JsonObject, ask: Ask, tell: Tell
       continue;
     }
     const value = typed === "" ? otherwise : read(typed, rules);
-    const fault = value === undefined ? (isRequired ? "is required" : undefined) : faultOf(value, rules);
+    const fault = value === undefined ? (isRequired ? "is required" : undefined) : await faultOf(value, rules);
     if (fault !== undefined) {
       tell(`${singleLine(name)} ${singleLine(fault)}`, true);
       continue;
@@ -174,12 +174,12 @@ function json(typed: string): JsonValue {
   }
 }
 
-function faultOf(value: JsonValue, rules: JsonObject): string | undefined {
+async function faultOf(value: JsonValue, rules: JsonObject): Promise<string | undefined> {
   const { pattern } = rules;
   if (typeof value === "string" && typeof pattern === "string" && !matches(value, pattern)) {
     return `must match the pattern ${pattern}`;
   }
-  const { violations } = checked({ type: "object", properties: { value: rules } }, { value });
+  const { violations } = await checked({ type: "object", properties: { value: rules } }, { value });
   return violations[0]?.replace(/^value:? ?/, "");
 }
 

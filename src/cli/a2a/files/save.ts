@@ -9,7 +9,6 @@ import type { Context } from "../context.js";
 import { Failure } from "../errors.js";
 import { extensionOf } from "../media-types.js";
 import { field, singleLine } from "../text.js";
-import { fetchTo } from "./fetch.js";
 import { safeName, splitName } from "./names.js";
 
 /** Files of one name that are tried before saving fails. */
@@ -124,6 +123,8 @@ async function saveUrl(context: Context, url: string, name: string, saving: Savi
     context.out.note(`note: ${singleLine(url)} is not fetched (--fetch-urls)`);
     return undefined;
   }
+  // What it needs is a server's, and is loaded for it alone.
+  const { fetchTo } = await import("./fetch.js");
   return create(name, saving, (file) => fetchTo(url, file, { hosts: saving.hosts, signal: context.signal }));
 }
 
