@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { StreamResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   type AgentEvent,
   artifact,
@@ -14,8 +16,10 @@ import {
   working,
 } from "../../../src/agent/event.js";
 import { httpBearerScheme } from "../../../src/auth/index.js";
-import { linesOf } from "../../../src/cli/a2a/record/answer.js";
+import { answerIn, linesOf } from "../../../src/cli/a2a/record/answer.js";
 import { differences } from "../../../src/cli/a2a/record/replay.js";
+import { ClientFold } from "../../../src/client/follow/fold.js";
+import type { Update } from "../../../src/task/answer.js";
 import { build } from "../../e2e/support/build.js";
 import { main } from "../cli.js";
 import { type Json, openWorld, type Setup, type World } from "./world.js";
@@ -29,11 +33,14 @@ interface Version {
   readonly hasFile?: boolean;
   readonly fails?: boolean;
   readonly asksTwice?: boolean;
+  readonly isReversed?: boolean;
+  readonly mediaType?: string;
 }
 let version: Version = {};
 
 async function* execute({ text, task }: Json): AsyncGenerator<AgentEvent> {
   const { greeting = "Hello", pieces = ["one ", "two"], hasFile = true, fails = false, asksTwice = false } = version;
+  if (text === "two") return yield* two(version);
   if (text === "hi") return yield reply(`${greeting}.`);
   if (text === "order" || asksTwice) {
     yield working();
@@ -46,6 +53,17 @@ async function* execute({ text, task }: Json): AsyncGenerator<AgentEvent> {
   }
   if (hasFile) yield artifact({ name: "file", file: { bytes: new TextEncoder().encode("hello"), name: "a.txt" } });
   yield fails ? failed("no") : completed("Done.");
+}
+
+/** Two artifacts, in either order. */
+async function* two({ isReversed = false, mediaType = "text/markdown" }: Version): AsyncGenerator<AgentEvent> {
+  const all = [
+    artifact({ name: "a", parts: [{ text: "*one*", mediaType }] }),
+    artifact({ name: "b", data: isReversed ? { x: 1, y: [{ z: 2, w: 3 }] } : { y: [{ w: 3, z: 2 }], x: 1 } }),
+  ];
+  yield working();
+  yield* isReversed ? all.toReversed() : all;
+  yield completed();
 }
 
 const folder = mkdtempSync(join(tmpdir(), "parley-record-"));
@@ -81,7 +99,12 @@ describe("record and replay", { timeout: 30_000 }, () => {
       const recorded = await record({}, "--transport", binding);
       expect(recorded.exit, recorded.err).toBe(0);
       const [head, ...turns] = turnsIn(file);
-      expect(head).toMatchObject({ format: "parley-recording", version: 1, agent: "Probe" });
+      expect(head).toMatchObject({
+        format: "parley-recording",
+        version: 1,
+        agent: "Probe",
+        interface: { version: "1.0", url: expect.stringContaining("127.0.0.1") },
+      });
       expect(turns.map(({ begins, answer }) => [begins, answer.state])).toEqual([
         [true, null],
         [false, "INPUT_REQUIRED"],
@@ -123,6 +146,27 @@ describe("record and replay", { timeout: 30_000 }, () => {
     expect((await replay("--shape")).exit).toBe(1);
   });
 
+  it("do not compare the order of artifacts and of members, but media types", async () => {
+    await record({ stdin: "two" });
+    version = { isReversed: true };
+    const { exit, out } = await replay();
+    expect(exit, out).toBe(0);
+    version = { mediaType: "text/html" };
+    expect((await replay("--shape")).out).toContain("  +   (text) text/html");
+  });
+
+  it("record no turn that was not answered in time", async () => {
+    world.before = ({ method, request }) => {
+      if (request.message?.parts[0].text === "hi") stop.abort("SIGINT");
+      expect(method).toBe("SendStreamingMessage");
+    };
+    const stop = new AbortController();
+    const { exit } = await record({ stdin: "order\nhi\n", interrupted: stop.signal });
+    world.before = () => {};
+    expect(exit).toBe(130);
+    expect(turnsIn(file).map(({ message }) => message?.parts[0].text)).toEqual([undefined, "order"]);
+  });
+
   it("take the new answers with --update", async () => {
     await record();
     version = { greeting: "Good day" };
@@ -157,13 +201,51 @@ describe("record and replay", { timeout: 30_000 }, () => {
     }
   });
 
+  it("keep the members of the file with a credential that is named like one", async () => {
+    const { exit, err } = await record({ stdin: "hi", env: { A2ACLI_BEARER: "text" } });
+    expect(exit, err).toBe(0);
+    expect(turnsIn(file)[1]?.answer.message).toEqual([{ text: "Hello." }]);
+  });
+
+  it("find answers with a credential the same, and never show it", async () => {
+    const env = { A2ACLI_BEARER: "Hello" };
+    await record({ stdin: "hi", env });
+    const { exit, out } = await world.run(["replay", file, "-a", "AGENT"], { env });
+    expect(exit, out).toBe(0);
+  });
+
+  it("end a replay whose credentials are refused, with the exit code of that", async () => {
+    const bearer = httpBearerScheme({ check: (token) => (token === "s3cret-token" ? { owner: "a" } : undefined) });
+    const guarded = await openWorld({ agent: { execute, security: { schemes: { bearer } } } });
+    try {
+      await record({ stdin: "hi" });
+      const { exit, out, err } = await guarded.run(["replay", file, "-a", "AGENT"], {
+        env: { A2ACLI_BEARER: "other" },
+      });
+      expect([exit, out]).toEqual([4, ""]);
+      expect(err).toContain("A2ACLI_ERR_AUTH_FAILED");
+    } finally {
+      await guarded.close();
+    }
+  });
+
+  it("read a last line without an end", async () => {
+    await record({ stdin: "hi" });
+    writeFileSync(file, readFileSync(file, "utf8").trimEnd());
+    const { exit, out, err } = await replay();
+    expect([exit, err]).toEqual([0, ""]);
+    expect(out).toContain("Result: 1 same");
+  });
+
   it("do not replace a file unless told to", async () => {
     writeFileSync(file, "mine");
     const { exit, err } = await record();
     expect(exit).toBe(2);
     expect(err).toMatch(/talk\.jsonl exists\n.*\nHint: --force replaces it/);
     expect(readFileSync(file, "utf8")).toBe("mine");
+    chmodSync(file, 0o644);
     expect((await record({}, "--force")).exit).toBe(0);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(turnsIn(file)).toHaveLength(5);
   });
 
@@ -223,6 +305,30 @@ describe("the comparison", () => {
     message: fc.array(part, { maxLength: 3 }),
     artifacts: fc.array(fc.record({ name: fc.string(), parts: fc.array(part, { maxLength: 3 }) }), { maxLength: 3 }),
     error: fc.constantFrom(null, null, "InternalError"),
+  });
+
+  it("is the same, however a text is cut into pieces", () => {
+    const answerOf = (pieces: readonly string[]) => {
+      const fold = new ClientFold();
+      let last: Update | undefined;
+      for (const [at, text] of pieces.entries()) {
+        const piece = { artifactId: "a", name: "text", parts: [{ content: { case: "text" as const, value: text } }] };
+        const value = { taskId: "t", contextId: "c", artifact: piece, append: at > 0 };
+        last = fold.take(create(StreamResponseSchema, { payload: { case: "artifactUpdate", value } })) ?? last;
+      }
+      return answerIn(last);
+    };
+    fc.assert(
+      fc.property(fc.string({ maxLength: 60 }), fc.array(fc.integer({ min: 0, max: 9 })), (text, cuts) => {
+        const pieces: string[] = [];
+        let at = 0;
+        for (const size of cuts) {
+          pieces.push(text.slice(at, at + size));
+          at += size;
+        }
+        expect(answerOf([...pieces, text.slice(at)])).toEqual(answerOf([text]));
+      }),
+    );
   });
 
   it("has no difference for the same, and both sides of any other", () => {

@@ -14,7 +14,9 @@ export function plainView(out: Output): View {
       out.text(text);
       isLineOpen = !text.endsWith("\n");
     },
-    doing: (text) => out.note(`note: ${text}`),
+    doing: (text) => {
+      if (text !== "") out.note(`note: ${text}`);
+    },
     line: (text) => out.note(text),
     finish: closeLine,
     end: closeLine,

@@ -1,14 +1,16 @@
 import { createHash } from "node:crypto";
 import type { JsonValue } from "@bufbuild/protobuf";
+import { A2AError } from "../../../core/error.js";
 import type { Update } from "../../../task/answer.js";
 import { type PlainPart, partsOf } from "../../../task/plain.js";
 import { isJsonObject } from "../../../wire/json-struct.js";
+import type { Failure } from "../errors.js";
 import { stateName } from "../text.js";
 
 /** A part of an answer. Files are kept by what they hold, not as a whole. */
 export type RecordedPart =
-  | { readonly text: string }
-  | { readonly data: JsonValue }
+  | { readonly text: string; readonly mediaType?: string }
+  | { readonly data: JsonValue; readonly mediaType?: string }
   | {
       readonly name: string;
       readonly mediaType: string;
@@ -39,16 +41,23 @@ export function answerIn(last: Update | undefined): RecordedAnswer {
   };
 }
 
+/** True for a failure that is the agent's answer to a message, not one of the way to it or of the wait. */
+export function isAnswer({ exit, cause }: Failure): boolean {
+  return exit === 1 && cause instanceof A2AError && cause.reason !== "CANCELLED";
+}
+
 export const failed = (code: string): RecordedAnswer => ({ state: null, message: [], artifacts: [], error: code });
 
 /** Texts that follow each other are one: agents divide them as they come. */
 function recorded(parts: readonly PlainPart[]): readonly RecordedPart[] {
   const all: RecordedPart[] = [];
-  for (const { text, data, file } of parts) {
+  for (const { text, data, file, mediaType = "" } of parts) {
     const last = all.at(-1);
-    if (text !== undefined && last !== undefined && "text" in last) all[all.length - 1] = { text: last.text + text };
-    else if (text !== undefined) all.push({ text });
-    else if (data !== undefined) all.push({ data });
+    const typed = mediaType === "" ? {} : { mediaType };
+    const isMore = last !== undefined && "text" in last && (last.mediaType ?? "") === mediaType;
+    if (text !== undefined && isMore) all[all.length - 1] = { text: last.text + text, ...typed };
+    else if (text !== undefined) all.push({ text, ...typed });
+    else if (data !== undefined) all.push({ data, ...typed });
     else if (file !== undefined) all.push(recordedFile(file));
   }
   return all;
@@ -59,27 +68,37 @@ function recordedFile({ name = "", mediaType = "", url, bytes }: NonNullable<Pla
   return { name, mediaType, size: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
 
-/** Returns an answer as lines for a comparison. @param isShape true to leave out what texts, data and files hold */
+/** Returns an answer as lines for a comparison, with its artifacts by name. @param isShape true to leave out what texts, data and files hold */
 export function linesOf({ state, message, artifacts, error }: RecordedAnswer, isShape: boolean): readonly string[] {
   if (error !== null) return [`Error: ${error}`];
   const parts = (all: readonly RecordedPart[]): string[] => all.flatMap((part) => partLines(part, isShape));
+  const byName = artifacts.toSorted((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)));
   return [
     ...(state === null ? [] : [`State: ${state}`]),
     ...(message.length === 0 ? [] : ["Message:", ...parts(message)]),
-    ...artifacts.flatMap(({ name, parts: own }) => [`Artifact ${JSON.stringify(name)}:`, ...parts(own)]),
+    ...byName.flatMap(({ name, parts: own }) => [`Artifact ${JSON.stringify(name)}:`, ...parts(own)]),
   ];
 }
 
 function partLines(part: RecordedPart, isShape: boolean): string[] {
-  if ("text" in part) return isShape ? ["  (text)"] : part.text.split("\n").map((line) => `  ${line}`);
-  if ("data" in part) {
-    if (isShape) return ["  (data)"];
-    return JSON.stringify(withoutFormId(part.data), null, 2)
-      .split("\n")
-      .map((line) => `  ${line}`);
+  if ("text" in part || "data" in part) {
+    const { mediaType = "" } = part;
+    const kind = `  (${"text" in part ? "text" : "data"})${mediaType && ` ${mediaType}`}`;
+    if (isShape) return [kind];
+    const content = "text" in part ? part.text : JSON.stringify(sorted(withoutFormId(part.data)), null, 2);
+    const lines = content.split("\n").map((line) => `  ${line}`);
+    return mediaType === "" ? lines : [kind, ...lines];
   }
   const { name, mediaType, ...content } = part;
   return [`  (file) ${JSON.stringify(name)} ${mediaType}${isShape ? "" : ` ${JSON.stringify(content)}`}`];
+}
+
+/** The order of members says nothing. */
+function sorted(json: JsonValue): JsonValue {
+  if (Array.isArray(json)) return json.map(sorted);
+  if (!isJsonObject(json)) return json;
+  const members = Object.entries(json).map(([name, value]) => [name, sorted(value)] as const);
+  return Object.fromEntries(members.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** The id of a form differs each time. */

@@ -8,22 +8,28 @@ import type { Turn } from "../chat/talk.js";
 import type { Run } from "../context.js";
 import { usage } from "../errors.js";
 import { jsonOf } from "../output.js";
-import { answerIn, failed } from "./answer.js";
-import { Recorder } from "./recording.js";
+import { answerIn, failed, isAnswer } from "./answer.js";
+import { Recorder, recordedOf } from "./recording.js";
 
 /** `record`: talks with an agent as `chat` does, and writes each turn to a file. */
 export const run: Run = async (context, [file = "", text]) => {
   if (context.out.mode.isJson) throw usage("record has no JSON output", "the file has the conversation as JSON lines");
-  const { client } = await context.agent();
   const path = resolve(context.io.cwd, file);
   const { redactor } = context.out;
-  const recorder = new Recorder(path, client.card.name, {
+  const recorder = new Recorder(path, await recordedOf(context), {
     replaces: context.own("force").length > 0,
     clean: (given) => redactor.text(given),
   });
+  // A turn that was left out may have begun a conversation.
+  let hasBegun = false;
   const onTurn = ({ begins, message, last, error, tookMs }: Turn): void => {
-    const answer = error === undefined ? answerIn(last) : failed(context.failure(error).code);
-    recorder.add({ begins, message: withoutIds(message), answer, tookMs });
+    hasBegun ||= begins;
+    const failure = error === undefined ? undefined : context.failure(error);
+    // The person stopped waiting, or the agent was not reached: there is no answer that a replay could compare.
+    if (failure !== undefined && (context.signal.aborted || !isAnswer(failure))) return;
+    const answer = failure === undefined ? answerIn(last) : failed(failure.code);
+    recorder.add({ begins: hasBegun, message: withoutIds(message), answer, tookMs });
+    hasBegun = false;
   };
   await talk(context, { name: "record", text, onTurn, readsLines: true });
 };

@@ -1,8 +1,12 @@
-import { appendFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { messageIn } from "../../../core/members.js";
+import { withoutSecrets } from "../../../core/net.js";
 import { isJsonObject } from "../../../wire/json-struct.js";
-import { usage } from "../errors.js";
+import { parsedJson } from "../../../wire/parsed-json.js";
+import type { Context } from "../context.js";
+import { Failure, usage } from "../errors.js";
+import { replaceFile } from "../replace-file.js";
 import type { RecordedAnswer } from "./answer.js";
 
 /** Largest recording, in bytes. */
@@ -23,58 +27,98 @@ export interface RecordedTurn {
 
 /** A recorded conversation. */
 export interface Recording {
-  readonly agent: string;
   readonly turns: readonly RecordedTurn[];
   /** True if the last line was cut, as after a crash. */
   readonly isCut: boolean;
 }
 
+/** The agent of a recording. */
+export interface Recorded {
+  readonly agent: string;
+  /** The interface that was called. */
+  readonly interface: { readonly binding: string; readonly version: string; readonly url: string };
+}
+
+/** Returns the agent of the run, as a recording names it. @throws Failure */
+export async function recordedOf(context: Context): Promise<Recorded> {
+  const { client, chosen } = await context.agent();
+  const { binding, version, url } = chosen;
+  return { agent: client.card.name, interface: { binding, version, url: withoutSecrets(url) } };
+}
+
+/** Removes secrets from a text. */
+export type Clean = (text: string) => string;
+
 /** Writes turns to a file as they end, so that a crash loses none that is over. */
 export class Recorder {
   readonly #path: string;
-  readonly #clean: (text: string) => string;
+  readonly #clean: Clean;
+  #size: number;
 
-  /**
-   * @param clean removes secrets from a text
-   * @throws Failure if the file cannot be written, or exists
-   */
+  /** @throws Failure if the file cannot be written, or exists */
   constructor(
     path: string,
-    agent: string,
-    options: { readonly replaces: boolean; readonly clean: (text: string) => string },
+    recorded: Recorded,
+    { replaces, clean }: { readonly replaces: boolean; readonly clean: Clean },
   ) {
     this.#path = path;
-    this.#clean = options.clean;
-    const head = { format: FORMAT, version: VERSION, agent, at: new Date().toISOString() };
+    this.#clean = clean;
+    const head = headOf(recorded, clean);
+    this.#size = Buffer.byteLength(head);
     try {
-      writeFileSync(path, this.#line(head), { flag: options.replaces ? "w" : "wx", mode: 0o600, flush: true });
+      writeFileSync(path, head, { flag: replaces ? "w" : "wx", mode: 0o600, flush: true });
+      // A file that existed keeps its mode.
+      if (replaces) chmodSync(path, 0o600);
     } catch (error) {
       const isThere = (error as NodeJS.ErrnoException).code === "EEXIST";
       throw usage(isThere ? `${path} exists` : messageIn(error), isThere ? "--force replaces it" : undefined);
     }
   }
 
+  /** @throws Failure if the turn cannot be written */
   add(turn: RecordedTurn): void {
-    appendFileSync(this.#path, this.#line(turn), { flush: true });
-  }
-
-  #line(value: object): string {
-    return `${this.#clean(JSON.stringify(value))}\n`;
+    const line = lineOf(turn, this.#clean);
+    const size = this.#size + Buffer.byteLength(line);
+    if (size > MAX_BYTES) throw tooLarge(this.#path);
+    try {
+      appendFileSync(this.#path, line, { flush: true });
+    } catch (error) {
+      throw notSaved(messageIn(error), error);
+    }
+    this.#size = size;
   }
 }
+
+function headOf(recorded: Recorded, clean: Clean): string {
+  return lineOf({ format: FORMAT, version: VERSION, ...recorded, at: new Date().toISOString() }, clean);
+}
+
+/** Only values are cleaned: a short secret may be the name of a member. */
+function lineOf(value: object, clean: Clean): string {
+  return `${JSON.stringify(value, (_, member: unknown) => (typeof member === "string" ? clean(member) : member))}\n`;
+}
+
+function notSaved(message: string, cause?: unknown): Failure {
+  return new Failure("PARLEY_ERR_NOT_SAVED", `The recording cannot be written: ${message}`, { cause });
+}
+
+const tooLarge = (path: string): Failure => notSaved(`${path} would be larger than 64 MiB`);
 
 /** Reads a recording. @throws Failure for a file that is none, with the line */
 export function readRecording(path: string): Recording {
   const text = textOf(path);
   const lines = text.split("\n");
-  const rest = lines.pop() ?? "";
+  const rest = lines.at(-1) ?? "";
+  // A file that was edited may lack the last end of line.
+  const isCut = rest !== "" && parsedJson(rest) === undefined;
+  if (isCut || rest === "") lines.pop();
   const [first = "", ...others] = lines;
   const head = objectIn(first, path, 1);
   if (head.format !== FORMAT) throw usage(`${path} is not a recording`, "record writes one");
   if (head.version !== VERSION)
     throw usage(`${path} is a recording of version ${String(head.version)}, not ${VERSION}`);
   const turns = others.map((line, at) => turnIn(objectIn(line, path, at + 2), path, at + 2));
-  return { agent: String(head.agent ?? ""), turns, isCut: rest !== "" };
+  return { turns, isCut };
 }
 
 function textOf(path: string): string {
@@ -110,13 +154,13 @@ function turnIn(json: Record<string, unknown>, path: string, number: number): Re
   throw usage(`${path}, line ${number}: is not a turn`);
 }
 
-/** Replaces the turns of a recording. */
-export function rewrite(
-  path: string,
-  agent: string,
-  turns: readonly RecordedTurn[],
-  clean: (text: string) => string,
-): void {
-  const recorder = new Recorder(path, agent, { replaces: true, clean });
-  for (const turn of turns) recorder.add(turn);
+/** Replaces a recording as a whole. @throws Failure */
+export function rewrite(path: string, recorded: Recorded, turns: readonly RecordedTurn[], clean: Clean): void {
+  const text = headOf(recorded, clean) + turns.map((turn) => lineOf(turn, clean)).join("");
+  if (Buffer.byteLength(text) > MAX_BYTES) throw tooLarge(path);
+  try {
+    replaceFile(path, text);
+  } catch (error) {
+    throw notSaved(messageIn(error), error);
+  }
 }

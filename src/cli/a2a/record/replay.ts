@@ -10,8 +10,8 @@ import { formIn } from "../chat/form.js";
 import type { Context, Run } from "../context.js";
 import { usage } from "../errors.js";
 import { field, singleLine } from "../text.js";
-import { answerIn, failed, linesOf, type RecordedAnswer } from "./answer.js";
-import { type RecordedTurn, readRecording, rewrite } from "./recording.js";
+import { answerIn, failed, isAnswer, linesOf, type RecordedAnswer } from "./answer.js";
+import { type RecordedTurn, readRecording, recordedOf, rewrite } from "./recording.js";
 
 /** A turn that was sent again. */
 interface Replayed {
@@ -28,7 +28,7 @@ const readMessage = jsonReader(MessageSchema);
 /** `replay`: sends the messages of a recording again, and compares the answers. */
 export const run: Run = async (context, [file = ""]) => {
   const path = resolve(context.io.cwd, file);
-  const { agent, turns, isCut } = readRecording(path);
+  const { turns, isCut } = readRecording(path);
   const messages = turns.map(({ message }, at) => messageIn(message, `${file}, line ${at + 2}`));
   if (turns.length === 0) throw usage(`${file} has no turns`, "record writes them");
   const { out } = context;
@@ -45,13 +45,17 @@ export const run: Run = async (context, [file = ""]) => {
     const answer = await replay.send(messages[at] as Message, turn.answer);
     const tookMs = Math.round(performance.now() - begin);
     answered.push({ ...turn, answer, tookMs });
-    const difference = differences(linesOf(turn.answer, isShape), linesOf(answer, isShape));
+    // As in the file, the answer has no credentials.
+    const lines = linesOf(answer, isShape).map((line) => out.redactor.text(line));
+    const difference = differences(linesOf(turn.answer, isShape), lines);
     const replayed = { turn: at + 1, isSame: difference.length === 0, difference, tookMs, recordedMs: turn.tookMs };
     all.push(replayed);
     if (!out.mode.isJson) out.text(textOf(replayed));
   }
   report(context, client.card.name, all);
-  if (context.own("update").length > 0) rewrite(path, agent, answered, (text) => out.redactor.text(text));
+  if (context.own("update").length > 0) {
+    rewrite(path, await recordedOf(context), answered, (text) => out.redactor.text(text));
+  }
 };
 
 function report(context: Context, agent: string, turns: readonly Replayed[]): void {
@@ -119,8 +123,9 @@ class Replay {
         last = update;
       }
     } catch (error) {
-      if (signal.aborted) throw error;
-      return failed(this.#context.failure(error).code);
+      const failure = this.#context.failure(error);
+      if (signal.aborted || !isAnswer(failure)) throw error;
+      return failed(failure.code);
     }
     const answer = answerIn(last);
     const [then, now] = [formId(recorded), formId(answer)];
