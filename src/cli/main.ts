@@ -7,9 +7,10 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exitCode = 2;
 } else {
   // V8 doubles the young generation whenever many objects survive a collection, and never shrinks it. Almost all
-  // objects of the start survive, so it would grow to 8 MB although 2 MB are used. `serve` lets it grow again before it
-  // loads the agent's module. V8 prints a line for unknown flags, hence the version check.
-  if (major <= 26) process.getBuiltinModule("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
+  // objects of a server's start survive, so it would grow to 8 MB although 2 MB are used. `serve` lets it grow again
+  // before it loads the agent's module. V8 prints a line for unknown flags, hence the version check.
+  const isServer = ["serve", "dev"].includes(process.argv[2] ?? "");
+  if (major <= 26 && isServer) process.getBuiltinModule("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
   import("./command.js").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EMFILE" && error.code !== "ENFILE") throw error;
     process.stderr.write(
