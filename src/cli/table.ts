@@ -1,10 +1,5 @@
-import type { OutputStream } from "./io.js";
 import { printable } from "./log.js";
-
-/** Colours, as SGR codes. */
-const colours = { red: "31", green: "32", yellow: "33", dim: "2", bold: "1" } as const;
-
-export type Colour = keyof typeof colours;
+import { type Colour, cut, type Look, paint, widthOf } from "./look.js";
 
 /** A cell: its text, or the text and its colour. */
 export type Cell = string | { readonly text: string; readonly colour: Colour | undefined };
@@ -18,19 +13,7 @@ export interface Column {
   readonly right?: boolean;
 }
 
-/** Appearance of a table. */
-export interface Look {
-  /** Width of the terminal; undefined in a pipe, where nothing is cut. */
-  readonly width: number | undefined;
-  readonly colour: boolean;
-}
-
 const GAP = 2;
-
-export function lookOf(output: OutputStream): Look {
-  const width = output.isTTY === true ? (output.columns ?? 80) : undefined;
-  return { width, colour: output.isTTY === true && output.hasColors?.() === true };
-}
 
 /**
  * Returns the lines of a table. On a terminal empty columns are left out; where the others would be wider, the widest are
@@ -85,15 +68,6 @@ export function facts(pairs: readonly (readonly [name: string, value: Cell])[], 
   });
 }
 
-/** Cuts a line to the width of the terminal. */
-export function clipped(text: string, { width }: Look): string {
-  return cut(text, width ?? Number.POSITIVE_INFINITY);
-}
-
-export function paint(text: string, colour: Colour | undefined, look: Pick<Look, "colour">): string {
-  return colour === undefined || !look.colour || text === "" ? text : `\x1b[${colours[colour]}m${text}\x1b[0m`;
-}
-
 function restOf({ width }: Look, used: number): number {
   return width === undefined ? Number.POSITIVE_INFINITY : Math.max(1, width - used);
 }
@@ -121,31 +95,4 @@ function fitted(columns: readonly Column[], natural: readonly number[], width: n
       for (let at = 0; at < widths.length; at++) widths[at] = natural[at] ?? 0;
     } else return [Math.min(widths[0] ?? 0, width)];
   }
-}
-
-const wide =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
-
-/** Number of columns that a text takes on a terminal. */
-export function widthOf(text: string): number {
-  // Most texts are ASCII.
-  if (/^[ -~]*$/.test(text)) return text.length;
-  let width = 0;
-  for (const character of text) width += /\p{M}/u.test(character) ? 0 : wide.test(character) ? 2 : 1;
-  return width;
-}
-
-/** Cuts a text to a width, with an ellipsis in place of what is left out. */
-function cut(text: string, width: number): string {
-  if (text.length <= width && widthOf(text) <= width) return text;
-  if (widthOf(text) <= width) return text;
-  let kept = "";
-  let used = 1;
-  for (const character of text) {
-    const more = widthOf(character);
-    if (used + more > width) break;
-    kept += character;
-    used += more;
-  }
-  return width < 1 ? "" : `${kept}…`;
 }

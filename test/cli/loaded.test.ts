@@ -85,6 +85,7 @@ it("a start loads the packages that it needs and no others", async () => {
 it.each([
   ["--version", "src/cli/command.ts", 0],
   ["send hi -a 127.0.0.1:9", "src/cli/a2a/send.ts", 3],
+  ["chat hi -a 127.0.0.1:9", "src/cli/a2a/chat/chat.ts", 3],
   ["doctor 127.0.0.1:9", "src/cli/a2a/examine/doctor.ts", 3],
 ])("%s loads nothing of a server", async (line, own, code) => {
   const { started, lines } = recorded(...line.split(" "));

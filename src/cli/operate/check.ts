@@ -4,7 +4,8 @@ import { StoreError } from "../../store/task-store.js";
 import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
 import { printable } from "../log.js";
-import { facts, lookOf, paint } from "../table.js";
+import { lookOf, paint } from "../look.js";
+import { facts } from "../table.js";
 import { bytes } from "./format.js";
 import { OutputClosed, print } from "./io.js";
 

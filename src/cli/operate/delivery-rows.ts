@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { type Delivery, DeliveryState } from "../../../gen/parley/admin/v1/admin_pb.js";
-import type { Cell, Colour, Column } from "../table.js";
+import type { Colour } from "../look.js";
+import type { Cell, Column } from "../table.js";
 import { moment } from "./format.js";
 
 const colours: Readonly<Partial<Record<DeliveryState, Colour>>> = {

@@ -3,7 +3,7 @@ import { type Message, type Part, PartSchema, Role } from "../../../gen/lf/a2a/v
 import type { Entry } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
 import { printable } from "../log.js";
-import { clipped, type Look, paint } from "../table.js";
+import { clipped, type Look, paint } from "../look.js";
 import { moment, stateName } from "./format.js";
 
 /** The lines of an entry: what happened, and with `raw` the stored bytes. */

@@ -2,7 +2,8 @@ import { type DescMessage, type MessageShape, toJson, toJsonString } from "@bufb
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { TaskSummary } from "../../../gen/parley/admin/v1/admin_pb.js";
-import type { Cell, Colour, Column } from "../table.js";
+import type { Colour } from "../look.js";
+import type { Cell, Column } from "../table.js";
 
 const units = [
   ["d", 86_400],

@@ -1,6 +1,7 @@
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Io } from "../io.js";
-import { type Cell, type Column, lookOf, table } from "../table.js";
+import { lookOf } from "../look.js";
+import { type Cell, type Column, table } from "../table.js";
 import { jsonLine } from "./format.js";
 import { print, remark } from "./io.js";
 

@@ -8,7 +8,8 @@ import {
   ListDeliveriesResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { Io } from "../io.js";
-import { type Cell, type Column, facts, type Look, lookOf, table } from "../table.js";
+import { type Look, lookOf } from "../look.js";
+import { type Cell, type Column, facts, table } from "../table.js";
 import { deliveryColumns, deliveryRow, deliveryState } from "./delivery-rows.js";
 import { moment } from "./format.js";
 import { print } from "./io.js";

@@ -7,7 +7,7 @@ import {
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
-import { lookOf } from "../table.js";
+import { lookOf } from "../look.js";
 import { confirm } from "./io.js";
 import { printAnswer } from "./lists.js";
 import { attemptLines, type ConfigKey, deliveries } from "./push-reads.js";

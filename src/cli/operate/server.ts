@@ -10,7 +10,8 @@ import {
   SetLogLevelResponseSchema,
 } from "../../../gen/parley/admin/v1/admin_pb.js";
 import type { Io } from "../io.js";
-import { type Cell, type Column, facts, lookOf } from "../table.js";
+import { lookOf } from "../look.js";
+import { type Cell, type Column, facts } from "../table.js";
 import { age, bytes, moment, taskColumns, taskRow } from "./format.js";
 import { printAnswer, printList } from "./lists.js";
 import { addLimit, addReach } from "./options.js";

@@ -11,7 +11,8 @@ import {
 import { CommandError } from "../command-error.js";
 import type { Io } from "../io.js";
 import { printable } from "../log.js";
-import { clipped, facts, type Look, lookOf, paint, table } from "../table.js";
+import { clipped, type Look, lookOf, paint } from "../look.js";
+import { facts, table } from "../table.js";
 import { deliveryColumns, deliveryRow } from "./delivery-rows.js";
 import { entryLines, messageText, partsText } from "./entry.js";
 import { bytes, jsonLine, moment, stateCell, stateName, taskColumns, taskRow } from "./format.js";

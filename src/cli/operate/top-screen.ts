@@ -1,6 +1,7 @@
 import type { GetServerResponse, TaskSummary } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { printable } from "../log.js";
-import { clipped, facts, type Look, paint, table } from "../table.js";
+import { clipped, type Look, paint } from "../look.js";
+import { facts, table } from "../table.js";
 import { age, bytes, taskColumns, taskRow } from "./format.js";
 import { readinessCell } from "./server.js";
 

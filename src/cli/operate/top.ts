@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { GetServerResponseSchema, TaskSummarySchema } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { CommandError, exitCodes } from "../command-error.js";
 import type { Io } from "../io.js";
-import { lookOf } from "../table.js";
+import { lookOf } from "../look.js";
 import { explained } from "./errors.js";
 import { print } from "./io.js";
 import { addReach } from "./options.js";

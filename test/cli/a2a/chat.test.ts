@@ -9,7 +9,7 @@ import { askForm, formIn } from "../../../src/cli/a2a/chat/form.js";
 import { Keys } from "../../../src/cli/a2a/chat/keys.js";
 import { MarkdownStream } from "../../../src/cli/a2a/chat/markdown.js";
 import { completed } from "../../../src/cli/a2a/chat/terminal.js";
-import { widthOf } from "../../../src/cli/table.js";
+import { widthOf } from "../../../src/cli/look.js";
 import { openWorld, type World } from "./world.js";
 
 const plain = { width: 60, colour: false };

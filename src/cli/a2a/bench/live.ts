@@ -1,4 +1,4 @@
-import { clipped, lookOf } from "../../table.js";
+import { clipped, lookOf } from "../../look.js";
 import type { Context } from "../context.js";
 import type { Meter } from "./meter.js";
 import type { BenchOptions } from "./options.js";

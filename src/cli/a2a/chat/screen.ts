@@ -1,7 +1,7 @@
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 import type { Io, OutputStream } from "../../io.js";
-import { type Colour, clipped, lookOf, paint } from "../../table.js";
+import { type Colour, clipped, lookOf, paint } from "../../look.js";
 import { MarkdownStream } from "./markdown.js";
 
 /** Lines at the end of the screen that show what is not finished. */
