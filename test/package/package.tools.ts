@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Installed, install, ours, root, sizeOf } from "./installed.js";
 
 /** What may be on the disk: the package with all that it depends on, and what `npm ci` installs in a clone. In bytes. */
-const MOST = { package: 40 * 1024 ** 2, clone: 152 * 1024 ** 2 };
+const MOST = { package: 40 * 1024 ** 2, clone: 153 * 1024 ** 2 };
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
