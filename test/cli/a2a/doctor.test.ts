@@ -104,6 +104,36 @@ describe("doctor", { timeout: 60_000 }, () => {
     expect(json.summary.sound).toBeGreaterThan(20);
   });
 
+  it("calls each interface by itself, with versions as cards write them, and names a URL that is none", async () => {
+    world = await openWorld();
+    const { json: card } = await world.run(["card", "get", "AGENT", "-o", "json"]);
+    const url = `http://127.0.0.1:${world.server.port}`;
+    const of = (protocolBinding: string, protocolVersion: string, at = url) => ({
+      url: at,
+      protocolBinding,
+      protocolVersion,
+    });
+    const supportedInterfaces = [
+      of("JSONRPC", "1.0.1"),
+      of("JSONRPC", "0.3.0"),
+      of("HTTP+JSON", "0.3"),
+      of("JSONRPC", "1.0", "not a url"),
+      of("GRPC", "9.9"),
+      of("urn:x:pigeon", "1.0"),
+    ];
+    const files = { "c.json": JSON.stringify({ ...card, supportedInterfaces }) };
+    const { json } = await runIn(["doctor", "./c.json", "-o", "json"], { files });
+    const reached = json.checks.filter(({ check }: Json) => check === "reachable");
+    expect(reached.map(({ result, detail }: Json) => [result, detail])).toEqual([
+      ["pass", null],
+      ["pass", null],
+      ["pass", null],
+      ["fail", '"not a url" is no URL that can be called'],
+      ["skipped", "A2A 9.9 over GRPC is not spoken here"],
+      ["skipped", "A2A 1.0 over urn:x:pigeon is not spoken here"],
+    ]);
+  });
+
   it("rejects an endpoint, and an agent that is named twice", async () => {
     const wrong = [
       ["doctor", "-e", "http://127.0.0.1:9", "--transport", "rest"],

@@ -1,19 +1,34 @@
 import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
 import type { Candidate } from "../../../client/discovery/interfaces.js";
+import { withoutSecrets } from "../../../core/net.js";
+import { olderVersions } from "../../../version/client-versions.js";
+import { PROTOCOL_VERSION } from "../../../version/v1.js";
+import { CONNECT_BINDING } from "../../../wire/card-names.js";
+import { parseVersion } from "../../../wire/service-params.js";
 import { interfacesOf } from "../agent.js";
 import type { Context } from "../context.js";
+import type { Finding } from "./check.js";
 
-/** Returns an interface as it is called in its own version; undefined if that version or binding is not spoken here. */
+/** Returns an interface as it is called in its own version, whatever others the card has; undefined if it is not. */
 export function candidateOf({ settings }: Context, found: FoundCard, declared: AgentInterface): Candidate | undefined {
-  for (const a2aVersion of [undefined, declared.protocolVersion]) {
-    try {
-      const usable = interfacesOf({ settings: { ...settings, a2aVersion, transport: [] } }, found);
-      const chosen = usable.find((each) => each.declared === declared);
-      if (chosen !== undefined) return chosen;
-    } catch {
-      // No interface of this version can be called.
-    }
+  const alone = { ...found, card: { ...found.card, supportedInterfaces: [declared] } };
+  try {
+    return interfacesOf({ settings: { ...settings, a2aVersion: undefined, transport: [] } }, alone)[0];
+  } catch {
+    return undefined;
   }
-  return undefined;
+}
+
+const bindings = ["GRPC", "JSONRPC", "HTTP+JSON", CONNECT_BINDING];
+
+/** Returns why an interface is not called: by a fault of the card, or for a reason that is none. */
+export function whyUncalled({ settings }: Context, declared: AgentInterface): NonNullable<Finding> {
+  const { protocolBinding, protocolVersion, tenant, url } = declared;
+  if (settings.tenant !== undefined && tenant !== settings.tenant) return { skipped: "it is of another tenant" };
+  const version = parseVersion(protocolVersion);
+  const isVersionKnown = version === PROTOCOL_VERSION || olderVersions.some(({ name }) => name === version);
+  if (isVersionKnown && bindings.includes(protocolBinding))
+    return { fault: `${JSON.stringify(withoutSecrets(url))} is no URL that can be called` };
+  return { skipped: `A2A ${protocolVersion} over ${protocolBinding} is not spoken here` };
 }

@@ -25,7 +25,7 @@ export const run: Run = async (context, [ref]) => {
     const chosen = usable.find((each) => each.declared === declared);
     const place = { binding: declared.protocolBinding, version: declared.protocolVersion, url: declared.url };
     if (chosen === undefined || (chosen.older !== undefined && a2aVersion === undefined)) {
-      add(uncalled(place, reasonOf(declared, a2aVersion)));
+      add(uncalled(place, { skipped: reasonOf(declared, a2aVersion) }));
       continue;
     }
     for await (const line of examined(context, found, chosen, { hasAdvice: false, isPatient: false })) add(line);

@@ -6,7 +6,7 @@ import type { Context, Run } from "../context.js";
 import { field } from "../text.js";
 import { tlsOf } from "../tls.js";
 import { alikeRule, compared, type Shown, shownBy } from "./alike.js";
-import { candidateOf } from "./candidate.js";
+import { candidateOf, whyUncalled } from "./candidate.js";
 import { cardFound, checkedCard, placeOfCard } from "./card.js";
 import { judged, secureOrigins, shakeHands, trustRule } from "./certificates.js";
 import { examined, uncalled } from "./interface.js";
@@ -61,9 +61,7 @@ async function* examinedInterface(
   const binding = chosen?.binding ?? protocolBinding;
   const place: Place = { binding, version: protocolVersion, url: withoutSecrets(chosen?.url ?? url) };
   if (chosen === undefined) {
-    const isOther = context.settings.tenant !== undefined && tenant !== context.settings.tenant;
-    const spoken = `A2A ${protocolVersion} over ${protocolBinding} is not spoken here`;
-    yield uncalled(place, isOther ? "it is of another tenant" : spoken);
+    yield uncalled(place, whyUncalled(context, declared));
     return;
   }
   const after: Line[] = [];

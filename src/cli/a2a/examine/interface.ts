@@ -26,8 +26,8 @@ const reachable = {
 };
 
 /** Returns the line of an interface that is not called. */
-export function uncalled(place: Place, reason: string): Line {
-  return lineOf(place, reachable, { skipped: reason });
+export function uncalled(place: Place, why: NonNullable<Finding>): Line {
+  return lineOf(place, reachable, why);
 }
 
 /** How an interface is examined. */
@@ -53,7 +53,7 @@ export async function* examined(
   const wire = new Wire(required);
   const agent = await opened(context, found, chosen, { wire, isPatient });
   if (agent === undefined) {
-    yield uncalled(place, "the agent wants a credential: auth login, or an option such as --bearer");
+    yield uncalled(place, { skipped: "the agent wants a credential: auth login, or an option such as --bearer" });
     return;
   }
   const { client } = agent;

@@ -10,7 +10,7 @@ import { Failure } from "../errors.js";
 import { duration, wholeNumber } from "../kinds.js";
 import { ownOption } from "../own-options.js";
 import { field } from "../text.js";
-import { candidateOf } from "./candidate.js";
+import { candidateOf, whyUncalled } from "./candidate.js";
 import { cardFound } from "./card.js";
 import { quoted, unknownId } from "./check.js";
 import { probing } from "./interface.js";
@@ -83,7 +83,10 @@ async function ping(
   const chosen = candidateOf(context, found, declared);
   const binding = chosen?.binding ?? protocolBinding;
   const place = { binding, version: protocolVersion, url: withoutSecrets(chosen?.url ?? url) };
-  if (chosen === undefined) return { ...place, ...summary([], 0, "this binding or version is not spoken here") };
+  if (chosen === undefined) {
+    const why = whyUncalled(context, declared);
+    return { ...place, ...summary([], 0, "fault" in why ? why.fault : why.skipped) };
+  }
   const { client } = await openInterface(probing(context), found, chosen);
   const { signal } = context;
   const latencies: number[] = [];
