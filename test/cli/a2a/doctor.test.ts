@@ -104,7 +104,7 @@ describe("doctor", { timeout: 60_000 }, () => {
     expect(json.summary.sound).toBeGreaterThan(20);
   });
 
-  it("calls each interface by itself, with versions as cards write them, and names a URL that is none", async () => {
+  it("calls each interface by itself, with versions as cards write them, and names what is not a URL", async () => {
     world = await openWorld();
     const { json: card } = await world.run(["card", "get", "AGENT", "-o", "json"]);
     const url = `http://127.0.0.1:${world.server.port}`;
@@ -128,7 +128,7 @@ describe("doctor", { timeout: 60_000 }, () => {
       ["pass", null],
       ["pass", null],
       ["pass", null],
-      ["fail", '"not a url" is no URL that can be called'],
+      ["fail", '"not a url" is not a URL that can be called'],
       ["skipped", "A2A 9.9 over GRPC is not spoken here"],
       ["skipped", "A2A 1.0 over urn:x:pigeon is not spoken here"],
     ]);

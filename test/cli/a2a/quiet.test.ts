@@ -14,7 +14,7 @@ describe("--quiet prints the answer alone", { timeout: 30_000 }, () => {
     ["an artifact", "echo one two", "one two\n"],
     ["artifacts in pieces", "stream 3 4", "1 ..2 ..3 ..\n"],
     ["a question", "ask Which size?", "Which size?\n"],
-    ["text without the parts that are none", "parts", "one\n\ntwo\n"],
+    ["text without its other parts", "parts", "one\n\ntwo\n"],
     ["data, if there is no text", "data", /^\{.*\}\n$/],
     ["text that cannot drive the terminal", "control", /^\P{Cc}*\n$/u],
   ];

@@ -257,9 +257,9 @@ describe("record and replay", { timeout: 30_000 }, () => {
     ["no turn", '{"format":"parley-recording","version":1}\n{}\n', "line 2: is not a turn"],
     ["no turns", '{"format":"parley-recording","version":1}\n', "has no turns"],
     [
-      "a message that is none",
+      "what is not a message",
       '{"format":"parley-recording","version":1}\n{"message":{"parts":[{"x":1}]},"answer":{"message":[],"artifacts":[]}}\n',
-      "line 2: the message is none",
+      "line 2: the message is not one of the protocol",
     ],
   ])("reject %s", async (_, text, fault) => {
     writeFileSync(file, text);

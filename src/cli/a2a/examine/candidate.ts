@@ -22,13 +22,13 @@ export function candidateOf({ settings }: Context, found: FoundCard, declared: A
 
 const bindings = ["GRPC", "JSONRPC", "HTTP+JSON", CONNECT_BINDING];
 
-/** Returns why an interface is not called: by a fault of the card, or for a reason that is none. */
+/** Returns why an interface is not called: a fault of the card, or another reason. */
 export function whyUncalled({ settings }: Context, declared: AgentInterface): NonNullable<Finding> {
   const { protocolBinding, protocolVersion, tenant, url } = declared;
   if (settings.tenant !== undefined && tenant !== settings.tenant) return { skipped: "it is of another tenant" };
   const version = parseVersion(protocolVersion);
   const isVersionKnown = version === PROTOCOL_VERSION || olderVersions.some(({ name }) => name === version);
   if (isVersionKnown && bindings.includes(protocolBinding))
-    return { fault: `${JSON.stringify(withoutSecrets(url))} is no URL that can be called` };
+    return { fault: `${JSON.stringify(withoutSecrets(url))} is not a URL that can be called` };
   return { skipped: `A2A ${protocolVersion} over ${protocolBinding} is not spoken here` };
 }

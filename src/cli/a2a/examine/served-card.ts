@@ -192,7 +192,7 @@ function metadataUrls({ securitySchemes }: AgentCard): readonly string[] {
 async function faultOfMetadata(url: string, { http, signal, found }: CardProbe): Promise<string | undefined> {
   const shown = withoutSecrets(url);
   const isOwn = found.url !== undefined && hostOf(found.url) === hostOf(url);
-  if (parseUrl(url)?.protocol !== "https:" && !isOwn && !isLoopback(url)) return `${shown} is no https URL`;
+  if (parseUrl(url)?.protocol !== "https:" && !isOwn && !isLoopback(url)) return `${shown} is not an https URL`;
   try {
     const answer = await http({ url, method: "GET", headers: new Map([["accept", "application/json"]]), signal });
     const text = await answer.text(MAX_BYTES);

@@ -104,7 +104,7 @@ function notSaved(message: string, cause?: unknown): Failure {
 
 const tooLarge = (path: string): Failure => notSaved(`${path} would be larger than 64 MiB`);
 
-/** Reads a recording. @throws Failure for a file that is none, with the line */
+/** Reads a recording. @throws Failure for any other file, with the line */
 export function readRecording(path: string): Recording {
   const text = textOf(path);
   const lines = text.split("\n");

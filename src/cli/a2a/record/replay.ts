@@ -84,7 +84,7 @@ export function differences(before: readonly string[], after: readonly string[])
 function messageIn(json: JsonObject, where: string): Message {
   const message = readable(json);
   if (message?.parts.every(({ content }) => content.case !== undefined)) return message;
-  throw usage(`${where}: the message is none of the protocol`);
+  throw usage(`${where}: the message is not one of the protocol`);
 }
 
 function readable(json: JsonObject): Message | undefined {

@@ -4,7 +4,7 @@ import { type Check, type Finding, type Probe, unknownId } from "../check.js";
 import { type Exchange, withHeader, withoutHeaders } from "../wire.js";
 
 /** What no agent accepts as a credential. */
-const WRONG = "this-is-no-credential";
+const WRONG = "this-is-not-a-credential";
 
 /** Checks of who may call, and with which extensions. */
 export const accessChecks: readonly Check[] = [

@@ -98,7 +98,7 @@ const rpcChecks: readonly Check[] = [
   {
     name: "no-request",
     section: "9.5",
-    requirement: "JSON that is no request object fails with -32600",
+    requirement: "JSON that is not a request object fails with -32600",
     mend: "check jsonrpc and method before the params",
     run: async (probe) => wrongCode(await unknownTask(probe, (ask) => ({ ...ask, body: '{"foo":1}' })), -32600),
   },
@@ -177,7 +177,7 @@ const restChecks: readonly Check[] = [
     name: "unknown-path",
     section: "11.3",
     requirement: "a path that does not exist is refused",
-    mend: "answer 404 for paths that are no operation",
+    mend: "answer 404 for paths that are not operations",
     run: async (probe) => {
       const { status } = await unknownTask(probe, (ask) => ({
         ...ask,
