@@ -61,7 +61,11 @@ function stall(stage: Stage, port: number, isCard: boolean, response: ServerResp
   if (isCard) {
     response.writeHead(200, { "content-type": "application/json" });
     if (stage === "card body") return void response.write('{"name":');
-    const card = { name: "Stalls", capabilities: { streaming: true }, supportedInterfaces: interfaces };
+    const card = {
+      name: "Stalls",
+      capabilities: { streaming: true, pushNotifications: true },
+      supportedInterfaces: interfaces,
+    };
     return void response.end(JSON.stringify(card));
   }
   if (stage === "headers") return;
