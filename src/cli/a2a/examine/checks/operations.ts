@@ -29,6 +29,7 @@ export const operationChecks: readonly Check[] = [
   },
   {
     name: "unknown-version",
+    isNew: true,
     section: "3.6.2",
     requirement: "a version that is not supported fails with VersionNotSupportedError",
     mend: "compare the header A2A-Version with the versions of the card before a call is processed",
