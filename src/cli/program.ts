@@ -42,8 +42,8 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
       writeErr: (text) => isOfServer && io.stderr.write(text),
       outputError: (text, write) => write(oneLine(text)),
     });
-  // Completion and the command `help` need all.
-  const isWhole = first === "completion" || first === "help";
+  // Completion needs all, and so does the help of a group for one of its commands.
+  const isWhole = first === "completion" || words.slice(1).includes("help");
   const line = `${words.filter((word) => !word.startsWith("-")).join(" ")} `;
   addAgentCommands(program, io, early, {
     ended: (code) => {
@@ -51,7 +51,7 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
     },
     isNeeded: (own) => isWhole || line.startsWith(`${own} `),
   });
-  await addServerCommands(program, words, io, isWhole);
+  await addServerCommands(program, words, io);
   isOfServer = ofServer(program, words);
   try {
     checkHelp(program, words);
@@ -69,7 +69,9 @@ export async function runProgram(argv: readonly string[], io: Io): Promise<numbe
 }
 
 /** Adds the commands that serve agents and manage their files. They print their errors themselves, as one line. */
-async function addServerCommands(program: Command, words: readonly string[], io: Io, isWhole: boolean): Promise<void> {
+async function addServerCommands(program: Command, words: readonly string[], io: Io): Promise<void> {
+  // The help of a command needs its own options, completion all.
+  const isWhole = words[0] === "completion";
   await addServe(program, isWhole || words[0] === "serve");
   await addAuthors(program, isWhole || words[0] === "dev", words.slice(1), io);
   addCard(groupOf(program, "card"));

@@ -144,6 +144,20 @@ function wordsIn(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, one, two, three]) => one ?? two ?? three ?? "");
 }
 
+it("the help of a command is the same, however it is asked for", async () => {
+  const { out: task } = await world.run(["task", "get", "--help"]);
+  expect(task).toContain("<taskId>");
+  expect(task).toContain("--history <n>");
+  for (const argv of [
+    ["help", "task", "get"],
+    ["task", "help", "get"],
+  ])
+    expect((await world.run(argv)).out).toBe(task);
+  const { out: send } = await world.run(["send", "--help"]);
+  expect((await world.run(["help", "send"])).out).toBe(send);
+  expect((await world.run(["-o", "json", "send", "--help"])).out).toContain("--message-id <id>");
+});
+
 describe("the examples in the help", { timeout: 60_000 }, () => {
   const rows = commandRows.filter(({ examples }) => examples !== undefined);
 
