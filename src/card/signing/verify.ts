@@ -301,7 +301,7 @@ const isBase64Url = (value: unknown): value is string => typeof value === "strin
 
 /** Reads a signature of a card (specification 8.4.2). */
 function readHeader(given: unknown): ProtectedHeader | RefusedHeader {
-  const read = isJsonObject(given) ? parse(given.protected) : undefined;
+  const read = isJsonObject(given) ? protectedHeader(given.protected) : undefined;
   const kid = textIn(read?.kid);
   const alg = textIn(read?.alg);
   const refuse = (fault: RefusedHeader["fault"], why: string): RefusedHeader => ({ kid, alg, fault, why });
@@ -324,7 +324,8 @@ function readHeader(given: unknown): ProtectedHeader | RefusedHeader {
 
 const textIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-function parse(text: unknown): Record<string, unknown> | undefined {
+/** Reads the protected header of a signature; undefined for any other value. */
+export function protectedHeader(text: unknown): Record<string, unknown> | undefined {
   if (!isBase64Url(text) || text.length > MAX_HEADER) return undefined;
   try {
     const json = parseJson(fromBase64(text));

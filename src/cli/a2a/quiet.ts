@@ -1,5 +1,7 @@
 import type { Update } from "../../task/answer.js";
 import { dataOf, textOf, type WithContent } from "../../task/plain.js";
+import { plainView } from "./chat/plain.js";
+import type { View } from "./chat/talk.js";
 import type { Context } from "./context.js";
 import { usage } from "./errors.js";
 import { terminalText } from "./text.js";
@@ -23,18 +25,19 @@ const ended = (text: string): string => (text.endsWith("\n") ? text : `${text}\n
 /** Prints the text of an answer as it comes: the same as `printAnswer` prints at its end. */
 export class AnswerText {
   readonly #context: Context;
+  readonly #view: View;
   #artifactId: string | undefined;
   #isEmpty = true;
-  #isLineOpen = false;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#view = plainView(context.out);
   }
 
   take({ kind, task, artifact, text, replaced }: Update): void {
     // What a status says is no part of the answer, unless there is nothing else.
     if (kind === "status") return;
-    if (replaced || (artifact !== undefined && artifact.artifactId !== this.#artifactId)) this.#endLine();
+    if (replaced || (artifact !== undefined && artifact.artifactId !== this.#artifactId)) this.#view.finish();
     this.#artifactId = artifact?.artifactId ?? task?.artifacts.at(-1)?.artifactId;
     // The text of a first task has its messages too.
     this.#print(kind === "task" ? (task?.artifacts.map(textOf).join("\n") ?? "") : text);
@@ -42,19 +45,13 @@ export class AnswerText {
 
   /** Ends the output. @param answer the whole; undefined if it failed */
   end(answer: WithContent): void {
-    this.#endLine();
+    this.#view.finish();
     if (this.#isEmpty && answer !== undefined) printAnswer(this.#context, answer);
   }
 
   #print(text: string): void {
     if (text === "") return;
     this.#isEmpty = false;
-    this.#isLineOpen = !text.endsWith("\n");
-    this.#context.out.text(terminalText(text));
-  }
-
-  #endLine(): void {
-    if (this.#isLineOpen) this.#context.out.text("\n");
-    this.#isLineOpen = false;
+    this.#view.push(terminalText(text));
   }
 }

@@ -138,18 +138,17 @@ export class Talk {
     // An answer goes to the task that waits; otherwise the agent begins one.
     this.#taskId = this.#conversation.taskId;
     const begin = performance.now();
-    const over = (last: Update | undefined, error: unknown): void => {
-      this.#onTurn({ begins: this.#begins, message, last, error, tookMs: Math.round(performance.now() - begin) });
-      this.#begins = false;
-    };
     let last: Update | undefined;
+    let error: unknown;
     try {
       last = await this.#read(this.#conversation.stream(message, { signal }));
-    } catch (error) {
-      over(undefined, error);
-      throw error;
+    } catch (thrown) {
+      error = thrown;
+      throw thrown;
+    } finally {
+      this.#onTurn({ begins: this.#begins, message, last, error, tookMs: Math.round(performance.now() - begin) });
+      this.#begins = false;
     }
-    over(last, undefined);
   }
 
   /** Shows an answer. @returns its last update */

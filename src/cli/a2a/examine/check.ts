@@ -11,7 +11,7 @@ import type { A2AClient } from "../../../client/client.js";
 import type { Binding } from "../../../client/discovery/interfaces.js";
 import { clientError } from "../../../client/errors/errors.js";
 import type { A2AError, Reason } from "../../../core/error.js";
-import type { Wire } from "./wire.js";
+import type { Change, Exchange, Wire } from "./wire.js";
 
 /** What checks of one interface share. */
 export interface Probe {
@@ -86,6 +86,11 @@ export async function errorOf(call: Promise<unknown>): Promise<A2AError | undefi
     if (unanswered.has(error.reason)) throw error;
     return error;
   }
+}
+
+/** Returns the exchange of a call for an unknown task, changed on its way. */
+export function unknownTask({ client, wire, signal }: Probe, change?: Change): Promise<Exchange> {
+  return wire.exchange(() => client.getTask({ id: unknownId() }, { signal }), change);
 }
 
 /** Returns the first item of a stream, and leaves it. */

@@ -28,7 +28,7 @@ export const run: Run = async (context, [ref]) => {
       add(uncalled(place, { skipped: reasonOf(declared, a2aVersion) }));
       continue;
     }
-    for await (const line of examined(context, found, chosen, { hasAdvice: false, isPatient: false })) add(line);
+    for await (const line of examined(context, found, chosen, { isStrict: true })) add(line);
   }
   report(context, found, lines);
 };

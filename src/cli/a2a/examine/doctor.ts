@@ -10,7 +10,7 @@ import { candidateOf, whyUncalled } from "./candidate.js";
 import { cardFound, checkedCard, placeOfCard } from "./card.js";
 import { judged, secureOrigins, shakeHands, trustRule } from "./certificates.js";
 import { examined, uncalled } from "./interface.js";
-import { type Line, lineOf, type Place } from "./line.js";
+import { type Line, lineOf } from "./line.js";
 import { type CardProbe, cardChecks } from "./served-card.js";
 import { signatureCheck } from "./signatures.js";
 import { Wire } from "./wire.js";
@@ -56,27 +56,21 @@ async function* examinedInterface(
   declared: AgentInterface,
   shown: Shown[],
 ): AsyncGenerator<Line> {
-  const { protocolBinding, protocolVersion, url, tenant } = declared;
   const chosen = candidateOf(context, found, declared);
-  const binding = chosen?.binding ?? protocolBinding;
-  const place: Place = { binding, version: protocolVersion, url: withoutSecrets(chosen?.url ?? url) };
   if (chosen === undefined) {
-    yield uncalled(place, whyUncalled(context, declared));
+    const { protocolBinding: binding, protocolVersion: version, url } = declared;
+    yield uncalled({ binding, version, url: withoutSecrets(url) }, whyUncalled(context, declared));
     return;
   }
-  const after: Line[] = [];
-  const isNew = chosen.older === undefined;
   yield* examined(context, found, chosen, {
-    hasAdvice: true,
-    isPatient: true,
-    done: async (probe) => {
-      if (!isNew) return;
-      for (const other of shown) after.push(lineOf(place, alikeRule, await compared(other, probe)));
+    isStrict: false,
+    after: async function* (probe, place) {
+      if (chosen.older !== undefined) return;
+      for (const other of shown) yield lineOf(place, alikeRule, await compared(other, probe));
       const own = await shownBy(probe);
-      if (own !== undefined && tenant === "") shown.push(own);
+      if (own !== undefined && declared.tenant === "") shown.push(own);
     },
   });
-  yield* after;
 }
 
 /** Prints findings as they are made, and counts them. */
@@ -132,9 +126,8 @@ class Report {
     else {
       this.#close();
       const { sound, faults, skipped } = summary;
-      out.text(
-        `${field("Result", `${faults} ${faults === 1 ? "fault" : "faults"}, ${advice} to improve, ${sound} sound, ${skipped} not checked`)}`,
-      );
+      const wrong = `${faults} ${faults === 1 ? "fault" : "faults"}, ${advice} to improve`;
+      out.text(field("Result", `${wrong}, ${sound} sound, ${skipped} not checked`));
     }
     if (summary.faults > 0) this.#context.noteFaults();
   }

@@ -30,14 +30,17 @@ export function uncalled(place: Place, why: NonNullable<Finding>): Line {
   return lineOf(place, reachable, why);
 }
 
+/** Yields further lines of an interface, after its checks. */
+type After = (probe: Probe, place: Place) => AsyncIterable<Line>;
+
 /** How an interface is examined. */
 interface Examination {
-  /** True to check what the specification only recommends, and to leave out what an older version does not have. */
-  readonly hasAdvice: boolean;
-  /** True to report missing credentials as a finding, and not to end the run. */
-  readonly isPatient: boolean;
-  /** Sees the probe after the checks. */
-  readonly done?: (probe: Probe) => Promise<void>;
+  /**
+   * True to check only what the specification requires, to list what an older version does not have, and to end the run
+   * without a credential. False to advise.
+   */
+  readonly isStrict: boolean;
+  readonly after?: After;
 }
 
 /** Runs all checks of an interface. One that does not answer has no further checks. */
@@ -45,13 +48,13 @@ export async function* examined(
   context: Context,
   found: FoundCard,
   chosen: Candidate,
-  { hasAdvice, isPatient, done }: Examination,
+  { isStrict, after }: Examination,
 ): AsyncGenerator<Line> {
   const { card } = found;
   const place = { binding: chosen.binding, version: chosen.version, url: withoutSecrets(chosen.url) };
   const required = card.capabilities?.extensions.filter((each) => each.required).map(({ uri }) => uri) ?? [];
   const wire = new Wire(required);
-  const agent = await opened(context, found, chosen, { wire, isPatient });
+  const agent = await opened(context, found, chosen, { wire, isStrict });
   if (agent === undefined) {
     yield uncalled(place, { skipped: "the agent wants a credential: auth login, or an option such as --bearer" });
     return;
@@ -60,38 +63,38 @@ export async function* examined(
   const { signal } = context;
   const probe: Probe = { client, card, binding: chosen.binding, text: textOf(context), signal, wire };
   const wanted = checks.filter(
-    ({ bindings, isAdvice }) => bindings?.includes(chosen.binding) !== false && (hasAdvice || isAdvice !== true),
+    ({ bindings, isAdvice }) => bindings?.includes(chosen.binding) !== false && !(isStrict && isAdvice === true),
   );
   try {
     for (const [at, check] of wanted.entries()) {
       if (!isIn(chosen, check)) {
-        if (!hasAdvice) yield lineOf(place, check, { skipped: `not in A2A ${chosen.version}` });
+        if (isStrict) yield lineOf(place, check, { skipped: `not in A2A ${chosen.version}` });
         continue;
       }
-      const { finding, isThere, isRefused } = await outcomeOf(context, check, probe, isPatient);
+      const { finding, isThere, isRefused } = await outcomeOf(context, check, probe, isStrict);
       if (at === 0) yield lineOf(place, reachable, isThere ? undefined : finding);
       if (!isThere && at === 0) return;
       yield lineOf(place, check, finding);
       if (isRefused) return;
     }
-    await done?.(probe);
+    if (after !== undefined) yield* after(probe, place);
   } finally {
     await client.close();
   }
 }
 
-/** Opens a client, unless there is no credential for it and the examination is patient. @throws Failure */
+/** Opens a client; undefined if there is no credential for it. @throws Failure, also for that if the examination is strict */
 async function opened(
   context: Context,
   found: FoundCard,
   chosen: Candidate,
-  { wire, isPatient }: { readonly wire: Wire; readonly isPatient: boolean },
+  { wire, isStrict }: { readonly wire: Wire; readonly isStrict: boolean },
 ): Promise<Agent | undefined> {
   try {
     return await openInterface(probing(context), found, chosen, wire.tap);
   } catch (error) {
     const isMissing = error instanceof Failure && error.code === "A2ACLI_ERR_CREDENTIALS_MISSING";
-    if (isPatient && isMissing) return undefined;
+    if (!isStrict && isMissing) return undefined;
     throw error;
   }
 }
@@ -126,14 +129,14 @@ interface Outcome {
   readonly isRefused: boolean;
 }
 
-/** Runs a check. @throws errors of authentication, which concern the run, unless it is patient, and the end of the run */
-async function outcomeOf(context: Context, check: Check, probe: Probe, isPatient: boolean): Promise<Outcome> {
+/** Runs a check. @throws errors of authentication, which concern the run, if it is strict, and the end of the run */
+async function outcomeOf(context: Context, check: Check, probe: Probe, isStrict: boolean): Promise<Outcome> {
   try {
     return { finding: await check.run(probe), isThere: true, isRefused: false };
   } catch (thrown) {
     const error = clientError(thrown);
     const isRefused = error.reason === "UNAUTHENTICATED" || error.reason === "PERMISSION_DENIED";
-    if (context.signal.aborted || (isRefused && !isPatient)) throw thrown;
+    if (context.signal.aborted || (isRefused && isStrict)) throw thrown;
     const isDeclared = probe.card.securityRequirements.length > 0;
     if (isRefused && isDeclared)
       return { finding: { skipped: `the agent wants a credential (${error.reason})` }, isThere: true, isRefused };

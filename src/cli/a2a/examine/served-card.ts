@@ -168,9 +168,9 @@ export const cardChecks: readonly CardCheck[] = [
 ];
 
 /** Requests the card as before. @param tag of the answer that is known */
-function askAgain({ ask, http }: Exchange, { signal }: CardProbe, tag: string | undefined): Promise<HttpAnswer> {
+function askAgain({ ask }: Exchange, { http, signal }: CardProbe, tag: string | undefined): Promise<HttpAnswer> {
   const again = tag === undefined ? ask : withHeader(ask, "if-none-match", tag);
-  return http({ ...again, headers: new Map(again.headers), signal });
+  return http({ ...again, signal });
 }
 
 /** True for addresses that mean another machine at each caller: this machine, and any. */

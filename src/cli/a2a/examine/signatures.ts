@@ -1,13 +1,7 @@
 import { jkuFault } from "../../../card/signing/key-sets.js";
-import { type SignatureResult, verifyCard } from "../../../card/signing/verify.js";
+import { protectedHeader, type SignatureResult, verifyCard } from "../../../card/signing/verify.js";
 import { hostOf } from "../../../client/hosts.js";
-import { fromBase64 } from "../../../core/bytes.js";
-import { isJsonObject } from "../../../wire/json-struct.js";
-import { parsedJson } from "../../../wire/parsed-json.js";
 import type { CardCheck } from "./served-card.js";
-
-/** Faults that only say that the keys are not known. */
-const unknown: ReadonlySet<string | undefined> = new Set(["no-key"]);
 
 /** Verifies the signatures of a card with the keys of its own host. Other keys are not fetched. */
 export const signatureCheck: CardCheck = {
@@ -19,11 +13,12 @@ export const signatureCheck: CardCheck = {
     const { text = "{}", card, url } = found;
     if (card.signatures.length === 0) return { skipped: "the card is not signed" };
     const jku = card.signatures
-      .map(({ protected: head }) => jkuIn(head))
-      .filter((each) => each !== undefined)
+      .map(({ protected: head }) => protectedHeader(head)?.jku)
+      .filter((each) => typeof each === "string")
       .filter((each) => jkuFault(each) === undefined && url !== undefined && hostOf(each) === hostOf(url));
     const { signatures } = await verifyCard(text, { jku: [...new Set(jku)] });
-    const wrong = signatures.filter(({ valid, fault }) => !valid && !unknown.has(fault));
+    // An unknown key says nothing about the signature.
+    const wrong = signatures.filter(({ valid, fault }) => !valid && fault !== "no-key");
     if (wrong.length > 0) return { fault: wrong.map(shown).join("; ") };
     if (signatures.some(({ valid }) => valid)) return undefined;
     return { skipped: "their keys are not on the host of the card: card verify --jku, --jwks or --key" };
@@ -31,12 +26,3 @@ export const signatureCheck: CardCheck = {
 };
 
 const shown = ({ index, why }: SignatureResult): string => `signature ${index + 1}: ${why}`;
-
-function jkuIn(head: string): string | undefined {
-  try {
-    const json = parsedJson(new TextDecoder().decode(fromBase64(head)));
-    return isJsonObject(json) && typeof json.jku === "string" ? json.jku : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -8,7 +8,6 @@ const MAX_BODY = 4 * 1024 * 1024;
 /** One request and its answer, as they are on the wire. */
 export interface Exchange {
   readonly ask: HttpAsk;
-  readonly http: HttpClient;
   readonly status: number;
   /** The media type without its parameters, in lower case. */
   readonly mediaType: string;
@@ -41,9 +40,9 @@ export class Wire {
   readonly tap = (http: HttpClient): HttpClient => {
     return async (given) => {
       const ask = this.#withExtensions(given);
-      const sent = sendable(this.#change?.(ask) ?? ask);
+      const sent = this.#change?.(ask) ?? ask;
       const answer = await http(sent);
-      const exchange = new Recorded(sent, http, answer);
+      const exchange = new Recorded(sent, answer);
       this.#last = exchange;
       return observed(answer, exchange);
     };
@@ -77,14 +76,12 @@ export class Wire {
 
 class Recorded implements Exchange {
   readonly ask: HttpAsk;
-  readonly http: HttpClient;
   readonly #answer: HttpAnswer;
   readonly #decoder = new TextDecoder();
   #body = "";
 
-  constructor(ask: HttpAsk, http: HttpClient, answer: HttpAnswer) {
+  constructor(ask: HttpAsk, answer: HttpAnswer) {
     this.ask = ask;
-    this.http = http;
     this.#answer = answer;
   }
 
@@ -119,15 +116,15 @@ class Recorded implements Exchange {
 
 /** Returns a request with another value of a header. @param name in lower case */
 export function withHeader(ask: HttpAsk, name: string, value: string): HttpAsk {
-  return { ...ask, headers: [...withoutHeaders(ask, name).headers, [name, value]] };
+  return { ...ask, headers: otherHeaders(ask, name).set(name, value) };
 }
 
 /** Returns a request without some headers. @param names in lower case */
 export function withoutHeaders(ask: HttpAsk, ...names: readonly string[]): HttpAsk {
-  return { ...ask, headers: [...ask.headers].filter(([name]) => !names.includes(name.toLowerCase())) };
+  return { ...ask, headers: otherHeaders(ask, ...names) };
 }
 
-/** A map, since an array of headers would be read as one flat list. */
-function sendable(ask: HttpAsk): HttpAsk {
-  return { ...ask, headers: new Map(ask.headers) };
+/** A map, since an array would be read as one flat list. */
+function otherHeaders({ headers }: HttpAsk, ...names: readonly string[]): Map<string, string> {
+  return new Map([...headers].filter(([name]) => !names.includes(name.toLowerCase())));
 }

@@ -132,12 +132,8 @@ function textOf(path: string): string {
 }
 
 function objectIn(line: string, path: string, number: number): Record<string, unknown> {
-  try {
-    const json: unknown = JSON.parse(line);
-    if (isJsonObject(json)) return json;
-  } catch {
-    // It is told below.
-  }
+  const json = parsedJson(line);
+  if (isJsonObject(json)) return json;
   throw usage(`${path}, line ${number}: is not a JSON object`);
 }
 

@@ -1,7 +1,7 @@
 import type { HttpAsk } from "../../../../client/platform.js";
 import { EXTENSIONS_PARAMETER } from "../../../../wire/service-params.js";
-import { type Check, type Finding, type Probe, unknownId } from "../check.js";
-import { type Exchange, withHeader, withoutHeaders } from "../wire.js";
+import { type Check, type Finding, type Probe, unknownTask } from "../check.js";
+import { type Change, type Exchange, withHeader, withoutHeaders } from "../wire.js";
 
 /** What no agent accepts as a credential. */
 const WRONG = "this-is-not-a-credential";
@@ -56,10 +56,7 @@ const open: Finding = { skipped: "the card requires no credentials" };
 
 const isGuarded = ({ card }: Probe): boolean => card.securityRequirements.length > 0;
 
-const unknownTask = ({ client, wire, signal }: Probe, change: (ask: HttpAsk) => HttpAsk): Promise<Exchange> =>
-  wire.exchange(() => client.getTask({ id: unknownId() }, { signal }), change);
-
-async function refusal(probe: Probe, change: (ask: HttpAsk) => HttpAsk): Promise<Finding> {
+async function refusal(probe: Probe, change: Change): Promise<Finding> {
   if (!isGuarded(probe)) return open;
   const exchange = await unknownTask(probe, change);
   const isRefused =

@@ -1,7 +1,7 @@
 import { Role, type StreamResponse, type Task, TaskState } from "../../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { ClientFold } from "../../../../client/follow/fold.js";
 import { pause } from "../../../../core/async.js";
-import { isTerminal } from "../../../../task/state.js";
+import { endsBlockingSend, isTerminal } from "../../../../task/state.js";
 import { stateName } from "../../text.js";
 import { type Check, errorOf, expectError, type Finding, firstOf, type Probe, request, unknownId } from "../check.js";
 import { END_MS, FIRST_MS, recordStream, type StreamRecord, stateIn } from "../stream-record.js";
@@ -79,7 +79,7 @@ export const streamChecks: readonly Check[] = [
     run: ofTask(({ error, staysOpen, state }) => {
       if (error !== undefined) return { fault: `it ended with ${error.reason}: ${error.message}` };
       if (staysOpen) return { fault: `it was still open ${END_MS / 1000} s after ${stateName(state)}` };
-      return isOver(state) ? undefined : { fault: `it ended in the state ${stateName(state)}` };
+      return endsBlockingSend(state) ? undefined : { fault: `it ended in the state ${stateName(state)}` };
     }),
   },
   {
@@ -154,9 +154,6 @@ export const streamChecks: readonly Check[] = [
   },
 ];
 
-const isOver = (state: TaskState): boolean =>
-  isTerminal(state) || state === TaskState.INPUT_REQUIRED || state === TaskState.AUTH_REQUIRED;
-
 /** Returns the ids of the task and context that an event names. */
 function placeOf(event: StreamResponse | undefined): string {
   const { payload } = event ?? { payload: { case: undefined } };
@@ -198,7 +195,7 @@ const READS = 12;
 async function laterState({ client, signal }: Probe, id: string): Promise<TaskState | undefined> {
   for (let reads = 1; ; reads++) {
     const { status } = await client.getTask({ id }, { signal });
-    if (isOver(status?.state ?? TaskState.UNSPECIFIED) || reads === READS) return status?.state;
+    if (endsBlockingSend(status?.state ?? TaskState.UNSPECIFIED) || reads === READS) return status?.state;
     await pause(READ_EVERY_MS, signal);
   }
 }

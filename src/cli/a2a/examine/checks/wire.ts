@@ -1,25 +1,21 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { ErrorInfoSchema } from "../../../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../../../gen/google/rpc/status_pb.js";
-import type { HttpAsk } from "../../../../client/platform.js";
+import type { Binding } from "../../../../client/discovery/interfaces.js";
 import { fromBase64 } from "../../../../core/bytes.js";
 import { A2A_DOMAIN } from "../../../../core/error.js";
 import { isJsonObject } from "../../../../wire/json-struct.js";
 import { parsedJson } from "../../../../wire/parsed-json.js";
 import { EMPTY_VERSION, VERSION_PARAMETER } from "../../../../wire/service-params.js";
-import { type Check, type Finding, noTask, type Probe, quoted, request, unknownId } from "../check.js";
-import { type Exchange, withoutHeaders } from "../wire.js";
+import { type Check, type Finding, noTask, quoted, request, unknownId, unknownTask } from "../check.js";
+import { type Change, type Exchange, withoutHeaders } from "../wire.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Returns the exchange of a call for an unknown task, changed on its way. */
-const unknownTask = ({ client, wire, signal }: Probe, change?: (ask: HttpAsk) => HttpAsk): Promise<Exchange> =>
-  wire.exchange(() => client.getTask({ id: unknownId() }, { signal }), change);
-
 /** Returns the change that replaces a JSON-RPC request. @param changed members of the request object */
 const rpc =
-  (changed: Json) =>
-  (ask: HttpAsk): HttpAsk => ({
+  (changed: Json): Change =>
+  (ask) => ({
     ...ask,
     body: JSON.stringify({ jsonrpc: "2.0", id: 7, method: "GetTask", params: { id: "x" }, ...changed }),
   });
@@ -230,8 +226,8 @@ const grpcChecks: readonly Check[] = [
   },
 ];
 
-const of = (binding: "JSONRPC" | "HTTP+JSON" | "GRPC", checks: readonly Check[]): readonly Check[] =>
-  checks.map((each) => ({ ...each, bindings: [binding], isNew: true }));
+const of = (bindings: readonly Binding[], checks: readonly Check[]): readonly Check[] =>
+  checks.map((each) => ({ ...each, bindings, isNew: true }));
 
 /** Checks of the form of answers in JSON. */
 const jsonChecks: readonly Check[] = [
@@ -292,8 +288,8 @@ function firstWrong(members: readonly (readonly [string, unknown])[], path: stri
 
 /** Checks of what only the wire shows. */
 export const wireChecks: readonly Check[] = [
-  ...of("JSONRPC", rpcChecks),
-  ...of("HTTP+JSON", restChecks),
-  ...of("GRPC", grpcChecks),
-  ...jsonChecks.map((each): Check => ({ ...each, bindings: ["JSONRPC", "HTTP+JSON"], isNew: true })),
+  ...of(["JSONRPC"], rpcChecks),
+  ...of(["HTTP+JSON"], restChecks),
+  ...of(["GRPC"], grpcChecks),
+  ...of(["JSONRPC", "HTTP+JSON"], jsonChecks),
 ];
