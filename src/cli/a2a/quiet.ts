@@ -40,7 +40,9 @@ export class AnswerText {
     if (replaced || (artifact !== undefined && artifact.artifactId !== this.#artifactId)) this.#view.finish();
     this.#artifactId = artifact?.artifactId ?? task?.artifacts.at(-1)?.artifactId;
     // The text of a first task has its messages too.
-    this.#print(kind === "task" ? (task?.artifacts.map(textOf).join("\n") ?? "") : text);
+    this.#print(
+      kind === "task" && task !== undefined ? textOf({ artifacts: task.artifacts, status: undefined }) : text,
+    );
   }
 
   /** Ends the output. @param answer the whole; undefined if it failed */

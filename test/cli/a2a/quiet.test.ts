@@ -52,6 +52,14 @@ describe("--quiet prints the answer alone", { timeout: 30_000 }, () => {
     expect(out).toBe("later\n");
   });
 
+  it("of a task with artifacts that have no text, the same when it is read and when it is followed", async () => {
+    const { json } = await world.run(["send", "parts", "-a", "AGENT", "-o", "json"]);
+    for (const command of ["get", "subscribe"]) {
+      const { out } = await world.run(["task", command, json.task.id, "-q", "-a", "AGENT"]);
+      expect(out, command).toBe("one\n\ntwo\n");
+    }
+  });
+
   it("and tells how to go on, and of failures, on stderr", async () => {
     const asked = await world.run(["send", "ask Which?", "-q", "-a", "AGENT"]);
     expect(asked.out).toBe("Which?\n");
