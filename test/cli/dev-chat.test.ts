@@ -53,7 +53,7 @@ const says = (word: string): void =>
 const log = (): string => /The server's log is in (\S+)/.exec(shown)?.[1] ?? "";
 const type = (keys: string): void => void child?.stdin?.write(keys);
 const sees = (text: string | RegExp): Promise<void> => expect.poll(() => shown, { timeout: 30_000 }).toMatch(text);
-/** Forgets what the terminal has shown. */
+/** Clears the terminal's recorded output. */
 const forget = (): void => {
   shown = `The server's log is in ${log()}\n`;
 };

@@ -14,7 +14,7 @@ const everywhere = (...lines: readonly string[]): string[] =>
 const ofDraft = ["send", "send-unknown", "stream"].map((check) => `${check}: .*returnImmediately`);
 
 /**
- * What doctor says of each server, as patterns of `binding check: detail`. Those over JSON-RPC of Go, JavaScript and Python were
+ * Findings of doctor for each server, as patterns of `binding check: detail`. Those over JSON-RPC of Go, JavaScript and Python were
  * seen with curl as well; the others were judged by the detail. Each departs from the section that the check names.
  */
 const findings: Readonly<Record<string, readonly string[]>> = {

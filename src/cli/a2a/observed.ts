@@ -1,13 +1,13 @@
 import type { HttpAnswer } from "../../client/platform.js";
 import { mapStream } from "../../core/map-stream.js";
 
-/** Sees the body of an answer as it is read: the whole as text, or its chunks. */
+/** Observes the body of an answer: the whole as text, or its chunks. */
 export interface BodyObserver {
   readonly text: (text: string) => void;
   readonly chunk: (chunk: Uint8Array) => void;
 }
 
-/** Returns an answer whose body a function sees as its caller reads it. */
+/** Returns an answer that passes its body to an observer while the caller reads it. */
 export function observed(answer: HttpAnswer, { text: seeText, chunk: see }: BodyObserver): HttpAnswer {
   return {
     status: answer.status,

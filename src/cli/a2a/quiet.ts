@@ -13,7 +13,7 @@ export function isQuiet(context: Context): boolean {
   return true;
 }
 
-/** Prints what an answer holds: its text, or else its data as a line of JSON for each. */
+/** Prints the text of an answer; without text, each data part as a line of JSON. */
 export function printAnswer({ out }: Context, answer: WithContent): void {
   const text = textOf(answer);
   if (text !== "") return out.text(ended(terminalText(text)));
@@ -35,7 +35,7 @@ export class AnswerText {
   }
 
   take({ kind, task, artifact, text, replaced }: Update): void {
-    // What a status says is no part of the answer, unless there is nothing else.
+    // The text of a status is not part of the answer unless nothing else is.
     if (kind === "status") return;
     if (replaced || (artifact !== undefined && artifact.artifactId !== this.#artifactId)) this.#view.finish();
     this.#artifactId = artifact?.artifactId ?? task?.artifacts.at(-1)?.artifactId;

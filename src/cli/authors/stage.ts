@@ -15,7 +15,7 @@ export interface Stage {
   away(): void;
   /** The process has ended before it was ready. */
   failed(): void;
-  /** Ends what the stage runs itself. */
+  /** Ends the stage's own chat, if it has one. */
   close(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ import { type Json, openWorld, runIn, type World } from "./world.js";
 let world: World | undefined;
 afterEach(() => world?.close());
 
-/** Runs the command, and returns what it found as `binding check`. */
+/** Runs the command and returns its findings as `binding check`. */
 async function found(of: World, ...argv: readonly string[]) {
   const { exit, json, out } = await of.run(["doctor", "AGENT", "-o", "json", ...argv]);
   return { exit, json, out, ...namesIn(json) };
@@ -144,7 +144,7 @@ describe("doctor", { timeout: 60_000 }, () => {
   });
 });
 
-/** Two events of a stream change places, or whatever else is done with them. */
+/** Changes the events of a stream. */
 const events = (change: (blocks: string[]) => string[]): Planted => ({
   response: (answered, { operation }) => {
     if (operation !== "SendStreamingMessage") return;
@@ -182,7 +182,7 @@ const jwks = JSON.stringify({
 
 let count = 0;
 
-/** What is wrong, and the check that has to find it. */
+/** Faults, and the check that has to find each. */
 const planted: readonly (readonly [about: string, check: string, planted: Planted])[] = [
   ["a card without skills and version", "card", { card: (card) => Object.assign(card, { version: "", skills: [] }) }],
   ["a card with an unknown member", "card", { card: (card) => Object.assign(card, { favouriteColour: "green" }) }],

@@ -23,7 +23,7 @@ export interface Answered {
   staysOpen: boolean;
 }
 
-/** What is wrong with an agent. */
+/** Faults of an agent. */
 export interface Planted {
   readonly card?: (card: Json) => void;
   /** Changes a request, or answers it. */

@@ -26,7 +26,7 @@ import { type Json, openWorld, type Setup, type World } from "./world.js";
 
 build();
 
-/** What the agent answers: the tests change it, as its author would. */
+/** Behaviour of the agent, which the tests change as its author would. */
 interface Version {
   readonly greeting?: string;
   readonly pieces?: readonly string[];

@@ -36,7 +36,7 @@ export const run: Run = async (context, [text]) => {
   await talk(context, { name: "chat", text });
 };
 
-/** How a talk is led. */
+/** Options of a conversation. */
 interface Leading {
   /** Name of the command. */
   readonly name: string;

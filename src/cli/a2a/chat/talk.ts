@@ -30,7 +30,7 @@ export interface Turn {
   readonly message: MessageInput;
   /** Last update of the answer. */
   readonly last: Update | undefined;
-  /** What the turn failed with. */
+  /** Error of a failed turn; undefined otherwise. */
   readonly error: unknown;
   readonly tookMs: number;
 }

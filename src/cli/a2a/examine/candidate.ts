@@ -10,7 +10,7 @@ import { interfacesOf } from "../agent.js";
 import type { Context } from "../context.js";
 import type { Finding } from "./check.js";
 
-/** Returns an interface as it is called in its own version, whatever others the card has; undefined if it is not. */
+/** Returns the client's view of one interface, independent of the card's others; undefined if it cannot be called. */
 export function candidateOf({ settings }: Context, found: FoundCard, declared: AgentInterface): Candidate | undefined {
   const alone = { ...found, card: { ...found.card, supportedInterfaces: [declared] } };
   try {
@@ -22,7 +22,7 @@ export function candidateOf({ settings }: Context, found: FoundCard, declared: A
 
 const bindings = ["GRPC", "JSONRPC", "HTTP+JSON", CONNECT_BINDING];
 
-/** Returns why an interface is not called: a fault of the card, or another reason. */
+/** Returns the reason for not calling an interface: a fault of the card, or one to skip it. */
 export function whyUncalled({ settings }: Context, declared: AgentInterface): NonNullable<Finding> {
   const { protocolBinding, protocolVersion, tenant, url } = declared;
   if (settings.tenant !== undefined && tenant !== settings.tenant) return { skipped: "it is of another tenant" };

@@ -15,7 +15,7 @@ const RENEWAL_DAYS = 14;
 
 const DAY_MS = 86_400_000;
 
-/** What a TLS handshake shows. */
+/** Result of a TLS handshake. */
 export interface Handshake {
   /** Why the certificate is not trusted. */
   readonly distrust: string | undefined;
@@ -64,7 +64,7 @@ export function judged(handshake: Handshake, now: number): readonly (readonly [R
   ];
 }
 
-/** Shakes hands with a server, whose certificate may be any. @throws Error if there is no TLS */
+/** Connects to a server by TLS and accepts any certificate. @throws Error if the handshake fails */
 export async function shakeHands(origin: string, tls: ClientTls | undefined, signal: AbortSignal): Promise<Handshake> {
   const { hostname, port } = new URL(origin);
   const host = hostname.replace(/^\[(.*)\]$/, "$1");

@@ -13,7 +13,7 @@ import { clientError } from "../../../client/errors/errors.js";
 import type { A2AError, Reason } from "../../../core/error.js";
 import type { Change, Exchange, Wire } from "./wire.js";
 
-/** What checks of one interface share. */
+/** State that the checks of one interface share. */
 export interface Probe {
   readonly client: A2AClient;
   readonly card: AgentCard;
@@ -32,7 +32,7 @@ export interface Check {
   /** Section of the specification of A2A. */
   readonly section: string;
   readonly requirement: string;
-  /** What the provider of the agent has to do when it is not met. */
+  /** Remedy for the agent's provider if the requirement is not met. */
   readonly mend: string;
   /** True if the specification recommends it, without requiring it. */
   readonly isAdvice?: boolean;
@@ -42,7 +42,7 @@ export interface Check {
   readonly isOfAgentsIds?: boolean;
   /** The only bindings that have it. */
   readonly bindings?: readonly Binding[];
-  /** Returns what is wrong, undefined if nothing is, or a reason not to check. */
+  /** Returns a fault, a reason to skip the check, or undefined if the requirement is met. */
   readonly run: (probe: Probe) => Promise<Finding>;
 }
 
@@ -99,7 +99,7 @@ export async function firstOf<T>(stream: AsyncIterable<T>): Promise<T | undefine
   return undefined;
 }
 
-/** Returns a message to the agent, whose answer is not waited for. */
+/** Returns a message that the agent answers without waiting for the task. */
 export function request({ text }: Probe): SendMessageRequest {
   const message = {
     messageId: randomUUID(),

@@ -8,7 +8,7 @@ import { cardFound, checkedCard } from "./card.js";
 import { examined, uncalled } from "./interface.js";
 import type { Line } from "./line.js";
 
-/** `conformance`: checks the card of an agent, and each interface by calls, against what the specification requires. */
+/** `conformance`: checks an agent's card and interfaces against the requirements of the specification. */
 export const run: Run = async (context, [ref]) => {
   const { found, platform } = await cardFound(context, "conformance", ref);
   await platform.close();

@@ -15,7 +15,7 @@ import { type CardProbe, cardChecks } from "./served-card.js";
 import { signatureCheck } from "./signatures.js";
 import { Wire } from "./wire.js";
 
-/** `doctor`: examines an agent, and says what to mend. */
+/** `doctor`: examines an agent and reports faults with their remedies. */
 export const run: Run = async (context, [ref]) => {
   const wire = new Wire([]);
   const { found, platform } = await cardFound(context, "doctor", ref, wire.tap);
@@ -49,7 +49,7 @@ async function* examinedCard(context: Context, probe: CardProbe): AsyncGenerator
   }
 }
 
-/** Examines an interface, in its own version, and compares what it shows with what others have shown. */
+/** Examines an interface in its own version and compares its tasks with those of earlier interfaces. */
 async function* examinedInterface(
   context: Context,
   found: FoundCard,

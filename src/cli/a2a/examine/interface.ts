@@ -33,11 +33,11 @@ export function uncalled(place: Place, why: NonNullable<Finding>): Line {
 /** Yields further lines of an interface, after its checks. */
 type After = (probe: Probe, place: Place) => AsyncIterable<Line>;
 
-/** How an interface is examined. */
+/** Options of an examination. */
 interface Examination {
   /**
-   * True to check only what the specification requires, to list what an older version does not have, and to end the run
-   * without a credential. False to advise.
+   * True to check requirements only, to list checks that do not apply to an older version, and to end the run if a
+   * credential is missing. False to include recommendations.
    */
   readonly isStrict: boolean;
   readonly after?: After;
@@ -83,7 +83,7 @@ export async function* examined(
   }
 }
 
-/** Opens a client; undefined if there is no credential for it. @throws Failure, also for that if the examination is strict */
+/** Opens a client; undefined if its credential is missing. @throws Failure, also for that if the examination is strict */
 async function opened(
   context: Context,
   found: FoundCard,

@@ -16,7 +16,7 @@ export interface Line {
   readonly detail: string | null;
 }
 
-/** What is examined: an interface, or the card. */
+/** Subject of a finding: an interface, or the card. */
 export type Place = Pick<Line, "binding" | "version" | "url">;
 
 /** A check without its code. */

@@ -67,7 +67,7 @@ function judge(context: Context, all: readonly Pinged[]): void {
   context.noteFaults();
 }
 
-/** How often an interface is called. */
+/** Number and interval of the calls. */
 interface Rhythm {
   readonly count: number;
   readonly intervalMs: number;

@@ -11,16 +11,16 @@ import { type Finding, quoted } from "./check.js";
 import type { Rule } from "./line.js";
 import { type Exchange, withHeader } from "./wire.js";
 
-/** What checks of a card share. */
+/** State that the checks of a card share. */
 export interface CardProbe {
   readonly found: FoundCard;
-  /** How the card came; undefined for a file. */
+  /** The card's request and answer; undefined for a file. */
   readonly exchange: Exchange | undefined;
   readonly http: HttpClient;
   readonly signal: AbortSignal;
 }
 
-/** A check of the card and of how it is served. */
+/** A check of the card or of its HTTP answer. */
 export interface CardCheck extends Rule {
   readonly run: (probe: CardProbe) => Finding | Promise<Finding>;
 }

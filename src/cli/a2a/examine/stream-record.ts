@@ -35,7 +35,7 @@ export function recordStream(probe: Probe): Promise<StreamRecord> {
   return new StreamWatch(probe).run();
 }
 
-/** A record while the stream goes on. */
+/** A record that is still being written. */
 type OpenRecord = { -readonly [Name in keyof StreamRecord]: StreamRecord[Name] };
 
 class StreamWatch {

@@ -55,7 +55,7 @@ export class Wire {
   }
 
   /**
-   * Makes a call, and returns its last exchange. How the client judges the answer does not matter.
+   * Makes a call and returns its last exchange, even if the client rejects the answer.
    *
    * @throws the call's error if no answer came
    */

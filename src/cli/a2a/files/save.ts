@@ -123,7 +123,7 @@ async function saveUrl(context: Context, url: string, name: string, saving: Savi
     context.out.note(`note: ${singleLine(url)} is not fetched (--fetch-urls)`);
     return undefined;
   }
-  // What it needs is a server's, and is loaded for it alone.
+  // Loaded on use: it imports modules of the server.
   const { fetchTo } = await import("./fetch.js");
   return create(name, saving, (file) => fetchTo(url, file, { hosts: saving.hosts, signal: context.signal }));
 }

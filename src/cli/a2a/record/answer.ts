@@ -7,7 +7,7 @@ import { isJsonObject } from "../../../wire/json-struct.js";
 import type { Failure } from "../errors.js";
 import { stateName } from "../text.js";
 
-/** A part of an answer. Files are kept by what they hold, not as a whole. */
+/** A part of an answer. Of files, only the hash and size are kept. */
 export type RecordedPart =
   | { readonly text: string; readonly mediaType?: string }
   | { readonly data: JsonValue; readonly mediaType?: string }
@@ -30,7 +30,7 @@ export interface RecordedAnswer {
   readonly error: string | null;
 }
 
-/** Returns what an answer holds. @param last its last update; undefined if there was none */
+/** Returns the content of an answer. @param last its last update; undefined without one */
 export function answerIn(last: Update | undefined): RecordedAnswer {
   const task = last?.task;
   return {

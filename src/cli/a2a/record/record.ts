@@ -25,7 +25,7 @@ export const run: Run = async (context, [file = "", text]) => {
   const onTurn = ({ begins, message, last, error, tookMs }: Turn): void => {
     hasBegun ||= begins;
     const failure = error === undefined ? undefined : context.failure(error);
-    // The person stopped waiting, or the agent was not reached: there is no answer that a replay could compare.
+    // The wait was interrupted or the agent was not reached: a replay has nothing to compare.
     if (failure !== undefined && (context.signal.aborted || !isAnswer(failure))) return;
     const answer = failure === undefined ? answerIn(last) : failed(failure.code);
     recorder.add({ begins: hasBegun, message: withoutIds(message), answer, tookMs });

@@ -111,7 +111,7 @@ class Replay {
     this.#conversation = conversation;
   }
 
-  /** Sends a message, and returns what the answer holds. @param recorded the answer of then */
+  /** Sends a message and returns the content of the answer. @param recorded the recorded answer */
   async send(given: Message, recorded: RecordedAnswer): Promise<RecordedAnswer> {
     const { signal } = this.#context;
     const { contextId = "", taskId = "" } = this.#conversation;

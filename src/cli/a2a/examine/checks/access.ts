@@ -3,7 +3,7 @@ import { EXTENSIONS_PARAMETER } from "../../../../wire/service-params.js";
 import { type Check, type Finding, type Probe, unknownTask } from "../check.js";
 import { type Change, type Exchange, withHeader, withoutHeaders } from "../wire.js";
 
-/** What no agent accepts as a credential. */
+/** A credential that no agent accepts. */
 const WRONG = "this-is-not-a-credential";
 
 /** Checks of who may call, and with which extensions. */

@@ -10,7 +10,7 @@ const UNKNOWN_VERSION = "99.0";
 /** Time for an answer to a message, in milliseconds: older agents answer when the task is over. */
 const SEND_MS = 30_000;
 
-/** Returns what a task lacks. */
+/** Returns the first required member that a task lacks, as a fault. */
 export function faultOfTask(task: Task): Finding {
   if (task.id === "") return { fault: "the task has no id" };
   if (task.contextId === "") return { fault: "the task has no contextId" };

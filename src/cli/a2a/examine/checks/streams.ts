@@ -177,7 +177,7 @@ function differenceOf(events: readonly StreamResponse[], stored: Task): Finding 
   return lost === undefined ? undefined : { fault: `the artifact ${lost} was streamed, GetTask does not show it` };
 }
 
-/** Returns what the artifacts of a task hold, by id: the text as a whole, and the number of other parts. */
+/** Returns the content of a task's artifacts by id: the whole text, and the number of other parts. */
 function contentsOf(task: Pick<Task, "artifacts"> | undefined): Map<string, string> {
   return new Map(
     task?.artifacts.map(({ artifactId, parts }) => {

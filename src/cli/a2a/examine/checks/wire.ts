@@ -258,7 +258,7 @@ const jsonChecks: readonly Check[] = [
   },
 ];
 
-/** Returns the first member of a task that ProtoJSON would write otherwise. What users put into it is not examined. */
+/** Returns the first member of a task that does not follow ProtoJSON. Skips metadata and data parts. */
 function wrongForm(json: unknown, path = ""): Finding {
   if (Array.isArray(json))
     return firstWrong(
@@ -286,7 +286,7 @@ function firstWrong(members: readonly (readonly [string, unknown])[], path: stri
   return undefined;
 }
 
-/** Checks of what only the wire shows. */
+/** Checks of the wire format. */
 export const wireChecks: readonly Check[] = [
   ...of(["JSONRPC"], rpcChecks),
   ...of(["HTTP+JSON"], restChecks),
