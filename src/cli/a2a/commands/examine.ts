@@ -1,4 +1,4 @@
-import type { CommandRow } from "./row.js";
+import type { CommandRow, OwnOption } from "./row.js";
 
 const benchHelp = `
 The first call is made and checked as send makes it; the others repeat its request, each with a new message id. Answers are checked:
@@ -19,6 +19,11 @@ const pingHelp = `
 A call reads a task that does not exist: the error that there is none is the answer, and nothing changes at the agent. The exit
 code is 3 if no interface answers, and 1 if some do not.
 `;
+
+const message: OwnOption = {
+  flags: "--message <text>",
+  help: "text of the messages that are sent (default: hello)",
+};
 
 /** Commands that measure and examine agents. */
 export const examineRows: readonly CommandRow[] = [
@@ -49,7 +54,7 @@ export const examineRows: readonly CommandRow[] = [
     examples: ["conformance localhost:8080"],
     operands: "[ref]",
     about: "check an agent against the requirements of the protocol",
-    options: [{ flags: "--message <text>", help: "text of the messages that are sent (default: hello)" }],
+    options: [message],
     after: conformanceHelp,
     load: () => import("../examine/conformance.js"),
   },
@@ -58,7 +63,7 @@ export const examineRows: readonly CommandRow[] = [
     examples: ["doctor localhost:8080", 'doctor localhost:8080 --message "echo hello" --verbose'],
     operands: "[ref]",
     about: "examine an agent, and say what to mend",
-    options: [{ flags: "--message <text>", help: "text of the messages that are sent (default: hello)" }],
+    options: [message],
     after: doctorHelp,
     load: () => import("../examine/doctor.js"),
   },
