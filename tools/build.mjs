@@ -5,6 +5,9 @@
 // dist/src/chunks. All entry points are of one graph, so that a class or a table is there once, whichever of them a module
 // imports: an agent that throws an A2AError throws the one that the command line knows.
 //
+// Commands that call agents are a graph of their own, in dist/src/cli: they share no object with a server, and load only what they
+// use of the packages.
+//
 // Entry points that browsers and edge runtimes import as well are built once more, in dist/web: as a graph of their own, in which
 // nothing of Node.js is.
 import { execFileSync } from "node:child_process";
@@ -13,7 +16,7 @@ import { builtinModules } from "node:module";
 import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { together } from "./chunks.mjs";
+import { ofCalls, ofStart, together } from "./chunks.mjs";
 import { lean } from "./lean.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -65,18 +68,49 @@ function sourceOf(built, folder) {
   return built.replace(folder, "").replace(/\.js$/, ".ts");
 }
 
+/** The modules of commands that call agents, found by the first build. */
+const commands = new Set();
+
+/** Leaves these modules to the graph of the commands. They are imported from dist/src/chunks. */
+const separate = {
+  name: "separate",
+  setup({ onResolve, resolve }) {
+    onResolve({ filter: /^\..*\.js$/ }, async ({ path, kind, resolveDir, pluginData }) => {
+      if (kind !== "dynamic-import" || pluginData === "resolved") return undefined;
+      const { path: file } = await resolve(path, { kind, resolveDir, pluginData: "resolved" });
+      const module = relative(root, file).split(sep).join("/");
+      if (!/^src\/cli\/(a2a\/|authors\/dev-chat)/.test(module)) return undefined;
+      commands.add(module);
+      return { path: module.replace("src", "..").replace(/ts$/, "js"), external: true };
+    });
+  },
+};
+
 const main = {
   ...bundled,
+  plugins: [builtins, separate],
   entryPoints: ["src/cli/main.ts", ...sources],
   splitting: true,
   chunkNames: "src/chunks/[name]-[hash]",
 };
 // The first build only finds the modules and their imports.
 const { inputs: modules } = (await build({ ...main, write: false })).metafile;
-const chunks = together(modules, ["src/cli/serve-command.ts", "src/cli/flags.ts", "src/index.ts"], sources);
+const start = ["src/cli/serve-command.ts", "src/cli/flags.ts", "src/index.ts"];
+const chunks = together(modules, ofStart(modules, start, sources));
+
+const calls = {
+  ...bundled,
+  entryPoints: [...commands].map((module) => ({ in: `./${module}`, out: module.replace(/\.ts$/, "") })),
+  splitting: true,
+  chunkNames: "src/cli/chunks/[name]-[hash]",
+};
+const { inputs: callModules } = (await build({ ...calls, write: false })).metafile;
+const firstCall = ofCalls(callModules, ["src/cli/a2a/execute.ts", "src/cli/a2a/send.ts"]);
+const callChunks = together(callModules, firstCall, commands);
 
 const results = await Promise.all([
-  build({ ...main, plugins: [builtins, chunks], logOverride: { "ignored-bare-import": "silent" } }),
+  build({ ...main, plugins: [builtins, separate, chunks], logOverride: { "ignored-bare-import": "silent" } }),
+  build({ ...calls, plugins: [builtins, callChunks], logOverride: { "ignored-bare-import": "silent" } }),
   // A thread of its own shares nothing with others but the file, so this one has what it needs and no more. It is beside the
   // chunks, one of which starts it.
   build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/writer.ts", out: "src/chunks/writer" }] }),

@@ -12,20 +12,19 @@ const atAll = [...atOnce, "dynamic-import"];
  * modules of each group from which it needs one.
  *
  * @param inputs the modules, as the metafile of a build without the plugin has them
- * @param start what a start loads
- * @param named entry points of the package
+ * @param groups modules that share a file
+ * @param entries entry points that are treated like modules that are loaded on use
  */
-export function together(inputs, start, named) {
-  const groups = groupsOf(inputs, start, named);
-  const onUse = importedAs(inputs, ["dynamic-import"]);
+export function together(inputs, groups, entries = []) {
+  const onUse = new Set([...importedAs(inputs, ["dynamic-import"]), ...entries]);
   const imported = importedAs(inputs, atOnce);
   return {
     name: "together",
     setup({ onResolve, onLoad, initialOptions: { absWorkingDir: root }, ...builder }) {
       // esbuild asks the plugin about each import that a filter matches, so this one matches few others.
       const names = [...onUse].map((module) => parse(module).name).join("|");
-      onResolve({ filter: new RegExp(`^\\..*/(${names})\\.\\w+$`) }, async ({ path, kind, resolveDir, pluginData }) => {
-        if (kind !== "dynamic-import" || pluginData === "resolved") return undefined;
+      onResolve({ filter: new RegExp(`/(${names})\\.\\w+$`) }, async ({ path, kind, resolveDir, pluginData }) => {
+        if (!["dynamic-import", "entry-point"].includes(kind) || pluginData === "resolved") return undefined;
         const { path: file } = await builder.resolve(path, { kind, resolveDir, pluginData: "resolved" });
         const module = relative(root, file).split(sep).join("/");
         return onUse.has(module) && !module.startsWith("node_modules/")
@@ -59,8 +58,13 @@ export function together(inputs, start, named) {
   }
 }
 
-/** The modules that a start loads, without entry points, whose files cannot be shared. */
-function groupsOf(inputs, start, named) {
+/**
+ * The modules that a start loads, without entry points, whose files cannot be shared.
+ *
+ * @param start what a start loads
+ * @param named entry points of the package
+ */
+export function ofStart(inputs, start, named) {
   const program = "src/cli/command.ts";
   const onUse = importedAs(inputs, ["dynamic-import"]);
   const commands = [...onUse].filter((module) => module.startsWith("src/cli/") && module !== program);
@@ -86,6 +90,15 @@ function groupsOf(inputs, start, named) {
     groups.set(key, [...(groups.get(key) ?? []), module]);
   }
   return [...groups.values()];
+}
+
+/**
+ * The modules that some commands load, as one group. CommonJS is not named: esbuild keeps it beside the modules that ask for it,
+ * and an import would run it.
+ */
+export function ofCalls(inputs, commands) {
+  const reached = [...reachedBy(inputs, commands, ["import-statement"])];
+  return [reached.filter((module) => !commands.includes(module) && !module.startsWith("builtin:"))];
 }
 
 /** The modules that an import of one of the kinds names. */

@@ -34,6 +34,16 @@ export interface Io {
   readonly interrupted: AbortSignal;
 }
 
+/** True if a person can be asked in the terminal. */
+export function hasTerminal({ stdin, stderr }: Pick<Io, "stdin" | "stderr">): boolean {
+  return stdin.isTTY === true && stderr.isTTY === true;
+}
+
+/** True if a person can talk in the terminal. */
+export function isInteractive(io: Io): boolean {
+  return hasTerminal(io) && io.stdout.isTTY === true;
+}
+
 /** True for the error of a write whose reader has gone, as `head` does. */
 export function isReaderGone(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;

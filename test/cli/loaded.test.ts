@@ -93,6 +93,8 @@ it.each([
   const sources = lines().flatMap(sourcesOf);
   expect(sources).toContain(own);
   expect(sources.filter((path) => /^src\/(engine|server|store\/sqlite)\//.test(path))).toEqual([]);
+  const files = new Set(lines().filter((each) => each.startsWith("file:") && each.includes("/dist/")));
+  expect(files.size).toBeLessThan(25);
 });
 
 it("a start leaves V8 little room for young objects, and lets it grow before an agent is loaded", async () => {

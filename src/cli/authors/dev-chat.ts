@@ -2,10 +2,9 @@ import { appendFileSync, closeSync, fstatSync, mkdtempSync, openSync, readFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { type Beside, isInteractive, talk } from "../a2a/chat/chat.js";
+import { type Beside, talk } from "../a2a/chat/chat.js";
 import { execute } from "../a2a/execute.js";
 import type { Io } from "../io.js";
-import { UsageError } from "../usage-error.js";
 import type { ReadyMessage } from "./dev-messages.js";
 import type { Stage } from "./stage.js";
 
@@ -27,10 +26,8 @@ export class ChatStage implements Stage, Beside {
   /**
    * @param program that has the command
    * @param onEnd called when the person leaves the chat
-   * @throws UsageError without a terminal
    */
   constructor(io: Io, program: Command, onEnd: (exit: number) => void) {
-    if (!isInteractive(io)) throw new UsageError("--chat needs a terminal: run parley chat in another one");
     this.#io = io;
     this.#program = program;
     this.#onEnd = onEnd;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { exit } from "../exit.js";
 import type { Given } from "../flags.js";
-import type { Io } from "../io.js";
+import { type Io, isInteractive } from "../io.js";
 import { UsageError } from "../usage-error.js";
 import { CHILD_VARIABLE, type FromServer, GRACE_MS, type LoadedMessage } from "./dev-messages.js";
 import { plainStage, type Stage } from "./stage.js";
@@ -30,6 +30,9 @@ interface DevOptions {
  */
 export async function dev(io: Io, path: string, { args, given, chat }: DevOptions): Promise<never> {
   if (!existsSync(resolve(io.cwd, path))) throw new UsageError(`the agent module ${path} does not exist`);
+  if (chat !== undefined && !isInteractive(io)) {
+    throw new UsageError("--chat needs a terminal: run parley chat in another one");
+  }
   const supervisor = new Supervisor(io, args, given.limits.shutdownGraceMs ?? GRACE_MS);
   const stage =
     chat === undefined

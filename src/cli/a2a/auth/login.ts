@@ -5,6 +5,7 @@ import { chooseCredentials } from "../../../client/credentials/choose.js";
 import { headerForm } from "../../../client/credentials/secret.js";
 import { hostOf } from "../../../client/hosts.js";
 import { isLoopback, parseUrl } from "../../../core/net.js";
+import { hasTerminal } from "../../io.js";
 import { type AgentInterfaces, findAgent, warnOf } from "../agent.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
@@ -13,7 +14,7 @@ import { ownOption } from "../own-options.js";
 import { loginCommand } from "../resume.js";
 import { oauthOptions } from "./oauth-options.js";
 import { type Plan, planOf } from "./plan.js";
-import { askSecret, hasTerminal, secretFromStdin } from "./prompt.js";
+import { askSecret, secretFromStdin } from "./prompt.js";
 import { printLogin } from "./shown.js";
 import { type Flow, flows, type Login, LoginStore } from "./store.js";
 

@@ -1,14 +1,10 @@
 import { orAborted } from "../../../core/async.js";
-import type { Io } from "../../io.js";
+import { hasTerminal, type Io } from "../../io.js";
 import { Failure, usage } from "../errors.js";
 import type { Scope } from "../scope.js";
 
 /** Longest secret, in characters. */
 const MAX_LENGTH = 16 * 1024;
-
-/** True if a person can be asked. */
-export const hasTerminal = ({ stdin, stderr }: Pick<Io, "stdin" | "stderr">): boolean =>
-  stdin.isTTY === true && stderr.isTTY === true;
 
 /**
  * Asks for a secret, which the terminal does not show.

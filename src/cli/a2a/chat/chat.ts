@@ -5,8 +5,7 @@ import { TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { orAborted } from "../../../core/async.js";
 import { messageIn } from "../../../core/members.js";
 import type { PartInput } from "../../../task/message-input.js";
-import type { Io } from "../../io.js";
-import { hasTerminal } from "../auth/prompt.js";
+import { isInteractive } from "../../io.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
 import { filePartOf } from "../parts.js";
@@ -56,11 +55,6 @@ export interface Beside {
   whenReady(): Promise<void>;
   /** Has lines about it shown by a function; undefined after the chat. */
   showIn(show: ((line: string) => void) | undefined): void;
-}
-
-/** True if a person can talk in the terminal. */
-export function isInteractive(io: Io): boolean {
-  return hasTerminal(io) && io.stdout.isTTY === true;
 }
 
 /** Talks with an agent: in a terminal, or without one. */
