@@ -38,11 +38,17 @@ function filesBuilt(): ReadonlyMap<string, readonly string[]> {
 describe("what is built", () => {
   beforeAll(() => build(), 120_000);
 
-  it("has each source once, so that a class and a table are the same by whatever entry point they come", () => {
-    const found = [...filesBuilt()].filter(([file]) => !/(writer|copier)\.js$/.test(file));
+  it.each([
+    ["of entry points and servers", false],
+    ["of commands that call agents", true],
+  ])("has each source once in the files %s, so that a class and a table are the same in all of them", (_, ofCalls) => {
+    const found = [...filesBuilt()].filter(
+      ([file]) => /\/src\/cli\/(?!main)/.test(file) === ofCalls && !/(writer|copier)\.js$/.test(file),
+    );
     const sources = found.flatMap(([, paths]) => paths);
     expect(sources.length).toBeGreaterThan(150);
     expect(sources.filter((path, index) => sources.indexOf(path) !== index)).toEqual([]);
+    expect(sources.some((path) => path.startsWith("src/engine/"))).toBe(!ofCalls);
   });
 
   it("is ASCII, as V8 takes two bytes for each character of a file that is not", () => {
