@@ -2,9 +2,9 @@ import { background } from "../core/async.js";
 import { yieldToEventLoop } from "../core/event-loop.js";
 import type { EnginePushes } from "../engine/pushes.js";
 import type { ClaimedDelivery, TaskStore } from "../store/task-store.js";
+import type { MonotonicClock } from "./clock.js";
 import type { Hosts } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";
-import type { MonotonicClock } from "./timing.js";
 
 /**
  * Minimum interval between claims, in milliseconds, so that deliveries that become due in sequence are claimed

@@ -11,7 +11,7 @@ import { millisOf } from "../task/entry.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import type { PushDialectOf } from "../version/load.js";
 import type { PushDialect } from "../version/version.js";
-import { type AttemptRing, toAttempt } from "./attempts.js";
+import { type AttemptRing, toAttempt } from "./attempt-history.js";
 import type { EventFilter } from "./event-filter.js";
 import type { Host } from "./host-limiter.js";
 import type { LeaseGuard } from "./lease-guard.js";

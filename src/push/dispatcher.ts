@@ -5,8 +5,9 @@ import { withinHeap } from "../core/limits.js";
 import { TransientMap } from "../core/maps.js";
 import { isOutage, logTrouble } from "../engine/log/outage.js";
 import type { ClaimedDelivery, DeliveryOutcome, DeliveryProgress, PushConfigKey } from "../store/task-store.js";
-import { type Attempt, AttemptRing } from "./attempts.js";
+import { type Attempt, AttemptRing } from "./attempt-history.js";
 import { Claimer, TROUBLE_MS } from "./claimer.js";
+import { MonotonicClock } from "./clock.js";
 import { CompletionQueue } from "./completion-queue.js";
 import { Delivery, type DeliveryParts, type Ending, nameOf } from "./delivery.js";
 import type { DispatcherOptions, PushStatus } from "./dispatcher-options.js";
@@ -18,7 +19,6 @@ import { failed, type Judgement, outcomeOf, putOff, UNREADABLE_MS } from "./outc
 import { MissingKeyError } from "./secrets.js";
 import type { PostOutcome } from "./target/post.js";
 import { PastFolds } from "./task-bodies.js";
-import { MonotonicClock } from "./timing.js";
 
 /**
  * Interval of polling for deliveries without a notification, in milliseconds: on a shared store, and on an unshared

@@ -1,7 +1,7 @@
 import { backoffMs } from "../core/backoff.js";
 import type { Limits } from "../core/limits.js";
 import { decrement, increment } from "../core/maps.js";
-import { pushRetry } from "./timing.js";
+import { pushRetry } from "./retry-delay.js";
 
 /** The limits of one host. */
 type HostLimits = Pick<Limits, "maxDeliveries" | "maxDeliveriesPerHost" | "maxDeliveriesPerHostPerSecond">;

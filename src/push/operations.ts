@@ -1,7 +1,7 @@
 import type { Audit } from "../audit/audit.js";
 import { A2AError } from "../core/error.js";
 import type { PushConfigKey, RedriveDeliveries, TaskStore } from "../store/task-store.js";
-import type { Attempt } from "./attempts.js";
+import type { Attempt } from "./attempt-history.js";
 import type { Dispatcher } from "./dispatcher.js";
 import type { OperatorEvent } from "./operator-sends.js";
 

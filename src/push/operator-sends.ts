@@ -5,7 +5,7 @@ import { countsAsGeneration } from "../task/entry.js";
 import { viewOf } from "../task/shared-view.js";
 import type { TraceHeaders } from "../telemetry/w3c.js";
 import type { PushDialect } from "../version/version.js";
-import { type Attempt, type RawAttempt, toAttempt } from "./attempts.js";
+import { type Attempt, type RawAttempt, toAttempt } from "./attempt-history.js";
 import type { DeliveryParts } from "./delivery.js";
 import type { DispatcherOptions } from "./dispatcher-options.js";
 import type { Host, Hosts, ProbeBudget } from "./host-limiter.js";

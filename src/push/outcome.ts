@@ -1,7 +1,7 @@
 import type { Limits } from "../core/limits.js";
 import type { AttemptFacts, ClaimedDelivery, DeliveryOutcome } from "../store/task-store.js";
 import type { Delivery, Ending } from "./delivery.js";
-import { retryDelayMs } from "./timing.js";
+import { retryDelayMs } from "./retry-delay.js";
 
 /** Delay before retrying a configuration whose key is missing, in milliseconds. */
 export const UNREADABLE_MS = 300_000;

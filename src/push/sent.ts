@@ -4,7 +4,7 @@ import type { Audit } from "../audit/audit.js";
 import type { Semaphore } from "../core/async.js";
 import type { LogCause } from "../core/log-facts.js";
 import type { PushConfigKey } from "../store/task-store.js";
-import type { RawAttempt } from "./attempts.js";
+import type { RawAttempt } from "./attempt-history.js";
 import type { Host } from "./host-limiter.js";
 import type { PostOutcome } from "./target/post.js";
 

@@ -13,7 +13,7 @@ import type { Trust } from "../http/forwarded.js";
 import type { HostRules } from "../http/hosts.js";
 import type { PushOptions } from "../push/options.js";
 import { delegationExtension } from "../service/delegation.js";
-import { idempotencyExtension } from "../service/idempotency.js";
+import { idempotencyExtension } from "../service/idempotency-extension.js";
 import { resumeExtension } from "../service/resume.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import { previews, servedVersions, type Versions } from "../version/versions.js";

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { TaskPushNotificationConfigSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { AttemptRing, answerText, rememberedAttempts, secretsOf } from "../../src/push/attempts.js";
+import { AttemptRing, answerText, rememberedAttempts, secretsOf } from "../../src/push/attempt-history.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { FailedAttempt, TaskStore } from "../../src/store/task-store.js";
 import { type Answer, accept, Receiver, refuse } from "./receiver.js";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import type { Attempt } from "../../src/push/attempts.js";
+import type { Attempt } from "../../src/push/attempt-history.js";
 import { outgoingPushes } from "../../src/push/dispatcher.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { StoredDelivery, TaskStore } from "../../src/store/task-store.js";

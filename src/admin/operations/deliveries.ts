@@ -17,7 +17,7 @@ import {
 import { A2AError, invalid } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { parseUrl } from "../../core/net.js";
-import type { Attempt as MadeAttempt } from "../../push/attempts.js";
+import type { Attempt as MadeAttempt } from "../../push/attempt-history.js";
 import { createPushOperations } from "../../push/operations.js";
 import type {
   DeliveryPage,

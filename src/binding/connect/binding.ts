@@ -23,7 +23,7 @@ import type { HttpResponse } from "../../http/response.js";
 import { weightOf } from "../../wire/marks.js";
 import { hasJsonMessages } from "../../wire/media-type.js";
 import { MAX_TIMEOUT_MS, parseVersion, VERSION_PARAMETER } from "../../wire/service-params.js";
-import { checkGrpcAnswer, messageOf, messagesOf } from "../answer.js";
+import { messageOf, messagesOf } from "../answer.js";
 import {
   type BindingOptions,
   type HttpBinding,
@@ -33,6 +33,7 @@ import {
   type ServiceBindingOptions,
 } from "../binding.js";
 import { type FailureContext, failureOf } from "../failure.js";
+import { checkGrpcAnswer } from "../grpc-answer-size.js";
 import { switchedOff } from "../switched-off.js";
 import { copyHeaders, startOf } from "./call.js";
 import { binaryRegistration, jsonOptions, jsonRegistration, type Registration } from "./definition.js";

@@ -6,7 +6,7 @@ import { PREFIX_BYTES } from "../../wire/binary-output.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { protobufRequest } from "../../wire/field-rules.js";
 import { binaryPieces } from "../../wire/large/large.js";
-import { checkGrpcAnswer } from "../answer.js";
+import { checkGrpcAnswer } from "../grpc-answer-size.js";
 
 /** Returns the reader of a type's requests. The reader throws A2AError for malformed bytes and for too many values. */
 export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message {

@@ -17,7 +17,6 @@ import { type TaskHandle, taskViewOf } from "../read/task-handle.js";
 import type { Tasks } from "../read/tasks.js";
 import type { ExecutionSlot } from "../run/execution-slots.js";
 import type { Executions } from "../run/executions.js";
-import { keyReused } from "./idempotent-sends.js";
 import { type SendCommand, scopeOf } from "./send-command.js";
 
 /** Maximum number of messages that wait for their turn on one task. */
@@ -130,4 +129,10 @@ function messageTooLarge(maxMessageBytes: number): A2AError {
 /** True if a task does not exist for its caller. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof A2AError && error.reason === "TASK_NOT_FOUND";
+}
+
+/** @param taskId the caller's task that has the key, if known */
+export function keyReused(taskId?: string): A2AError {
+  const message = "The idempotency key was used for another request.";
+  return new A2AError("IDEMPOTENCY_KEY_REUSED", message, taskId === undefined ? {} : { metadata: { taskId } });
 }

@@ -28,8 +28,8 @@ import {
 } from "../run/first-event.js";
 import { shuttingDown } from "../shutdown.js";
 import { Acceptance, isNotFound } from "./acceptance.js";
-import { IdempotentSends } from "./idempotent-sends.js";
 import { type SendCommand, type SendResult, scopeOf } from "./send-command.js";
+import { SendsUnderWay } from "./sends-under-way.js";
 import { Creations, TaskCreation, type TaskCreationSource } from "./task-creation.js";
 
 /** A client-named task: its stored id, and the messages that it begins with. */
@@ -50,14 +50,14 @@ interface SenderSource extends Omit<TaskCreationSource, "acceptance"> {
 /** Accepts messages: calls the agent's `accept`, stores the message, and starts or queues its turn. */
 export class Sender {
   readonly #source: SenderSource;
-  readonly #keyed: IdempotentSends;
+  readonly #keyed: SendsUnderWay;
   readonly #acceptance: Acceptance;
   readonly #creation: TaskCreation;
   readonly #creations = new Creations<TaskHandle>();
 
   constructor(source: SenderSource) {
     this.#source = source;
-    this.#keyed = new IdempotentSends(source.limits.cancelGraceMs);
+    this.#keyed = new SendsUnderWay(source.limits.cancelGraceMs);
     this.#acceptance = new Acceptance(source);
     this.#creation = new TaskCreation({ ...source, acceptance: this.#acceptance });
   }

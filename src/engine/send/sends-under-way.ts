@@ -1,5 +1,5 @@
 import { orAborted, within } from "../../core/async.js";
-import { A2AError } from "../../core/error.js";
+import { keyReused } from "./acceptance.js";
 import type { SendCommand, SendResult } from "./send-command.js";
 
 interface Underway {
@@ -11,7 +11,7 @@ interface Underway {
  * Sends with an idempotency key that are being accepted, or decided by their agent. Of concurrent sends in this process
  * the first one proceeds and the others wait for its result. Between processes the store decides.
  */
-export class IdempotentSends {
+export class SendsUnderWay {
   /** Not a TransientMap: clients choose these keys. */
   readonly #underway = new Map<string, Underway>();
   readonly #graceMs: number;
@@ -59,10 +59,4 @@ export class IdempotentSends {
     );
     return isThere || (await within(this.#graceMs, over)) ? over : "left behind";
   }
-}
-
-/** @param taskId the caller's task that has the key, if known */
-export function keyReused(taskId?: string): A2AError {
-  const message = "The idempotency key was used for another request.";
-  return new A2AError("IDEMPOTENCY_KEY_REUSED", message, taskId === undefined ? {} : { metadata: { taskId } });
 }

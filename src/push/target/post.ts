@@ -7,7 +7,7 @@ import { type LogCause, logFacts } from "../../core/log-facts.js";
 import { membersOf } from "../../core/members.js";
 import { socketFailure } from "../../core/socket-failure.js";
 import { type Connection, ConnectionPools, type Sending } from "../../outgoing/connections.js";
-import { ANSWER_BYTES, type AnswerBody } from "../attempts.js";
+import { ANSWER_BYTES, type AnswerBody } from "../attempt-history.js";
 import type { TargetOptions, TargetTls } from "../options.js";
 import { ForbiddenTarget, TargetGuard } from "./guard.js";
 import { LookupError } from "./lookup.js";

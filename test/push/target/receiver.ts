@@ -70,7 +70,7 @@ export async function post(poster: Poster, url: string, request: Partial<PostReq
   const target = targetOf(new URL(url));
   const headers = { "content-type": "application/a2a+json" };
   const outcome = await poster.post({ target, headers, body: "{}", timeoutMs: 10_000, ...request });
-  // What was answered is what test/push/attempts.test.ts is about.
+  // What was answered is what test/push/attempt-history.test.ts is about.
   const { answer: _, ...rest } = outcome;
   if (rest.kind !== "failed") return rest;
   const { status: __, ...failed } = rest;
