@@ -3,21 +3,25 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { stateName } from "./format.js";
 
-/** Whether a command takes a file instead of a server, changes tasks, and prints JSON. */
+/** Whether a command takes a file instead of a server, changes tasks, prints JSON, and takes as long as there is work. */
 interface Reach {
   readonly file?: boolean;
   readonly writes?: boolean;
   readonly json?: boolean;
+  readonly isLong?: boolean;
 }
 
 /** Adds the options that name the server, and for commands that a file can answer, the file. */
-export function addReach(command: Command, { file = true, writes = false, json = true }: Reach = {}): Command {
+export function addReach(command: Command, reach: Reach = {}): Command {
+  const { file = true, writes = false, json = true, isLong = false } = reach;
   command
     .option("--admin <address>", "operator's service: a URL, host:port, or unix: and a path (env: PARLEY_ADMIN)")
     .option("--admin-token-file <file>", "file with the operator's token (default: the variable PARLEY_ADMIN_TOKEN)");
   if (file) command.option("--store <file>", "SQLite file that no server has open, instead of a server");
   command.addOption(
-    new Option("--timeout <seconds>", "longest wait for an answer; 0 for any").default(60).argParser(seconds),
+    new Option("--timeout <seconds>", "longest wait for an answer; 0 for any")
+      .default(isLong ? 0 : 60)
+      .argParser(seconds),
   );
   if (json) command.option("--json", "JSON for programs", false);
   if (file && writes) {

@@ -21,7 +21,7 @@ export function add(owners: Command, io: Io): void {
     .description("cancel what an owner runs, and delete all that it has")
     .argument("<owner>", 'the owner; "" for anonymous callers')
     .option("--tenant <tenant>", "only what it has in a tenant (default: in all)");
-  addYes(addReach(remove, { writes: true })).action((owner: string, flags: DeleteFlags) =>
+  addYes(addReach(remove, { writes: true, isLong: true })).action((owner: string, flags: DeleteFlags) =>
     deleteOwner(owner, flags, io),
   );
 }
@@ -69,7 +69,7 @@ async function deleteOwner(owner: string, flags: DeleteFlags, io: Io): Promise<v
   await confirm(io, `delete everything of the owner ${JSON.stringify(owner)} ${where}`, flags);
   await withService(flags, io, async (client) => {
     const request = { owner, ...(tenant !== undefined && { tenant }) };
-    const answer = await client.deleteOwner(request, { timeoutMs: 0 });
+    const answer = await client.deleteOwner(request);
     await printAnswer(io, flags, DeleteOwnerResponseSchema, answer, () => [
       `${answer.tasks} tasks deleted, ${answer.remaining} remaining`,
     ]);

@@ -20,8 +20,8 @@ import { type ReachFlags, withService } from "./service.js";
 
 /** Adds `parley server …`. These commands are about a process, so a file cannot answer them. */
 export function add(server: Command, io: Io): void {
-  const on = (name: string, description: string): Command =>
-    addReach(server.command(name).description(description), { file: false });
+  const on = (name: string, description: string, isLong = false): Command =>
+    addReach(server.command(name).description(description), { file: false, isLong });
   on("show", "show the state of the process and its store").action((flags: ReachFlags) => show(flags, io));
   addLimit(on("executions", "list what the process executes, and what waits for a slot")).action((flags: ListFlags) =>
     executions(flags, io),
@@ -31,7 +31,7 @@ export function add(server: Command, io: Io): void {
     .argument("<level>", "debug, info, warn or error")
     .action((level: string, flags: ReachFlags) => logLevel(level, flags, io));
   on("drain", "refuse new calls of the A2A protocol from now on").action((flags: ReachFlags) => drain(flags, io));
-  on("backup", "copy the store into a new file on the server's machine")
+  on("backup", "copy the store into a new file on the server's machine", true)
     .argument("<name>", "name of the file in the folder of --admin-backups")
     .action((name: string, flags: ReachFlags) => backup(name, flags, io));
 }
@@ -135,7 +135,7 @@ function drain(flags: ReachFlags, io: Io): Promise<void> {
 
 function backup(name: string, flags: ReachFlags, io: Io): Promise<void> {
   return withService(flags, io, async (client) => {
-    const answer = await client.createBackup({ name }, { timeoutMs: 0 });
+    const answer = await client.createBackup({ name });
     await printAnswer(io, flags, CreateBackupResponseSchema, answer, () => [
       `${answer.path}: ${answer.bytes} bytes, as of ${moment(answer.time)}`,
     ]);

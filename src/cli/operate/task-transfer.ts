@@ -17,7 +17,7 @@ export interface ExportFlags extends ReachFlags {
 /** `parley tasks export`. */
 export function exportTask(taskId: string, flags: ExportFlags, io: Io): Promise<void> {
   return withService(flags, io, async (client) => {
-    const pieces = client.exportTask({ taskId }, { timeoutMs: 0 });
+    const pieces = client.exportTask({ taskId });
     if (flags.out === undefined) {
       for await (const { lines } of pieces) await print(io, lines);
     } else {

@@ -83,7 +83,7 @@ function addTransfers(tasks: Command, io: Io): void {
     .description("write a task with its whole log as lines of JSON")
     .argument("<task>")
     .option("--out <file>", "new file, which its owner alone may read (default: stdout)");
-  addReach(save, { json: false }).action((task: string, flags: transfer.ExportFlags) =>
+  addReach(save, { json: false, isLong: true }).action((task: string, flags: transfer.ExportFlags) =>
     transfer.exportTask(task, flags, io),
   );
   const load = tasks

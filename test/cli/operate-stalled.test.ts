@@ -1,0 +1,109 @@
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { Command } from "commander";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { addOperate } from "../../src/cli/operate/groups.js";
+import { processIo } from "../../src/cli/process-io.js";
+import { build } from "../e2e/support/build.js";
+import { workplaces } from "./cli.js";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** Commands that ask a server, with operands that make them ask it. */
+const asking: Readonly<Record<string, readonly string[]>> = {
+  "tasks list": [],
+  "tasks show": ["t1"],
+  "tasks log": ["t1"],
+  "tasks watch": [],
+  "tasks cancel": ["t1"],
+  "tasks fail": ["t1"],
+  "tasks delete": ["t1", "--yes"],
+  "tasks export": ["t1"],
+  "owners list": [],
+  "owners delete": ["alice", "--yes"],
+  "push list": [],
+  "push show": ["t1", "c1"],
+  "push test": ["t1", "c1"],
+  "push resend": ["t1", "c1", "3"],
+  "push redrive": ["--all", "--yes"],
+  "server show": [],
+  "server executions": [],
+  "server limits": [],
+  "server log-level": ["debug"],
+  "server drain": [],
+  "server backup": ["copy.db"],
+};
+
+/** Commands that need an exported file, a file that no server has open, or a terminal. */
+const others = ["tasks import", "check", "top"];
+
+/** Commands that last until they are interrupted. */
+const lasting = ["tasks watch"];
+
+/** Commands that read a stream. */
+const streaming = [...lasting, "tasks export"];
+
+build();
+const place = workplaces();
+
+describe("an operator's service that stalls", () => {
+  let server: Server | undefined;
+  const sockets = new Set<Socket>();
+  afterEach(() => {
+    for (const socket of sockets) socket.destroy();
+    server?.close();
+  });
+
+  /** Serves it. @param onStall called when a request has arrived */
+  async function stalling(words: string, stage: "headers" | "body", onStall: () => void): Promise<string> {
+    const form = streaming.includes(words) ? "connect+proto" : "proto";
+    server = createServer((socket) => {
+      sockets.add(socket.on("error", () => {}));
+      socket.once("data", () => {
+        if (stage === "body") {
+          socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/${form}\r\ncontent-length: 900\r\n\r\n\x0a`);
+        }
+        setTimeout(onStall, 50);
+      });
+    });
+    server.listen(0, "127.0.0.1");
+    await new Promise((resolve) => server?.once("listening", resolve));
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it("is asked by every command for operators", async () => {
+    const program = new Command();
+    await addOperate(program, () => true, processIo("1.2.3"));
+    const words = program.commands.flatMap((group) =>
+      group.commands.length === 0 ? [group.name()] : group.commands.map((each) => `${group.name()} ${each.name()}`),
+    );
+    expect(words.toSorted()).toEqual([...Object.keys(asking), ...others].toSorted());
+  });
+
+  const rows = Object.entries(asking).flatMap(([words, operands], at) =>
+    (["headers", "body"] as const).map((stage, other) => ({
+      words,
+      operands,
+      stage,
+      signal: (at + other) % 2 === 0 ? ("SIGINT" as const) : ("SIGTERM" as const),
+    })),
+  );
+
+  it.each(rows)("is left by $words at $signal, stalled at the $stage", async ({ words, operands, stage, signal }) => {
+    let stop = (): void => {};
+    const admin = await stalling(words, stage, () => stop());
+    const run = place.run([...words.split(" "), ...operands], { PARLEY_ADMIN: admin });
+    stop = () => run.child.kill(signal);
+    expect(await run.exited).toBe(lasting.includes(words) ? 0 : signal);
+    expect([run.stdout(), run.stderr()]).toEqual(["", ""]);
+  });
+
+  it.each(Object.entries(asking).filter(([words]) => !lasting.includes(words)))(
+    "is given up by %s after --timeout",
+    async (words, operands) => {
+      const admin = await stalling(words, "headers", () => {});
+      const run = place.run([...words.split(" "), ...operands, "--timeout", "1"], { PARLEY_ADMIN: admin });
+      expect([await run.exited, run.stdout()]).toEqual([3, ""]);
+      expect(run.stderr()).toBe("parley: No answer in time. --timeout allows more time\n");
+    },
+  );
+});
