@@ -18,7 +18,7 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
  * these out.
  */
 const long = [
-  "cli/{backup,dev,dev-chat,init,a2a/pressure}",
+  "cli/{backup,dev,dev-chat,init,operate-stalled,a2a/pressure}",
   "client/{hostile/hostile,restarts}",
   "e2e/{bad-disk,bad-end,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
   "e2e/{restored,stopped}",
