@@ -18,12 +18,13 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
  * these out.
  */
 const long = [
-  "cli/{backup,dev,dev-chat,init,operate-stalled,a2a/pressure}",
+  "cli/{backup,dev,dev-chat,init,operate-process,operate-stalled,a2a/pressure}",
   "client/{hostile/hostile,restarts}",
+  "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
-  "e2e/{restored,stopped}",
+  "e2e/{restored,secrets,shutdown,stopped}",
   "engine/conversation-kills",
-  "network/{heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
+  "network/{fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
   "store/sqlite/contract-shared",
 ].map((name) => `test/${name}.test.ts`);
