@@ -100,7 +100,8 @@ describe.each([
   it("relays progress as statuses", async () => {
     const { t } = await bridged(await open());
     const progress: string[] = [];
-    for await (const { payload } of t.stream(call("countdown", { from: 3 }))) {
+    // The SDK loses a progress that arrives in one piece with the result, so they come apart on busy machines, too.
+    for await (const { payload } of t.stream(call("countdown", { from: 3, pauseMs: 300 }))) {
       if (payload.case === "statusUpdate") progress.push(textOf(payload.value.status?.message));
     }
     expect(progress.filter((text) => /^\d$/.test(text))).toEqual(["3", "2", "1"]);
