@@ -6,8 +6,17 @@ const MIN_INTERVAL_MS = 10;
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
+/** Longest duration, in hours: timers of Node.js have 31 bits for milliseconds, and end longer times at once. */
+const MAX_HOURS = 596;
+
 /** Reads a duration such as `500ms`, `1m30s` or, in seconds, `2`. @returns milliseconds */
 export function duration(text: string): number {
+  const ms = millisecondsIn(text);
+  if (ms > MAX_HOURS * 3_600_000) throw new Error(`is longer than ${MAX_HOURS}h`);
+  return ms;
+}
+
+function millisecondsIn(text: string): number {
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1_000;
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) throw new Error("is not a duration such as 500ms, 2s or 1m30s");
   let ms = 0;

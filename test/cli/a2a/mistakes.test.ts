@@ -128,6 +128,13 @@ describe("a mistake in a setting", { timeout: 30_000 }, () => {
     expect(world.seen).toEqual([]);
   });
 
+  it.each(["597h", "2147483648ms", "9999999999"])("--timeout %s is longer than a timer", async (value) => {
+    const { exit, err } = await world.run(["send", "hi", "-a", "AGENT", "--timeout", value]);
+    expect(exit).toBe(2);
+    expect(err).toContain(`--timeout: "${value}" is longer than 596h\n`);
+    expect(world.seen).toEqual([]);
+  });
+
   it("has a case for every setting that can be wrong", () => {
     const free = settingRows
       .map(([, { flag, placeholder }]) => (placeholder === undefined ? "" : flag))
