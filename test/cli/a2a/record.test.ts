@@ -255,6 +255,11 @@ describe("record and replay", { timeout: 30_000 }, () => {
     ["a later version", '{"format":"parley-recording","version":2}\n', "is a recording of version 2, not 1"],
     ["a broken line", '{"format":"parley-recording","version":1}\n{\n', "line 2: is not a JSON object"],
     ["no turn", '{"format":"parley-recording","version":1}\n{}\n', "line 2: is not a turn"],
+    [
+      "an answer of another form",
+      '{"format":"parley-recording","version":1}\n{"message":{"parts":[{"text":"hi"}]},"answer":{"message":[null],"artifacts":[]}}\n',
+      "line 2: is not a turn",
+    ],
     ["no turns", '{"format":"parley-recording","version":1}\n', "has no turns"],
     [
       "what is not a message",
@@ -268,6 +273,12 @@ describe("record and replay", { timeout: 30_000 }, () => {
     expect(exit).toBe(2);
     expect(err).toContain(fault);
     expect(world.seen).toEqual([]);
+  });
+
+  it("reject a pipe or device, which may have no end", async () => {
+    const { exit, err } = await world.run(["replay", "/dev/null", "-a", "AGENT"]);
+    expect(exit).toBe(2);
+    expect(err).toContain("is not a file\n");
   });
 
   it("lose no turn that is over when the process is killed", async () => {

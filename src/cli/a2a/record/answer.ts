@@ -41,6 +41,24 @@ export function answerIn(last: Update | undefined): RecordedAnswer {
   };
 }
 
+/** Reads the answer of a recording; undefined for anything else. */
+export function recordedAnswerIn(json: unknown): RecordedAnswer | undefined {
+  if (!isJsonObject(json)) return undefined;
+  const { state = null, message, artifacts, error = null } = json;
+  if (![state, error].every((each) => each === null || typeof each === "string")) return undefined;
+  const areArtifacts =
+    Array.isArray(artifacts) &&
+    artifacts.every((each) => isJsonObject(each) && typeof each.name === "string" && areParts(each.parts));
+  if (!areParts(message) || !areArtifacts) return undefined;
+  return { state, message, artifacts, error } as RecordedAnswer;
+}
+
+function areParts(json: unknown): boolean {
+  const isPart = (part: unknown): boolean =>
+    isJsonObject(part) && ("data" in part || [part.text, part.name].some((each) => typeof each === "string"));
+  return Array.isArray(json) && json.every(isPart);
+}
+
 /** True for a failure that is the agent's answer to a message, not one of the way to it or of the wait. */
 export function isAnswer({ exit, cause }: Failure): boolean {
   return exit === 1 && cause instanceof A2AError && cause.reason !== "CANCELLED";

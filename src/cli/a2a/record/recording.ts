@@ -7,7 +7,7 @@ import { parsedJson } from "../../../wire/parsed-json.js";
 import type { Context } from "../context.js";
 import { Failure, usage } from "../errors.js";
 import { replaceFile } from "../replace-file.js";
-import type { RecordedAnswer } from "./answer.js";
+import { type RecordedAnswer, recordedAnswerIn } from "./answer.js";
 
 /** Largest recording, in bytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -123,7 +123,10 @@ export function readRecording(path: string): Recording {
 
 function textOf(path: string): string {
   try {
-    if (statSync(path).size > MAX_BYTES) throw usage(`${path} is larger than 64 MiB`);
+    const stat = statSync(path);
+    // A pipe or device may have no end.
+    if (!stat.isFile()) throw usage(`${path} is not a file`, "name a file that record wrote");
+    if (stat.size > MAX_BYTES) throw usage(`${path} is larger than 64 MiB`);
     return readFileSync(path, "utf8");
   } catch (error) {
     if (error instanceof Error && "syscall" in error) throw usage(messageIn(error), "name a file that record wrote");
@@ -138,15 +141,10 @@ function objectIn(line: string, path: string, number: number): Record<string, un
 }
 
 function turnIn(json: Record<string, unknown>, path: string, number: number): RecordedTurn {
-  const { message, answer, begins, tookMs } = json;
-  const isAnswer = isJsonObject(answer) && Array.isArray(answer.message) && Array.isArray(answer.artifacts);
-  if (isJsonObject(message) && Array.isArray(message.parts) && isAnswer)
-    return {
-      begins: begins === true,
-      message: message as JsonObject,
-      answer: answer as unknown as RecordedAnswer,
-      tookMs: Number(tookMs) || 0,
-    };
+  const { message, begins, tookMs } = json;
+  const answer = recordedAnswerIn(json.answer);
+  if (isJsonObject(message) && Array.isArray(message.parts) && answer !== undefined)
+    return { begins: begins === true, message: message as JsonObject, answer, tookMs: Number(tookMs) || 0 };
   throw usage(`${path}, line ${number}: is not a turn`);
 }
 
