@@ -38,6 +38,9 @@ const CALL_MS = 30_000;
 /** Largest card, in bytes. */
 const MAX_CARD_BYTES = 1024 * 1024;
 
+/** Most interfaces of a card that are looked at. */
+export const MAX_INTERFACES = 64;
+
 /** An agent that is called by one of its interfaces. */
 export interface Agent {
   readonly client: A2AClient;
@@ -345,7 +348,7 @@ export function interfacesOf(
         cardUrl: url,
         allowHttp: false,
         plaintextGrpc: undefined,
-        maxInterfaces: 64,
+        maxInterfaces: MAX_INTERFACES,
         version: a2aVersion,
         isGuessed,
       },

@@ -70,7 +70,8 @@ export function jsonOf<Desc extends DescMessage>(desc: Desc, message: MessageSha
   return JSON.parse(jsonWriter(desc)(message));
 }
 
-/** JSON escapes the other control characters itself; these could drive a terminal as well. */
+/** JSON escapes the other control characters itself; these could drive a terminal, or turn its text, as well. */
 function escaped(json: string): string {
-  return json.replace(/[\x7f-\x9f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
+  const unsafe = /[\x7f-\x9f\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
+  return json.replace(unsafe, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -10,9 +10,9 @@ export const run: Run = async (context, [id = ""]) => {
   context.noteTask(id, "");
   const quiet = isQuiet(context) ? new AnswerText(context) : undefined;
   const { out, settings, signal } = context;
+  context.startBudget();
   const { client, canStream } = await context.agent();
   noteNoStream(context, canStream);
-  context.startBudget();
   const isLive = quiet === undefined && (!out.mode.isJson || settings.stream);
   const updates = client.follow(id, { signal });
   const task = await readEvents(context, updates, {

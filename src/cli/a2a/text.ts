@@ -18,13 +18,13 @@ import {
 
 /** Returns a field. */
 export function field(label: string, value: string): string {
-  return `${label}: ${singleLine(value)}\n`;
+  return `${singleLine(`${label}: ${value}`)}\n`;
 }
 
 /** Returns a block. An empty line of its content is written as a space, so that a blank line ends the block only. */
 export function block(label: string, content: string): string {
-  const lines = content.replace(/\r\n?/g, "\n").replace(/\n$/, "").split("\n");
-  return `${label}:\n${lines.map((line) => (line === "" ? " " : clean(line))).join("\n")}\n\n`;
+  const lines = terminalText(content).replace(/\n$/, "").split("\n");
+  return `${label}:\n${lines.map((line) => line || " ").join("\n")}\n\n`;
 }
 
 /** Returns a text as one line that cannot drive the terminal. */
@@ -34,11 +34,8 @@ export function singleLine(text: string): string {
 
 /** Returns a text whose lines cannot drive the terminal. Characters that turn the direction of text are replaced too. */
 export function terminalText(text: string): string {
-  return clean(text.replace(/\r\n?/g, "\n"), /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069]/gu);
-}
-
-function clean(text: string, unsafe = /[^\P{Cc}\t]/gu): string {
-  return text.replace(unsafe, "\uFFFD").toWellFormed();
+  const unsafe = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
+  return text.replace(/\r\n?/g, "\n").replace(unsafe, "\uFFFD").toWellFormed();
 }
 
 /** Name of a state, such as `INPUT_REQUIRED`. */

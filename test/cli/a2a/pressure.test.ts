@@ -123,6 +123,20 @@ describe("an agent that stalls", { timeout: 60_000 }, () => {
       expect(err).toMatch(/^Hint: parley task get .* t1 --wait$/m);
     }
   });
+
+  // The others wait for nothing, and end with the time of their calls.
+  const waiting = commandLines.filter(([words]) =>
+    ["send", "task subscribe", "chat", "record", "replay", "doctor", "ping", "conformance"].includes(words),
+  );
+
+  it.each(waiting)("is left by %s at --timeout, stalled at the card", async (words, operands) => {
+    const agent = await stalling("card", () => {});
+    const { exit, err } = await runIn([...words.split(" "), "-a", agent, "--timeout", "50ms", ...operands], {
+      files: { RECORDED: recorded },
+    });
+    expect(exit).toBe(5);
+    expect(err).toContain("Nothing more came within 50 ms (--timeout).\nCode: A2ACLI_ERR_TIMEOUT\n");
+  });
 });
 
 build();

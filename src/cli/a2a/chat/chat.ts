@@ -67,15 +67,16 @@ export async function talk(
   if (!hasPerson && text === undefined && !readsLines) {
     throw usage(`${name}: there is no terminal, and no text to send`, "send sends a message without a terminal");
   }
+  context.startBudget();
   const { client } = await context.agent();
   if (!hasPerson) {
     const plain = new Talk(context, client, plainView(out), onTurn);
-    context.startBudget();
     for await (const turn of text === undefined ? linesIn(context) : [text]) {
       await plain.say(turn, turn, context.signal);
     }
     return leave(context, plain);
   }
+  context.endBudget();
   const screen = new Screen(io);
   const chat = new Chat(context, new Talk(context, client, screen, onTurn), screen, beside);
   beside?.showIn((line) => chat.note(line));

@@ -1,16 +1,21 @@
 import type { FoundCard } from "../../../client/discovery/discovery.js";
-import { type CardAndPlatform, readCard, type Tap } from "../agent.js";
+import { type CardAndPlatform, MAX_INTERFACES, readCard, type Tap } from "../agent.js";
 import { cardViolations } from "../card-validate.js";
 import type { Context } from "../context.js";
 import { usage } from "../errors.js";
 import { type Line, lineOf, type Place } from "./line.js";
 
-/** Reads the card of the agent that a command names once. @throws Failure */
+/** Reads the card of the agent that a command names once, with the interfaces that clients look at. @throws Failure */
 export async function cardFound(context: Context, command: string, ref?: string, tap?: Tap): Promise<CardAndPlatform> {
   if (ref !== undefined && context.isFlag("agentCard"))
     throw usage("the agent is named twice: as argument and by --agent-card");
   if (context.settings.endpoint !== undefined) throw usage(`${command} needs a card: name it by --agent-card`);
-  return readCard(context, ref, tap);
+  const { found, platform } = await readCard(context, ref, tap);
+  const { length } = found.card.supportedInterfaces;
+  if (length <= MAX_INTERFACES) return { found, platform };
+  context.out.warn(`the card has ${length} interfaces; the first ${MAX_INTERFACES} are called`);
+  const supportedInterfaces = found.card.supportedInterfaces.slice(0, MAX_INTERFACES);
+  return { found: { ...found, card: { ...found.card, supportedInterfaces } }, platform };
 }
 
 export const placeOfCard = ({ url = "" }: FoundCard): Place => ({ binding: "", version: "", url });

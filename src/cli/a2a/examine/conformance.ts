@@ -6,15 +6,16 @@ import type { Context, Run } from "../context.js";
 import { field } from "../text.js";
 import { cardFound, checkedCard } from "./card.js";
 import { examined, uncalled } from "./interface.js";
-import type { Line } from "./line.js";
+import { type Line, redacted } from "./line.js";
 
 /** `conformance`: checks an agent's card and interfaces against the requirements of the specification. */
 export const run: Run = async (context, [ref]) => {
+  context.startBudget();
   const { found, platform } = await cardFound(context, "conformance", ref);
   await platform.close();
-  context.startBudget();
   const lines: Line[] = [];
-  const add = (line: Line): void => {
+  const add = (given: Line): void => {
+    const line = redacted(given, context.out);
     lines.push(line);
     if (!context.out.mode.isJson) context.out.text(textOf(line));
   };

@@ -10,7 +10,7 @@ import { candidateOf, whyUncalled } from "./candidate.js";
 import { cardFound, checkedCard, placeOfCard } from "./card.js";
 import { judged, secureOrigins, shakeHands, trustRule } from "./certificates.js";
 import { examined, uncalled } from "./interface.js";
-import { type Line, lineOf } from "./line.js";
+import { type Line, lineOf, redacted } from "./line.js";
 import { type CardProbe, cardChecks } from "./served-card.js";
 import { signatureCheck } from "./signatures.js";
 import { Wire } from "./wire.js";
@@ -18,9 +18,9 @@ import { Wire } from "./wire.js";
 /** `doctor`: examines an agent and reports faults with their remedies. */
 export const run: Run = async (context, [ref]) => {
   const wire = new Wire([]);
+  context.startBudget();
   const { found, platform } = await cardFound(context, "doctor", ref, wire.tap);
   context.onClose(() => platform.close());
-  context.startBudget();
   const report = new Report(context);
   const probe = { found, exchange: wire.last, http: platform.http, signal: context.signal };
   report.add(checkedCard(found));
@@ -85,10 +85,11 @@ class Report {
     this.#context = context;
   }
 
-  add(line: Line): void {
+  add(given: Line): void {
     this.#context.touch();
-    this.#lines.push(line);
     const { out } = this.#context;
+    const line = redacted(given, out);
+    this.#lines.push(line);
     if (out.mode.isJson) return;
     this.#begin(line);
     const isUncalled = line.check === "reachable" && line.result === "skipped";

@@ -140,6 +140,7 @@ async function outcomeOf(context: Context, check: Check, probe: Probe, isStrict:
     const isDeclared = probe.card.securityRequirements.length > 0;
     if (isRefused && isDeclared)
       return { finding: { skipped: `the agent wants a credential (${error.reason})` }, isThere: true, isRefused };
-    return { finding: { fault: `${error.reason}: ${error.message}` }, isThere: !neverArrived(error), isRefused };
+    const isThere = !neverArrived(error) && error.reason !== "DEADLINE_EXCEEDED";
+    return { finding: { fault: `${error.reason}: ${error.message}` }, isThere, isRefused };
   }
 }

@@ -39,11 +39,11 @@ const alive: ReadonlySet<Reason> = new Set<Reason>(["TASK_NOT_FOUND", "UNAUTHENT
 export const run: Run = async (context, [ref]) => {
   const count = ownOption(context, "count", wholeNumber(1, MAX_COUNT)) ?? 4;
   const intervalMs = ownOption(context, "interval", duration) ?? 200;
+  context.startBudget();
   const begin = performance.now();
   const { found, platform } = await cardFound(context, "ping", ref);
   await platform.close();
   const cardMs = rounded(performance.now() - begin);
-  context.startBudget();
   const { out } = context;
   if (!out.mode.isJson) out.text(field("Card", `${cardMs} ms, ${found.url ?? "a file"}`));
   const all: Pinged[] = [];
@@ -99,7 +99,7 @@ async function ping(
       const fault = await faultOf(client.getTask({ id: unknownId() }, { signal }));
       signal.throwIfAborted();
       if (fault === undefined) latencies.push(performance.now() - begin);
-      else error ??= fault;
+      else error ??= context.out.redactor.text(fault);
       context.touch();
     }
   } finally {

@@ -16,6 +16,7 @@ export const run: Run = async (context, [file = "", text]) => {
   if (context.out.mode.isJson) throw usage("record has no JSON output", "the file has the conversation as JSON lines");
   const path = resolve(context.io.cwd, file);
   const { redactor } = context.out;
+  context.startBudget();
   const recorder = new Recorder(path, await recordedOf(context), {
     replaces: context.own("force").length > 0,
     clean: (given) => redactor.text(given),

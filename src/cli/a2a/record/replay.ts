@@ -33,8 +33,8 @@ export const run: Run = async (context, [file = ""]) => {
   if (turns.length === 0) throw usage(`${file} has no turns`, "record writes them");
   const { out } = context;
   if (isCut) out.warn(`the last line of ${file} is cut, and left out`);
-  const { client } = await context.agent();
   context.startBudget();
+  const { client } = await context.agent();
   const isShape = context.own("shape").length > 0;
   const replay = new Replay(context, client.conversation());
   const all: Replayed[] = [];
