@@ -95,6 +95,7 @@ it.each([
   expect(sources.filter((path) => /^src\/(engine|server|store\/sqlite)\//.test(path))).toEqual([]);
   const files = new Set(lines().filter((each) => each.startsWith("file:") && each.includes("/dist/")));
   expect(files.size).toBeLessThan(25);
+  expect(lines().filter((each) => each.includes("internal/deps/undici"))).toEqual([]);
 });
 
 it("a start leaves V8 little room for young objects, and lets it grow before an agent is loaded", async () => {
