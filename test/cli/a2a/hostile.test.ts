@@ -97,6 +97,26 @@ describe("an agent that means harm", { timeout: 30_000 }, () => {
     expect(out.match(/over urn:x:pigeon/g)).toHaveLength(63);
   });
 
+  it.each([
+    [1, 1],
+    [2 * 1024 * 1024, 0],
+  ])("has doctor keep a task of %i bytes for %i comparisons", async (size, comparisons) => {
+    const two = (url: string) => ({
+      supportedInterfaces: ["/1", "/2"].map((path) => ({
+        ...{ url: url + path, protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+      })),
+    });
+    const artifacts = [{ artifactId: "a", parts: [{ text: "x".repeat(size) }] }];
+    const own = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED" }, artifacts };
+    const agent = await serve(two, (json, response) => {
+      if (json.method === "SendMessage") return { jsonrpc: "2.0", id: json.id, result: { task: own } };
+      if (json.method === "GetTask" && json.params.id === "t1") return { jsonrpc: "2.0", id: json.id, result: own };
+      return failing(json, response);
+    });
+    const { json } = await runIn(["doctor", "-a", agent, "-o", "json"]);
+    expect(json.checks.filter(({ check }: Json) => check === "alike")).toHaveLength(comparisons);
+  });
+
   it("has doctor call an interface once that does not answer in time", async () => {
     let calls = 0;
     const rest = (url: string) => ({

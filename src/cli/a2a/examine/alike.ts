@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { clone } from "@bufbuild/protobuf";
+import { clone, toBinary } from "@bufbuild/protobuf";
 import { type Task, TaskSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { clientError } from "../../../client/errors/errors.js";
 import { jsonOf } from "../output.js";
@@ -12,6 +12,9 @@ export const alikeRule = {
   mend: "let all interfaces share one store, and answer from the same code",
 };
 
+/** Most bytes of a task that is compared, since one of each interface is kept. */
+const MAX_BYTES = 1024 * 1024;
+
 /** A task as the interface that began it shows it. */
 export interface Shown {
   readonly id: string;
@@ -19,11 +22,13 @@ export interface Shown {
   readonly json: unknown;
 }
 
-/** Reads the task of a probe as its interface shows it, if it does. */
+/** Reads the task of a probe as its interface shows it, if it does and the task is not too large. */
 export async function shownBy({ client, task, binding, signal }: Probe): Promise<Shown | undefined> {
   if (task === undefined) return undefined;
   try {
-    return { id: task.id, binding, json: comparable(await client.getTask({ id: task.id }, { signal })) };
+    const shown = await client.getTask({ id: task.id }, { signal });
+    if (toBinary(TaskSchema, shown).length > MAX_BYTES) return undefined;
+    return { id: task.id, binding, json: comparable(shown) };
   } catch {
     signal.throwIfAborted();
     return undefined;
