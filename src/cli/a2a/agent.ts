@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { createReadStream, existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { create } from "@bufbuild/protobuf";
 import {
@@ -248,9 +248,10 @@ async function find(context: Scope, reference: Reference, platform: Platform): P
 
 async function textOf(file: string): Promise<string> {
   try {
-    const { size } = await stat(file);
-    if (size > MAX_CARD_BYTES) throw new Failure("A2ACLI_ERR_CARD_INVALID", `${file} is larger than 1 MiB.`);
-    const text = await readFile(file, "utf8");
+    // A pipe or device may have no end.
+    const bytes = await buffer(createReadStream(file, { end: MAX_CARD_BYTES }));
+    if (bytes.length > MAX_CARD_BYTES) throw new Failure("A2ACLI_ERR_CARD_INVALID", `${file} is larger than 1 MiB.`);
+    const text = bytes.toString("utf8");
     if (!text.trimStart().startsWith("{"))
       throw new Failure("A2ACLI_ERR_CARD_INVALID", `${file} is not a JSON object.`);
     return text;

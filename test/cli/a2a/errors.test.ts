@@ -95,6 +95,18 @@ describe("A2ACLI_OUT_004 errors", { timeout: 60_000 }, () => {
     expect({ exit: outcome.exit, code: outcome.json.error.code }).toEqual({ exit, code });
   });
 
+  it("reads no more of a file than a card may have, also where the file has no end", async () => {
+    for (const file of ["/dev/zero", "./c.json"]) {
+      const { json } = await runIn(["card", "get", file, "-o", "json"], {
+        files: { "c.json": `{"name":"${"x".repeat(1024 * 1024)}"}` },
+      });
+      expect(json.error).toMatchObject({
+        code: "A2ACLI_ERR_CARD_INVALID",
+        message: expect.stringMatching(/ is larger than 1 MiB\.$/),
+      });
+    }
+  });
+
   it("shows a card with all its members, known or not", async () => {
     const card = { zebra: [1], name: "Filed", supportedInterfaces: [], skills: [] };
     const { json } = await runIn(["card", "get", "./c.json", "-o", "json"], {
