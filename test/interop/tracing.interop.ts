@@ -161,6 +161,8 @@ describe.each(bindings)("a call over %s with the trace of another program", (bin
       "rpc.system.name": systems[binding][0],
       "rpc.method": `lf.a2a.v1.A2AService/${method}`,
       "client.address": "127.0.0.1",
+      "server.address": "127.0.0.1",
+      "server.port": expect.any(Number),
     });
     expect(attributes?.["rpc.response.status_code"]).toBe(systems[binding][1]);
     expect(attributes?.["gen_ai.conversation.id"]).toMatch(/./);

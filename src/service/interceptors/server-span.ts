@@ -120,7 +120,17 @@ class CallSpan implements StreamSteps<Message, Message> {
       const { address, port } = call.peer;
       span.set(rpc.clientAddress, address);
       span.set(rpc.clientPort, port);
+      noteServer(span, call);
     }
     span.end();
   }
+}
+
+/** Sets the host that the client named in `:authority` (HTTP/2) or `Host`. */
+function noteServer(span: TracedSpan, call: Call): void {
+  const host = call.header(":authority") ?? call.header("host") ?? "";
+  const [, name, port] = /^([\w.-]{1,253}|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i.exec(host) ?? [];
+  if (name === undefined) return;
+  span.set(rpc.serverAddress, name.replace(/^\[|\]$/g, ""));
+  if (port !== undefined) span.set(rpc.serverPort, Number(port));
 }
