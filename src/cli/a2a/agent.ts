@@ -13,7 +13,7 @@ import {
 import type { A2AClient } from "../../client/client.js";
 import { connectWith } from "../../client/connect.js";
 import { CardRequestError, type FoundCard, findCard } from "../../client/discovery/discovery.js";
-import { type Candidate, candidatesOf } from "../../client/discovery/interfaces.js";
+import { bindings, type Candidate, candidatesOf } from "../../client/discovery/interfaces.js";
 import { hostOf } from "../../client/hosts.js";
 import { clientLimits } from "../../client/limits.js";
 import { nodePlatform } from "../../client/node/platform.js";
@@ -343,7 +343,7 @@ export function interfacesOf(
     return candidatesOf(
       { ...card, supportedInterfaces: ofTenant },
       {
-        available: new Set(["GRPC", "CONNECT", "JSONRPC", "HTTP+JSON", "GRPC-WEB"]),
+        available: new Set(bindings),
         only: undefined,
         prefer: transport,
         cardUrl: url,

@@ -1,12 +1,12 @@
 import { type StreamResponse, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Call } from "../../core/call.js";
-import { A2AError, invalid } from "../../core/error.js";
+import { A2AError } from "../../core/error.js";
 import type { Engine } from "../../engine/engine.js";
 import type { LogPosition } from "../../engine/read/log-reader.js";
 import type { TaskHandle, TaskView } from "../../engine/read/task-handle.js";
 import { isTerminal } from "../../task/state.js";
 import { weightOf } from "../../wire/marks.js";
-import { eventWithGeneration, type ResumePoint, resumeAfter } from "../resume.js";
+import { checkRange, eventWithGeneration, positionAfter, type ResumePoint, resumeAfter } from "../resume.js";
 import { type OperationParts, type ServiceMethods, scopeOf, taskResponse } from "./operation.js";
 
 /** Follows a task that has not ended, from its current state or after a generation (specification 3.1.6). */
@@ -30,8 +30,7 @@ export function subscribeOperation({
       // owners.
       subscriptions.begin(call, handle.taskId);
       isCounted = true;
-      const { position, generation } =
-        resume === undefined ? now : { position: resume.after, generation: resume.after };
+      const { position, generation } = resume === undefined ? now : positionAfter(resume);
       // This frame may be the last one that reaches a resuming client, so it must lead to the same position again.
       yield taskResponse(call, now.task, generation);
       followed = { handle, from: { position, generation } };
@@ -101,9 +100,4 @@ function alreadyOver(taskId: string): A2AError {
   return new A2AError("UNSUPPORTED_OPERATION", "The task is over; there is nothing to subscribe to.", {
     metadata: { taskId },
   });
-}
-
-function checkRange({ after, field }: ResumePoint, generation: number): void {
-  if (after < 1 || after > generation)
-    throw invalid([{ field, description: `${after} is not from 1 to ${generation}` }]);
 }

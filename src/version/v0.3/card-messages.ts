@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import * as earlier from "../../../gen/a2a/v1/a2a_pb.js";
 import * as native from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError } from "../../core/error.js";
-import { type Pair, pair } from "./convert.js";
+import { type Pair, pair } from "./pair-converters.js";
 
 /** Protocol versions on cards of 0.3, with their names in 1.0. */
 const FULL_VERSION = "0.3.0";

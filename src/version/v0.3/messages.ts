@@ -5,8 +5,8 @@ import { A2AError } from "../../core/error.js";
 import { jsonOf } from "../../wire/json-value.js";
 import { isLast } from "../ended-events.js";
 import { cardPairs } from "./card-messages.js";
-import { type Convert, Converters, type Pair, pair } from "./convert.js";
 import { asObject, fromObject, valueFrom } from "./data-part.js";
+import { type Convert, Converters, type Pair, pair } from "./pair-converters.js";
 import { configIdsOf, configName, taskIdOf, taskName } from "./resource-names.js";
 
 // Counterparts in the contracts of A2A 0.3 and 1.0. Fields of the same name are not listed.
@@ -263,12 +263,12 @@ export const methodPairs: readonly MethodPair[] = [
 
 const same: Convert = (message) => message;
 
-/** Converts a message of 1.0 to 0.3. `from` and `to` are the request or response types of a method. */
+/** Converts a message of 0.3 to 1.0. `from` and `to` are the request or response types of a method. */
 export function toNative(from: DescMessage, to: DescMessage): Convert {
   return from.typeName === to.typeName ? same : converters.to("up", to, from);
 }
 
-/** Converts a message of 0.3 to 1.0. */
+/** Converts a message of 1.0 to 0.3. */
 export function fromNative(from: DescMessage, to: DescMessage): Convert {
   return from.typeName === to.typeName ? same : converters.to("down", to, from);
 }
