@@ -147,7 +147,8 @@ describe("messages that come to both processes at once", () => {
           yield inputRequired(`seen ${turn.text}`);
         },
       };
-      const { one, two, end } = await twoProcesses(agent, {}, stores);
+      // A process that is starved for as long as a lease lasts rightly loses its turn, which then runs again.
+      const { one, two, end } = await twoProcesses(agent, { leaseMs: 10_000 }, stores);
       const held = await one.send("first");
       expect(await settle(held)).toBe("INPUT_REQUIRED");
       const { id: taskId } = held.accepted!.task;
