@@ -5,6 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createServer as createParley } from "../../../src/index.js";
+import { memoryStore } from "../../../src/store/memory/index.js";
+import { keyPair } from "../../card/signing/keys.js";
 import { openWorld, runIn } from "./world.js";
 
 /** Returns a port that was free. */
@@ -186,6 +189,50 @@ describe("listen", () => {
       expect((await runIn(["listen", "--replay", file, "--forward", to])).exit).toBe(1);
     } finally {
       target.close();
+    }
+  });
+
+  it("verifies what a Parley server signs by its key, and refuses what another one signs", async () => {
+    const [own, others] = [keyPair("ES256"), keyPair("ES256")];
+    const [port, otherPort, hookPort] = [await freePort(), await freePort(), await freePort()];
+    const hook = `http://127.0.0.1:${hookPort}/`;
+    const serve = (at: number, { pem }: { readonly pem: string }) =>
+      createParley({
+        agent: { card: { name: "Signs", description: "d", version: "1" }, execute: async function* () {} },
+        store: memoryStore(),
+        port: at,
+        grpcPort: false,
+        publicUrl: `http://127.0.0.1:${at}`,
+        push: { allowHttp: true, ports: [hookPort], allow: ["127.0.0.1"], signing: { keys: [{ key: pem, kid: "k" }] } },
+      });
+    const servers = [await serve(otherPort, others), await serve(port, own)];
+    try {
+      const from = `http://127.0.0.1:${port}`;
+      await listening("--server", from, "--port", `${hookPort}`, "-o", "json");
+      for (const [at, messageId] of [
+        [otherPort, "refused"],
+        [port, "accepted"],
+      ]) {
+        const sent = await fetch(`http://127.0.0.1:${at}/message:send`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({
+            message: { messageId, contextId: messageId, role: "ROLE_USER", parts: [{ text: "hi" }] },
+            configuration: { taskPushNotificationConfig: { url: hook } },
+          }),
+        });
+        expect(sent.status).toBe(200);
+        if (at === otherPort) await expect.poll(() => err, { timeout: 20_000 }).toContain("warning: refused: ");
+      }
+      await expect.poll(() => out, { timeout: 20_000 }).toContain("TASK_STATE_COMPLETED");
+      const proofs = out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line).proof);
+      expect(new Set(proofs)).toEqual(new Set([`jwt of ${from}`]));
+      expect(out).not.toContain('"refused"');
+    } finally {
+      for (const server of servers) await server.close({ graceMs: 0 });
     }
   });
 
