@@ -3,6 +3,7 @@ import { guardedLogger, silentLogger } from "../core/log.js";
 import { given } from "../core/options.js";
 import {
   NOTIFICATION_TOKEN,
+  OTHER_NOTIFICATION_TOKEN,
   PUSH_CONFIG,
   PUSH_GENERATION,
   PUSH_RESTORATION,
@@ -124,7 +125,7 @@ class Judge {
   /** @throws PushRefusal */
   async verify(given: PushRequest): Promise<VerifiedPush> {
     const request = await readRequest(given, this.maxBodyBytes);
-    const token = request.header(NOTIFICATION_TOKEN) ?? "";
+    const token = request.header(NOTIFICATION_TOKEN) ?? request.header(OTHER_NOTIFICATION_TOKEN) ?? "";
     await this.#checkCredentials(request, token);
     const vouched = await this.#vouched(request, token);
     const body = await readBody(request.body, this.#maxBodyValues);

@@ -5,6 +5,9 @@ import { fromBase64 } from "../core/bytes.js";
  * Webhooks).
  */
 export const NOTIFICATION_TOKEN = "X-A2A-Notification-Token";
+
+/** Its name in notifications of the SDK for Go: the specification names none since 1.0.1. */
+export const OTHER_NOTIFICATION_TOKEN = "A2A-Notification-Token";
 export const WEBHOOK_ID = "webhook-id";
 export const WEBHOOK_TIMESTAMP = "webhook-timestamp";
 export const WEBHOOK_SIGNATURE = "webhook-signature";

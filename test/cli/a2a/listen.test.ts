@@ -125,6 +125,9 @@ describe("listen", () => {
   it("prints what has its token, refuses the rest, and ends by Ctrl-C with 0", async () => {
     const url = await listening();
     const token = /Token: (\S+)/.exec(err)?.[1] ?? "";
+    expect(await post(url, body("t-0"), { "a2a-notification-token": token })).toBe(204);
+    expect(out).toContain("t-0");
+    out = "";
     expect(await post(url, body("t-1"), { "x-a2a-notification-token": token })).toBe(204);
     expect(out).toMatch(/^Received: \S+ \(token\)\nTask ID: t-1\nContext ID: c\nState: COMPLETED\n\n$/);
     expect(await post(url, body("t-2"), { "x-a2a-notification-token": "wrong-token" })).toBe(403);

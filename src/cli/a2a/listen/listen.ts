@@ -93,7 +93,7 @@ function print({ out }: Context, event: PushEvent): void {
 
 /** What a file keeps of a notification: no credential, which `--replay` takes anew. */
 function recordOf({ headers, body }: Arrival): Recorded {
-  const { authorization: _, "x-a2a-notification-token": __, ...kept } = headers;
+  const { authorization: _, "x-a2a-notification-token": __, "a2a-notification-token": ___, ...kept } = headers;
   return { at: new Date().toISOString(), headers: kept, body: body.toString("base64") };
 }
 
