@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { build } from "../e2e/support/build.js";
+import { freePort } from "../support/free-port.js";
 import { blocksOf, root } from "./pages.js";
 
 // Below the package, so that its programs import it by its name.
@@ -53,12 +53,4 @@ function program(name: string, text: string | undefined): void {
 function shell(commands: string | undefined) {
   const npx = `set -e\nnpx() { shift; "${process.execPath}" "${join(root, "dist/src/cli/main.js")}" "$@"; }\n`;
   return spawnSync("sh", ["-c", npx + here(commands)], { cwd: folder, encoding: "utf8" });
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pushSecretOf } from "../../src/push-receiver/index.js";
 import { build } from "../e2e/support/build.js";
+import { freePort } from "../support/free-port.js";
 import { blocksOf, pageText, root } from "./pages.js";
 
 // Below the package, so that its programs import it by its name.
@@ -65,12 +65,4 @@ function outputOf(child: ChildProcess): () => string {
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (text += String(chunk)));
   return () => text;
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, it } from "vitest";
@@ -12,6 +10,7 @@ import type { Running } from "../../examples/embed/greeter.js";
 import { start as grpcJs } from "../../examples/embed/grpc-js.js";
 import { start as nodeHttp } from "../../examples/embed/node-http.js";
 import { A2AService, Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { freePort } from "../support/free-port.js";
 
 let running: Running | undefined;
 afterEach(async () => {
@@ -22,16 +21,6 @@ afterEach(async () => {
 async function started(start: (port: number) => Promise<Running>): Promise<string> {
   running = await start(0);
   return `http://localhost:${running.port}`;
-}
-
-/** A port that was free a moment ago, for what has to know it beforehand. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** What the agent says to Ann, by whatever the transport speaks. */

@@ -1,16 +1,7 @@
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { runIn } from "../cli/a2a/world.js";
+import { freePort } from "../support/free-port.js";
 import { KEY, type Started, servers } from "./support/servers.js";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe.each(Object.entries(servers))("notifications of an agent served with %s", (_name, start) => {
   let server: Started | undefined;

@@ -3,12 +3,13 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { templates } from "../../src/cli/authors/templates.js";
+import { freePort } from "../support/free-port.js";
 import { root } from "./installed.js";
 
 const run = promisify(execFile);
@@ -78,15 +79,6 @@ afterEach(() => {
   if (server?.pid !== undefined && server.exitCode === null) process.kill(-server.pid, "SIGKILL");
   server = undefined;
 });
-
-async function freePort(): Promise<number> {
-  const listener = createTcpServer().listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const { port } = listener.address() as AddressInfo;
-  listener.close();
-  await once(listener, "close");
-  return port;
-}
 
 /** A message to an agent of each template, and its answer. */
 const talks: Readonly<Record<string, readonly [text: string, answer: RegExp]>> = {

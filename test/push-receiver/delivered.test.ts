@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer as createNetServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { decodeProtectedHeader } from "jose";
@@ -16,6 +15,7 @@ import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { keyPair } from "../card/signing/keys.js";
 import { newSecret, newWebhookKeys } from "../push/signature/keys.js";
 import { setConstants } from "../support/constants.js";
+import { freePort } from "../support/free-port.js";
 import { listen } from "./world.js";
 
 const PIECES = 30;
@@ -34,14 +34,6 @@ afterEach(async () => {
   for (const server of running.splice(0)) await server.close({ graceMs: 0 });
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-async function freePort(): Promise<number> {
-  const probe = createNetServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => probe.once("listening", resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 describe("notifications of a server", () => {
   it("are verified by both kinds of signature, each once and in order, through restarts that change all keys", async () => {

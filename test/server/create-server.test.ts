@@ -22,6 +22,7 @@ import type { ServerOptions } from "../../src/server/options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
 import { jsonWriter } from "../../src/wire/json-writer.js";
+import { freePort } from "../support/free-port.js";
 import { testTls } from "./tls.js";
 
 const opened: (() => unknown)[] = [];
@@ -413,13 +414,4 @@ async function endOf(stream: AsyncIterable<StreamResponse>): Promise<{ states: u
 
 function jsonCard({ card }: Server): Card {
   return JSON.parse(jsonWriter(AgentCardSchema)(card)) as Card;
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as net.AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -8,16 +8,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createServer as createParley } from "../../../src/index.js";
 import { memoryStore } from "../../../src/store/memory/index.js";
 import { keyPair } from "../../card/signing/keys.js";
+import { freePort } from "../../support/free-port.js";
 import { openWorld, runIn } from "./world.js";
-
-/** Returns a port that was free. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe.each([
   ["jsonrpc", "1.0"],

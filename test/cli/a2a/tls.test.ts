@@ -1,10 +1,9 @@
-import type { AddressInfo } from "node:net";
-import { createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { httpBearerScheme, mutualTlsScheme } from "../../../src/auth/index.js";
 import { Certificates } from "../../server/certificates.js";
 import { testTls } from "../../server/tls.js";
 import { isWhole } from "../../support/cover.js";
+import { freePort } from "../../support/free-port.js";
 import { openWorld, runIn, type World } from "./world.js";
 
 const token = "s3cret-token-of-the-test";
@@ -108,15 +107,6 @@ describe("A2ACLI_AUTH_009 an agent that requires mutual TLS", { timeout: 60_000 
 });
 
 describe("an interface that is not there", { timeout: 60_000 }, () => {
-  /** Returns a port that nobody listens at. */
-  async function freePort(): Promise<number> {
-    const server = createTcpServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => server.once("listening", resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
-
   const commands = [
     ["task", "subscribe", "t1"],
     ["task", "get", "t1", "--wait"],
