@@ -6,7 +6,7 @@ import { fromBase64 } from "../core/bytes.js";
  */
 export const NOTIFICATION_TOKEN = "X-A2A-Notification-Token";
 
-/** Its name in notifications of the SDK for Go: the specification names none since 1.0.1. */
+/** Name that the Go SDK gives this header. Version 1.0.1 of the specification and later name none. */
 export const OTHER_NOTIFICATION_TOKEN = "A2A-Notification-Token";
 export const WEBHOOK_ID = "webhook-id";
 export const WEBHOOK_TIMESTAMP = "webhook-timestamp";

@@ -115,7 +115,8 @@ describe("listen", () => {
   }
 
   it("prints what has its token, refuses the rest, and ends by Ctrl-C with 0", async () => {
-    const url = await listening();
+    const file = join(folder, "got.jsonl");
+    const url = await listening("--record", file);
     const token = /Token: (\S+)/.exec(err)?.[1] ?? "";
     expect(await post(url, body("t-0"), { "a2a-notification-token": token })).toBe(204);
     expect(out).toContain("t-0");
@@ -130,6 +131,9 @@ describe("listen", () => {
     expect(err).not.toContain("wrong-token");
     stop.abort("SIGINT");
     expect(await ended).toMatchObject({ exit: 0 });
+    const recorded = readFileSync(file, "utf8");
+    expect(recorded.trim().split("\n")).toHaveLength(2);
+    expect(recorded).not.toContain(token);
   });
 
   it("verifies Standard Webhooks, forwards and records them, each once", async () => {

@@ -4,6 +4,7 @@ import { StreamResponseSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { orAborted } from "../../../core/async.js";
 import { messageIn } from "../../../core/members.js";
 import type { PushEvent } from "../../../push-receiver/index.js";
+import { NOTIFICATION_TOKEN, OTHER_NOTIFICATION_TOKEN } from "../../../wire/webhook.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
 import { httpUrl, wholeNumber } from "../kinds.js";
@@ -91,9 +92,12 @@ function print({ out }: Context, event: PushEvent): void {
   );
 }
 
-/** What a file keeps of a notification: no credential, which `--replay` takes anew. */
+/** Headers with credentials, in lower case. */
+const secretHeaders = ["Authorization", NOTIFICATION_TOKEN, OTHER_NOTIFICATION_TOKEN].map((name) => name.toLowerCase());
+
+/** Returns the record of a notification, without credentials: `--replay` takes them anew. */
 function recordOf({ headers, body }: Arrival): Recorded {
-  const { authorization: _, "x-a2a-notification-token": __, "a2a-notification-token": ___, ...kept } = headers;
+  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !secretHeaders.includes(name)));
   return { at: new Date().toISOString(), headers: kept, body: body.toString("base64") };
 }
 
