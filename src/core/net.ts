@@ -57,6 +57,11 @@ export function hostnameOf(url: string): string | undefined {
   return parseUrl(url)?.hostname.replace(/\.$/, "");
 }
 
+/** Returns the host of a URL as sockets take it: without the brackets of an IPv6 address. */
+export function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
 /** True if the host of a URL is this machine. */
 export function isLoopback(url: string): boolean {
   const name = hostnameOf(url);

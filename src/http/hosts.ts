@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { A2AError } from "../core/error.js";
 import { lazy } from "../core/lazy.js";
+import { withoutBrackets } from "../core/net.js";
 import type { HttpRequest } from "./request.js";
 
 /** Returns the error of a request for a host that is not allowed, or undefined. */
@@ -79,7 +80,7 @@ function matcher(allowed: readonly string[]): (name: string) => boolean {
   return (name) =>
     name === "localhost" ||
     name.endsWith(".localhost") ||
-    isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0 ||
+    isIP(withoutBrackets(name)) !== 0 ||
     names.has(name) ||
     below.some((suffix) => name.endsWith(suffix));
 }

@@ -3,7 +3,7 @@ import { TLSSocket, connect as tls } from "node:tls";
 import buildConnector from "undici/lib/core/connect.js";
 import { A2AError } from "../../core/error.js";
 import { lazyImport } from "../../core/lazy.js";
-import { isLoopback, parseUrl } from "../../core/net.js";
+import { isLoopback, parseUrl, withoutBrackets } from "../../core/net.js";
 import { Closers } from "../../outgoing/closers.js";
 import { ConnectionPools } from "../../outgoing/connections.js";
 import { chosenApi, type TelemetryOption } from "../../telemetry/choice.js";
@@ -105,7 +105,7 @@ interface Reaching {
  */
 export function reach(origin: URL, { timeoutMs, secure }: Reaching): Socket {
   const { protocol, hostname, port } = origin;
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const host = withoutBrackets(hostname);
   const to = { host, port: Number(port || (protocol === "https:" ? 443 : 80)), autoSelectFamily: true };
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = protocol === "https:" ? tls({ ...secure, ...to, ...servername, ALPNProtocols: ["h2"] }) : tcp(to);

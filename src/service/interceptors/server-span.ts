@@ -3,6 +3,7 @@ import type { AgentDirectory } from "../../card/agents.js";
 import type { Call } from "../../core/call.js";
 import { toA2AError } from "../../core/error.js";
 import { mapStream, type StreamSteps } from "../../core/map-stream.js";
+import { withoutBrackets } from "../../core/net.js";
 import {
   agentAttributes,
   noteAnswer,
@@ -131,6 +132,6 @@ function noteServer(span: TracedSpan, call: Call): void {
   const host = call.header(":authority") ?? call.header("host") ?? "";
   const [, name, port] = /^([\w.-]{1,253}|\[[\da-f:.]+\])(?::(\d{1,5}))?$/i.exec(host) ?? [];
   if (name === undefined) return;
-  span.set(rpc.serverAddress, name.replace(/^\[|\]$/g, ""));
+  span.set(rpc.serverAddress, withoutBrackets(name));
   if (port !== undefined) span.set(rpc.serverPort, Number(port));
 }

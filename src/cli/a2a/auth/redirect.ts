@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { orAborted } from "../../../core/async.js";
 import { messageIn } from "../../../core/members.js";
-import { parseUrl } from "../../../core/net.js";
+import { parseUrl, withoutBrackets } from "../../../core/net.js";
 import { usage } from "../errors.js";
 
 /** A browser that came back from the issuer. */
@@ -39,7 +39,7 @@ export class Redirect {
     const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 32 * 1024 });
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error) => reject(usage(`--redirect-uri: ${messageIn(error)}`)));
-      server.listen(Number(uri.port), uri.hostname.replaceAll(/[[\]]/g, ""), resolve);
+      server.listen(Number(uri.port), withoutBrackets(uri.hostname), resolve);
     });
     return new Redirect(server, uri);
   }

@@ -3,7 +3,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { ClientTls } from "../../../client/platform.js";
 import { pause } from "../../../core/async.js";
 import { messageIn } from "../../../core/members.js";
-import { parseUrl } from "../../../core/net.js";
+import { parseUrl, withoutBrackets } from "../../../core/net.js";
 import type { Finding } from "./check.js";
 import type { Rule } from "./line.js";
 
@@ -67,7 +67,7 @@ export function judged(handshake: Handshake, now: number): readonly (readonly [R
 /** Connects to a server by TLS and accepts any certificate. @throws Error if the handshake fails */
 export async function shakeHands(origin: string, tls: ClientTls | undefined, signal: AbortSignal): Promise<Handshake> {
   const { hostname, port } = new URL(origin);
-  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const host = withoutBrackets(hostname);
   const options: ConnectionOptions & NetConnectOpts = {
     ...(tls as ConnectionOptions | undefined),
     host,
