@@ -15,7 +15,7 @@ import { connectWith } from "../../client/connect.js";
 import { CardRequestError, type FoundCard, findCard } from "../../client/discovery/discovery.js";
 import { bindings, type Candidate, candidatesOf } from "../../client/discovery/interfaces.js";
 import { hostOf } from "../../client/hosts.js";
-import { clientLimits } from "../../client/limits.js";
+import { clientLimits, defaultClientLimits } from "../../client/limits.js";
 import { nodePlatform } from "../../client/node/platform.js";
 import type { ClientOptions } from "../../client/options.js";
 import type { HttpClient, Platform } from "../../client/platform.js";
@@ -37,9 +37,6 @@ const CALL_MS = 30_000;
 
 /** Largest card, in bytes. */
 const MAX_CARD_BYTES = 1024 * 1024;
-
-/** Most interfaces of a card that are looked at. */
-export const MAX_INTERFACES = 64;
 
 /** An agent that is called by one of its interfaces. */
 export interface Agent {
@@ -349,7 +346,7 @@ export function interfacesOf(
         cardUrl: url,
         allowHttp: false,
         plaintextGrpc: undefined,
-        maxInterfaces: MAX_INTERFACES,
+        maxInterfaces: defaultClientLimits.maxInterfaces,
         version: a2aVersion,
         isGuessed,
       },

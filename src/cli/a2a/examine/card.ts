@@ -1,5 +1,6 @@
 import type { FoundCard } from "../../../client/discovery/discovery.js";
-import { type CardAndPlatform, MAX_INTERFACES, readCard, type Tap } from "../agent.js";
+import { defaultClientLimits } from "../../../client/limits.js";
+import { type CardAndPlatform, readCard, type Tap } from "../agent.js";
 import { cardViolations } from "../card-validate.js";
 import type { Context } from "../context.js";
 import { usage } from "../errors.js";
@@ -11,10 +12,11 @@ export async function cardFound(context: Context, command: string, ref?: string,
     throw usage("the agent is named twice: as argument and by --agent-card");
   if (context.settings.endpoint !== undefined) throw usage(`${command} needs a card: name it by --agent-card`);
   const { found, platform } = await readCard(context, ref, tap);
+  const { maxInterfaces } = defaultClientLimits;
   const { length } = found.card.supportedInterfaces;
-  if (length <= MAX_INTERFACES) return { found, platform };
-  context.out.warn(`the card has ${length} interfaces; the first ${MAX_INTERFACES} are called`);
-  const supportedInterfaces = found.card.supportedInterfaces.slice(0, MAX_INTERFACES);
+  if (length <= maxInterfaces) return { found, platform };
+  context.out.warn(`the card has ${length} interfaces; the first ${maxInterfaces} are called`);
+  const supportedInterfaces = found.card.supportedInterfaces.slice(0, maxInterfaces);
   return { found: { ...found, card: { ...found.card, supportedInterfaces } }, platform };
 }
 
