@@ -14,12 +14,13 @@ describe.each(Object.entries(servers))("notifications of an agent served with %s
   it("are verified and printed by parley listen, and by no other token", async () => {
     const [port, other] = [await freePort(), await freePort()];
     const token = "token-of-the-tests-0123456789";
-    let [printed, told] = ["", ""];
+    let [printed, heard, told] = ["", "", ""];
     const listening = [
       runIn(["listen", "--port", `${port}`, "--token", token, "-o", "json"], {
         interrupted: stop.signal,
         onOutput: (stream, text) => {
           if (stream === "out") printed += text;
+          else heard += text;
         },
       }),
       runIn(["listen", "--port", `${other}`, "--token", "another-token-of-the-tests"], {
@@ -29,12 +30,14 @@ describe.each(Object.entries(servers))("notifications of an agent served with %s
         },
       }),
     ];
-    await expect.poll(() => told, { timeout: 20_000 }).toContain("Listening at");
+    await expect
+      .poll(() => [heard, told], { timeout: 20_000 })
+      .toEqual(Array(2).fill(expect.stringContaining("Listening at")));
     for (const to of [port, other]) {
       server = await start({ pushPort: to });
-      const hook = JSON.stringify({ url: `http://127.0.0.1:${to}/`, token });
       const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "wait 100" }] };
-      const request = JSON.stringify({ message, configuration: { taskPushNotificationConfig: JSON.parse(hook) } });
+      const taskPushNotificationConfig = { url: `http://127.0.0.1:${to}/`, token };
+      const request = JSON.stringify({ message, configuration: { taskPushNotificationConfig } });
       const call = ["call", "SendMessage", request, "-a", server.url];
       // Some say that they are ready a moment before they are.
       const ended = () => runIn(call, { env: { A2ACLI_API_KEY: KEY } }).then(({ exit }) => exit);

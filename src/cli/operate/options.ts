@@ -3,11 +3,15 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { stateName } from "./format.js";
 
-/** Whether a command takes a file instead of a server, changes tasks, prints JSON, and takes as long as there is work. */
+/** Kind of a command. */
 interface Reach {
+  /** True if it can read a file instead of a server. Default true. */
   readonly file?: boolean;
+  /** True if it changes tasks. */
   readonly writes?: boolean;
+  /** True if it can print JSON. Default true. */
   readonly json?: boolean;
+  /** True if its time depends on the work: it has no default `--timeout`. */
   readonly isLong?: boolean;
 }
 
