@@ -54,7 +54,7 @@ function byChannel(): (run: () => void) => void {
     if (channel === undefined) {
       channel = new MessageChannel();
       // The declared types are Node's ports, which have the web's property as well.
-      (channel.port1 as { onmessage?: () => void }).onmessage = () => waiting.shift()?.();
+      (channel.port1 as { onmessage?: unknown }).onmessage = () => waiting.shift()?.();
     }
     waiting.push(run);
     channel.port2.postMessage(undefined);

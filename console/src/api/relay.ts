@@ -1,0 +1,78 @@
+import { apiUrl } from "./base.js";
+import { RunningExchange } from "./exchanges.js";
+
+/** Names of headers whose values are secrets. */
+export const secretHeaders: RegExp =
+  /^(authorization|cookie|proxy-authorization|set-cookie)$|token|secret|api[-_]?key/i;
+
+/**
+ * Returns a `fetch` that reaches agents of any origin: this origin directly, others through the console's server, because
+ * agents rarely allow foreign pages to call them. It notes each exchange.
+ *
+ * @param agent names the agent in the notes
+ */
+export function relayFetchOf(agent: string): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const { method, url, signal } = request;
+    const body = new Uint8Array(await request.arrayBuffer());
+    const exchange = new RunningExchange({ agent, method, url, requestHeaders: [...request.headers] }, body);
+    try {
+      const answer = await send(request, body, signal);
+      exchange.answered(answer.status, answer.headers);
+      return watched(answer, exchange);
+    } catch (error) {
+      exchange.ended(error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  };
+}
+
+async function send(request: Request, body: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<Response> {
+  const { method, url, headers } = request;
+  const hasBody = method !== "GET" && method !== "HEAD";
+  if (new URL(url).origin === location.origin) {
+    return await fetch(url, { method, headers, signal, credentials: "omit", ...(hasBody && { body }) });
+  }
+  const relayed = new Headers(headers);
+  relayed.set("parley-relay-url", url);
+  relayed.set("parley-relay-method", method);
+  const answer = await fetch(apiUrl("relay"), { method: "POST", headers: relayed, signal, ...(hasBody && { body }) });
+  if (answer.status === 502 && answer.headers.has("parley-relay-error")) {
+    const { error } = (await answer.json()) as { error: string };
+    throw new TypeError(error);
+  }
+  return answer;
+}
+
+/** Passes the body on and notes what passes. */
+function watched(answer: Response, exchange: RunningExchange): Response {
+  if (answer.body === null) {
+    exchange.ended();
+    return answer;
+  }
+  const reader = answer.body.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          exchange.ended();
+          controller.close();
+          return;
+        }
+        exchange.took(value);
+        controller.enqueue(value);
+      } catch (error) {
+        exchange.ended(error instanceof Error ? error.message : String(error));
+        controller.error(error);
+      }
+    },
+    cancel(reason) {
+      exchange.ended("The page stopped reading.");
+      return reader.cancel(reason);
+    },
+  });
+  const { status, statusText, headers } = answer;
+  return new Response(body, { status, statusText, headers });
+}

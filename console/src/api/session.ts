@@ -1,0 +1,78 @@
+import { type QueryClient, queryOptions } from "@tanstack/react-query";
+import { apiUrl } from "./base.js";
+
+/** An agent that the console's server names. */
+export interface NamedAgent {
+  readonly name: string;
+  /** Absolute, or relative to the origin of the page. */
+  readonly url: string;
+  /** True if this server serves it. */
+  readonly own: boolean;
+}
+
+/** Ways to begin a session: the token of the link that the server prints, or the credentials of an operator. */
+export type Login = "token" | "admin";
+
+/** The session of this browser. */
+export interface Session {
+  readonly operator: { readonly name: string; readonly role: "read" | "write" };
+  /** True if an operator's service can be reached. */
+  readonly admin: boolean;
+  readonly agents: readonly NamedAgent[];
+  /** What the command line asked to be shown first. */
+  readonly start?: { readonly agent?: string; readonly task?: string };
+  readonly version: string;
+}
+
+/** The answer of the console's server: a session, or the ways to begin one. */
+export type SessionState = { readonly session: Session } | { readonly login: readonly Login[] };
+
+async function readSession(): Promise<SessionState> {
+  const answer = await fetch(apiUrl("session"), { headers: { accept: "application/json" } });
+  if (answer.status === 401) {
+    const { login } = (await answer.json()) as { login?: readonly Login[] };
+    return { login: login ?? ["token"] };
+  }
+  if (!answer.ok) throw new Error(await reasonOf(answer));
+  return { session: (await answer.json()) as Session };
+}
+
+/** The query of the session. */
+export const sessionQuery = queryOptions({ queryKey: ["session"], queryFn: readSession, staleTime: Infinity });
+
+/** Begins a session. @throws Error with the server's reason if the credential is refused */
+export async function logIn(queries: QueryClient, how: Login, secret: string): Promise<void> {
+  const answer = await fetch(apiUrl("session"), {
+    method: "POST",
+    headers: how === "token" ? { "content-type": "application/json" } : { authorization: `Bearer ${secret}` },
+    ...(how === "token" && { body: JSON.stringify({ token: secret }) }),
+  });
+  if (!answer.ok) throw new Error(await reasonOf(answer));
+  await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+}
+
+/** Ends the session and forgets everything that was read in it. */
+export async function logOut(queries: QueryClient): Promise<void> {
+  await fetch(apiUrl("session"), { method: "DELETE" });
+  queries.clear();
+  await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+}
+
+/** Takes the one-time token out of the address, where neither history nor a copied link keeps it. */
+export function takeToken(): string | undefined {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token === null) return undefined;
+  history.replaceState(history.state, "", location.pathname + location.search);
+  return token;
+}
+
+async function reasonOf(answer: Response): Promise<string> {
+  const text = await answer.text().catch(() => "");
+  try {
+    const body = JSON.parse(text) as { error?: unknown; message?: unknown };
+    for (const said of [body.error, body.message]) if (typeof said === "string") return said;
+  } catch {
+    // A proxy's answer, for example.
+  }
+  return `The server answered ${answer.status} ${answer.statusText}`.trim();
+}

@@ -1,0 +1,23 @@
+import { Bot, HeartPulse, Inbox, ListTree, type LucideIcon, MessagesSquare, Send, Users } from "lucide-react";
+import { words } from "../texts/words.js";
+
+/** A page in the navigation, with the second key of its shortcut after `g`. */
+export interface Place {
+  readonly to: string;
+  readonly name: string;
+  readonly icon: LucideIcon;
+  readonly key: string;
+}
+
+/** Pages for everybody. */
+export const talkPlaces: readonly Place[] = [{ to: "/agents", name: words.agents, icon: Bot, key: "a" }];
+
+/** Pages of operators. */
+export const operatePlaces: readonly Place[] = [
+  { to: "/operate/tasks", name: words.tasks, icon: ListTree, key: "t" },
+  { to: "/operate/inbox", name: words.inbox, icon: Inbox, key: "i" },
+  { to: "/operate/conversations", name: words.conversations, icon: MessagesSquare, key: "c" },
+  { to: "/operate/deliveries", name: words.deliveries, icon: Send, key: "d" },
+  { to: "/operate/owners", name: words.owners, icon: Users, key: "o" },
+  { to: "/operate/server", name: words.server, icon: HeartPulse, key: "s" },
+];

@@ -1,0 +1,53 @@
+const plural = new Intl.PluralRules("en");
+const count = (value: number, one: string, other: string): string =>
+  `${new Intl.NumberFormat("en").format(value)} ${plural.select(value) === "one" ? one : other}`;
+
+/** Texts that all pages share. Each half of the console has a file of its own beside this one; a translation replaces these files. */
+export const words = {
+  product: "Parley",
+  console: "Parley console",
+  loading: "Loading",
+  close: "Close",
+  keep: "Keep",
+  cancel: "Cancel",
+  save: "Save",
+  remove: "Remove",
+  tryAgain: "Try again",
+  copied: "Copied",
+  copy: (what: string): string => `Copy ${what}`,
+  bytes: (size: number): string => count(size, "byte", "bytes"),
+  skip: "Skip to the content",
+  menu: "Menu",
+  talk: "Talk",
+  operate: "Operate",
+  agents: "Agents",
+  tasks: "Tasks",
+  inbox: "Inbox",
+  conversations: "Conversations",
+  deliveries: "Deliveries",
+  owners: "Owners",
+  server: "Server",
+  logOut: "Log out",
+  theme: { label: "Theme", system: "As the system", light: "Light", dark: "Dark" },
+  shortcuts: {
+    title: "Keyboard shortcuts",
+    help: "Show this list",
+    close: "Close a dialog, or leave a field",
+    search: "Search or filter",
+    next: "Next row",
+    previous: "Previous row",
+    open: "Open the row",
+    go: (where: string): string => `Go to ${where}`,
+  },
+  login: {
+    title: "Open the console",
+    token: "Token of the link",
+    tokenHint: "The server prints a link when it starts, and a new one after each use. Paste the part after token=.",
+    admin: "Token of an operator",
+    adminHint: "The one that you use for the operator's service.",
+    submit: "Log in",
+  },
+  notFound: "This page does not exist.",
+  notFoundHint: "The address may be incomplete.",
+  count,
+} as const;
