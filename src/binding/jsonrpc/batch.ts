@@ -6,13 +6,32 @@ import { JSON_TYPE } from "../../wire/media-type.js";
 import type { BindingOptions } from "../binding.js";
 import { failureOf } from "../failure.js";
 import type { Calls, Member } from "./calls.js";
-import { batchResponse, failed, type RpcResponse } from "./outcome.js";
+import { batchResponse, failed, invalidRequest, type RpcResponse } from "./outcome.js";
+
+/** Maximum number of calls in a batch. */
+const MAX_BATCH = 100;
 
 /** Number of reads of a batch that run at once. Each answer is written before the next read in its slot starts. */
 const READS_AT_ONCE = 4;
 
 /** Number of characters up to which answers are collected. Beyond it they are written as they become ready. */
 const TOGETHER = 128 * 1024;
+
+/** Answers a batch, or refuses one that is empty, too long, or not part of the version. */
+export async function answerBatch(
+  json: readonly unknown[],
+  request: HttpRequest,
+  calls: Calls,
+  options: BindingOptions,
+): Promise<HttpResponse | undefined> {
+  if (json.length === 0) return invalidRequest(calls.errorShape, null, "a batch must not be empty");
+  if (json.length > MAX_BATCH) {
+    return invalidRequest(calls.errorShape, null, `a batch has at most ${MAX_BATCH} members`);
+  }
+  const members = calls.members(json);
+  if (members === undefined) return invalidRequest(calls.errorShape, null, "batches are not part of this version");
+  return new Batch(request, calls, options).answer(members);
+}
 
 interface Placed extends Member {
   /** Index among the members of its batch. */
@@ -31,7 +50,7 @@ interface Waiting {
  * then wait until earlier answers are written, and members beyond `maxOutgoingBytesPerCaller` are answered with an
  * error.
  */
-export class Batch implements BodySource {
+class Batch implements BodySource {
   readonly #request: HttpRequest;
   readonly #calls: Calls;
   readonly #options: BindingOptions;

@@ -5,13 +5,10 @@ import type { HttpRequest } from "../../http/request.js";
 import type { HttpResponse } from "../../http/response.js";
 import type { BindingOptions, HttpBinding } from "../binding.js";
 import { failureOf } from "../failure.js";
-import { Batch } from "./batch.js";
+import { answerBatch } from "./batch.js";
 import { Calls } from "./calls.js";
 import { Methods } from "./methods.js";
-import { failed, invalidRequest } from "./outcome.js";
-
-/** Maximum number of calls in a batch. */
-const MAX_BATCH = 100;
+import { failed } from "./outcome.js";
 
 /** The answer to a request that contains only notifications. */
 const nothing: HttpResponse = { status: 204 };
@@ -73,19 +70,4 @@ async function answer(request: HttpRequest, methods: Methods, options: BindingOp
   } catch (thrown) {
     return failed(calls.errorShape, null, failureOf(thrown, { client: request, logger, binding: "jsonrpc" }));
   }
-}
-
-async function answerBatch(
-  json: readonly unknown[],
-  request: HttpRequest,
-  calls: Calls,
-  options: BindingOptions,
-): Promise<HttpResponse | undefined> {
-  if (json.length === 0) return invalidRequest(calls.errorShape, null, "a batch must not be empty");
-  if (json.length > MAX_BATCH) {
-    return invalidRequest(calls.errorShape, null, `a batch has at most ${MAX_BATCH} members`);
-  }
-  const members = calls.members(json);
-  if (members === undefined) return invalidRequest(calls.errorShape, null, "batches are not part of this version");
-  return new Batch(request, calls, options).answer(members);
 }
