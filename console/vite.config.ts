@@ -57,6 +57,7 @@ export default defineConfig(({ command }) => ({
     target: "es2023",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    license: { fileName: "licenses.md" },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 2_000,
   },

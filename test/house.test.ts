@@ -7,7 +7,7 @@ import { API } from "typescript/unstable/sync";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const files = ["src", "contract"].flatMap((folder) =>
+const files = ["src", "contract", "console/src"].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => /\.tsx?$/.test(name))
     .map((name) => join(folder, name)),
@@ -32,14 +32,18 @@ const numbers: Readonly<Record<string, string>> = {
   "src/cli/operate/service.ts": "the version of HTTP",
 };
 
-describe("the code of src/ and contract/", () => {
+describe("the code of src/, contract/ and console/", () => {
   let api: API;
   const parsed: SourceFile[] = [];
 
   beforeAll(() => {
     api = new API({ cwd: root });
-    const project = api.updateSnapshot({ openProjects: [join(root, "tsconfig.json")] }).getProjects()[0];
-    for (const file of files) parsed.push(project!.program.getSourceFile(join(root, file))!);
+    const openProjects = ["tsconfig.json", "console/tsconfig.json"].map((file) => join(root, file));
+    const projects = api.updateSnapshot({ openProjects }).getProjects();
+    for (const file of files) {
+      const sources = projects.map(({ program }) => program.getSourceFile(join(root, file)));
+      parsed.push(sources.find((source) => source !== undefined)!);
+    }
   }, 30_000);
   afterAll(() => api.close());
 

@@ -1,5 +1,13 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { words } from "../texts/words.js";
 import { classes } from "./parts.js";
 import css from "./rows.module.css";
@@ -33,14 +41,16 @@ interface RowsProps<Row> {
   readonly followsEnd?: boolean;
 }
 
+/** Number of rows before the end of the list at which the next page is loaded. */
+const AHEAD = 20;
+
 /**
  * A list of any length, of which only the rows in view exist. `j` and `k` or the arrow keys move, Enter opens. The
  * grid has one stop of the Tab key and names the active row. It is not a table element, whose rows all exist.
  */
 export function Rows<Row>(props: RowsProps<Row>): ReactNode {
-  const { label, rows, columns, keyOf, onOpen, onEnd, isLoading = false, followsEnd = false } = props;
+  const { label, rows, columns, keyOf, onEnd, isLoading = false, height } = props;
   const scroll = useRef<HTMLDivElement>(null);
-  const [at, setAt] = useState(0);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
@@ -51,32 +61,17 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
       return row === undefined ? index : keyOf(row);
     },
   });
+  const [at, setAt] = useState(0);
   const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? -1;
-  useEffect(() => {
-    if (onEnd !== undefined && !isLoading && last >= rows.length - 20) onEnd();
-  }, [onEnd, isLoading, last, rows.length]);
-  useEffect(() => {
-    if (followsEnd && rows.length > 0) virtual.scrollToIndex(rows.length - 1, { align: "end" });
-  }, [followsEnd, rows.length, virtual]);
-  const move = (by: number): void => {
-    const next = Math.max(0, Math.min(rows.length - 1, at + by));
+  useEnds(props, items.at(-1)?.index ?? -1, virtual.scrollToIndex);
+  const onKeyDown = useKeys(props, at, (next) => {
     setAt(next);
     virtual.scrollToIndex(next);
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.target !== scroll.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    const act = keys[event.key];
-    const row = rows[at];
-    if (act !== undefined) move(act === "first" ? -rows.length : act === "last" ? rows.length : act);
-    else if (event.key === "Enter" && row !== undefined) onOpen?.(row);
-    else return;
-    event.preventDefault();
-  };
-  const id = (index: number): string => `${label}-${index}`.replaceAll(/\s/g, "-");
+  });
+  const idOf = (index: number): string => `${label}-${index}`.replaceAll(/\s/g, "-");
   const style = {
     "--columns": columns.map(({ width }) => width).join(" "),
-    ...(props.height && { "--rows-height": props.height }),
+    ...(height && { "--rows-height": height }),
   };
   return (
     <div className={css.box} style={style as CSSProperties}>
@@ -86,50 +81,16 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
         role="grid"
         aria-label={label}
         aria-rowcount={onEnd === undefined ? rows.length + 1 : -1}
-        aria-activedescendant={items.some(({ index }) => index === at) ? id(at) : undefined}
+        aria-activedescendant={items.some(({ index }) => index === at) ? idOf(at) : undefined}
         tabIndex={0}
         data-rows=""
         onKeyDown={onKeyDown}
       >
-        <div className={css.head} role="row">
-          {columns.map(({ name, minor }) => (
-            <div key={name} role="columnheader" className={classes(css.cell, minor && css.minor)}>
-              {name}
-            </div>
-          ))}
-        </div>
+        <Head columns={columns} />
         <div className={css.body} role="rowgroup" style={{ height: virtual.getTotalSize() }}>
           {items.map(({ index, start, key }) => {
-            const row = rows[index];
-            if (row === undefined) return undefined;
-            const isCurrent = props.current === keyOf(row);
-            return (
-              <div
-                key={key}
-                id={id(index)}
-                ref={virtual.measureElement}
-                data-index={index}
-                className={css.row}
-                role="row"
-                aria-rowindex={index + 2}
-                aria-selected={isCurrent}
-                data-current={isCurrent || index === at ? "" : undefined}
-                data-open={onOpen && ""}
-                style={{ transform: `translateY(${start}px)` }}
-                onClick={(event) => {
-                  setAt(index);
-                  // A link or button in the row, or selected text, is not for the row.
-                  if (!(event.target as Element).closest("a,button,input") && getSelection()?.isCollapsed !== false)
-                    onOpen?.(row);
-                }}
-              >
-                {columns.map(({ name, minor, cell }) => (
-                  <div key={name} role="gridcell" className={classes(css.cell, minor && css.minor)}>
-                    {cell(row)}
-                  </div>
-                ))}
-              </div>
-            );
+            const place = { index, start, id: idOf(index), isActive: index === at, measure: virtual.measureElement };
+            return <RowView key={key} of={props} place={place} onActive={setAt} />;
           })}
         </div>
         {isLoading && (
@@ -142,7 +103,99 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
   );
 }
 
+/** Loads what follows when the end of the list is near, and stays at the end if the list is to follow it. */
+function useEnds<Row>(
+  { rows: { length }, onEnd, isLoading = false, followsEnd = false }: RowsProps<Row>,
+  last: number,
+  scrollTo: (index: number, options: { readonly align: "end" }) => void,
+): void {
+  useEffect(() => {
+    if (onEnd !== undefined && !isLoading && last >= length - AHEAD) onEnd();
+  }, [onEnd, isLoading, last, length]);
+  useEffect(() => {
+    if (followsEnd && length > 0) scrollTo(length - 1, { align: "end" });
+  }, [followsEnd, length, scrollTo]);
+}
+
 const keys: Partial<Record<string, number | "first" | "last">> = {
   ...{ j: 1, ArrowDown: 1, k: -1, ArrowUp: -1, PageDown: 15, PageUp: -15 },
   ...{ Home: "first", End: "last" },
 };
+
+/** Returns the listener for the keys of a list. */
+function useKeys<Row>({ rows, onOpen }: RowsProps<Row>, at: number, moveTo: (index: number) => void) {
+  return (event: KeyboardEvent): void => {
+    if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = keys[event.key];
+    const row = rows[at];
+    if (act !== undefined) {
+      const next = act === "first" ? 0 : act === "last" ? rows.length - 1 : at + act;
+      moveTo(Math.max(0, Math.min(rows.length - 1, next)));
+    } else if (event.key === "Enter" && row !== undefined) onOpen?.(row);
+    else return;
+    event.preventDefault();
+  };
+}
+
+function Head<Row>({ columns }: Pick<RowsProps<Row>, "columns">): ReactNode {
+  return (
+    <div className={css.head} role="row">
+      {columns.map(({ name, minor }) => (
+        <div key={name} role="columnheader" className={classes(css.cell, minor && css.minor)}>
+          {name}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+interface RowViewProps<Row> {
+  readonly of: RowsProps<Row>;
+  readonly place: {
+    readonly index: number;
+    /** Distance from the top of the list in pixels. */
+    readonly start: number;
+    readonly id: string;
+    readonly isActive: boolean;
+    readonly measure: (element: Element | null) => void;
+  };
+  readonly onActive: (index: number) => void;
+}
+
+function RowView<Row>({
+  of: { rows, columns, keyOf, onOpen, current },
+  place,
+  onActive,
+}: RowViewProps<Row>): ReactNode {
+  const { index, start, id, isActive, measure } = place;
+  const row = rows[index];
+  if (row === undefined) return undefined;
+  const isCurrent = current === keyOf(row);
+  const onClick = ({ target }: MouseEvent): void => {
+    onActive(index);
+    // A link or button in the row, or selected text, is not for the row.
+    const isForRow = !(target as Element).closest("a,button,input") && getSelection()?.isCollapsed !== false;
+    if (isForRow) onOpen?.(row);
+  };
+  return (
+    <div
+      id={id}
+      ref={measure}
+      data-index={index}
+      className={css.row}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isCurrent}
+      data-current={isCurrent || isActive ? "" : undefined}
+      data-open={onOpen && ""}
+      style={{ transform: `translateY(${start}px)` }}
+      onClick={onClick}
+    >
+      {columns.map(({ name, minor, cell }) => (
+        <div key={name} role="gridcell" className={classes(css.cell, minor && css.minor)}>
+          {cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+}

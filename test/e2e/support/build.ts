@@ -34,8 +34,13 @@ export function build(): void {
 }
 
 function isCompiled(): boolean {
-  if (!existsSync(compiled)) return false;
-  return statSync(compiled).mtimeMs > Math.max(...sources.map((path) => youngest(join(root, path))));
+  return isYounger(compiled, sources);
+}
+
+/** True if a built file exists and is younger than all sources. */
+export function isYounger(built: string, sources: readonly string[]): boolean {
+  if (!existsSync(built)) return false;
+  return statSync(built).mtimeMs > Math.max(...sources.map((path) => youngest(join(root, path))));
 }
 
 function compile(): void {

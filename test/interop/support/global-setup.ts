@@ -1,6 +1,8 @@
 import { build } from "../../e2e/support/build.js";
+import { buildConsole } from "../console/build.js";
 
-/** Compiles what the clients are going to talk to. */
+/** Builds what the clients are going to talk to. */
 export default function setup(): void {
   build();
+  buildConsole();
 }
