@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { apiKey, connect } from "../../src/client/index.js";
+import { decodeEntry } from "../../src/task/entry.js";
 import { clients, openTasks, stores, type TaskWorld } from "./task-world.js";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -60,5 +61,22 @@ describe.each(Object.entries(stores))("the deletion of an owner in %s", (_, open
     expect(await admin.deleteOwner({ owner: "alice" })).toMatchObject({ tasks: 3n, remaining: 2n });
     expect(arrived).toBe(4);
     expect((await admin.listOwners({})).owners).toMatchObject([{ owner: "alice", tasks: 2n }]);
+  });
+
+  it("stores the trace of the operator's call with each task that it cancels", async () => {
+    const store = open();
+    const world = await openTasks(store);
+    worlds.push(world);
+    const taskId = await world.send("alice", "ask first");
+    const traces: string[] = [];
+    const removeTasks = store.removeTasks.bind(store);
+    vi.spyOn(store, "removeTasks").mockImplementation(async (request) => {
+      const entries = await store.read({ taskId, after: 0, limit: 10 });
+      traces.push(...entries.slice(-1).map((entry) => decodeEntry(entry).traceParent));
+      return removeTasks(request);
+    });
+    const traceparent = "00-11112222333344445555666677778888-1111222233334444-01";
+    await clients.connect(world.address).deleteOwner({ owner: "alice" }, { headers: { traceparent } });
+    expect(traces[0]).toContain("11112222333344445555666677778888");
   });
 });

@@ -36,9 +36,10 @@ export function ownerOperations(parts: AdminParts): Pick<AdminMethods, "listOwne
       const nextPageToken = last === undefined ? "" : page.token([last.tenant, last.owner]);
       return create(ListOwnersResponseSchema, { owners, nextPageToken });
     },
-    async deleteOwner({ owner, tenant }) {
+    async deleteOwner({ owner, tenant }, { call }) {
       if (owner === undefined) throw invalid([{ field: "owner", description: "is required; it may be empty" }]);
-      const filter = { owner, tenants: tenant === undefined ? undefined : [tenant] };
+      const { traceParent } = call;
+      const filter = { owner, tenants: tenant === undefined ? undefined : [tenant], traceParent };
       const { removed, remaining } = await deleteAll(parts, filter);
       return create(DeleteOwnerResponseSchema, { tasks: BigInt(removed), remaining: BigInt(remaining) });
     },
@@ -48,6 +49,8 @@ export function ownerOperations(parts: AdminParts): Pick<AdminMethods, "listOwne
 interface Filter {
   readonly owner: string;
   readonly tenants: readonly string[] | undefined;
+  /** Of the operator's call. */
+  readonly traceParent: string;
 }
 
 /** Outcome of a deletion. */
@@ -75,7 +78,7 @@ async function deleteAll(parts: AdminParts, filter: Filter): Promise<Deletion> {
       // The first pass may miss a task whose status changes meanwhile: it moves to the beginning of the list.
       if (isLast) isLast = pass > 1 && !(await hasOlder(parts, heads, began));
       // Cancels each as its client would. The agent gets the grace period of a cancel, and is not waited for afterwards.
-      const ended = await Promise.all(heads.map((head) => end(parts, head)));
+      const ended = await Promise.all(heads.map((head) => end(parts, head, filter)));
       removed += ended.filter(Boolean).length;
       removed += await parts.store.removeTasks({ taskIds: heads.map(({ taskId }) => taskId) });
     }
@@ -86,12 +89,13 @@ async function deleteAll(parts: AdminParts, filter: Filter): Promise<Deletion> {
 }
 
 /** Yields the owner's tasks, newest status first. */
-async function* pagesOf({ store }: AdminParts, filter: Filter): AsyncGenerator<readonly TaskHead[]> {
-  let page = await store.listHeads({ ...filter, limit: STEP });
+async function* pagesOf({ store }: AdminParts, { owner, tenants }: Filter): AsyncGenerator<readonly TaskHead[]> {
+  const scope = { owner, tenants };
+  let page = await store.listHeads({ ...scope, limit: STEP });
   for (;;) {
     if (page.heads.length > 0) yield page.heads;
     if (page.next === undefined) return;
-    page = await store.listHeads({ ...filter, after: page.next, limit: STEP });
+    page = await store.listHeads({ ...scope, after: page.next, limit: STEP });
   }
 }
 
@@ -123,10 +127,10 @@ function createdAt(first: Uint8Array): number {
  * Ends a task. One that ended or was removed meanwhile is left to the removal.
  * @returns true if it is removed already, because its log cannot be read
  */
-async function end({ engine }: AdminParts, { taskId, state }: TaskHead): Promise<boolean> {
+async function end({ engine }: AdminParts, { taskId, state }: TaskHead, { traceParent }: Filter): Promise<boolean> {
   if (isTerminal(state)) return false;
   try {
-    await engine.control.cancel(taskId);
+    await engine.control.cancel(taskId, traceParent);
   } catch (error) {
     if (isDamaged(error)) return engine.control.discard(taskId);
     const isOver = error instanceof A2AError && ["TASK_NOT_FOUND", "TASK_NOT_CANCELABLE"].includes(error.reason);
