@@ -1,0 +1,86 @@
+import { ExternalLink } from "lucide-react";
+import { memo, type ReactNode, useDeferredValue, useMemo, useState } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+import { contentWords } from "../texts/content.js";
+import { Button } from "../ui/parts.js";
+import { blocksOf } from "./blocks.js";
+import { Code } from "./code.js";
+import css from "./content.module.css";
+import { languageNamed } from "./languages.js";
+import { RemoteImage } from "./linked-file.js";
+import { safeLink } from "./media.js";
+import { TableBox } from "./scroll-box.js";
+
+/** Characters that are shown at first, with each click as many more. */
+const SHOWN = 40_000;
+
+/** A text of an agent as Markdown. HTML in it is shown as text, and nothing is loaded from elsewhere. */
+export default function Markdown({ text }: { readonly text: string }): ReactNode {
+  const [limit, setLimit] = useState(SHOWN);
+  const deferred = useDeferredValue(text);
+  const shown = deferred.length > limit ? deferred.slice(0, limit) : deferred;
+  const blocks = useMemo(() => blocksOf(shown), [shown]);
+  return (
+    <div className={css.markdown}>
+      {blocks.map((block, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a block keeps its place while the text grows.
+        <Block key={at} text={block} />
+      ))}
+      {text.length > limit && (
+        <Button onClick={() => setLimit(limit * 4)}>{contentWords.showMore(text.length - limit)}</Button>
+      )}
+    </div>
+  );
+}
+
+const plugins = [remarkGfm];
+
+const Block = memo(({ text }: { readonly text: string }): ReactNode => {
+  return (
+    <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={keepUrl}>
+      {text}
+    </ReactMarkdown>
+  );
+});
+
+/** The elements below check addresses themselves, to show those that they do not open. */
+const keepUrl = (url: string): string => url;
+
+const components: Components = {
+  a: ({ href, children }) => <SafeLink href={href}>{children}</SafeLink>,
+  img: ({ src, alt }) => <RemoteImage url={typeof src === "string" ? src : ""} alt={alt ?? ""} />,
+  pre: ({ children }) => children,
+  code: ({ className, children }) => {
+    const code = String(children ?? "");
+    const language = /language-(\S+)/.exec(className ?? "")?.[1];
+    if (language === undefined && !code.includes("\n")) return <code>{code}</code>;
+    return <Code code={code.replace(/\n$/, "")} language={languageNamed(language) ?? undefined} />;
+  },
+  table: ({ children }) => (
+    <TableBox className={css.tableBox}>
+      <table>{children}</table>
+    </TableBox>
+  ),
+  // The page has headings of its own.
+  h1: ({ children }) => <h3>{children}</h3>,
+  h2: ({ children }) => <h3>{children}</h3>,
+  h3: ({ children }) => <h4>{children}</h4>,
+  h4: ({ children }) => <h4>{children}</h4>,
+  h5: ({ children }) => <h4>{children}</h4>,
+  h6: ({ children }) => <h4>{children}</h4>,
+  input: ({ checked }) => (
+    <input type="checkbox" checked={checked === true} disabled aria-label={contentWords.data} readOnly />
+  ),
+};
+
+function SafeLink({ href, children }: { readonly href: string | undefined; readonly children: ReactNode }): ReactNode {
+  const link = safeLink(href);
+  if (link === undefined) return <span title={href}>{children}</span>;
+  return (
+    <a href={link} target="_blank" rel="noreferrer noopener" title={link}>
+      {children}
+      <ExternalLink size={11} aria-hidden="true" className={css.outside} />
+    </a>
+  );
+}
