@@ -45,15 +45,21 @@ const agents = createRoute({
 const agent = createRoute({
   getParentRoute,
   path: "/agent",
-  validateSearch: optional("url", "tab"),
+  validateSearch: optional("url", "tab", "text"),
   component: lazyRouteComponent(() => import("./talk/agent-page.js")),
 });
 
 const talk = createRoute({
   getParentRoute,
   path: "/talk",
-  validateSearch: optional("agent", "conversation", "task", "panel"),
+  validateSearch: optional("agent", "conversation", "task", "panel", "text"),
   component: lazyRouteComponent(() => import("./talk/talk-page.js")),
+});
+
+const signedIn = createRoute({
+  getParentRoute,
+  path: "/login/callback",
+  component: lazyRouteComponent(() => import("./agents/callback-page.js")),
 });
 
 // Operate.
@@ -121,6 +127,7 @@ const pages = [
   agents,
   agent,
   talk,
+  signedIn,
   tasks,
   task,
   inbox,

@@ -1,0 +1,104 @@
+/** Where this tab keeps a login until it is closed. */
+const KEY = "parley-console-login ";
+
+/** Flows of OAuth 2.0 that a page can run, by their names in cards. */
+export type OAuthFlow = "authorizationCode" | "deviceCode" | "clientCredentials";
+
+/** A client of an issuer of tokens. */
+export interface OAuthLogin {
+  readonly kind: OAuthFlow;
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  /** Replaces the issuer that the card names. */
+  readonly issuer?: string;
+  /** Scopes besides those that the card asks for. */
+  readonly scopes?: readonly string[];
+}
+
+/** What satisfies one security scheme of a card. */
+export type SchemeLogin =
+  | { readonly kind: "apiKey"; readonly key: string }
+  | { readonly kind: "basic"; readonly user: string; readonly password: string }
+  | { readonly kind: "bearer"; readonly token: string }
+  | OAuthLogin;
+
+/** The login at one agent. */
+export interface Login {
+  /** By the names of the card's schemes. */
+  readonly schemes: Readonly<Record<string, SchemeLogin>>;
+  /** Hosts of the card's interfaces that receive credentials besides the agent's own. */
+  readonly hosts?: readonly string[];
+  /** True to send credentials over `http:` too. */
+  readonly allowHttp?: boolean;
+}
+
+const none: Login = { schemes: {} };
+const known = new Map<string, Login>();
+const revisions = new Map<string, number>();
+const listeners = new Set<() => void>();
+
+/** Logins of this tab, for `useSyncExternalStore`. */
+export const logins = {
+  subscribe(listener: () => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+  /** Returns the login at an agent. @param agent its URL, as `absolute` returns it */
+  get(agent: string): Login {
+    const found = known.get(agent) ?? read(agent);
+    known.set(agent, found);
+    return found;
+  },
+  /** Returns a number that changes with the login, which may stand in keys where secrets may not. */
+  revision: (agent: string): number => revisions.get(agent) ?? 0,
+  set(agent: string, login: Login): void {
+    known.set(agent, login);
+    sessionStorage.setItem(KEY + agent, JSON.stringify(login));
+    changed(agent);
+  },
+  /** Forgets the login and the tokens of an agent. */
+  forget(agent: string): void {
+    known.delete(agent);
+    sessionStorage.removeItem(KEY + agent);
+    const tokens = Object.keys(sessionStorage).filter((key) => key.startsWith(tokenPrefix(agent)));
+    for (const key of tokens) sessionStorage.removeItem(key);
+    changed(agent);
+  },
+};
+
+/** Says that an agent has other tokens, so that it is called anew. */
+export function changed(agent: string): void {
+  revisions.set(agent, logins.revision(agent) + 1);
+  for (const listener of listeners) listener();
+}
+
+/** Returns the beginning of the keys under which an agent's tokens are stored. */
+export const tokenPrefix = (agent: string): string => `parley-console-tokens ${agent} `;
+
+function read(agent: string): Login {
+  try {
+    const value: unknown = JSON.parse(sessionStorage.getItem(KEY + agent) ?? "null");
+    return typeof value === "object" && value !== null && "schemes" in value ? (value as Login) : none;
+  } catch {
+    return none;
+  }
+}
+
+/** Returns the texts of a login that must not be shown. */
+export function secretsOf({ schemes }: Login): readonly string[] {
+  return Object.values(schemes).flatMap((login) => {
+    switch (login.kind) {
+      case "apiKey":
+        return [login.key];
+      case "bearer":
+        return [login.token];
+      case "basic":
+        return [
+          login.password,
+          btoa(String.fromCharCode(...new TextEncoder().encode(`${login.user}:${login.password}`))),
+        ];
+      default:
+        return login.clientSecret === undefined ? [] : [login.clientSecret];
+    }
+  });
+}
