@@ -75,6 +75,11 @@ export class ServerProcess implements Address {
     return this.#output.log;
   }
 
+  /** What it said on its standard output so far. */
+  get greeting(): string {
+    return this.#output.greeting;
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name);
   }
@@ -95,6 +100,7 @@ export class ServerProcess implements Address {
 /** What a server says: a greeting with its addresses on stdout, its log on stderr. */
 class Output {
   log = "";
+  greeting = "";
   readonly #child: ChildProcess;
 
   constructor(child: ChildProcess) {
@@ -106,11 +112,10 @@ class Output {
 
   address(): Promise<Address> {
     return new Promise((resolve) => {
-      let greeting = "";
       this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-        greeting += text;
-        const url = /^\s*HTTP\s+(http\S+)/m.exec(greeting)?.[1];
-        const grpcPort = /^\s*gRPC\s+\S+:(\d+)\n/m.exec(greeting)?.[1];
+        this.greeting += text;
+        const url = /^\s*HTTP\s+(http\S+)/m.exec(this.greeting)?.[1];
+        const grpcPort = /^\s*gRPC\s+\S+:(\d+)\n/m.exec(this.greeting)?.[1];
         if (url !== undefined && grpcPort !== undefined) resolve({ url, grpcPort: Number(grpcPort) });
       });
     });

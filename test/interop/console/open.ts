@@ -1,0 +1,68 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { expect } from "vitest";
+import { Home, type ServerProcess } from "../../e2e/support/server-process.js";
+
+/** The form of the link that the server prints. */
+const linkForm = /https?:\/\/\S+\/console\/#token=[\w-]+/g;
+
+/** A server with the console, which a browser has opened by the link. */
+export interface OpenedConsole {
+  readonly home: Home;
+  readonly server: ServerProcess;
+  readonly page: Page;
+  /** Address of the console, with a slash at its end. */
+  readonly url: string;
+  /** Requests to other origins than the server's. */
+  readonly foreign: readonly string[];
+  /** Errors that the page or the browser reported. */
+  readonly faults: readonly string[];
+  /** Goes to a page of the console by its address below that of the console. */
+  go(path: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How a console is opened. */
+export interface OpenOptions extends BrowserContextOptions {
+  /** Module of the agent. Default: the probe. */
+  readonly agent?: string;
+  /** More flags of `parley serve`. */
+  readonly flags?: readonly string[];
+}
+
+/** Starts a server with the console, and opens it in a window of its own. */
+export async function openConsole(browser: Browser, options: OpenOptions = {}): Promise<OpenedConsole> {
+  const { agent, flags = [], ...window } = options;
+  const home = new Home("--console", ...flags);
+  if (agent !== undefined) home.agent = agent;
+  const server = await home.start();
+  const link = linkOf(server);
+  const url = link.replace(/#.*/, "");
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...window });
+  const page = await context.newPage();
+  const foreign: string[] = [];
+  const faults: string[] = [];
+  const { origin } = new URL(url);
+  page.on("request", (request) => {
+    if (/^(?:https?|wss?):/.test(request.url()) && new URL(request.url()).origin !== origin)
+      foreign.push(request.url());
+  });
+  page.on("console", (message) => void (message.type() === "error" && faults.push(message.text())));
+  page.on("pageerror", (error) => faults.push(String(error)));
+  await page.goto(link);
+  await page.waitForSelector("main h1");
+  return {
+    ...{ home, server, page, url, foreign, faults },
+    go: async (path) => void (await page.goto(new URL(path, url).href)),
+    close: async () => {
+      await context.close();
+      await home.leave();
+    },
+  };
+}
+
+/** Returns the newest link that a server has printed. */
+export function linkOf({ greeting, log }: Pick<ServerProcess, "greeting" | "log">): string {
+  const link = [...`${greeting}\n${log}`.matchAll(linkForm)].at(-1)?.[0];
+  expect(link, "the server prints a link to the console").toBeDefined();
+  return link ?? "";
+}
