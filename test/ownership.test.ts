@@ -74,6 +74,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/service/caller-shares.ts CallerShare.calls": "the interceptors that count what a caller has open",
   "src/service/caller-shares.ts CallerShare.streams": "the interceptors that count what a caller has open",
   "src/service/caller-shares.ts Subscribers.count": "Subscriptions, in the same file",
+  "src/wire/binary-input.ts BinaryInput.at": "the input itself; readers of messages only look where it is",
   "src/wire/violations.ts Violations.depth": "the JSON reader, which knows how deep it is",
   "src/wire/violations.ts Violations.count": "itself",
 };

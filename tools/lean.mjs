@@ -15,7 +15,7 @@ export const lean = {
     // What is fast, or knows sockets, gives way to what is small, and the library's JSON to that of wire/, which is all that is used
     // of JSON here.
     onResolve(
-      { filter: /\/(?:library-json|binary-writer|socket-failure|core\/lazy)\.js$/ },
+      { filter: /\/(?:library-json|binary-(?:reader|writer)|socket-failure|core\/lazy)\.js$/ },
       ({ resolveDir, path }) => ({
         path: join(resolveDir, path.replace(/\.js$/, "-web.ts")),
       }),

@@ -1,4 +1,4 @@
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import {
   type StreamResponse,
@@ -15,6 +15,7 @@ import {
   type TurnContext,
 } from "../../gen/parley/log/v1/log_pb.js";
 import { STORED_LEVELS } from "../core/nesting.js";
+import { binaryReader } from "../wire/binary-reader.js";
 import { binaryWriter } from "../wire/binary-writer.js";
 import { LARGE_BYTES, mark } from "../wire/marks.js";
 import { cacheForms } from "../wire/serialization-cache.js";
@@ -76,13 +77,8 @@ export function placeDraft(draft: Draft, position: number, generation: number): 
 /** Encodes an entry for the store. The bytes never change. */
 export const encodeEntry: (entry: LogEntry) => Uint8Array = binaryWriter(LogEntrySchema);
 
-/** Options for reading stored messages. */
-export const storedDepth: { readonly recursionLimit: number } = { recursionLimit: STORED_LEVELS };
-
 /** Decodes a stored entry. */
-export function decodeEntry(bytes: Uint8Array): LogEntry {
-  return fromBinary(LogEntrySchema, bytes, storedDepth);
-}
+export const decodeEntry: (bytes: Uint8Array) => LogEntry = binaryReader(LogEntrySchema, STORED_LEVELS);
 
 /** Converts milliseconds since the epoch to a Timestamp. */
 export function timestampOf(ms: number): Timestamp {

@@ -1,4 +1,4 @@
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { type Artifact, ArtifactSchema, type Task, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import {
   type RelayedEntries,
@@ -12,8 +12,9 @@ import {
   TalkMarkSchema,
   TalkSchema,
 } from "../../gen/parley/log/v1/log_pb.js";
+import { STORED_LEVELS } from "../core/nesting.js";
+import { binaryReader } from "../wire/binary-reader.js";
 import { binaryWriter } from "../wire/binary-writer.js";
-import { storedDepth } from "./entry.js";
 import { TaskFold, viewTask } from "./fold.js";
 import { RelayCheckpoints } from "./relay-checkpoints.js";
 import { artifactSize, messageSize, partSize, taskSize } from "./size.js";
@@ -76,6 +77,7 @@ export function* snapshotPieces(
 }
 
 const writeSnapshot = binaryWriter(SnapshotSchema);
+const readSnapshot = binaryReader(SnapshotSchema, STORED_LEVELS);
 
 /** Numbers and texts of a fold, in every chunk. */
 type Place = Pick<TaskFold, "position" | "generation" | "generationPosition" | "statusPosition" | "version">;
@@ -154,7 +156,7 @@ export class SnapshotReader {
 
   /** @param first the first or only chunk */
   constructor(first: Uint8Array) {
-    const snapshot = fromBinary(SnapshotSchema, first, storedDepth);
+    const snapshot = readSnapshot(first);
     const { task, position, generation, statusPosition, messages, version, relays, steps, changes, talk } = snapshot;
     this.fold = new TaskFold(task);
     this.fold.position = position;
@@ -183,7 +185,7 @@ export class SnapshotReader {
 
   /** Adds the next chunk. */
   add(bytes: Uint8Array): void {
-    const { task } = fromBinary(SnapshotSchema, bytes, storedDepth);
+    const { task } = readSnapshot(bytes);
     if (task !== undefined) this.fold.addInitial(task);
   }
 }

@@ -1,12 +1,6 @@
-import {
-  create,
-  type DescField,
-  type DescMessage,
-  type DescOneof,
-  type MessageShape,
-  ScalarType,
-} from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type MessageShape, ScalarType } from "@bufbuild/protobuf";
 import { membersOf } from "../core/members.js";
+import { blankOf } from "./blank.js";
 import { holdsJsonObject, isLeftToLibrary } from "./field-rules.js";
 import type { Fields, JsonForm, MemberName, PutMember, Read, ReaderTools } from "./json-form.js";
 import { type Leaf, leafOf, scalarLeaf, timestampLeaf } from "./json-leaf.js";
@@ -134,27 +128,6 @@ function formReaderOf(
   read = form.reader(desc, tools);
   if (read === undefined) kept.delete(desc);
   return read;
-}
-
-/**
- * Returns a function that creates empty messages like create(). It adds member by member: V8 reserves no space in a
- * copied object for fields added later, which then cost ten times as much.
- */
-function blankOf(desc: DescMessage): () => Fields {
-  const makers = new Map(desc.members.map((member) => [member.localName, freshValue(member)]));
-  const entries = Object.entries(create(desc)).map(([name, value]) => ({ name, value, make: makers.get(name) }));
-  return () => {
-    const message: Fields = {};
-    for (const { name, value, make } of entries) message[name] = make === undefined ? value : make();
-    return message;
-  };
-}
-
-/** Returns the factory of a value that messages must not share: an empty list, map or one-of. */
-function freshValue(member: DescField | DescOneof): (() => unknown) | undefined {
-  if (member.kind === "oneof") return () => ({ case: undefined });
-  if (member.fieldKind === "list") return () => [];
-  return member.fieldKind === "map" ? () => ({}) : undefined;
 }
 
 /** Reads a member by its name in the proto. Both names are the same member, which may be given only once. */

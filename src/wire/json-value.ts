@@ -70,12 +70,8 @@ function toKind(json: unknown): Value["kind"] {
 /** Returns the JSON of a Value; null for one without a kind. */
 export function jsonOf({ kind }: Value): JsonValue {
   switch (kind.case) {
-    case "structValue": {
-      const { fields } = kind.value;
-      const json: JsonObject = {};
-      for (const name of Object.keys(fields)) setOwn(json, name, jsonOf(defined(fields[name])));
-      return json;
-    }
+    case "structValue":
+      return jsonOfStruct(kind.value);
     case "listValue":
       return kind.value.values.map(jsonOf);
     case "stringValue":
@@ -85,4 +81,11 @@ export function jsonOf({ kind }: Value): JsonValue {
     default:
       return null;
   }
+}
+
+/** Returns the JSON of a Struct. */
+export function jsonOfStruct({ fields }: Struct): JsonObject {
+  const json: JsonObject = {};
+  for (const name of Object.keys(fields)) setOwn(json, name, jsonOf(defined(fields[name])));
+  return json;
 }

@@ -39,6 +39,26 @@ describe("bytes without Buffer", () => {
     assert(property(anyText, same));
   });
 
+  it("make text of UTF-8 and of nothing else", async () => {
+    for (const { textOf } of [await withoutBuffer(), withBuffer]) {
+      const same = (text: string): void => {
+        const bytes = Uint8Array.from([0xff, ...new TextEncoder().encode(text), 0xff]);
+        expect(textOf(bytes, 1, bytes.length - 1)).toBe(text);
+        for (const [start, end] of [
+          [0, bytes.length - 1],
+          [1, bytes.length],
+        ] as const) {
+          expect(() => textOf(bytes, start, end)).toThrow(TypeError);
+        }
+      };
+      for (const text of ["", "\ufeffa", "\ufffd", "a\ufffd\u{1f600}", "\u0000", "x".repeat(10_000)]) same(text);
+      assert(property(string({ unit: "grapheme", maxLength: 300 }), same));
+      for (const wrong of [[0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x80], [0x61, 0xe2, 0x82]]) {
+        expect(() => textOf(Uint8Array.from(wrong), 0, wrong.length)).toThrow(TypeError);
+      }
+    }
+  });
+
   it("read and write base64 of either alphabet, and hexadecimal, as Buffer does", async () => {
     const without = await withoutBuffer();
     const same = (bytes: Uint8Array): void => {

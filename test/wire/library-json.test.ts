@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { A2AService, SendMessageRequestSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import * as sockets from "../../src/core/socket-failure.js";
 import * as webSockets from "../../src/core/socket-failure-web.js";
+import * as reading from "../../src/wire/binary-reader.js";
+import * as webReading from "../../src/wire/binary-reader-web.js";
 import * as binary from "../../src/wire/binary-writer.js";
 import * as webBinary from "../../src/wire/binary-writer-web.js";
 import { isLeftToLibrary } from "../../src/wire/field-rules.js";
@@ -37,7 +39,8 @@ describe("JSON without that of protobuf-es", () => {
 });
 
 describe("what stands for other files in browsers", () => {
-  it("has their names, and writes the same bytes", () => {
+  it("has their names, and reads and writes the same", () => {
+    expect(Object.keys(webReading)).toEqual(Object.keys(reading));
     expect(Object.keys(webBinary)).toEqual(Object.keys(binary));
     expect(Object.keys(webSockets)).toEqual(Object.keys(sockets));
     const metadata = { text: "ü", list: [1, null, { a: true }] };
@@ -47,6 +50,11 @@ describe("what stands for other files in browsers", () => {
     for (const sort of sorts) {
       const [ours, theirs] = [binary, webBinary].map((from) => from[sort](SendMessageRequestSchema)(message));
       expect(new Uint8Array(theirs ?? [])).toEqual(new Uint8Array(ours ?? []));
+    }
+    const bytes = new Uint8Array(binary.binaryWriter(SendMessageRequestSchema)(message));
+    for (const from of [reading, webReading]) {
+      expect(from.binaryReader(SendMessageRequestSchema)(bytes)).toEqual(message);
+      expect(() => from.binaryReader(SendMessageRequestSchema, 1)(bytes)).toThrow();
     }
   });
 });

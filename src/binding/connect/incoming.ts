@@ -1,4 +1,4 @@
-import { type DescMessage, fromBinary } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { defined } from "../../core/defined.js";
@@ -7,6 +7,7 @@ import type { Limits } from "../../core/limits.js";
 import type { Arrivals, BufferBudget } from "../../http/arrivals.js";
 import { jsonBodyOf, requestValues, tooLarge, tooManyValues } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
+import { binaryReader } from "../../wire/binary-reader.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { COMPRESSED, Envelopes } from "../../wire/envelopes.js";
 import { isEnvelopedType } from "../../wire/media-type.js";
@@ -22,11 +23,12 @@ export type Check = (message: Uint8Array) => void;
 
 /** Returns the check of a binary message. */
 export function binaryCheck(desc: DescMessage): Check {
+  const read = binaryReader(desc);
   return (message) => {
     let exceeds: boolean;
     try {
       exceeds = exceedsBinary(desc, message, requestValues.max);
-      if (!exceeds) fromBinary(desc, message);
+      if (!exceeds) read(message);
     } catch {
       throw notTheMessage(desc);
     }

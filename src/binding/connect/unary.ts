@@ -1,4 +1,4 @@
-import { type DescMethod, fromBinary, fromJsonString, type Message } from "@bufbuild/protobuf";
+import { type DescMethod, fromJsonString, type Message } from "@bufbuild/protobuf";
 import { EmptySchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type Compression, compressionNegotiate } from "@connectrpc/connect/protocol";
@@ -12,6 +12,7 @@ import { LONG_BYTES, requestValues, tooManyValues } from "../../http/body.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { type HttpRequest, headerCallOf } from "../../http/request.js";
 import { type HttpResponse, type Rejection, rejectionOf } from "../../http/response.js";
+import { binaryReader } from "../../wire/binary-reader.js";
 import { binaryWriter } from "../../wire/binary-writer.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { protobufRequest } from "../../wire/field-rules.js";
@@ -158,6 +159,7 @@ function isJson(request: HttpRequest): boolean {
 
 function binaryCodec({ input, output }: DescMethod): Codec {
   const asMeant = protobufRequest(input);
+  const readInput = binaryReader(input);
   return {
     type: PROTO_TYPE,
     parse: (bytes) => {
@@ -169,7 +171,7 @@ function binaryCodec({ input, output }: DescMethod): Codec {
         }
       };
       if (fitting(() => exceedsBinary(input, bytes, requestValues.max))) throw tooManyValues();
-      return () => asMeant(fitting(() => fromBinary(input, bytes)));
+      return () => asMeant(fitting(() => readInput(bytes)));
     },
     write: binaryWriter(output),
     pieces: async (message) => (await binaryPieces(output, message)).pieces,

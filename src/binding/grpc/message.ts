@@ -1,8 +1,9 @@
-import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { requestValues, tooManyValues } from "../../http/body.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
+import { binaryReader } from "../../wire/binary-reader.js";
 import { exceedsBinary } from "../../wire/count-values.js";
 import { protobufRequest } from "../../wire/field-rules.js";
 import { binaryPieces } from "../../wire/large/large.js";
@@ -11,10 +12,11 @@ import { checkGrpcAnswer } from "../grpc-answer-size.js";
 /** Returns the reader of a type's requests. The reader throws A2AError for malformed bytes and for too many values. */
 export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message {
   const meant = protobufRequest(desc);
+  const read = binaryReader(desc);
   return (bytes) => {
     try {
       if (exceedsBinary(desc, bytes, requestValues.max)) throw tooManyValues();
-      return meant(fromBinary(desc, bytes));
+      return meant(read(bytes));
     } catch (error) {
       if (error instanceof A2AError) throw error;
       throw invalid([{ field: "", description: `the request's bytes are not a ${desc.typeName} message` }]);

@@ -5,7 +5,6 @@ import {
   type DescMethodStreaming,
   type DescMethodUnary,
   type DescService,
-  fromBinary,
   type Message,
   type MessageInitShape,
   type MessageShape,
@@ -22,6 +21,7 @@ import {
 } from "@connectrpc/connect";
 import { utf8Of } from "../../core/bytes.js";
 import { A2AError } from "../../core/error.js";
+import { binaryReader } from "../../wire/binary-reader.js";
 import { exceedsBinary, excessOfJson } from "../../wire/count-values.js";
 import { CallScope } from "../calls/call-scope.js";
 import type { CallParameters } from "../calls/parameters.js";
@@ -243,16 +243,22 @@ export function checkJson(text: string, max: number): void {
   if (excess !== undefined) throw excess === "values" ? tooMany(max) : badAnswer("The answer nests too deep.");
 }
 
-/** Parses a binary answer. @throws A2AError INVALID_AGENT_RESPONSE for too many values or invalid bytes */
-export function readBinary(desc: DescMessage, bytes: Uint8Array, max: number): Message {
-  let isTooMuch: boolean;
-  try {
-    isTooMuch = exceedsBinary(desc, bytes, max);
-    if (!isTooMuch) return fromBinary(desc, bytes);
-  } catch (cause) {
-    throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is not a ${desc.typeName}.`, { cause });
-  }
-  throw tooMany(max);
+/**
+ * Returns the reader of a type's binary answers. The reader throws A2AError INVALID_AGENT_RESPONSE for more than `max`
+ * values and for invalid bytes.
+ */
+export function binaryAnswerReader(desc: DescMessage, max: number): (bytes: Uint8Array) => Message {
+  const read = binaryReader(desc);
+  return (bytes) => {
+    let isTooMuch: boolean;
+    try {
+      isTooMuch = exceedsBinary(desc, bytes, max);
+      if (!isTooMuch) return read(bytes);
+    } catch (cause) {
+      throw new A2AError("INVALID_AGENT_RESPONSE", `The answer is not a ${desc.typeName}.`, { cause });
+    }
+    throw tooMany(max);
+  };
 }
 
 function tooMany(max: number): A2AError {

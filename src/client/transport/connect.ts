@@ -8,7 +8,7 @@ import { isJsonObject } from "../../wire/json-struct.js";
 import { parsedJson } from "../../wire/parsed-json.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, TransportSettings } from "../platform.js";
-import { Answered, CallTransport, checkJson, readBinary, type WireCall, type WireMethod } from "./call.js";
+import { Answered, binaryAnswerReader, CallTransport, checkJson, type WireCall, type WireMethod } from "./call.js";
 import { cutOff, FramedMethod, type FramedProtocol, methodUrl } from "./framed.js";
 import type { RequestHeaders } from "./request-headers.js";
 import { errorInConnect } from "./wire-errors.js";
@@ -40,6 +40,7 @@ class ConnectMethod implements WireMethod {
   readonly url: string;
   readonly #desc: DescMethod;
   readonly #write: (message: Message) => Uint8Array;
+  readonly #read: (bytes: Uint8Array) => Message;
   readonly #maxBytes: number;
   readonly #maxValues: number;
   readonly #http: HttpClient;
@@ -48,6 +49,7 @@ class ConnectMethod implements WireMethod {
     this.url = methodUrl(settings.url, desc);
     this.#desc = desc;
     this.#write = binaryWriter(desc.input);
+    this.#read = binaryAnswerReader(desc.output, settings.maxAnswerValues);
     this.#maxBytes = settings.maxAnswerBytes;
     this.#maxValues = settings.maxAnswerValues;
     this.#http = http;
@@ -73,7 +75,7 @@ class ConnectMethod implements WireMethod {
       throw errorInConnect(parsedJson(text), answer.headers) ?? errorOfHead(answer, text);
     }
     const bytes = await allOf(answer, this.#maxBytes);
-    return new Answered(asked, answer, readBinary(this.#desc.output, bytes, this.#maxValues));
+    return new Answered(asked, answer, this.#read(bytes));
   }
 }
 

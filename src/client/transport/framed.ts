@@ -6,7 +6,7 @@ import { envelopeWriter } from "../../wire/binary-writer.js";
 import { COMPRESSED, type Envelope, Envelopes } from "../../wire/envelopes.js";
 import { badAnswer, errorOfHead, isSuccess } from "../errors/answer-errors.js";
 import type { HttpAnswer, HttpClient, MessageSettings } from "../platform.js";
-import { Answered, CallTransport, readBinary, type WireCall, type WireMethod } from "./call.js";
+import { Answered, binaryAnswerReader, CallTransport, type WireCall, type WireMethod } from "./call.js";
 import type { RequestHeaders } from "./request-headers.js";
 
 /** Differences between protocols that send messages in envelopes. */
@@ -60,8 +60,8 @@ export function methodUrl(url: string, method: DescMethod): string {
 export class FramedMethod implements WireMethod {
   readonly verb = "POST";
   readonly url: string;
-  readonly #desc: DescMethod;
   readonly #write: (message: Message) => Uint8Array;
+  readonly #readAnswer: (bytes: Uint8Array) => Message;
   readonly #settings: MessageSettings;
   readonly #http: HttpClient;
   readonly #protocol: FramedProtocol;
@@ -78,7 +78,7 @@ export class FramedMethod implements WireMethod {
   ) {
     const called = older?.method ?? desc;
     this.url = methodUrl(settings.url, called);
-    this.#desc = called;
+    this.#readAnswer = binaryAnswerReader(called.output, settings.maxAnswerValues);
     const write = envelopeWriter(called.input);
     this.#write = older === undefined ? write : (message) => write(older.down(message));
     this.#older = older;
@@ -143,7 +143,7 @@ export class FramedMethod implements WireMethod {
 
   #read({ flags, data }: Envelope): Message {
     if ((flags & COMPRESSED) !== 0) throw badAnswer("The answer is compressed, which was not asked for.");
-    return readBinary(this.#desc.output, data, this.#settings.maxAnswerValues);
+    return this.#readAnswer(data);
   }
 
   #inService(message: Message, request?: Message): Message {

@@ -1,7 +1,8 @@
-import { type DescMethod, type DescService, fromBinary, type Message } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { type A2AError, toA2AError } from "../../../core/error.js";
 import { bufferOf } from "../../../http/body.js";
 import { PREFIX_BYTES } from "../../../wire/binary-output.js";
+import { binaryReader } from "../../../wire/binary-reader.js";
 import { binaryWriter } from "../../../wire/binary-writer.js";
 import { requestReader } from "../message.js";
 
@@ -47,6 +48,7 @@ function methodDefinition(service: DescService, method: DescMethod): GrpcMethod 
   const writeInput = binaryWriter(method.input);
   const writeOutput = binaryWriter(method.output);
   const readInput = requestReader(method.input);
+  const readOutput = binaryReader(method.output);
   return {
     path: `/${service.typeName}/${method.name}`,
     originalName: method.localName,
@@ -57,7 +59,7 @@ function methodDefinition(service: DescService, method: DescMethod): GrpcMethod 
     // The types of grpc-js allow only a message or a thrown error; see DecodedRequest.
     requestDeserialize: (bytes) => decoded(readInput, bytes) as Message,
     responseSerialize: (message) => (Buffer.isBuffer(message) ? message : bufferOf(writeOutput(message))),
-    responseDeserialize: (bytes) => fromBinary(method.output, bytes),
+    responseDeserialize: readOutput,
   };
 }
 
