@@ -28,6 +28,7 @@ const owners: Readonly<Record<string, string>> = {
   "src/core/call.ts Call.agent": "the tenant interceptor",
   "src/core/call.ts Call.taskId": "the tenant interceptor",
   "src/core/call.ts Call.extensions": "the extensions interceptor",
+  "src/core/call.ts Call.refuseAnswer": "admission",
   "src/core/call.ts Call.written": "the budget of what waits for readers",
   "src/http/arrivals.ts Source.requests": "Arrivals, in the same file",
   "src/http/arrivals.ts Source.shared": "Arrivals, in the same file",

@@ -1,6 +1,7 @@
 import type { Task } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { anonymous, type Caller } from "./caller.js";
 import { type Cancellation, cancellationOf } from "./cancellation.js";
+import type { A2AError } from "./error.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "./request-id.js";
 
 /** The connection that a call came from. */
@@ -153,6 +154,12 @@ export class Call {
   share: { calls: number; streams: number } | undefined;
   /** The memory quota of a large request: request memory interceptor. Released when the call ends. */
   held: SharedHold | undefined;
+
+  /**
+   * Records that a limit refused the answer while the binding wrote it: admission. Undefined without an audit log and
+   * metrics.
+   */
+  refuseAnswer: ((error: A2AError) => void) | undefined;
 
   readonly #start: CallStart;
   #responseHeaders: Map<string, string> | undefined;

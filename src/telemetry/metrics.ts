@@ -38,8 +38,6 @@ const refusingNothing: ReadonlySet<keyof Limits> = new Set([
   "pushTimeoutMs",
   "maxPushRetryMs",
   "maxPushAgeMs",
-  // It refuses an answer that is being written, after its call was counted.
-  "maxGrpcAnswerBytes",
   "maxExecutions",
   "maxExecutionsPerOwner",
   "maxInterruptedMs",

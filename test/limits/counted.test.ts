@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { adminBounds } from "../../src/admin/limits.js";
 import { unverified } from "../../src/auth/checks-under-way.js";
 import { customScheme, Refusal } from "../../src/auth/index.js";
@@ -18,6 +19,8 @@ import { memoryStore } from "../../src/store/memory/index.js";
 import { refusingLimits } from "../../src/telemetry/metrics.js";
 import { bearer, operators, tokens } from "../admin/world.js";
 import { gates, obedient } from "../conformance/agents.js";
+import { http2Client } from "../network/raw-http.js";
+import { bytesOf, envelope } from "../network/requests.js";
 import { setConstants } from "../support/constants.js";
 import { seriesOf } from "../telemetry/read.js";
 import { leave, newGate, say } from "./world.js";
@@ -45,7 +48,7 @@ async function start(limits: Partial<Limits>): Promise<void> {
     agent: obedient("limited", {}, { security: { schemes: { named } } }),
     store: memoryStore(),
     port: 0,
-    grpcPort: false,
+    grpcPort: 0,
     metrics: true,
     limits: { shutdownGraceMs: 50, ...limits },
     push: { allow: ["127.0.0.1"] },
@@ -102,6 +105,16 @@ async function readSlowly(owners: readonly string[]): Promise<void> {
   }
 }
 
+/** Asks for a large task, or streams one, over gRPC. @returns the status */
+async function readLarge(port: number | undefined, type: string, rpc = "GetTask"): Promise<string | undefined> {
+  const text = say(`echo ${"x".repeat(200 * KIB)}`);
+  const request = rpc === "GetTask" ? { id: await made(text) } : text;
+  const headers = { "content-type": type, te: "trailers", "x-owner": "alice" };
+  const body = envelope(bytesOf({ rpc, request }));
+  const answer = await http2Client(Number(port))({ path: `/${A2AService.typeName}/${rpc}`, headers, body });
+  return /grpc-status(?:": ?"|: )(\d+)/.exec(`${JSON.stringify(answer.headers)} ${answer.body}`)?.[1];
+}
+
 async function subscribe(): Promise<void> {
   const id = await made(leave(`wait ${newGate()}`));
   times(2, () => post(`/tasks/${id}:subscribe`, {}));
@@ -114,6 +127,8 @@ function operate(path: string): Promise<Response> {
 const shortBurst = (): void => setConstants(requestRates, { burstMs: 1_000 });
 const large = { metadata: { text: "x".repeat(30 * KIB) } };
 const roomy = { maxMessageBytes: 16 * KIB * KIB, maxRequestBytes: 16 * KIB * KIB };
+
+const smallAnswers = { ...roomy, maxGrpcAnswerBytes: 100 * KIB };
 
 /** Per limit: the limits of a server, what it then refuses, and what sets the constants before it starts. */
 const cases: Readonly<Record<string, readonly [Partial<Limits>, cause: () => unknown, prepare?: () => void]>> = {
@@ -143,6 +158,7 @@ const cases: Readonly<Record<string, readonly [Partial<Limits>, cause: () => unk
     { ...roomy, maxOutgoingBytesPerCaller: 10 * KIB * KIB },
     () => readSlowly(["alice", "alice", "alice"]),
   ],
+  maxGrpcAnswerBytes: [smallAnswers, () => readLarge(server.grpcPort, "application/grpc")],
   maxStreams: [{ maxStreams: 1 }, () => times(2, follow)],
   maxCalls: [{ maxCalls: 1 }, () => times(2, hold)],
   maxCallsPerCaller: [{ maxCallsPerCaller: 1 }, () => times(2, hold)],
@@ -182,18 +198,32 @@ const cases: Readonly<Record<string, readonly [Partial<Limits>, cause: () => unk
   maxAdminStreams: [{}, () => operate("/v1/tasks:follow"), () => setConstants(adminBounds, { streams: 0 })],
 };
 
+async function refusals(): Promise<string[]> {
+  const found = [...(await seriesOf(server))].filter(
+    ([name, count]) => name.startsWith("parley_limit_refusals_total{") && count > 0,
+  );
+  return found.map(([name, count]) => `${name} ${count}`);
+}
+
 describe("a refusal is counted under the name of its limit", () => {
   it.each(refusingLimits)("%s", async (limit) => {
     const [limits, cause, prepare] = cases[limit] ?? expect.fail("no case reaches it");
     prepare?.();
     await start(limits);
     void Promise.resolve(cause()).catch(() => {});
-    const refusals = async (): Promise<string[]> => {
-      const found = [...(await seriesOf(server))].filter(
-        ([name, count]) => name.startsWith("parley_limit_refusals_total{") && count > 0,
-      );
-      return found.map(([name]) => name);
-    };
-    await expect.poll(refusals, { timeout: 30_000 }).toEqual([`parley_limit_refusals_total{limit="${limit}"}`]);
+    const named = async (): Promise<string[]> => (await refusals()).map((series) => series.replace(/ \d+$/, ""));
+    await expect.poll(named, { timeout: 30_000 }).toEqual([`parley_limit_refusals_total{limit="${limit}"}`]);
+  });
+
+  it.each([
+    ["GetTask", "application/grpc", () => server.grpcPort],
+    ["SendStreamingMessage", "application/grpc", () => server.grpcPort],
+    ["GetTask", "application/grpc", () => server.port],
+    ["GetTask", "application/grpc-web+proto", () => server.port],
+    ["SendStreamingMessage", "application/grpc-web+proto", () => server.port],
+  ])("once for an answer of %s that is too large in %s (%#)", async (rpc, type, port) => {
+    await start(smallAnswers);
+    expect(await readLarge(port(), type, rpc)).toBe("8");
+    expect(await refusals()).toEqual(['parley_limit_refusals_total{limit="maxGrpcAnswerBytes"} 1']);
   });
 });

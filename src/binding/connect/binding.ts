@@ -344,7 +344,7 @@ async function large(
   const { written } = call;
   try {
     const measured = await registration.pieces(message);
-    if (call.binding !== "connect") checkGrpcAnswer(measured.length, limits);
+    if (call.binding !== "connect") checkGrpcAnswer(measured.length, call, limits);
     context.signal.throwIfAborted();
     putAside(context.values, { ...measured, written });
     return registration.placeholder;

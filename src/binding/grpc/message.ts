@@ -1,4 +1,5 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { Call } from "../../core/call.js";
 import { A2AError, invalid } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import { requestValues, tooManyValues } from "../../http/body.js";
@@ -24,6 +25,12 @@ export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message
   };
 }
 
+/** The call that a large message answers. */
+interface Answered {
+  readonly call: Call;
+  readonly limits: Limits;
+}
+
 /**
  * Returns a large message in pieces, the first of which is its prefix.
  *
@@ -32,18 +39,18 @@ export function requestReader(desc: DescMessage): (bytes: Uint8Array) => Message
 export async function largeEnvelope(
   desc: DescMessage,
   message: Message,
-  limits: Limits,
+  answered: Answered,
 ): Promise<Iterable<Uint8Array>> {
   const { length, pieces } = await binaryPieces(desc, message);
-  checkGrpcAnswer(length, limits);
+  checkGrpcAnswer(length, answered.call, answered.limits);
   const prefix = Buffer.alloc(PREFIX_BYTES);
   prefix.writeUInt32BE(length, 1);
   return prefixed(prefix, pieces);
 }
 
 /** Returns a large message as a whole, for servers that cannot write it in pieces. @throws as `largeEnvelope` */
-export async function wholeEnvelope(desc: DescMessage, message: Message, limits: Limits): Promise<Uint8Array> {
-  return Buffer.concat([...(await largeEnvelope(desc, message, limits))]);
+export async function wholeEnvelope(desc: DescMessage, message: Message, answered: Answered): Promise<Uint8Array> {
+  return Buffer.concat([...(await largeEnvelope(desc, message, answered))]);
 }
 
 function* prefixed(prefix: Uint8Array, pieces: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {

@@ -173,7 +173,7 @@ class CallMethod implements ServedMethod, Request {
   /** Answers with a large message. @throws the errors of an ordinary answer, before anything is written */
   async #large(exchange: GrpcExchange, call: Call, answer: Message): Promise<void> {
     try {
-      const pieces = await largeEnvelope(this.#method.output, answer, this.#limits);
+      const pieces = await largeEnvelope(this.#method.output, answer, { call, limits: this.#limits });
       if (exchange.isOver) return;
       const writer = new NodeWriter(exchange.stream);
       await exchange.writeLarge(call.responseHeaders, () => writePieces(writer, pieces));
@@ -184,7 +184,8 @@ class CallMethod implements ServedMethod, Request {
   }
 
   #sinkOf(exchange: GrpcExchange, call: Call): MessageSink {
-    return new MessageSink(exchange, call.responseHeaders, {
+    return new MessageSink(exchange, {
+      call,
       desc: this.#method.output,
       write: this.#write,
       limits: this.#limits,

@@ -1,4 +1,5 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { Call } from "../../core/call.js";
 import type { Cancellation } from "../../core/cancellation.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
@@ -14,6 +15,7 @@ const FLUSH_AT = 32 * 1024;
 
 /** Options for writing the messages of a stream. */
 interface Writing {
+  readonly call: Call;
   readonly desc: DescMessage;
   /** Encodes a message with its prefix. */
   readonly write: (message: Message) => Uint8Array;
@@ -79,9 +81,9 @@ export class MessageSink implements StreamSink {
   #pending: Uint8Array[] = [];
   #size = 0;
 
-  constructor(exchange: GrpcExchange, headers: ReadonlyMap<string, string>, writing: Writing) {
+  constructor(exchange: GrpcExchange, writing: Writing) {
     this.client = exchange;
-    this.#headers = headers;
+    this.#headers = writing.call.responseHeaders;
     this.#writing = writing;
     this.#writer = new NodeWriter(exchange.stream);
   }
@@ -118,8 +120,7 @@ export class MessageSink implements StreamSink {
   }
 
   async #large(message: Message): Promise<void> {
-    const { desc, limits } = this.#writing;
-    const pieces = await largeEnvelope(desc, message, limits);
+    const pieces = await largeEnvelope(this.#writing.desc, message, this.#writing);
     this.flush();
     if (this.#writer.isBlocked) await this.#writer.waitForDrain();
     if (this.client.isOver) return;

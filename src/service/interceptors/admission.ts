@@ -33,11 +33,13 @@ interface AdmissionParts {
  */
 export function admission(parts: AdmissionParts): ServiceInterceptor {
   const gate = new Gate(parts);
+  const { audit } = parts;
   return (next) => async (invocation) => {
     const began = gate.begin(invocation);
     const counter = gate.enter(invocation, began);
     let streaming = false;
     const { call } = invocation;
+    if (audit !== undefined) call.refuseAnswer = (error) => recordRejection(audit, error, invocation);
     try {
       const answer = await next(invocation);
       if (call.answerHeaders.size > 0) dropTransportHeaders(call.responseHeaders);

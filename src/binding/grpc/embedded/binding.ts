@@ -60,8 +60,9 @@ function unary(method: DescMethod, options: GrpcBindingOptions): UnaryHandler {
         const answer = messageOf(await options.invoke({ method, request: request(grpc), call }));
         // grpc-js reports the end of every call as a cancellation, its only sign that an answer was read.
         if (call.written !== undefined) start.onEnd(call.written);
-        const bytes =
-          weightOf(answer) === undefined ? write(answer) : await wholeEnvelope(method.output, answer, options.limits);
+        const isLarge = weightOf(answer) !== undefined;
+        const { limits } = options;
+        const bytes = isLarge ? await wholeEnvelope(method.output, answer, { call, limits }) : write(answer);
         sendHeaders(grpc, call);
         callback(null, withoutPrefix(bytes));
       } catch (thrown) {

@@ -45,8 +45,7 @@ export class GrpcJsSink implements StreamSink {
 
   /** Writes a large message and waits until it was sent: until then it counts for its reader. */
   async #large(message: Message): Promise<void> {
-    const { desc, limits } = this.#writing;
-    this.#write(await wholeEnvelope(desc, message, limits));
+    this.#write(await wholeEnvelope(this.#writing.desc, message, this.#writing));
     // grpc-js does not tell a slow reader of one message from a stalled one.
     await this.#sent(Number.POSITIVE_INFINITY);
   }
