@@ -4,7 +4,8 @@ import type { Context } from "./context.js";
 import { jsonOf } from "./output.js";
 import { isQuiet, printAnswer } from "./quiet.js";
 import { resumeCommand } from "./resume.js";
-import { field, historyText, stateName, taskText } from "./text.js";
+import { stateName } from "./state-name.js";
+import { field, historyText, taskText } from "./text.js";
 
 /** True if a wait for a task ends in its state: it is finished, or needs its client. */
 export function isSettled({ status }: Task): boolean {

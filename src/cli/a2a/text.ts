@@ -9,9 +9,9 @@ import {
   Role,
   type StreamResponse,
   type Task,
-  TaskState,
   type TaskStatus,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { stateName } from "./state-name.js";
 
 // Text output: a field is one line, `Label: value`. A block is a line `Label:`, its content and one blank line.
 // Control characters are replaced, so that an agent's text cannot drive the terminal.
@@ -36,11 +36,6 @@ export function singleLine(text: string): string {
 export function terminalText(text: string): string {
   const unsafe = /[^\P{Cc}\t\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
   return text.replace(/\r\n?/g, "\n").replace(unsafe, "\uFFFD").toWellFormed();
-}
-
-/** Name of a state, such as `INPUT_REQUIRED`. */
-export function stateName(state: TaskState | undefined): string {
-  return TaskState[state ?? TaskState.UNSPECIFIED] ?? `UNKNOWN_${state}`;
 }
 
 /** Returns a task: ids and state, the message of its status, its artifacts. */

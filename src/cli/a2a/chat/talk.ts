@@ -9,7 +9,8 @@ import { isInterrupted, isTerminal } from "../../../task/state.js";
 import type { Context } from "../context.js";
 import { saveFiles } from "../files/save.js";
 import { jsonOf } from "../output.js";
-import { partText, singleLine, stateName, terminalText } from "../text.js";
+import { stateName } from "../state-name.js";
+import { partText, singleLine, terminalText } from "../text.js";
 import { type Form, formIn } from "./form.js";
 import { TalkRecord } from "./record.js";
 

@@ -1,10 +1,7 @@
-import type { FoundCard } from "../../../client/discovery/discovery.js";
 import { defaultClientLimits } from "../../../client/limits.js";
 import { type CardAndPlatform, readCard, type Tap } from "../agent.js";
-import { cardViolations } from "../card-validate.js";
 import type { Context } from "../context.js";
 import { usage } from "../errors.js";
-import { type Line, lineOf, type Place } from "./line.js";
 
 /** Reads the card of the agent that a command names once, with the interfaces that clients look at. @throws Failure */
 export async function cardFound(context: Context, command: string, ref?: string, tap?: Tap): Promise<CardAndPlatform> {
@@ -18,20 +15,4 @@ export async function cardFound(context: Context, command: string, ref?: string,
   context.out.warn(`the card has ${length} interfaces; the first ${maxInterfaces} are called`);
   const supportedInterfaces = found.card.supportedInterfaces.slice(0, maxInterfaces);
   return { found: { ...found, card: { ...found.card, supportedInterfaces } }, platform };
-}
-
-export const placeOfCard = ({ url = "" }: FoundCard): Place => ({ binding: "", version: "", url });
-
-const valid = {
-  name: "card",
-  section: "4.4.1",
-  requirement: "the card is valid",
-  mend: "add or change these members of the card",
-};
-
-/** Returns the line of a card's violations. */
-export function checkedCard(found: FoundCard): Line {
-  const violations = cardViolations(JSON.parse(found.text ?? "{}"));
-  const fault = violations.map(({ path, description }) => `${path} ${description}`).join("; ");
-  return lineOf(placeOfCard(found), valid, violations.length === 0 ? undefined : { fault });
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import {
   type AgentCard,
@@ -11,6 +10,7 @@ import type { A2AClient } from "../../../client/client.js";
 import type { Binding } from "../../../client/discovery/interfaces.js";
 import { clientError } from "../../../client/errors/errors.js";
 import type { A2AError, Reason } from "../../../core/error.js";
+import { newId } from "../../../core/ids.js";
 import type { Change, Exchange, Wire } from "./wire.js";
 
 /** State that the checks of one interface share. */
@@ -49,7 +49,7 @@ export interface Check {
 /** Result of a check: a fault, a reason to skip it, or undefined if the requirement is met. */
 export type Finding = { readonly fault: string } | { readonly skipped: string } | undefined;
 
-export const unknownId = (): string => `unknown-${randomUUID()}`;
+export const unknownId = (): string => `unknown-${newId()}`;
 
 /** Characters of the agent's own text in a finding. */
 const MAX_QUOTED = 200;
@@ -102,7 +102,7 @@ export async function firstOf<T>(stream: AsyncIterable<T>): Promise<T | undefine
 /** Returns a message that the agent answers without waiting for the task. */
 export function request({ text }: Probe): SendMessageRequest {
   const message = {
-    messageId: randomUUID(),
+    messageId: newId(),
     role: Role.USER,
     parts: [{ content: { case: "text" as const, value: text } }],
   };

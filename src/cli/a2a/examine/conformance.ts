@@ -4,8 +4,10 @@ import { olderVersions } from "../../../version/client-versions.js";
 import { interfacesOf } from "../agent.js";
 import type { Context, Run } from "../context.js";
 import { field } from "../text.js";
-import { cardFound, checkedCard } from "./card.js";
-import { examined, uncalled } from "./interface.js";
+import { cardFound } from "./card.js";
+import { uncalled } from "./check-lines.js";
+import { checkedCard } from "./checked-card.js";
+import { examined } from "./interface.js";
 import { type Line, redacted } from "./line.js";
 
 /** `conformance`: checks an agent's card and interfaces against the requirements of the specification. */

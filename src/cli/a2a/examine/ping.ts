@@ -1,8 +1,6 @@
 import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
-import { clientError } from "../../../client/errors/errors.js";
 import { pause } from "../../../core/async.js";
-import type { Reason } from "../../../core/error.js";
 import { withoutSecrets } from "../../../core/net.js";
 import { openInterface } from "../agent.js";
 import type { Context, Run } from "../context.js";
@@ -10,9 +8,9 @@ import { Failure } from "../errors.js";
 import { duration, wholeNumber } from "../kinds.js";
 import { ownOption } from "../own-options.js";
 import { field } from "../text.js";
+import { faultOfPing } from "./alive.js";
 import { candidateOf, whyUncalled } from "./candidate.js";
 import { cardFound } from "./card.js";
-import { quoted, unknownId } from "./check.js";
 import { probing } from "./interface.js";
 
 const MAX_COUNT = 1_000;
@@ -31,9 +29,6 @@ interface Pinged {
   readonly maxMs: number | null;
   readonly error: string | null;
 }
-
-/** Errors by which an agent shows that it is there. */
-const alive: ReadonlySet<Reason> = new Set<Reason>(["TASK_NOT_FOUND", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
 
 /** `ping`: calls every interface of an agent, in its own version, and prints latencies. */
 export const run: Run = async (context, [ref]) => {
@@ -96,7 +91,7 @@ async function ping(
       if (calls > 0) await pause(intervalMs, signal);
       signal.throwIfAborted();
       const begin = performance.now();
-      const fault = await faultOf(client.getTask({ id: unknownId() }, { signal }));
+      const fault = await faultOfPing(client, signal);
       signal.throwIfAborted();
       if (fault === undefined) latencies.push(performance.now() - begin);
       else error ??= context.out.redactor.text(fault);
@@ -106,17 +101,6 @@ async function ping(
     await client.close();
   }
   return { ...place, ...summary(latencies, count, error) };
-}
-
-/** Returns why a call does not show that the interface works. */
-async function faultOf(call: Promise<unknown>): Promise<string | undefined> {
-  try {
-    await call;
-    return "a task that does not exist was found";
-  } catch (thrown) {
-    const { reason, message } = clientError(thrown);
-    return alive.has(reason) ? undefined : `${reason}: ${quoted(message)}`;
-  }
 }
 
 function summary(latencies: readonly number[], calls: number, error: string | null): Omit<Pinged, keyof Place> {

@@ -1,3 +1,4 @@
+import type { AgentCard } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { jkuFault } from "../../../card/signing/key-sets.js";
 import { protectedHeader, type SignatureResult, verifyCard } from "../../../card/signing/verify.js";
 import { hostOf } from "../../../client/hosts.js";
@@ -12,11 +13,8 @@ export const signatureCheck: CardCheck = {
   run: async ({ found }) => {
     const { text = "{}", card, url } = found;
     if (card.signatures.length === 0) return { skipped: "the card is not signed" };
-    const jku = card.signatures
-      .map(({ protected: head }) => protectedHeader(head)?.jku)
-      .filter((each) => typeof each === "string")
-      .filter((each) => jkuFault(each) === undefined && url !== undefined && hostOf(each) === hostOf(url));
-    const { signatures } = await verifyCard(text, { jku: [...new Set(jku)] });
+    const jku = keySetsOf(card).filter((each) => url !== undefined && hostOf(each) === hostOf(url));
+    const { signatures } = await verifyCard(text, { jku });
     // An unknown key says nothing about the signature.
     const wrong = signatures.filter(({ valid, fault }) => !valid && fault !== "no-key");
     if (wrong.length > 0) return { fault: wrong.map(shown).join("; ") };
@@ -24,5 +22,12 @@ export const signatureCheck: CardCheck = {
     return { skipped: "their keys are not on the host of the card: card verify --jku, --jwks or --key" };
   },
 };
+
+/** Returns the URLs of the key sets that a card's signatures name. */
+export function keySetsOf({ signatures }: AgentCard): readonly string[] {
+  const named = signatures.map(({ protected: head }) => protectedHeader(head)?.jku);
+  const urls = named.filter((each) => typeof each === "string").filter((each) => jkuFault(each) === undefined);
+  return [...new Set(urls)];
+}
 
 const shown = ({ index, why }: SignatureResult): string => `signature ${index + 1}: ${why}`;

@@ -5,7 +5,7 @@ import type { Update } from "../../../task/answer.js";
 import { type PlainPart, partsOf } from "../../../task/plain.js";
 import { isJsonObject } from "../../../wire/json-struct.js";
 import type { Failure } from "../errors.js";
-import { stateName } from "../text.js";
+import { stateName } from "../state-name.js";
 
 /** A part of an answer. Of files, only the hash and size are kept. */
 export type RecordedPart =

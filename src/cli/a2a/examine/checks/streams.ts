@@ -2,7 +2,7 @@ import { Role, type StreamResponse, type Task, TaskState } from "../../../../../
 import { ClientFold } from "../../../../client/follow/fold.js";
 import { pause } from "../../../../core/async.js";
 import { endsBlockingSend, isTerminal } from "../../../../task/state.js";
-import { stateName } from "../../text.js";
+import { stateName } from "../../state-name.js";
 import { type Check, errorOf, expectError, type Finding, firstOf, type Probe, request, unknownId } from "../check.js";
 import { END_MS, FIRST_MS, recordStream, type StreamRecord, stateIn } from "../stream-record.js";
 import { faultOfTask } from "./operations.js";
