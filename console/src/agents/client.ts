@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions, type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
+import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { A2AClient, Binding } from "../../../src/client/web.js";
 import { absolute, connectTo } from "../api/agents.js";
 import { loginOptionsFor } from "./credentials.js";
@@ -65,4 +66,10 @@ function closeUnused(queries: QueryClient): void {
     if (type !== "removed" || query.queryKey[0] !== CONNECTED) return;
     void (query.state.data as A2AClient | undefined)?.close();
   });
+}
+
+/** Returns the card of an agent that is connected; undefined if none is. */
+export function connectedCard(queries: QueryClient, url: string): AgentCard | undefined {
+  const all = queries.getQueryCache().findAll({ queryKey: [CONNECTED, absolute(url)] });
+  return all.map(({ state }) => state.data as A2AClient | undefined).find((client) => client !== undefined)?.card;
 }
