@@ -1,4 +1,5 @@
 import type { Audit } from "../audit/audit.js";
+import type { RecentAudit } from "../audit/recent.js";
 import type { AgentDirectory } from "../card/agents.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -28,6 +29,8 @@ export interface AdminParts {
   readonly logger: Logger;
   /** Undefined without an audit log. */
   readonly audit: Audit | undefined;
+  /** The latest audit records of this process. */
+  readonly recentAudit: RecentAudit;
   /** Control of push notifications; undefined if none are sent. */
   readonly push: PushControl | undefined;
   /** Operations on deliveries; undefined if none are made. */

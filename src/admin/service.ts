@@ -13,12 +13,15 @@ import {
   type ServiceInterceptor,
 } from "../service/invoke.js";
 import { OutgoingBudget } from "../service/outgoing-budget.js";
+import { rulesFor } from "../service/rules.js";
 import { validatorOf } from "../service/validation.js";
 import type { AdminAccess } from "./access.js";
 import { operatorAudit, writeFacts } from "./audit.js";
 import { adminLimitsOf } from "./limits.js";
 import { operatorLog } from "./log.js";
 import type { AdminContext, AdminMethods, Role } from "./methods.js";
+import { answerOperation } from "./operations/answer.js";
+import { auditOperation } from "./operations/audit-records.js";
 import { backupOperation } from "./operations/backup.js";
 import { contextOperations } from "./operations/contexts.js";
 import { deliveryOperations } from "./operations/deliveries.js";
@@ -41,7 +44,9 @@ interface AdminServiceOptions {
 /** Creates the operator's service behind its bindings. */
 export function createAdminInvoke(parts: AdminParts, { access, logsCalls, afterStart }: AdminServiceOptions): Invoke {
   const methods = createMethods(parts);
-  const violationsOf = validatorOf(sizeRule);
+  const protocolRules = rulesFor(parts.limits);
+  // The content of an answer has the rules of the protocol, not those of this service.
+  const violationsOf = validatorOf((desc) => protocolRules.get(desc.typeName) ?? sizeRule(desc));
   const limits = adminLimitsOf(parts.limits);
   const names = { calls: "maxAdminCalls", streams: "maxAdminStreams" } as const;
   const interceptors = [
@@ -93,11 +98,13 @@ function createMethods(parts: AdminParts): AdminMethods {
   const budget = new OutgoingBudget(parts.limits);
   return {
     ...taskOperations(parts, budget),
+    ...answerOperation(parts),
     ...contextOperations(parts),
     ...ownerOperations(parts),
     ...transferOperations(parts, budget),
     ...backupOperation(parts),
     ...deliveryOperations(parts),
     ...serverOperations(parts),
+    ...auditOperation(parts),
   };
 }

@@ -85,10 +85,23 @@ export function composeAdmin(
   { engine, lifecycle, push, pushOperations }: AdminComponents,
 ): AdminHandlers {
   const { store, agents, limits: all, logger, audit } = settings;
-  const { backupFolder } = admin;
+  const { backupFolder, recentAudit } = admin;
   const { metrics = newMetrics(settings.versions) } = settings;
   const parts: AdminParts = {
-    ...{ store, engine, agents, lifecycle, limits: all, logger, audit, push, pushOperations, backupFolder, metrics },
+    ...{
+      store,
+      engine,
+      agents,
+      lifecycle,
+      limits: all,
+      logger,
+      audit,
+      recentAudit,
+      push,
+      pushOperations,
+      backupFolder,
+      metrics,
+    },
     versions: versionNames(settings.versions),
   };
   const access = new AdminAccess(admin.access, { limits: all, logger, audit: operatorAudit(audit) });

@@ -1,6 +1,7 @@
 import type { AdminAddress } from "../admin/option-checks.js";
 import type { AdminAccessOptions, AdminOptions } from "../admin/options.js";
 import type { AuditLog, AuditRecorder } from "../audit/audit.js";
+import type { RecentAudit } from "../audit/recent.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory, AgentsGiven, AgentsInput } from "../card/agents.js";
 import type { CardSigning } from "../card/signing/signer.js";
@@ -225,6 +226,8 @@ export interface AdminSettings {
   readonly access: AdminAccessOptions;
   readonly allowedHosts: true | readonly string[];
   readonly backupFolder: string | undefined;
+  /** Keeps the latest audit records. */
+  readonly recentAudit: RecentAudit;
 }
 
 /** Options with their defaults, checked. */

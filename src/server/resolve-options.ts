@@ -1,6 +1,7 @@
 import proxyAddr from "proxy-addr";
 import { adminAddressOf } from "../admin/option-checks.js";
 import { type AuditLog, AuditRecorder, auditChannel } from "../audit/audit.js";
+import { RecentAudit } from "../audit/recent.js";
 import { type AgentDirectory, type AgentsGiven, agentFields, registerAgents } from "../card/agents.js";
 import { ConfigurationError } from "../card/faults.js";
 import { unknownNames } from "../core/describe.js";
@@ -66,8 +67,8 @@ function read(options: UncheckedOptions): ReturnType<typeof given<UncheckedOptio
 function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
   const limits = { ...defaultLimitsOf(heapLimit()), ...given(all.limits ?? {}) };
   const { retentionMs, maxReopens, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
-  const [versions, push] = [versionsOf(all), pushOf(all.push)];
-  const metrics = all.metrics || all.admin !== undefined ? newMetrics(versions) : undefined;
+  const [versions, push, admin] = [versionsOf(all), pushOf(all.push), adminOf(all, listens)];
+  const metrics = all.metrics || admin !== undefined ? newMetrics(versions) : undefined;
   return {
     engine: {
       ...given({ names: versions.taskNames(maxReopens, retentionMs === undefined) }),
@@ -86,7 +87,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     store: all.store,
     limits,
     logger: guardedLogger(all.logger ?? silentLogger),
-    audit: auditOf(all, metrics),
+    audit: auditOf(admin?.recentAudit ?? auditLogOf(all), metrics),
     telemetry: all.telemetry,
     accessLog: all.accessLog,
     metrics,
@@ -109,7 +110,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
       (push.signing?.jwks ?? (listens && all.cardSigning?.jwks !== false)),
     remoteAgents: all.remoteAgents ?? {},
     page: all.page ?? listens,
-    admin: adminOf(all, listens),
+    admin,
     basePath: all.basePath,
     host: all.host,
     port: all.port,
@@ -125,8 +126,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
 }
 
 /** The recorder also counts, so it exists for metrics alone. */
-function auditOf(options: WithDefaults, metrics: Metrics | undefined): AuditRecorder | undefined {
-  const log = auditLogOf(options);
+function auditOf(log: AuditLog | undefined, metrics: Metrics | undefined): AuditRecorder | undefined {
   if (log === undefined && metrics === undefined) return undefined;
   return new AuditRecorder(log, Date.now, metrics && ((facts) => metrics.audited(facts)));
 }
@@ -236,7 +236,7 @@ function adminOf(all: WithDefaults, listens: boolean): AdminSettings | undefined
   // Without a port there is no name to rebind.
   const isPort = address !== undefined && "host" in address;
   const allowedHosts = isPort ? hostsOf({ ...all, host: address.host }, listens) : hostsOf(all, false);
-  return { address, access: given(access), allowedHosts, backupFolder };
+  return { address, access: given(access), allowedHosts, backupFolder, recentAudit: new RecentAudit(auditLogOf(all)) };
 }
 
 /** Only a server with ports listens for operators. */

@@ -32,6 +32,7 @@ const fields: Record<string, unknown> = {
   taskId: "no-such-task",
   configId: "no-such-config",
   generation: 1,
+  parts: [{ content: { case: "text", value: "answer-text-4714-" } }],
   lines: "{}\n",
   level: "info",
   name: "../escape",

@@ -51,6 +51,24 @@ describe("parley server", () => {
     });
   });
 
+  it("lists the latest audit records", async () => {
+    await fetch(`${world.server.url}/tasks`, { headers: { "a2a-version": "1.0", "x-key": "wrong" } });
+    const { code, stdout, stderr } = await server("audit", "--outcome", "denied", "--event", "authentication.failed");
+    expect([code, stderr]).toEqual([0, ""]);
+    const [titles = "", ...rows] = stdout.trimEnd().split("\n");
+    expect(titles.split(/ +/).slice(0, 3)).toEqual(["TIME", "EVENT", "OUTCOME"]);
+    expect(rows).toEqual([
+      expect.stringMatching(/^20\S+Z +authentication\.failed +denied +127\.0\.0\.1 +ListTasks +refused/),
+    ]);
+    expect(await json("audit", "--limit", "1")).toMatchObject({ records: [{ event: "authentication.failed" }] });
+    expect((await server("audit", "--limit", "1")).stderr).toContain("there are more");
+    expect(await server("audit", "--owner", "nobody")).toMatchObject({ stderr: "parley: no record matches\n" });
+    expect(await server("audit", "--outcome", "bad")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("success"),
+    });
+  });
+
   it("changes the level of the log, backs the store up, and drains", async () => {
     expect(await server("log-level", "debug")).toMatchObject({ code: 0, stdout: "debug, before: info\n" });
     expect(await json("log-level", "warn")).toEqual({ previous: "debug" });

@@ -187,6 +187,32 @@ describe("parley tasks watch of a server that ends", () => {
   });
 });
 
+describe("parley tasks answer", () => {
+  it("lets a task that waits go on, with a text or JSON", async () => {
+    const task = await world.send("alice", "ask colour");
+    for (const [args, why] of [
+      [[], "give the answer"],
+      [["--data", "{blue}"], "--data is not JSON"],
+    ] as const) {
+      const { code, stderr } = await tasks(["answer", task, ...args]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(why)]);
+    }
+    const answered = await tasks(["answer", task, "say blue", "--data", '{"shade": 1}']);
+    expect(answered).toMatchObject({ code: 0, stdout: expect.stringMatching(new RegExp(`^${task}  [a-z-]+\n$`)) });
+    await expect.poll(() => tasks(["show", task]).then(({ stdout }) => stdout)).toMatch(/^State {4}completed$/m);
+    const entries = json(await tasks(["log", task, "--json"]));
+    const message = entries.map(({ entry }) => (entry as { message?: object }).message).find((each) => each);
+    expect(message).toMatchObject({
+      parts: [{ text: "say blue" }, { data: { shade: 1 } }],
+      metadata: { "parley.sentBy": "operator" },
+    });
+    expect(await tasks(["answer", task, "red"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("not wait"),
+    });
+  });
+});
+
 describe("parley tasks cancel, fail and delete", () => {
   it("end tasks, and delete them after a question", async () => {
     const [first, second] = [await world.send("alice", "ask one"), await world.send("alice", "ask two")];

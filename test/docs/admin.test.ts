@@ -87,9 +87,12 @@ async function typed(command: string, env: Record<string, string>): Promise<stri
 
 describe("docs/admin.md", () => {
   it.skipIf(!hasShell).each(curls)("is answered as it says: %s", async (command) => {
-    const TASK = await taskOf(/:(?:cancel|fail|follow)/.test(command) ? "wait" : "echo hello");
+    const asks = command.includes(":answer");
+    const TASK = await taskOf(asks ? "ask which" : /:(?:cancel|fail|follow)/.test(command) ? "wait" : "echo hello");
+    if (asks) await reached(TASK, /INPUT_REQUIRED/);
     if (command.includes(":resend")) await delivered(TASK);
-    if (command.includes("-X DELETE $A/tasks/$TASK") && !command.includes("pushConfigs")) await ended(TASK);
+    if (command.includes("-X DELETE $A/tasks/$TASK") && !command.includes("pushConfigs"))
+      await reached(TASK, /COMPLETED|FAILED|CANCELED/);
     const [A, H] = [`${world.address}/v1`, `authorization: Bearer ${tokens.write}`];
     const typing = typed(command, { TASK, CONFIG, A, H });
     // The head of a stream is sent with its first message.
@@ -124,12 +127,12 @@ async function delivered(id: string): Promise<void> {
   }
 }
 
-/** Waits until a task has ended. */
-async function ended(id: string): Promise<void> {
+/** Waits until a task has a state. */
+async function reached(id: string, state: RegExp): Promise<void> {
   const headers = { "x-key": tokens.caller };
   for (;;) {
     const answer = await fetch(`${world.server.url}/tasks/${id}`, { headers });
     const { status } = (await answer.json()) as { status: { state: string } };
-    if (/COMPLETED|FAILED|CANCELED/.test(status.state)) return;
+    if (state.test(status.state)) return;
   }
 }

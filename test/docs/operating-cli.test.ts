@@ -51,7 +51,7 @@ describe("docs/operating-cli.md", () => {
   async function send(text: string): Promise<string> {
     const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text }] };
     const taskPushNotificationConfig = { id: "hook", url: receiver.url("/hook") };
-    const body = { message, configuration: { taskPushNotificationConfig, returnImmediately: text !== "finish" } };
+    const body = { message, configuration: { taskPushNotificationConfig, returnImmediately: text.startsWith("wait") } };
     const answer = await fetch(`${world.server.url}/message:send`, {
       method: "POST",
       headers: { "content-type": "application/json", "a2a-version": "1.0", "x-key": tokens.caller },
@@ -63,7 +63,9 @@ describe("docs/operating-cli.md", () => {
   /** Runs a command of the page, each with a task that suits it. */
   async function type(command: string): Promise<number> {
     const named = /\$TASK|task\.jsonl/.test(command);
-    const task = named ? await send(/^tasks (fail|cancel)/.test(command) ? "wait docs" : "finish") : "";
+    const [, kind = ""] = /^tasks (fail|cancel|answer)/.exec(command) ?? [];
+    const text = kind === "" ? "finish" : kind === "answer" ? "ask which" : "wait docs";
+    const task = named ? await send(text) : "";
     const env = { PARLEY_ADMIN: world.address, PARLEY_ADMIN_TOKEN: tokens.write };
     const lines = join(folder, "task.jsonl");
     if (command.startsWith("tasks import")) {
@@ -99,7 +101,7 @@ describe("docs/operating-cli.md", () => {
           .join(" "),
       ),
     );
-    expect(kinds.size).toBe(24);
+    expect(kinds.size).toBe(26);
   });
 
   it.each(commands)("shows a command that works: parley %s", async (command) => {

@@ -16,6 +16,7 @@ import { age, bytes, moment, taskColumns, taskRow } from "./format.js";
 import { printAnswer, printList } from "./lists.js";
 import { addLimit, addReach } from "./options.js";
 import { readPages } from "./pages.js";
+import { type AuditFlags, added, audit } from "./server-audit.js";
 import { type ReachFlags, withService } from "./service.js";
 
 /** Adds `parley server …`. These commands are about a process, so a file cannot answer them. */
@@ -30,6 +31,11 @@ export function add(server: Command, io: Io): void {
   on("log-level", "change the level of the log until the process ends")
     .argument("<level>", "debug, info, warn or error")
     .action((level: string, flags: ReachFlags) => logLevel(level, flags, io));
+  addLimit(on("audit", "list the latest audit records of the process, newest first"))
+    .option("--event <event>", "only this event, such as access.denied; may be given again", added)
+    .option("--outcome <outcome>", "only success, denied or failure; may be given again", added)
+    .option("--owner <owner>", "only those of an owner")
+    .action((flags: AuditFlags) => audit(flags, io));
   on("drain", "refuse new calls of the A2A protocol from now on").action((flags: ReachFlags) => drain(flags, io));
   on("backup", "copy the store into a new file on the server's machine", true)
     .argument("<name>", "name of the file in the folder of --admin-backups")

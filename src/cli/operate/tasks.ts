@@ -68,6 +68,15 @@ function addChanges(tasks: Command, io: Io): void {
   addReach(fail.option("--message <text>", "text for its client"), { writes: true }).action(
     (task: string, flags: change.FailFlags) => change.fail(task, flags, io),
   );
+  const answer = tasks
+    .command("answer")
+    .description("answer a task that waits for a person, as its owner's next message")
+    .argument("<task>")
+    .argument("[text]", "the answer")
+    .option("--data <json>", "a value as JSON, with the text or instead of it");
+  addReach(answer, { file: false }).action((task: string, text: string | undefined, flags: change.AnswerFlags) =>
+    change.answer(task, text, flags, io),
+  );
   const remove = tasks
     .command("delete")
     .description("delete tasks that have ended, with all that belongs to them")

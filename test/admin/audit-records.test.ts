@@ -1,0 +1,100 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { AuditRecord } from "../../gen/parley/admin/v1/admin_pb.js";
+import { RecentAudit } from "../../src/audit/recent.js";
+import { bindings } from "./callers.js";
+import { clients, type Operator } from "./task-world.js";
+import { openWorld, tokens, type World } from "./world.js";
+
+/** The latest audit records, as operators read them. */
+
+let world: World;
+let admin: Operator;
+beforeAll(async () => {
+  world = await openWorld();
+  admin = clients.connect(world.address);
+});
+afterAll(() => world.server.close());
+
+const told = ({ event, outcome, owner, operator }: AuditRecord) => [event, outcome, owner, operator].join(" ").trim();
+
+describe("listAuditRecords()", () => {
+  it("lists what the audit log has, newest first, by event, outcome and owner", async () => {
+    const denied = await fetch(`${world.server.url}/tasks`, { headers: { "a2a-version": "1.0", "x-key": "wrong" } });
+    expect(denied.status).toBe(401);
+    const caller = { "a2a-version": "1.0", "x-key": tokens.caller };
+    expect((await fetch(`${world.server.url}/tasks/nowhere`, { headers: caller })).status).toBe(404);
+    await admin.setLogLevel({ level: "info" }).catch(() => {});
+    const { records, nextPageToken } = await admin.listAuditRecords({});
+    expect(nextPageToken).toBe("");
+    expect(records.map(told).slice(-4)).toEqual([
+      "admin.write success  wendy",
+      "access.denied denied alice",
+      "authentication.failed denied",
+      "server.started success",
+    ]);
+    expect(records.map(({ at }) => at && new Date(timestampMs(at)).toISOString())).toEqual(
+      world.records.map(({ at }) => at).reverse(),
+    );
+    const list = async (filter: Parameters<Operator["listAuditRecords"]>[0]): Promise<string[]> =>
+      (await admin.listAuditRecords(filter)).records.map(told);
+    expect(await list({ outcomes: ["denied"] })).toEqual([
+      "access.denied denied alice",
+      "authentication.failed denied",
+    ]);
+    expect(await list({ events: ["server.started"] })).toEqual(["server.started success"]);
+    expect(await list({ owner: "alice" })).toEqual(["access.denied denied alice"]);
+    expect(await list({ owner: "", outcomes: ["denied"] })).toEqual(["authentication.failed denied"]);
+    const first = await admin.listAuditRecords({ pageSize: 1 });
+    const second = await admin.listAuditRecords({ pageSize: 1, pageToken: first.nextPageToken });
+    expect([...first.records, ...second.records].map(told)).toEqual(records.slice(0, 2).map(told));
+  });
+
+  it("has no secret, and refuses names that no record has", async () => {
+    const { records } = await admin.listAuditRecords({});
+    expect(JSON.stringify(records, (_, value) => (typeof value === "bigint" ? String(value) : value))).not.toMatch(
+      /-471[1-4]-/,
+    );
+    for (const filter of [{ events: ["all"] }, { outcomes: ["DENIED"] }]) {
+      const error = await admin.listAuditRecords(filter).catch(ConnectError.from);
+      expect(error).toMatchObject({
+        code: Code.InvalidArgument,
+        rawMessage: expect.stringContaining("must be some of"),
+      });
+    }
+  });
+
+  it("is there without an audit log, and as JSON over REST", async () => {
+    const silent = await openWorld({}, { audit: false });
+    try {
+      const { records } = await clients.grpc(silent.address).listAuditRecords({ events: ["server.started"] });
+      expect(records.map(told)).toEqual(["server.started success"]);
+      const { text } = await bindings
+        .rest(silent.address)
+        .call(
+          (await import("../../gen/parley/admin/v1/admin_pb.js")).AdminService.method.listAuditRecords,
+          { pageSize: 1 },
+          { authorization: `Bearer ${tokens.read}` },
+        );
+      expect(JSON.parse(text)).toMatchObject({ records: [{ event: "server.started", outcome: "success" }] });
+    } finally {
+      await silent.server.close();
+    }
+  });
+});
+
+describe("RecentAudit", () => {
+  it("keeps the last 1,000 records, and passes all on", () => {
+    const passed: string[] = [];
+    const recent = new RecentAudit({ write: ({ at }) => void passed.push(at) });
+    for (let i = 0; i < 2_500; i++) recent.write({ at: String(i), event: "key.used", outcome: "success" });
+    expect(passed).toHaveLength(2_500);
+    const filter = { events: [], outcomes: [] };
+    const all = recent.list(filter, { before: undefined, limit: 5_000 });
+    expect([all.length, all[0]?.record.at, all.at(-1)?.record.at]).toEqual([1_000, "2499", "1500"]);
+    // A page that begins before the oldest record is the last.
+    expect(recent.list(filter, { before: 1_500, limit: 10 })).toEqual([]);
+    expect(recent.list(filter, { before: 1_502, limit: 10 }).map(({ number }) => number)).toEqual([1_501, 1_500]);
+  });
+});
