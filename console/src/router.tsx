@@ -52,7 +52,7 @@ const agent = createRoute({
 const talk = createRoute({
   getParentRoute,
   path: "/talk",
-  validateSearch: optional("agent", "conversation", "task", "panel", "text"),
+  validateSearch: optional("agent", "conversation", "beside", "task", "panel", "text"),
   component: lazyRouteComponent(() => import("./talk/talk-page.js")),
 });
 

@@ -1,10 +1,86 @@
-import type { ReactNode } from "react";
-import { css, PageHead } from "../ui/parts.js";
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Bot } from "lucide-react";
+import { type ReactNode, useEffect, useSyncExternalStore } from "react";
+import { addedAgents, allAgents } from "../api/agents.js";
+import { sessionQuery } from "../api/session.js";
+import { talkWords } from "../texts/talk.js";
+import { classes, Empty, css as ui } from "../ui/parts.js";
+import css from "./talk.module.css";
+import { TalkList } from "./talk-list.js";
+import { TalkPanel } from "./talk-panel.js";
+import type { TalkStore } from "./talk-store.js";
+import { talks } from "./talks.js";
 
+/** The state of the page, which is in its address. */
+export interface TalkSearch {
+  readonly agent?: string | undefined;
+  readonly conversation?: string | undefined;
+  readonly beside?: string | undefined;
+  readonly task?: string | undefined;
+  readonly panel?: string | undefined;
+}
+
+/** Conversations with agents: a list, one of them, and another one beside it where there is room. */
 export default function Page(): ReactNode {
+  const search: TalkSearch = useSearch({ from: "/talk" });
+  const navigate = useNavigate();
+  useSyncExternalStore(talks.subscribe, talks.list);
+  const store = talks.get(search.conversation);
+  const beside = search.beside === search.conversation ? undefined : talks.get(search.beside);
+  const { agent, task } = search;
+  const isKnown = store !== undefined;
+  useEffect(() => {
+    if (isKnown || agent === undefined) return;
+    const opened = task === undefined ? talks.begin(agent) : talks.ofTask(agent, task);
+    void navigate({ to: "/talk", search: (now) => ({ ...now, conversation: opened.kept.id }), replace: true });
+  }, [isKnown, agent, task, navigate]);
   return (
-    <div className={css.page}>
-      <PageHead title="…" />
+    <div className={classes(css.page, isKnown && css.hasTalk, beside !== undefined && css.hasBeside)}>
+      <TalkList current={search} />
+      {store === undefined ? <Choose /> : <Panels store={store} beside={beside} search={search} />}
     </div>
+  );
+}
+
+interface PanelsProps {
+  readonly store: TalkStore;
+  readonly beside: TalkStore | undefined;
+  readonly search: TalkSearch;
+}
+
+function Panels({ store, beside, search }: PanelsProps): ReactNode {
+  return (
+    <>
+      <TalkPanel key={store.kept.id} store={store} search={search} />
+      {beside !== undefined && <TalkPanel key={beside.kept.id} store={beside} search={search} isBeside />}
+    </>
+  );
+}
+
+/** The agents, where no conversation is open. */
+function Choose(): ReactNode {
+  const { data } = useSuspenseQuery(sessionQuery);
+  const added = useSyncExternalStore(addedAgents.subscribe, addedAgents.get);
+  const agents = "session" in data ? allAgents(data.session, added) : [];
+  return (
+    <section className={css.choose} aria-label={talkWords.choose}>
+      <Empty icon={<Bot size={36} aria-hidden="true" />} title={talkWords.choose}>
+        <p>{agents.length === 0 ? talkWords.noAgents : talkWords.chooseHint}</p>
+        <ul className={css.agents}>
+          {agents.map(({ name, url }) => (
+            <li key={url}>
+              <Link className={classes(ui.card, css.agent)} to="/talk" search={{ agent: url }}>
+                <strong>{name}</strong>
+                <span className={`${ui.soft} ${ui.small}`}>{url}</span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+        <Link to="/agents" className={ui.button}>
+          {talkWords.addAgent}
+        </Link>
+      </Empty>
+    </section>
   );
 }

@@ -1,0 +1,105 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+// Not from the index, whose helper for tests imports ajv.
+import Form from "@rjsf/core/lib/components/Form.js";
+import { type ErrorSchema, type RJSFSchema, type RJSFValidationError, toErrorSchema } from "@rjsf/utils";
+import { Component, type ReactNode, useMemo, useState } from "react";
+import { talkWords } from "../../texts/talk.js";
+import { Button, Note, css as ui } from "../../ui/parts.js";
+import type { AskedForm } from "../form-part.js";
+import css from "../talk.module.css";
+import { prepared } from "./prepared.js";
+import { templates } from "./templates.js";
+import { validator } from "./validator.js";
+import { widgets } from "./widgets.js";
+
+const { form: texts } = talkWords;
+
+interface FormViewProps {
+  readonly form: AskedForm;
+  readonly onSubmit: (data: JsonObject) => void;
+  readonly onDecline: () => void;
+}
+
+/** A form of an agent, with its faults at their fields. */
+export default function FormView(props: FormViewProps): ReactNode {
+  return (
+    <Guarded>
+      <Filled {...props} />
+    </Guarded>
+  );
+}
+
+function Filled({ form, onSubmit, onDecline }: FormViewProps): ReactNode {
+  const schema = useMemo(() => prepared(form.schema) as RJSFSchema, [form]);
+  const [data, setData] = useState<unknown>(form.data);
+  const [faults, setFaults] = useState(0);
+  const [isSent, setSent] = useState(false);
+  const extraErrors = useMemo(() => violationsOf(form), [form]);
+  const begun = useMemo(() => JSON.stringify(form.data), [form]);
+  const isChanged = JSON.stringify(data) !== begun;
+  return (
+    <Form
+      className={css.form ?? ""}
+      schema={schema}
+      formData={data}
+      validator={validator}
+      templates={templates as never}
+      widgets={widgets}
+      noHtml5Validate
+      showErrorList={false}
+      focusOnFirstError
+      disabled={isSent}
+      {...(!isChanged && { extraErrors, extraErrorsBlockSubmit: false })}
+      onChange={(event) => setData(event.formData)}
+      onError={(errors) => setFaults(errors.length)}
+      onSubmit={(event) => {
+        setSent(true);
+        onSubmit(event.formData as JsonObject);
+      }}
+    >
+      <div className={ui.row}>
+        <Button kind="main" type="submit" disabled={isSent}>
+          {texts.submit}
+        </Button>
+        <Button
+          disabled={isSent}
+          onClick={() => {
+            setSent(true);
+            onDecline();
+          }}
+        >
+          {texts.decline}
+        </Button>
+        <span className={css.fault} role="status">
+          {faults > 0 ? texts.faults(faults) : ""}
+        </span>
+      </div>
+    </Form>
+  );
+}
+
+/** The faults that the agent found, at their fields. */
+function violationsOf({ violations }: AskedForm): ErrorSchema {
+  return toErrorSchema(
+    violations.map(
+      ({ field, description }): RJSFValidationError => ({
+        property: field === "" ? "." : `.${field}`,
+        message: description,
+        stack: description,
+      }),
+    ),
+  );
+}
+
+/** Shows that a form cannot be shown, in place of one whose schema breaks the view. */
+class Guarded extends Component<{ readonly children: ReactNode }, { readonly isBroken: boolean }> {
+  override state: { readonly isBroken: boolean } = { isBroken: false };
+
+  static getDerivedStateFromError(): { readonly isBroken: boolean } {
+    return { isBroken: true };
+  }
+
+  override render(): ReactNode {
+    return this.state.isBroken ? <Note tone="wait">{texts.unusable}</Note> : this.props.children;
+  }
+}

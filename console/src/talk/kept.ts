@@ -1,0 +1,113 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { type Message, MessageSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { jsonReader } from "../../../src/wire/json-reader.js";
+import { jsonWriter } from "../../../src/wire/json-writer.js";
+
+/**
+ * The conversations of this browser in its storage: the agent, ids, generations and the messages of this page, without
+ * the bytes of files, and without credentials.
+ */
+
+/** Phases of a message: on its way, answered for now, left by the user (the task goes on), failed. */
+export type Phase = "running" | "over" | "left" | "failed";
+
+/** One message of this page as it is kept. */
+export interface KeptTurn {
+  readonly message: Message;
+  readonly at: number;
+  readonly phase: Phase;
+  readonly taskId?: string | undefined;
+  /** The answer of an agent that made no task of it. */
+  readonly reply?: Message | undefined;
+  readonly error?: string | undefined;
+}
+
+/** A conversation as it is kept. */
+export interface KeptTalk {
+  readonly id: string;
+  readonly agent: string;
+  readonly agentName: string;
+  readonly title: string;
+  /** When something was last sent, in milliseconds since 1970. */
+  readonly at: number;
+  readonly contextId?: string | undefined;
+  /** Name of the chosen way to speak, see speech.ts. */
+  readonly speech?: string | undefined;
+  /** Tasks that were opened without a message of this page. */
+  readonly opened: readonly string[];
+  /** The last generation of each task that this page has seen. */
+  readonly generations: Readonly<Record<string, number>>;
+  readonly turns: readonly KeptTurn[];
+}
+
+const KEY = "parley-console-talk-";
+const VERSION = 1;
+
+/** Conversations that are kept, and messages of each. The oldest are dropped. */
+const MAX_TALKS = 60;
+const MAX_TURNS = 200;
+
+/** Characters of a message that are kept. */
+const MAX_MESSAGE = 100_000;
+
+const readMessage = jsonReader(MessageSchema);
+const writeMessage = jsonWriter(MessageSchema);
+
+/** Reads all conversations, the newest first. */
+export function readTalks(): readonly KeptTalk[] {
+  const talks: KeptTalk[] = [];
+  for (let at = 0; at < localStorage.length; at++) {
+    const key = localStorage.key(at) ?? "";
+    const talk = key.startsWith(KEY) ? readTalk(localStorage.getItem(key) ?? "") : undefined;
+    if (talk !== undefined) talks.push(talk);
+  }
+  return talks.toSorted((one, other) => other.at - one.at);
+}
+
+function readTalk(text: string): KeptTalk | undefined {
+  try {
+    const kept = JSON.parse(text) as JsonObject & { turns: JsonObject[] };
+    if (kept.version !== VERSION || typeof kept.id !== "string" || typeof kept.agent !== "string") return undefined;
+    const turns = kept.turns.map((turn) => ({
+      ...turn,
+      message: readMessage(turn.message as JsonValue),
+      ...(turn.reply !== undefined && { reply: readMessage(turn.reply) }),
+    }));
+    return { ...kept, turns } as unknown as KeptTalk;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Keeps a conversation. One that has no room is dropped with the next reload. */
+export function keepTalk(talk: KeptTalk): void {
+  const turns = talk.turns.slice(-MAX_TURNS).map(({ message, reply, ...turn }) => ({
+    ...turn,
+    message: jsonOf(message),
+    ...(reply !== undefined && { reply: jsonOf(reply) }),
+  }));
+  try {
+    localStorage.setItem(KEY + talk.id, JSON.stringify({ ...talk, version: VERSION, turns }));
+  } catch {
+    const oldest = readTalks().findLast(({ id }) => id !== talk.id);
+    if (oldest !== undefined) forgetTalk(oldest.id);
+  }
+  for (const { id } of readTalks().slice(MAX_TALKS)) forgetTalk(id);
+}
+
+export function forgetTalk(id: string): void {
+  localStorage.removeItem(KEY + id);
+}
+
+/** A message without the bytes of files and without the rest of long texts. */
+function jsonOf(message: Message): JsonValue {
+  const parts = message.parts.map((part) => {
+    const { content } = part;
+    if (content.case === "raw") return { ...part, content: { case: "raw" as const, value: new Uint8Array() } };
+    if (content.case === "text" && content.value.length > MAX_MESSAGE) {
+      return { ...part, content: { case: "text" as const, value: `${content.value.slice(0, MAX_MESSAGE)}…` } };
+    }
+    return part;
+  });
+  return JSON.parse(writeMessage({ ...message, parts })) as JsonValue;
+}

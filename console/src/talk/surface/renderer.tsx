@@ -1,0 +1,32 @@
+import "./style-first.js";
+import { basicCatalog, createComponentImplementation, type ReactComponentImplementation } from "@a2ui/react/v0_9";
+import { AudioPlayerApi, Catalog, ImageApi, VideoApi } from "@a2ui/web_core/v0_9";
+import { LinkedFile, RemoteImage } from "../../content/linked-file.js";
+
+export { A2uiSurface } from "@a2ui/react/v0_9";
+export { MessageProcessor } from "@a2ui/web_core/v0_9";
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Media come from anywhere, so that they are loaded after a click, like all other files of agents. */
+const own: readonly ReactComponentImplementation[] = [
+  createComponentImplementation(ImageApi, ({ props }) => (
+    <RemoteImage url={textOf(props.url)} alt={textOf((props as { readonly description?: unknown }).description)} />
+  )),
+  createComponentImplementation(VideoApi, ({ props }) => (
+    <LinkedFile url={textOf(props.url)} filename="" mediaType="" />
+  )),
+  createComponentImplementation(AudioPlayerApi, ({ props }) => (
+    <LinkedFile url={textOf(props.url)} filename="" mediaType="" />
+  )),
+];
+
+/**
+ * The basic catalog of A2UI with our own media, and without the function that opens windows: an agent could have it
+ * called by itself.
+ */
+export const catalog: Catalog<ReactComponentImplementation> = new Catalog(
+  basicCatalog.id,
+  [...basicCatalog.components.values()].map((each) => own.find(({ name }) => name === each.name) ?? each),
+  [...basicCatalog.functions.values()].filter(({ name }) => name !== "openUrl"),
+);
