@@ -61,7 +61,7 @@ export async function highlighted(code: string, language: string): Promise<reado
     lang: language,
     themes: { light, dark },
     tokenizeMaxLineLength: 1_000,
-    tokenizeTimeLimit: 200,
+    tokenizeTimeLimit: 1_000,
   });
   return lines.map((tokens) =>
     tokens.map(({ content, variants }) => ({

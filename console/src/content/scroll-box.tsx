@@ -7,13 +7,13 @@ interface ScrollBoxProps {
   readonly children: ReactNode;
 }
 
-/** A box that scrolls, which the keyboard has to reach. */
+/** A box that scrolls, which the keyboard has to reach. No landmark, because a page may have many. */
 export function ScrollBox({ label, className, children }: ScrollBoxProps): ReactNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll what has the focus.
-    <section className={className} tabIndex={0} aria-label={label}>
+    <figure className={className} tabIndex={0} aria-label={label}>
       {children}
-    </section>
+    </figure>
   );
 }
 

@@ -74,7 +74,7 @@ function Log({ store, view, name, search, onRefer }: LogProps): ReactNode {
   const versions = versionsIn(view.blocks);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll what has the focus.
-    <section ref={scroll} className={css.scroll} tabIndex={0} aria-label={talkWords.messages(name)}>
+    <section ref={scroll} className={css.scroll} tabIndex={0} aria-label={talkWords.messages(store.kept.title || name)}>
       <div ref={inner} className={css.log} role="log" aria-live="off">
         {view.error !== undefined && (
           <div className={ui.stack}>
@@ -148,8 +148,13 @@ function useEndInView(scroll: RefObject<HTMLElement | null>, inner: RefObject<HT
     const [box, content] = [scroll.current, inner.current];
     if (box === null || content === null) return;
     let isAtEnd = true;
+    let last = box.scrollTop;
     const onScroll = (): void => {
-      isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+      const isNear = box.scrollHeight - box.scrollTop - box.clientHeight < 80;
+      // Content that grows moves the end away, but only the user scrolls up.
+      if (isNear) isAtEnd = true;
+      else if (box.scrollTop < last) isAtEnd = false;
+      last = box.scrollTop;
     };
     const observer = new ResizeObserver(() => {
       if (isAtEnd) box.scrollTop = box.scrollHeight;

@@ -36,11 +36,11 @@ export function TaskBlock(props: TaskBlockProps): ReactNode {
     <article className={classes(css.block, isMarked && css.marked)} aria-label={`${talkWords.task} ${id.slice(-6)}`}>
       <Messages view={view} store={store} />
       {task !== undefined && task.artifacts.length > 0 && (
-        <section className={css.artifacts} aria-label={talkWords.artifacts}>
+        <div className={css.artifacts}>
           {task.artifacts.map((artifact) => (
             <ArtifactView key={artifact.artifactId} artifact={artifact} taskId={id} versions={versions} />
           ))}
-        </section>
+        </div>
       )}
       {isWorking && <WorkingLine text={progressOf(messages, view)} />}
       {state === TaskState.AUTH_REQUIRED && <Note tone="wait">{talkWords.stateSpoken[state]}</Note>}
@@ -113,7 +113,7 @@ function Foot({ view, turns, store, onRefer }: TaskBlockProps): ReactNode {
   return (
     <footer className={css.blockFoot}>
       {view.task !== undefined && <StateBadge state={state} />}
-      <CopyText text={id} shown={id.length > 14 ? `…${id.slice(-12)}` : id} label={talkWords.task} />
+      <CopyText text={id} shown={id.length > 14 ? `…${id.slice(-12)}` : id} />
       {generation !== undefined && <span className={ui.soft}>{talkWords.generation(generation)}</span>}
       {!isFollowed && !isOver && !isWaiting && view.task !== undefined && (
         <span className={ui.soft}>{talkWords.left}</span>

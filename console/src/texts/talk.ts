@@ -61,7 +61,6 @@ export const talkWords = {
   resumedWhole: "Resumed with the whole task as it is now",
   cutSince: (events: number): string => `${words.count(events, "event", "events")} since`,
   cutNow: (generation: number): string => `now at generation ${generation}`,
-  artifacts: "Artifacts",
   artifact: (name: string): string => (name === "" ? "Artifact" : name),
   compare: "Compare with the version before",
   hideCompare: "Hide the comparison",
