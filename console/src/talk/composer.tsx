@@ -22,12 +22,14 @@ interface ComposerProps {
   readonly references: readonly string[];
   readonly onReferences: (ids: readonly string[]) => void;
   readonly hasFocus: boolean;
+  /** The text at first. */
+  readonly begin: string;
 }
 
 /** Writes the next message: text, files and data, to a task that waits or to a new one. */
 export function Composer(props: ComposerProps): ReactNode {
   const { store, view, files, references, onReferences } = props;
-  const [text, setText] = useState("");
+  const [text, setText] = useState(props.begin);
   const [json, setJson] = useState<string>();
   const [target, setTarget] = useState<string>();
   const to = targetOf(view, target);

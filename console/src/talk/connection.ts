@@ -1,5 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { A2AClient } from "../../../src/client/web.js";
+import { loginOptionsFor } from "../agents/credentials.js";
 import { connectTo } from "../api/agents.js";
 import { nameOf, type Speech, speechesOf, speechNamed } from "./speech.js";
 
@@ -22,6 +23,7 @@ export async function connectTalk(
   const chosen = speechNamed(speech);
   const client = await connectTo(agent, {
     interceptors,
+    ...loginOptionsFor(agent),
     ...(chosen !== undefined && { bindings: [chosen.binding], version: chosen.version }),
   });
   return { client, speeches: speechesOf(client.card) };

@@ -32,11 +32,11 @@ export function Question({ message, view, store, isOpen }: QuestionProps): React
   const contextId = view.task?.contextId ?? "";
   const special = useCallback(
     (part: Part): ReactNode | undefined => {
-      if (a2uiMessagesOf(part) !== undefined) return <></>;
+      if (a2uiMessagesOf(part) !== undefined) return null;
       const form = formOf(part);
       if (form === undefined) return undefined;
       if (!isOpen) return <ClosedForm form={form} />;
-      if (usesSurface) return <></>;
+      if (usesSurface) return null;
       const to = { taskId, contextId };
       return (
         <Suspense fallback={<Skeleton lines={4} />}>

@@ -1,11 +1,12 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Bot } from "lucide-react";
-import { type ReactNode, useEffect, useSyncExternalStore } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useSyncExternalStore } from "react";
+import { useAgent } from "../agents/client.js";
 import { addedAgents, allAgents } from "../api/agents.js";
 import { sessionQuery } from "../api/session.js";
 import { talkWords } from "../texts/talk.js";
-import { classes, Empty, css as ui } from "../ui/parts.js";
+import { classes, Empty, Skeleton, css as ui } from "../ui/parts.js";
 import css from "./talk.module.css";
 import { TalkList } from "./talk-list.js";
 import { TalkPanel } from "./talk-panel.js";
@@ -19,6 +20,8 @@ export interface TalkSearch {
   readonly beside?: string | undefined;
   readonly task?: string | undefined;
   readonly panel?: string | undefined;
+  /** The text of the next message at first. */
+  readonly text?: string | undefined;
 }
 
 /** Conversations with agents: a list, one of them, and another one beside it where there is room. */
@@ -36,7 +39,13 @@ export default function Page(): ReactNode {
     void navigate({ to: "/talk", search: (now) => ({ ...now, conversation: opened.kept.id }), replace: true });
   }, [isKnown, agent, task, navigate]);
   return (
-    <div className={classes(css.page, isKnown && css.hasTalk, beside !== undefined && css.hasBeside)}>
+    <div
+      className={classes(
+        css.page,
+        isKnown && css.hasTalk,
+        isKnown && (beside !== undefined || search.panel === "raw") && css.hasBeside,
+      )}
+    >
       <TalkList current={search} />
       {store === undefined ? <Choose /> : <Panels store={store} beside={beside} search={search} />}
     </div>
@@ -53,8 +62,29 @@ function Panels({ store, beside, search }: PanelsProps): ReactNode {
   return (
     <>
       <TalkPanel key={store.kept.id} store={store} search={search} />
-      {beside !== undefined && <TalkPanel key={beside.kept.id} store={beside} search={search} isBeside />}
+      {search.panel === "raw" ? (
+        <RawPanel agent={store.kept.agent} />
+      ) : (
+        beside !== undefined && <TalkPanel key={beside.kept.id} store={beside} search={search} isBeside />
+      )}
     </>
+  );
+}
+
+const ExchangesPanel = lazy(async () => ({
+  default: (await import("../exchanges/exchanges-panel.js")).ExchangesPanel,
+}));
+
+/** The requests and answers of the conversation's agent. */
+function RawPanel({ agent }: { readonly agent: string }): ReactNode {
+  // Its card names the methods behind paths.
+  useAgent(agent);
+  return (
+    <div className={css.raw}>
+      <Suspense fallback={<Skeleton lines={6} />}>
+        <ExchangesPanel agent={agent} />
+      </Suspense>
+    </div>
   );
 }
 

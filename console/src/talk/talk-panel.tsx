@@ -1,5 +1,6 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useLoginRevision } from "../agents/client.js";
 import { ContentContext } from "../content/content-context.js";
 import { states } from "../texts/states.js";
 import { talkWords } from "../texts/talk.js";
@@ -28,8 +29,10 @@ export function TalkPanel({ store, search, isBeside = false }: TalkPanelProps): 
   const [references, setReferences] = useState<readonly string[]>([]);
   const files = useAttachments();
   const navigate = useNavigate();
-  useEffect(() => store.begin(), [store]);
   const { agent, agentName } = store.kept;
+  const login = useLoginRevision(agent);
+  // Another login needs another client.
+  useEffect(() => store.begin(login), [store, login]);
   const name = view.connected?.client.card.name ?? (agentName || agent);
   const place = useMemo(() => ({ agent }), [agent]);
   const close = (): void => void navigate({ to: "/talk", search: { ...search, beside: undefined } });
@@ -53,6 +56,7 @@ export function TalkPanel({ store, search, isBeside = false }: TalkPanelProps): 
           references={references}
           onReferences={setReferences}
           hasFocus={!isBeside}
+          begin={isBeside ? "" : (search.text ?? "")}
         />
       </DropZone>
     </section>

@@ -50,7 +50,7 @@ export class TalkStore extends ViewStore<TalkView> {
   #connecting: Promise<A2AClient> | undefined;
   #error: unknown;
   #keepTimer: ReturnType<typeof setTimeout> | undefined;
-  #isBegun = false;
+  #login: number | undefined;
   #isEnded = false;
   readonly #onKept: () => void;
 
@@ -79,10 +79,16 @@ export class TalkStore extends ViewStore<TalkView> {
     return this.#kept;
   }
 
-  /** Connects, and reads what has become of the tasks. */
-  readonly begin = (): void => {
-    if (this.#isBegun) return;
-    this.#isBegun = true;
+  /**
+   * Connects, and reads what has become of the tasks. Connects anew with another login.
+   *
+   * @param login counts the changes of the login at the agent
+   */
+  readonly begin = (login: number): void => {
+    if (this.#login === login) return;
+    const isBegun = this.#login !== undefined;
+    this.#login = login;
+    if (isBegun) return this.reconnect();
     for (const turn of this.#turns) {
       // Whether the message arrived is unknown, and sending it again is the user's choice.
       if (turn.phase === "running" && turn.taskId === undefined) this.#change(turn.id, { phase: "failed" });
