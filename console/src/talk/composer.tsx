@@ -63,14 +63,7 @@ export function Composer(props: ComposerProps): ReactNode {
       }}
     >
       <Chips files={files} references={references} onReferences={onReferences} />
-      {json !== undefined && (
-        <div className={ui.stack}>
-          <Suspense fallback={<Skeleton lines={4} />}>
-            <JsonEditor label={compose.dataLabel} text={json} onChange={setJson} onSubmit={() => void send()} />
-          </Suspense>
-          {data?.fault !== undefined && <p className={css.fault}>{compose.dataFault(data.fault)}</p>}
-        </div>
-      )}
+      {json !== undefined && <Data text={json} fault={data?.fault} onText={setJson} onSend={() => void send()} />}
       <TextBox {...props} text={text} onText={setText} onSend={() => void send()} isAnswer={to !== undefined} />
       <div className={css.composeRow}>
         <FilePicker files={files} />
@@ -106,6 +99,24 @@ function parsed(json: string): { readonly value?: JsonValue; readonly fault?: st
   } catch (error) {
     return { fault: (error as Error).message };
   }
+}
+
+interface DataProps {
+  readonly text: string;
+  readonly fault: string | undefined;
+  readonly onText: (text: string) => void;
+  readonly onSend: () => void;
+}
+
+function Data({ text, fault, onText, onSend }: DataProps): ReactNode {
+  return (
+    <div className={ui.stack}>
+      <Suspense fallback={<Skeleton lines={4} />}>
+        <JsonEditor label={compose.dataLabel} text={text} onChange={onText} onSubmit={onSend} />
+      </Suspense>
+      {fault !== undefined && <p className={css.fault}>{compose.dataFault(fault)}</p>}
+    </div>
+  );
 }
 
 interface TextBoxProps extends ComposerProps {

@@ -7,19 +7,16 @@ import {
   type MessageFields,
   partsOf,
   type ReadableMessage,
-  type ReadableTask,
-  TaskState,
-  textOf,
   type Update,
 } from "../../../src/client/web.js";
 import { readableTask } from "../../../src/task/plain.js";
 import { isInterrupted } from "../../../src/task/state.js";
 import { EXTENSIONS_PARAMETER } from "../../../src/wire/service-params.js";
-import { talkWords } from "../texts/talk.js";
 import { a2uiExtensionOf } from "./a2ui.js";
 import { type Connected, connectTalk } from "./connection.js";
 import { type KeptTalk, keepTalk, type Phase } from "./kept.js";
-import type { Block, TalkView, Turn } from "./talk-view.js";
+import { blocksOf, type TalkView, type Turn } from "./talk-view.js";
+import { isRunning, MAX_READ, tasksOf, titleIn, titleOf } from "./task-facts.js";
 import { newCut, TaskViews } from "./task-views.js";
 import { Wire } from "./wire.js";
 
@@ -32,9 +29,6 @@ const noView: TalkView = {
   connected: undefined,
   error: undefined,
 };
-
-/** Tasks whose state is read after a reload. */
-const MAX_READ = 30;
 
 /** Milliseconds between two times that a running conversation is kept. */
 const KEEP_MS = 1_000;
@@ -214,7 +208,7 @@ export class TalkStore extends ViewStore<TalkView> {
   protected make(): TalkView {
     const waiting = this.#tasks.all.filter(({ state }) => isInterrupted(state ?? 0)).map(({ id }) => id);
     return {
-      blocks: this.#blocks(),
+      blocks: blocksOf(this.#turns, this.#tasks.all),
       contextId: this.#kept.contextId,
       waiting,
       isFirst: this.#kept.contextId === undefined && this.#turns.some(({ phase }) => phase === "running"),
@@ -222,24 +216,6 @@ export class TalkStore extends ViewStore<TalkView> {
       connected: this.#connected,
       error: this.#error,
     };
-  }
-
-  #blocks(): readonly Block[] {
-    const blocks: Block[] = [];
-    const shown = new Set<string>();
-    const add = (id: string): void => {
-      const view = this.#tasks.get(id);
-      if (view === undefined || shown.has(id)) return;
-      shown.add(id);
-      blocks.push({ kind: "task", view, turns: this.#turns.filter(({ taskId }) => taskId === id) });
-    };
-    const sent = new Set(this.#turns.map(({ taskId }) => taskId));
-    for (const { id } of this.#tasks.all) if (!sent.has(id)) add(id);
-    for (const turn of this.#turns) {
-      if (turn.taskId === undefined) blocks.push({ kind: "turn", turn });
-      else add(turn.taskId);
-    }
-    return blocks;
   }
 
   #client(): Promise<A2AClient> {
@@ -371,32 +347,4 @@ export class TalkStore extends ViewStore<TalkView> {
     if (turns.length > 0 || this.#kept.opened.length > 0) keepTalk(this.#kept);
     this.#onKept();
   }
-}
-
-/** Returns the other tasks of a context, the oldest first. */
-async function tasksOf(client: A2AClient, contextId: string): Promise<readonly Task[]> {
-  if (contextId === "") return [];
-  const { tasks } = await client.listTasks({
-    contextId,
-    pageSize: MAX_READ,
-    includeArtifacts: true,
-    historyLength: 100,
-  });
-  return tasks.toReversed() as Task[];
-}
-
-const MAX_TITLE = 80;
-
-function titleOf(message: Message): string {
-  const text = textOf(message).replaceAll(/\s+/g, " ").trim();
-  return text === "" ? talkWords.filesOnly : text.slice(0, MAX_TITLE);
-}
-
-function titleIn({ history }: ReadableTask): string {
-  const [first] = history;
-  return first === undefined ? talkWords.openedTask : titleOf(first as Message);
-}
-
-function isRunning({ status }: ReadableTask): boolean {
-  return status?.state === TaskState.WORKING || status?.state === TaskState.SUBMITTED;
 }

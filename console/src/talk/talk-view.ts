@@ -58,3 +58,20 @@ export interface TalkView {
   readonly connected: Connected | undefined;
   readonly error: unknown;
 }
+
+/** Returns the blocks in the order of the messages. Tasks that were opened without one come first. */
+export function blocksOf(turns: readonly Turn[], views: readonly TaskView[]): readonly Block[] {
+  const sent = new Map<string, Turn[]>();
+  for (const turn of turns) {
+    if (turn.taskId !== undefined) sent.set(turn.taskId, [...(sent.get(turn.taskId) ?? []), turn]);
+  }
+  const byId = new Map(views.map((view) => [view.id, view]));
+  const opened = views.filter(({ id }) => !sent.has(id)).map((view): Block => ({ kind: "task", view, turns: [] }));
+  const begun = turns.flatMap((turn): Block[] => {
+    const { taskId } = turn;
+    if (taskId === undefined) return [{ kind: "turn", turn }];
+    const [view, own = []] = [byId.get(taskId), sent.get(taskId)];
+    return view === undefined || own[0] !== turn ? [] : [{ kind: "task", view, turns: own }];
+  });
+  return [...opened, ...begun];
+}

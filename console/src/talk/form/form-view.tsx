@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 // Not from the index, whose helper for tests imports ajv.
 import Form from "@rjsf/core/lib/components/Form.js";
 import { type ErrorSchema, type RJSFSchema, type RJSFValidationError, toErrorSchema } from "@rjsf/utils";
-import { Component, type ReactNode, useMemo, useState } from "react";
+import { Component, type ReactNode, useId, useMemo, useState } from "react";
 import { talkWords } from "../../texts/talk.js";
 import { Button, Note, css as ui } from "../../ui/parts.js";
 import type { AskedForm } from "../form-part.js";
@@ -30,6 +30,7 @@ export default function FormView(props: FormViewProps): ReactNode {
 }
 
 function Filled({ form, onSubmit, onDecline }: FormViewProps): ReactNode {
+  const id = useId();
   const schema = useMemo(() => prepared(form.schema) as RJSFSchema, [form]);
   const [data, setData] = useState<unknown>(form.data);
   const [faults, setFaults] = useState(0);
@@ -41,6 +42,7 @@ function Filled({ form, onSubmit, onDecline }: FormViewProps): ReactNode {
     <Form
       className={css.form ?? ""}
       schema={schema}
+      idPrefix={id}
       formData={data}
       validator={validator}
       templates={templates as never}

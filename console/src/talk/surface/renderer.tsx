@@ -1,7 +1,8 @@
 import "./style-first.js";
 import { basicCatalog, createComponentImplementation, type ReactComponentImplementation } from "@a2ui/react/v0_9";
-import { AudioPlayerApi, Catalog, ImageApi, VideoApi } from "@a2ui/web_core/v0_9";
+import { AudioPlayerApi, Catalog, ImageApi, TextApi, VideoApi } from "@a2ui/web_core/v0_9";
 import { LinkedFile, RemoteImage } from "../../content/linked-file.js";
+import { TextView } from "../../content/text-view.js";
 
 export { A2uiSurface } from "@a2ui/react/v0_9";
 export { MessageProcessor } from "@a2ui/web_core/v0_9";
@@ -10,6 +11,13 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 
 /** Media come from anywhere, so that they are loaded after a click, like all other files of agents. */
 const own: readonly ReactComponentImplementation[] = [
+  // Its own component needs a renderer of Markdown that makes HTML.
+  createComponentImplementation(TextApi, ({ props }) => {
+    const variant = textOf((props as { readonly variant?: unknown }).variant);
+    const text = textOf(props.text);
+    if (/^h[1-5]$/.test(variant)) return <h3>{text}</h3>;
+    return variant === "caption" ? <small className="a2ui-caption">{text}</small> : <TextView text={text} />;
+  }),
   createComponentImplementation(ImageApi, ({ props }) => (
     <RemoteImage url={textOf(props.url)} alt={textOf((props as { readonly description?: unknown }).description)} />
   )),

@@ -47,7 +47,10 @@ export default function Surfaces({ messages, onAction }: SurfacesProps): ReactNo
         }
       }
     }
-    setDrawn({ surfaces: [...processor.model.surfacesMap.values()], ...(fault !== undefined && { fault }) });
+    const last = messages.at(-1)?.parts.flatMap((part) => a2uiMessagesOf(part) ?? []) ?? [];
+    const asked = new Set(last.map(surfaceIdOf));
+    const surfaces = [...processor.model.surfacesMap.values()].filter((surface) => asked.has(surface.id));
+    setDrawn({ surfaces, ...(fault !== undefined && { fault }) });
     return () => processor.model.dispose();
   }, [messages]);
   return (
@@ -64,6 +67,14 @@ export default function Surfaces({ messages, onAction }: SurfacesProps): ReactNo
       )}
     </>
   );
+}
+
+/** The surface that a message is about. Those of answered questions stay, unless their agent deletes them. */
+function surfaceIdOf(message: unknown): unknown {
+  const about = typeof message === "object" && message !== null ? Object.values(message) : [];
+  return about
+    .map((each) => (each as { readonly surfaceId?: unknown } | null)?.surfaceId)
+    .find((id) => id !== undefined);
 }
 
 const isAction = (message: unknown): boolean => typeof message === "object" && message !== null && "action" in message;
