@@ -74,6 +74,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "telemetry", "wire", "task", "version", "outgoing"],
     because: "it calls agents of any maker, from anywhere: nothing of a server comes with it",
   },
+  console: {
+    may: ["core", "audit", "auth", "http", "admin", "push"],
+    because: "it gives browsers files, sessions and a relay; the server hands it the operator's service",
+  },
   ai: {
     may: ["core", "wire", "task", "agent"],
     because: "an agent of a model is an agent like any other: it uses what every author has, and nothing uses it",
@@ -104,6 +108,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "card",
       "service",
       "admin",
+      "console",
       "telemetry",
       "http",
       "binding",
@@ -303,7 +308,9 @@ describe("the layers of src/", () => {
     const wrong = files.filter(
       (file) =>
         !file.startsWith("src/cli/") &&
-        /\bprocess\.(env|argv|stdout)\b|\bconsole\./.test(readFileSync(join(root, file), "utf8")),
+        /\bprocess\.(env|argv|stdout)\b|\bconsole\.(?:log|info|warn|error|debug|trace|dir|table)\b/.test(
+          readFileSync(join(root, file), "utf8"),
+        ),
     );
     expect(wrong).toEqual([]);
   });

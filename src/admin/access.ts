@@ -20,6 +20,16 @@ interface AccessParts {
   readonly audit: Audit;
 }
 
+/** Identifies the operators of calls. */
+export interface OperatorAccess {
+  /**
+   * Returns the operator of a call, synchronously unless a check is asynchronous, and sets the call's caller.
+   *
+   * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED if the role is missing, or TOO_MANY_REQUESTS
+   */
+  admit(call: Call, role: Role): Operator | Promise<Operator>;
+}
+
 /** The operator of a socket without tokens. The permissions of its file decide which users are this operator. */
 const local: Operator = { name: "local", role: "write" };
 
@@ -30,7 +40,7 @@ const ownRoles: AdminRoles = { read: "read", write: "write" };
  * Identifies operators and their roles. Slows down guessing as the A2A protocol's ports do, but counts failed attempts
  * separately.
  */
-export class AdminAccess {
+export class AdminAccess implements OperatorAccess {
   readonly #guard: Guard | undefined;
   readonly #roles: AdminRoles;
 
@@ -42,11 +52,7 @@ export class AdminAccess {
     this.#roles = options.roles ?? ownRoles;
   }
 
-  /**
-   * Returns the operator of a call, synchronously unless a check is asynchronous, and sets the call's caller.
-   *
-   * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED if the role is missing, or TOO_MANY_REQUESTS
-   */
+  /** See OperatorAccess. */
   admit(call: Call, role: Role): Operator | Promise<Operator> {
     if (this.#guard === undefined) return local;
     const caller = this.#guard.admit(call);
@@ -60,11 +66,19 @@ export class AdminAccess {
     call.caller = caller;
     const has = (role: Role): boolean => authenticated && scopes.includes(this.#roles[role]);
     const role = has("write") ? "write" : has("read") ? "read" : undefined;
-    if (role === undefined || (needed === "write" && role === "read")) {
-      throw new A2AError("PERMISSION_DENIED", `The operator lacks the role ${needed}.`, { metadata: { role: needed } });
-    }
-    return { name, role };
+    if (role === undefined) throw lacksRole(needed);
+    return checkRole({ name, role }, needed);
   }
+}
+
+/** Returns the operator. @throws A2AError PERMISSION_DENIED if the role is missing */
+export function checkRole(operator: Operator, needed: Role): Operator {
+  if (needed === "write" && operator.role === "read") throw lacksRole(needed);
+  return operator;
+}
+
+function lacksRole(role: Role): A2AError {
+  return new A2AError("PERMISSION_DENIED", `The operator lacks the role ${role}.`, { metadata: { role } });
 }
 
 function securityOf(

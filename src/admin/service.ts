@@ -15,7 +15,7 @@ import {
 import { OutgoingBudget } from "../service/outgoing-budget.js";
 import { rulesFor } from "../service/rules.js";
 import { validatorOf } from "../service/validation.js";
-import type { AdminAccess } from "./access.js";
+import type { OperatorAccess } from "./access.js";
 import { operatorAudit, writeFacts } from "./audit.js";
 import { adminLimitsOf } from "./limits.js";
 import { operatorLog } from "./log.js";
@@ -34,7 +34,7 @@ import { sizeRule } from "./rules.js";
 
 /** Options of the operator's service. */
 interface AdminServiceOptions {
-  readonly access: AdminAccess;
+  readonly access: OperatorAccess;
   /** Logs a line for each call. */
   readonly logsCalls: boolean;
   /** Delays calls until the server has started. */

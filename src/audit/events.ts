@@ -30,6 +30,7 @@ export type AuditEvent =
   | "tls.reloaded"
   | "tls.reload-failed"
   | "tls.expiring"
+  | "admin.login"
   | "admin.write"
   | "server.started"
   | "server.stopped"
@@ -52,6 +53,7 @@ export const auditEvents: { readonly [E in AuditEvent]: AuditEventRow } = {
   "tls.reloaded": own("success", "New TLS files are used for new connections."),
   "tls.reload-failed": own("failure", "New TLS files are unusable; the previous ones stay in use."),
   "tls.expiring": own("failure", "A TLS certificate has expired or will soon."),
+  "admin.login": own("success", "An operator began a session of the console."),
   "admin.write": own("success", "An operator begins a change; `failure` tells that it failed."),
   "server.started": own("success", "The server accepts calls."),
   "server.stopped": own("success", "The server ended; the outcome is `failure` after an error."),

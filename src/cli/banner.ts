@@ -8,6 +8,8 @@ interface Opened {
   readonly grpcAddress: string | undefined;
   /** The address of the operator's service, if there is one. */
   readonly adminUrl?: string | undefined;
+  /** The link to the console, if there is one. */
+  readonly consoleUrl?: string | undefined;
   /** The location of tasks. */
   readonly store: string;
   /** The address for clients elsewhere, if there is one. */
@@ -36,7 +38,7 @@ export function greeting(opened: Opened): string {
   gRPC   ${grpc}
   Card   ${url}${WELL_KNOWN_PATH}
 ${others(url, agents)}${refusals(opened)}${admin(opened)}  Tasks  ${store}
-${credentials(card)}
+${consoleLink(opened)}${credentials(card)}
 Try it:
 
   ${firstCall(opened)}
@@ -69,6 +71,10 @@ function refusals({ card, publicUrl }: Opened): string {
 
 function admin({ adminUrl }: Opened): string {
   return adminUrl === undefined ? "" : `  Admin  ${adminUrl}\n`;
+}
+
+function consoleLink({ consoleUrl }: Opened): string {
+  return consoleUrl === undefined ? "" : `\n  Console  ${consoleUrl}\n`;
 }
 
 /** Credentials that the commands below need; one line, or nothing. */

@@ -109,13 +109,13 @@ function noteAppends(store: TaskStore, onAppend: ServeParts["onAppend"] | undefi
 }
 
 function greet(
-  { url, grpcAddress, adminUrl, card }: Server,
+  { url, grpcAddress, adminUrl, consoleUrl, card }: Server,
   settings: Settings,
   names: { readonly agents: readonly string[]; readonly store: string },
 ): void {
   const { publicUrl } = settings;
   process.stdout.write(
-    greeting({ url, grpcAddress, adminUrl, card, publicUrl, ...names, ...versionsToName(settings) }),
+    greeting({ url, grpcAddress, adminUrl, consoleUrl, card, publicUrl, ...names, ...versionsToName(settings) }),
   );
 }
 

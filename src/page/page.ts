@@ -13,6 +13,8 @@ export interface PageContent {
   readonly card: AgentCard;
   /** Path of the page's own interfaces on this host, without a slash at the end: the mount, then the tenant. */
   readonly base: string;
+  /** Path of the server's console; undefined without one. */
+  readonly console?: string;
   /** All agents of the server, with the paths of their pages. */
   readonly agents: readonly { readonly name: string; readonly path: string; readonly isShown: boolean }[];
 }
@@ -46,7 +48,7 @@ export function pageOf(content: PageContent): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${card.name}</title><link rel="icon" href="data:,"><style>${new Html(style)}</style></head><body><main>
-${agentsOf(content)}${headOf(card)}${talkOf(content)}${skillsOf(card)}${interfacesOf(content)}${cardOf(content)}
+${agentsOf(content)}${headOf(content)}${talkOf(content)}${skillsOf(card)}${interfacesOf(content)}${cardOf(content)}
 </main><script>${new Html(script)}</script></body></html>
 `.text;
 }
@@ -59,13 +61,15 @@ function agentsOf({ agents }: PageContent): Html {
   return html`<nav aria-label="Agents">${links}</nav>`;
 }
 
-function headOf({ name, description, version, provider, documentationUrl }: AgentCard): Html {
+function headOf({ card, console }: PageContent): Html {
+  const { name, description, version, provider, documentationUrl } = card;
   const by = provider === undefined ? undefined : html` &middot; ${linkOf(provider.url, provider.organization)}`;
   const docs = isLink(documentationUrl ?? "")
     ? html` &middot; ${linkOf(documentationUrl ?? "", "documentation")}`
     : undefined;
+  const inside = console === undefined ? undefined : html` &middot; <a href="${console}">console</a>`;
   return html`<header><h1>${name}</h1><p>${description}</p>
-<p class="soft small">version ${version} &middot; A2A ${PROTOCOL_VERSION}${by}${docs}</p></header>`;
+<p class="soft small">version ${version} &middot; A2A ${PROTOCOL_VERSION}${by}${docs}${inside}</p></header>`;
 }
 
 function linkOf(url: string, text: string): Html {

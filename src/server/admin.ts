@@ -1,6 +1,7 @@
+import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
-import { AdminAccess } from "../admin/access.js";
+import { AdminAccess, type OperatorAccess } from "../admin/access.js";
 import { operatorAudit } from "../admin/audit.js";
 import { adminLimitsOf } from "../admin/limits.js";
 import { operatorLog } from "../admin/log.js";
@@ -12,6 +13,7 @@ import { isGrpc } from "../binding/connect/rejection.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import { InternalServices } from "../binding/grpc/internal-services.js";
 import { createRestBinding } from "../binding/rest/binding.js";
+import { defined } from "../core/defined.js";
 import { toA2AError } from "../core/error.js";
 import type { Engine } from "../engine/engine.js";
 import { Arrivals } from "../http/arrivals.js";
@@ -79,38 +81,13 @@ const addressOf = ({ peer }: Pick<HttpRequest, "peer">): string => peer.address;
  *
  * @throws Error for a tokens file that is invalid
  */
-export function composeAdmin(
-  settings: Settings,
-  admin: AdminSettings,
-  { engine, lifecycle, push, pushOperations }: AdminComponents,
-): AdminHandlers {
-  const { store, agents, limits: all, logger, audit } = settings;
-  const { backupFolder, recentAudit } = admin;
-  const { metrics = newMetrics(settings.versions) } = settings;
-  const parts: AdminParts = {
-    ...{
-      store,
-      engine,
-      agents,
-      lifecycle,
-      limits: all,
-      logger,
-      audit,
-      recentAudit,
-      push,
-      pushOperations,
-      backupFolder,
-      metrics,
-    },
-    versions: versionNames(settings.versions),
-  };
-  const access = new AdminAccess(admin.access, { limits: all, logger, audit: operatorAudit(audit) });
-  const { afterStart } = lifecycle;
-  const invoke = createAdminInvoke(parts, { access, afterStart, logsCalls: settings.accessLog });
-  const limits = adminLimitsOf(all);
+export function composeAdmin(settings: Settings, admin: AdminSettings, parts: AdminComponents): AdminHandlers {
+  const { lifecycle } = parts;
+  const { limits, logger, audit, metrics = newMetrics(settings.versions) } = settings;
+  const access = new AdminAccess(admin.access, { limits, logger, audit: operatorAudit(audit) });
   const refused = settings.accessLog ? rejectionLog(operatorLog(logger), addressOf) : undefined;
-  const arrivals = new Arrivals({ limits });
-  const options: BindingOptions = { versions: adminVersions(), invoke, limits, arrivals, logger, refused };
+  const components = { ...parts, metrics, backupFolder: admin.backupFolder };
+  const options: BindingOptions = { ...adminBindingOptions(settings, access, components), refused };
   const infrastructure = infrastructureOf(settings, lifecycle);
   const dispatch = dispatchOf(options, { settings, admin, lifecycle, access, metrics }, infrastructure);
   return {
@@ -120,6 +97,28 @@ export function composeAdmin(
     endStreams: () => infrastructure.end(),
   };
 }
+
+/** Returns the options of the bindings of the operator's service, for operators that this access identifies. */
+export function adminBindingOptions(
+  settings: Settings,
+  access: OperatorAccess,
+  components: AdminComponents & Pick<AdminParts, "backupFolder" | "metrics">,
+): BindingOptions {
+  const { store, agents, limits: all, logger, audit } = settings;
+  const { afterStart } = components.lifecycle;
+  const recentAudit = defined(settings.recentAudit);
+  const parts: AdminParts = {
+    ...{ store, agents, limits: all, logger, audit, recentAudit },
+    ...components,
+    versions: versionNames(settings.versions),
+  };
+  const invoke = createAdminInvoke(parts, { access, afterStart, logsCalls: settings.accessLog });
+  const limits = adminLimitsOf(all);
+  return { versions: adminVersions(), invoke, limits, arrivals: new Arrivals({ limits }), logger };
+}
+
+/** Compressions for calls of operators. */
+export const adminCompressions: readonly Compression[] = [compressionGzip, compressionBrotli];
 
 /** Creates health and reflection. */
 function infrastructureOf({ reflection }: Settings, lifecycle: AdminLifecycle): InternalServices {
@@ -144,7 +143,7 @@ function dispatchOf(
   infrastructure: InternalServices,
 ): Dispatch {
   const connect = createConnectBinding(options, {
-    compressions: [compressionGzip, compressionBrotli],
+    compressions: adminCompressions,
     more: infrastructureRoutes(infrastructure),
   });
   const rest = createRestBinding(options);

@@ -41,6 +41,8 @@ export interface RuntimeParts {
   readonly secureHeaders?: Readonly<Record<string, string>>;
   /** Compressions for calls of Connect and gRPC-Web. Default: none. */
   readonly compressions?: readonly Compression[];
+  /** The console, on the port of a server. */
+  readonly console?: HttpBinding | undefined;
   /** Registers further services with Connect's router. */
   readonly more?: ((router: ConnectRouter) => void) | undefined;
 }
@@ -78,7 +80,7 @@ export function composeHttp(
     const answering = createDispatch({
       hosts: createHostCheck({ allowed: settings.allowedHosts }),
       routes: [...routes, ...cards, createResourceRoute(settings, address), ...page],
-      bindings: [connect, jsonRpc, ...orderOf(settings, rest, tenants)],
+      bindings: [...(parts.console ? [parts.console] : []), connect, jsonRpc, ...orderOf(settings, rest, tenants)],
       fallback: {
         notFound: (request) =>
           connect.unserved(request) ??

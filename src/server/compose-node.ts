@@ -1,7 +1,7 @@
 import type { ConnectRouter, ContextValues } from "@connectrpc/connect";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
-import { type BindingOptions, olderOptions, optionsIn } from "../binding/binding.js";
+import { type BindingOptions, type HttpBinding, olderOptions, optionsIn } from "../binding/binding.js";
 import { contextValues } from "../binding/connect/call.js";
 import { createGrpcBinding, type GrpcBinding } from "../binding/grpc/embedded/binding.js";
 import { createOlderGrpcBinding, joinGrpcBindings } from "../binding/grpc/embedded/older.js";
@@ -73,6 +73,8 @@ interface ListenerParts {
   readonly secureHeaders?: Readonly<Record<string, string>>;
   /** Health and reflection, for gRPC on the HTTP port. */
   readonly infrastructure?: InternalServices;
+  /** The console. */
+  readonly console?: HttpBinding | undefined;
   /** True serves `/healthz` and `/readyz` by the handler. Default false, because a host server has its own. */
   readonly health?: boolean;
 }
@@ -82,7 +84,7 @@ const theConnect = lazyImport(() => import("../delegation/connect-node.js"));
 /** Adds the parts that need Node.js to those of `compose`, and connects them. */
 export function composeNode(
   settings: Settings,
-  { secureHeaders = {}, infrastructure, health = false }: ListenerParts = {},
+  { secureHeaders = {}, infrastructure, health = false, console }: ListenerParts = {},
 ): NodeComponents {
   const { logger, versions } = settings;
   const { native, others } = versions;
@@ -90,6 +92,7 @@ export function composeNode(
     settings,
     {
       secureHeaders,
+      console,
       push: pushModules,
       connect: async (...agent) => (await theConnect()).connectNode(...agent),
       openTelemetry: openTelemetryApi,

@@ -10,7 +10,7 @@ import type { Invoke } from "../service/invoke.js";
 import { noteMetrics } from "../telemetry/registry.js";
 import { type ConnectMount, composeNode, type NodeComponents } from "./compose-node.js";
 import type { Readiness } from "./health.js";
-import type { A2AOptions, AdminSettings, Settings } from "./options.js";
+import type { A2AOptions, AdminSettings, ConsoleSettings, Settings } from "./options.js";
 import { resolveOptions } from "./resolve-options.js";
 
 /** Options of `close()`. */
@@ -43,6 +43,8 @@ export interface A2A {
    * The operator's service, for a path or a server that only operators reach; undefined without the option `admin`.
    */
   readonly admin: AdminMount | undefined;
+  /** The console, whose path is `/console` below that of its handler; undefined without the option `console`. */
+  readonly console: ConsoleMount | undefined;
   /** The service itself, for a binding of your own. */
   readonly invoke: Invoke;
   /**
@@ -87,14 +89,36 @@ export interface AdminMount {
   readonly fetch: FetchHandler;
 }
 
+/** The console, to mount in an existing server. */
+export interface ConsoleMount {
+  /** For Express, node:http and node:http2. */
+  readonly handler: NodeHandler;
+  /** For runtimes and frameworks of the Fetch API. */
+  readonly fetch: FetchHandler;
+}
+
 /** Returns handlers that load the operator's service with the first request. */
 function adminMountOf(settings: Settings, admin: AdminSettings, components: NodeComponents): AdminMount {
   const mount = lazyImport(async () => {
     const { composeAdmin } = await import("./admin.js");
     return composeAdmin(settings, admin, components);
   });
-  const failed = (error: unknown): void =>
-    settings.logger.error({ err: error }, "the operator's service is not loaded");
+  return lazyMount(mount, (error) => settings.logger.error({ err: error }, "the operator's service is not loaded"));
+}
+
+/** Returns the handlers of the console, which is loaded at once to show its link. */
+function consoleMountOf(settings: Settings, options: ConsoleSettings, components: NodeComponents): ConsoleMount {
+  const mount = lazyImport(async () => {
+    const { composeConsoleMount } = await import("./console-mount.js");
+    return composeConsoleMount(settings, options, components);
+  });
+  const failed = (error: unknown): void => settings.logger.error({ err: error }, "the console is not loaded");
+  mount().catch(failed);
+  return lazyMount(mount, failed);
+}
+
+/** Returns handlers that wait for those that are loaded. */
+function lazyMount(mount: () => Promise<AdminMount>, failed: (error: unknown) => void): AdminMount {
   return {
     handler: (request, response, next) => {
       mount().then(
@@ -136,6 +160,7 @@ export function createA2A(options: A2AOptions): A2A {
       return grpcBinding;
     },
     admin: settings.admin && adminMountOf(settings, settings.admin, components),
+    console: settings.console && consoleMountOf(settings, settings.console, components),
     invoke,
     card,
     push,

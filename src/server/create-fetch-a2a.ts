@@ -44,9 +44,10 @@ export function createFetchA2A(options: A2AOptions): FetchA2A {
       "push needs Node.js: createA2A of parley-a2a, which has `fetch` too",
     ]);
   }
-  if (settings.admin !== undefined) {
+  for (const name of ["admin", "console"] as const) {
+    if (settings[name] === undefined) continue;
     throw new ConfigurationError("Invalid options", [
-      "admin needs Node.js: createA2A of parley-a2a, which has `fetch` too",
+      `${name} needs Node.js: createA2A of parley-a2a, which has \`fetch\` too`,
     ]);
   }
   const { binding, dispatch, card, lifecycle, remoteAgents } = compose(settings, {

@@ -25,6 +25,7 @@ import { type Lifecycle, storeClose } from "./lifecycle.js";
 import type { ServerOptions, Settings } from "./options.js";
 import { authority, type PublicAddress } from "./public-address.js";
 import { resolveOptions } from "./resolve-options.js";
+import { ServedConsole } from "./served-console.js";
 import { TlsKeeper, type TlsPaths } from "./tls-reload.js";
 
 /** Agents on ports of their own. */
@@ -42,6 +43,11 @@ export interface Server {
    * without the option `admin`.
    */
   readonly adminUrl: string | undefined;
+  /**
+   * URL that opens the console in a browser on this machine, with the one-time token of the next session if it opens by
+   * links; undefined without the option `console`.
+   */
+  readonly consoleUrl: string | undefined;
   /** The card of the first agent, as the well-known path serves it to a client without a proxy. */
   readonly card: AgentCard;
   /** Push notifications that were given up, and deliveries of this process; undefined without the option `push`. */
@@ -102,10 +108,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
  */
 export async function openServer(settings: Settings): Promise<Server> {
   const infrastructure = infrastructureOf(settings);
+  const console = settings.console && new ServedConsole(settings, settings.console);
   const components = composeNode(settings, {
     infrastructure,
     secureHeaders: hstsOf(settings),
     health: true,
+    console: console?.binding,
   });
   const { limits, logger, host, tls, sockets, reusePort } = settings;
   const opened = deferred();
@@ -135,6 +143,7 @@ export async function openServer(settings: Settings): Promise<Server> {
       if (readiness === "draining") infrastructure.end();
     });
     admin = await adminOf(settings, components);
+    await console?.open(components, urlOf(settings, listener));
     await components.lifecycle.start();
   } catch (error) {
     const closing = [listener.close(0), grpc?.server.drain(0), admin?.close(0), components.lifecycle.stop(0)];
@@ -145,7 +154,7 @@ export async function openServer(settings: Settings): Promise<Server> {
   loadLater(settings.versions, components.lifecycle);
   const ports = { host: listener.host, port: listener.port, grpcPort: grpc?.port, admin: admin?.url };
   logger.info(ports, "the server is ready");
-  const server = serverOf(settings, components, { listener, grpc, admin, connections });
+  const server = serverOf(settings, components, { listener, grpc, admin, connections, console });
   noteMetrics(server, settings.metrics);
   return server;
 }
@@ -202,6 +211,11 @@ interface OpenPorts {
   readonly grpc: OpenGrpc | undefined;
   readonly admin: AdminListener | undefined;
   readonly connections: Connections;
+  readonly console: ServedConsole | undefined;
+}
+
+function urlOf({ tls }: Settings, listener: Bound): string {
+  return `${tls === undefined ? "http" : "https"}://${authority(listener)}`;
 }
 
 async function openGrpc(
@@ -261,8 +275,8 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
 }
 
 function serverOf(settings: Settings, components: NodeComponents, ports: OpenPorts): Server {
-  const { tls, limits, logger, drainDelayMs } = settings;
-  const { listener, grpc, admin } = ports;
+  const { limits, logger, drainDelayMs } = settings;
+  const { listener, grpc, admin, console } = ports;
   const { lifecycle } = components;
   const end = async (graceMs: number): Promise<void> => {
     logger.info({ graceMs, drainDelayMs }, "the server ends");
@@ -288,11 +302,14 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
   const tlsPorts = [listener, grpc?.server, admin].filter((port) => port !== undefined);
   const keeper = tlsKeeperOf(settings, tlsPorts);
   return {
-    url: `${tls === undefined ? "http" : "https"}://${authority(listener)}`,
+    url: urlOf(settings, listener),
     port: listener.port,
     grpcPort: grpc?.port,
     grpcAddress: grpc && authority(grpc),
     adminUrl: admin?.url,
+    get consoleUrl() {
+      return console?.url;
+    },
     card: components.card(),
     push: components.push,
     remoteAgents: components.remoteAgents,

@@ -1,5 +1,6 @@
 import { adminFaults } from "../admin/option-checks.js";
 import { cardSigningFaults } from "../card/signing/faults.js";
+import { consoleFaults } from "../console/option-checks.js";
 import { defaultLimits, type Limits, MAX_TASK_BYTES } from "../core/limits.js";
 import { aFunction, aLogger, anObjectOf, anything, checksOf, havingFunctions, listOf } from "../core/options.js";
 import { telemetryFaults } from "../telemetry/choice.js";
@@ -191,6 +192,11 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
     otherwise: "on; off for an embedded handler",
   },
   admin: { kind: codeOnly(adminFaults), otherwise: "none" },
+  console: {
+    kind: { ...yesNo, faults: consoleFaults, show: (console) => (console === false ? "off" : "on") },
+    help: "serve the console at /console: talk to agents and look into tasks in a browser",
+    otherwise: "off",
+  },
   basePath: {
     kind: text("<path>", checks.basePath),
     help: "path prefix of all requests, if no proxy removes it",

@@ -5,6 +5,7 @@ import type { RecentAudit } from "../audit/recent.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory, AgentsGiven, AgentsInput } from "../card/agents.js";
 import type { CardSigning } from "../card/signing/signer.js";
+import type { ConsoleOptions } from "../console/options.js";
 import type { OwnerOf } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -171,6 +172,12 @@ interface CommonOptions {
    * listener of its own for it, `createA2A` has it as `a2a.admin`. Nothing of it answers elsewhere. Default: none.
    */
   readonly admin?: AdminOptions;
+  /**
+   * The console (docs/console.md), a web app that talks to agents and looks into tasks: `createServer` serves it at
+   * `/console`, `createA2A` has it as `a2a.console`. On a loopback address it opens by a one-time link, elsewhere by the
+   * credentials of `admin`. Default: none.
+   */
+  readonly console?: boolean | ConsoleOptions;
   /** Path below which the handler is mounted, if the framework does not remove it from request URLs. */
   readonly basePath?: string;
 }
@@ -226,8 +233,14 @@ export interface AdminSettings {
   readonly access: AdminAccessOptions;
   readonly allowedHosts: true | readonly string[];
   readonly backupFolder: string | undefined;
-  /** Keeps the latest audit records. */
-  readonly recentAudit: RecentAudit;
+}
+
+/** Options of the console, checked. */
+export interface ConsoleSettings {
+  /** See `ConsoleOptions.local`. */
+  readonly isLocal: boolean;
+  /** True if it is on the HTTP port of the server. */
+  readonly isServed: boolean;
 }
 
 /** Options with their defaults, checked. */
@@ -270,6 +283,10 @@ export interface Settings {
   readonly page: boolean;
   /** Undefined without an operator's service. */
   readonly admin: AdminSettings | undefined;
+  /** Undefined without a console. */
+  readonly console: ConsoleSettings | undefined;
+  /** Keeps the latest audit records for operators; undefined without `admin` and `console`. */
+  readonly recentAudit: RecentAudit | undefined;
   readonly basePath: string;
   readonly host: string;
   readonly port: number;

@@ -1,4 +1,5 @@
 import type { AgentDirectory, AgentRegistration } from "../card/agents.js";
+import { CONSOLE_PATH } from "../console/path.js";
 import type { StaticRoute } from "../http/dispatch.js";
 import type { HttpRequest } from "../http/request.js";
 import { pageHeaders, pageOf } from "../page/page.js";
@@ -29,15 +30,16 @@ export function createPageRoute(settings: Settings, address: PublicAddress): Sta
     const origin = originOf(request, mount);
     const card = cardAt(served, address, origin);
     if (form === "text") {
-      const body = plainOf(card, `${address.url(origin)}${pathOf(served)}${WELL_KNOWN_PATH}`);
+      const body = plainOf(card, `${address.url(origin)}${agentPath(served)}${WELL_KNOWN_PATH}`);
       return { status: 200, type: "text/plain; charset=utf-8", headers: plain, body };
     }
     const body = pageOf({
       card,
-      base: mount + pathOf(served),
+      base: mount + agentPath(served),
+      ...(settings.console?.isServed === true && { console: `${mount}${CONSOLE_PATH}/` }),
       agents: agents.all.map((each) => ({
         name: each.card.name,
-        path: mount + (pathOf(each) || "/"),
+        path: mount + (agentPath(each) || "/"),
         isShown: each === served,
       })),
     });
@@ -45,12 +47,13 @@ export function createPageRoute(settings: Settings, address: PublicAddress): Sta
   };
 }
 
-function pathOf({ tenant }: AgentRegistration): string {
+/** Returns the path of an agent below that of its server; empty for the agent at the root. */
+export function agentPath({ tenant }: AgentRegistration): string {
   return tenant === "" ? "" : `/${encodeURIComponent(tenant)}`;
 }
 
 function shownAt({ all }: AgentDirectory, path: string): AgentRegistration | undefined {
-  return path === "/" ? all[0] : all.find((served) => served.tenant !== "" && pathOf(served) === path);
+  return path === "/" ? all[0] : all.find((served) => served.tenant !== "" && agentPath(served) === path);
 }
 
 /**

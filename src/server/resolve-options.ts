@@ -21,7 +21,7 @@ import { previews, servedVersions, type Versions } from "../version/versions.js"
 import { newMetrics } from "./gauges.js";
 import { defaultOptions, optionTable } from "./option-table.js";
 import { risksOf, warningsOf } from "./option-warnings.js";
-import type { AdminSettings, Settings, UncheckedOptions } from "./options.js";
+import type { AdminSettings, ConsoleSettings, Settings, UncheckedOptions } from "./options.js";
 import { readTls } from "./tls-reload.js";
 
 /**
@@ -41,6 +41,8 @@ export function resolveOptions(options: UncheckedOptions, listens = true): Setti
     ...signingFaults(all, listens),
     ...adminFaults(all, listens),
   ];
+  // It depends on other options, which are right then.
+  if (faults.length === 0) faults.push(...consoleFaults(all, listens));
   const { agents, faults: agentFaults } = agentsOf(all);
   if (agents === undefined || faults.length > 0) {
     throw new ConfigurationError(faults.length > 0 ? "Invalid options" : "Invalid agent", [...faults, ...agentFaults]);
@@ -67,8 +69,8 @@ function read(options: UncheckedOptions): ReturnType<typeof given<UncheckedOptio
 function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean): Settings {
   const limits = { ...defaultLimitsOf(heapLimit()), ...given(all.limits ?? {}) };
   const { retentionMs, maxReopens, maxRestarts, leaseMs, strictVersion, idempotentMessageIds } = all;
-  const [versions, push, admin] = [versionsOf(all), pushOf(all.push), adminOf(all, listens)];
-  const metrics = all.metrics || admin !== undefined ? newMetrics(versions) : undefined;
+  const [versions, push, operators] = [versionsOf(all), pushOf(all.push), operatorSettings(all, listens)];
+  const metrics = all.metrics || operators.recentAudit !== undefined ? newMetrics(versions) : undefined;
   return {
     engine: {
       ...given({ names: versions.taskNames(maxReopens, retentionMs === undefined) }),
@@ -87,7 +89,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     store: all.store,
     limits,
     logger: guardedLogger(all.logger ?? silentLogger),
-    audit: auditOf(admin?.recentAudit ?? auditLogOf(all), metrics),
+    audit: auditOf(operators.recentAudit ?? auditLogOf(all), metrics),
     telemetry: all.telemetry,
     accessLog: all.accessLog,
     metrics,
@@ -110,7 +112,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
       (push.signing?.jwks ?? (listens && all.cardSigning?.jwks !== false)),
     remoteAgents: all.remoteAgents ?? {},
     page: all.page ?? listens,
-    admin,
+    ...operators,
     basePath: all.basePath,
     host: all.host,
     port: all.port,
@@ -229,6 +231,12 @@ function trustOf(proxies: boolean | string | readonly string[]): Trust | undefin
   return (address) => trusts(address, 0);
 }
 
+function operatorSettings(all: WithDefaults, listens: boolean): Pick<Settings, "admin" | "console" | "recentAudit"> {
+  const [admin, console] = [adminOf(all, listens), consoleOf(all, listens)];
+  const isNeeded = admin !== undefined || console !== undefined;
+  return { admin, console, recentAudit: isNeeded ? new RecentAudit(auditLogOf(all)) : undefined };
+}
+
 function adminOf(all: WithDefaults, listens: boolean): AdminSettings | undefined {
   if (all.admin === undefined) return undefined;
   const { listen, backupFolder, ...access } = all.admin;
@@ -236,7 +244,7 @@ function adminOf(all: WithDefaults, listens: boolean): AdminSettings | undefined
   // Without a port there is no name to rebind.
   const isPort = address !== undefined && "host" in address;
   const allowedHosts = isPort ? hostsOf({ ...all, host: address.host }, listens) : hostsOf(all, false);
-  return { address, access: given(access), allowedHosts, backupFolder, recentAudit: new RecentAudit(auditLogOf(all)) };
+  return { address, access: given(access), allowedHosts, backupFolder };
 }
 
 /** Only a server with ports listens for operators. */
@@ -246,6 +254,40 @@ function adminFaults({ admin }: WithDefaults, listens: boolean): string[] {
   return listens
     ? ["admin.listen is missing: an address such as 127.0.0.1:8081, or unix: and a path"]
     : ["admin.listen belongs to createServer: createA2A opens no port"];
+}
+
+const isOn = (option: unknown): boolean => option !== undefined && option !== false;
+
+function consoleOf(all: WithDefaults, listens: boolean): ConsoleSettings | undefined {
+  if (!isOn(all.console)) return undefined;
+  const { local = listens && isReachedLocally(all) } = membersOf(all.console);
+  return { isLocal: local === true, isServed: listens };
+}
+
+/** True if only this machine reaches the HTTP port, and not through a proxy that serves others. */
+function isReachedLocally(all: WithDefaults): boolean {
+  const hosts = hostsOf(all, true);
+  const isOpen = hosts === true || !hosts.every(isLoopbackHost) || all.sockets?.http !== undefined;
+  return !isOpen && isLoopbackHost(all.host) && trustOf(all.trustProxy) === undefined;
+}
+
+function consoleFaults(all: WithDefaults, listens: boolean): string[] {
+  const { admin, agents } = all;
+  const { isLocal } = consoleOf(all, listens) ?? {};
+  if (isLocal === undefined) return [];
+  const { tokens, tokensFile, security } = membersOf(admin);
+  const faults: string[] = [];
+  if (!isLocal && (tokens ?? tokensFile ?? security) === undefined) {
+    const where = listens ? "where others can reach it" : "unless it is { local: true }";
+    faults.push(`console needs the credentials of operators ${where}: admin.tokensFile (--admin-tokens)`);
+  }
+  if (listens && isLocal && !isReachedLocally(all)) {
+    faults.push("console.local is true, but others can reach the server: it needs a loopback host and no proxies");
+  }
+  if (listens && Object.hasOwn(membersOf(agents), "console")) {
+    faults.push("agents has the tenant console, whose path is that of the console");
+  }
+  return faults;
 }
 
 function hostsOf({ allowedHosts, host, publicUrl }: WithDefaults, listens: boolean): HostRules["allowed"] {

@@ -163,6 +163,7 @@ const cases: { readonly [E in AuditEvent]?: () => Promise<void> } = {
 
 /** Events whose tests are with those of their part. */
 const elsewhere: { readonly [E in AuditEvent]?: string } = {
+  "admin.login": "test/console/sessions.test.ts",
   "admin.write": "test/admin/audit.test.ts",
   "audit.lost": "test/cli/audit-file.test.ts",
   "key.rotated": "test/push/at-rest.test.ts",

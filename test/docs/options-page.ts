@@ -95,7 +95,7 @@ const optionTopics: Topics = [
   ["Cards and pages", /^(card|page|reflection)/],
   ["Protocol versions", /^(versions|preview|strictVersion|streamErrors)/],
   ["Logs and notifications", /^(logger|audit|accessLog|metrics|telemetry|push)/],
-  ["Operators", /^admin/],
+  ["Operators", /^(admin|console)/],
 ];
 
 const commandTopics: Topics = [

@@ -1,0 +1,132 @@
+import { checkRole, type OperatorAccess } from "../admin/access.js";
+import type { Operator, Role } from "../admin/methods.js";
+import { type Audit, type AuditFacts, auditOf, silentAudit } from "../audit/audit.js";
+import { httpBearerScheme } from "../auth/http-bearer.js";
+import type { SecurityScheme } from "../auth/scheme.js";
+import { Call } from "../core/call.js";
+import { A2AError, toA2AError } from "../core/error.js";
+import { logFacts } from "../core/log-facts.js";
+import type { HttpRequest } from "../http/request.js";
+import type { LinkToken } from "./link-token.js";
+import { Sessions } from "./sessions.js";
+
+/** Ways to begin a session: a one-time token, or the credentials of an operator. */
+export type Login = "token" | "admin";
+
+/** The operator of a session that a one-time link began. */
+const OF_LINK = "console";
+
+/** Returns the security scheme of one-time tokens, for an `AdminAccess` that counts and audits failed attempts. */
+export function linkScheme(link: LinkToken): SecurityScheme {
+  return httpBearerScheme({
+    check: (token) => (link.take(token) ? { owner: OF_LINK, scopes: ["read", "write"] } : undefined),
+  });
+}
+
+/** Checks of a console, by the way that they belong to. */
+export type LoginChecks = Readonly<Partial<Record<Login, OperatorAccess>>>;
+
+/** Parts of the access to a console. */
+interface AccessParts {
+  readonly checks: LoginChecks;
+  readonly addressOf: AddressOf;
+  /** Audit log of the operator's service. */
+  readonly audit?: Audit;
+}
+
+/** Address of the client of a request or a call. */
+export type AddressOf = (from: Pick<HttpRequest, "header" | "peer">) => string;
+
+/** Sessions of operators, and the operator of each call in one. */
+export class ConsoleAccess implements OperatorAccess {
+  readonly #sessions = new Sessions();
+  readonly #checks: LoginChecks;
+  readonly #addressOf: AddressOf;
+  readonly #audit: Audit;
+
+  constructor({ checks, addressOf, audit = silentAudit }: AccessParts) {
+    this.#checks = checks;
+    this.#addressOf = addressOf;
+    this.#audit = audit;
+  }
+
+  /** The ways to begin a session. */
+  get ways(): readonly Login[] {
+    return (["token", "admin"] as const).filter((way) => this.#checks[way] !== undefined);
+  }
+
+  /**
+   * Begins a session and returns the secret id of it.
+   *
+   * @param token a one-time token; undefined to use the credentials in the headers
+   * @throws A2AError UNAUTHENTICATED, PERMISSION_DENIED or TOO_MANY_REQUESTS
+   */
+  async begin(request: HttpRequest, token: string | undefined): Promise<string> {
+    const check = this.#checks[token === undefined ? "admin" : "token"];
+    if (check === undefined) throw new A2AError("UNAUTHENTICATED", "This console has no such way to log in.");
+    const credentials = token === undefined ? new Map<string, string | undefined>() : undefined;
+    const header = (name: string): string | undefined => {
+      if (token !== undefined) return name === "authorization" ? `Bearer ${token}` : undefined;
+      const value = request.header(name);
+      credentials?.set(name, value);
+      return value;
+    };
+    const call = this.#callOf(request, header);
+    try {
+      const operator = await check.admit(call, "read");
+      this.#record(call, { event: "admin.login", owner: operator.name });
+      return this.#sessions.begin({ operator, credentials });
+    } catch (error) {
+      const note = auditOf(toA2AError(error));
+      if (note !== undefined) this.#record(call, note);
+      throw error;
+    }
+  }
+
+  #record({ binding, peer, requestId }: Call, facts: AuditFacts): void {
+    this.#audit.record({ ...facts, binding, address: peer.address, ...logFacts({ requestId }) });
+  }
+
+  /**
+   * Returns the operator of the session that a request belongs to. Credentials that began it are checked again, so that
+   * it ends with a token that was withdrawn.
+   *
+   * @throws A2AError UNAUTHENTICATED without a session
+   */
+  async operatorOf(request: HttpRequest | Call): Promise<Operator> {
+    const found = this.#sessions.find(request.header("cookie"));
+    if (found === undefined) throw new A2AError("UNAUTHENTICATED", "The console needs a session: log in.");
+    const [id, { operator, credentials }] = found;
+    const check = this.#checks.admin;
+    if (credentials === undefined || check === undefined) return operator;
+    try {
+      return await check.admit(
+        this.#callOf(request, (name) => credentials.get(name)),
+        "read",
+      );
+    } catch (cause) {
+      const isRefused = cause instanceof A2AError && /^(UNAUTHENTICATED|PERMISSION_DENIED)$/.test(cause.reason);
+      if (!isRefused) throw cause;
+      this.#sessions.end(id);
+      throw new A2AError("UNAUTHENTICATED", "The session has ended: log in again.", { cause });
+    }
+  }
+
+  /** See OperatorAccess: the operator of the session that the cookie of a call names. */
+  async admit(call: Call, role: Role): Promise<Operator> {
+    call.peer = { ...call.peer, address: this.#addressOf(call) };
+    return checkRole(await this.operatorOf(call), role);
+  }
+
+  /** Ends the session of a request. */
+  end(request: HttpRequest): void {
+    const [id] = this.#sessions.find(request.header("cookie")) ?? [];
+    if (id !== undefined) this.#sessions.end(id);
+  }
+
+  #callOf(from: HttpRequest | Call, header: (name: string) => string | undefined): Call {
+    const { requestId, signal, peer } = from;
+    const address = this.#addressOf(from);
+    return new Call({ binding: "console", header, peer: { ...peer, address }, requestId, signal });
+  }
+}

@@ -1,0 +1,202 @@
+import { A2AError, toA2AError } from "../core/error.js";
+import type { Limits } from "../core/limits.js";
+import type { Logger } from "../core/log.js";
+import { requestFacts } from "../core/log-facts.js";
+import { membersOf } from "../core/members.js";
+import { RELEASE } from "../core/release.js";
+import { Arrivals } from "../http/arrivals.js";
+import type { HttpRequest } from "../http/request.js";
+import { type HttpResponse, rejectionOf } from "../http/response.js";
+import type { ConsoleAccess } from "./access.js";
+import { ConsoleFiles, noStore, safeHeaders } from "./files.js";
+import type { ConsoleAgent, ConsoleStart } from "./options.js";
+import { CONSOLE_PATH } from "./path.js";
+import { type Relay, relayFailure } from "./relay.js";
+import { isOwnRequest, portOf, type SeenOrigin } from "./same-origin.js";
+import { type CookiePlace, sessionCookie } from "./sessions.js";
+
+/** Largest body of a login, in bytes. */
+const MAX_LOGIN_BYTES = 4_096;
+
+/** Parts of a console. */
+export interface ConsoleParts {
+  readonly access: ConsoleAccess;
+  readonly relay: Relay;
+  /** Answers a call of the operator's service, whose path is that below the console's; undefined without one. */
+  readonly admin?: ((request: HttpRequest) => Promise<HttpResponse>) | undefined;
+  readonly agents: (mount: string) => readonly ConsoleAgent[];
+  readonly start?: ConsoleStart | undefined;
+  /** The origin as the browser of a request sees it. */
+  readonly seenOf: (request: HttpRequest) => SeenOrigin;
+  readonly limits: Limits;
+  readonly logger: Logger;
+}
+
+/** Answers requests for the console: its web app, and the interface of that. */
+export class Console {
+  readonly #parts: ConsoleParts;
+  readonly #files = new ConsoleFiles();
+  readonly #arrivals: Arrivals;
+
+  /** @throws the system's error if the web app has not been built */
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts;
+    this.#arrivals = new Arrivals(parts);
+  }
+
+  /** Answers a request for a path that `consolePath` returned. It never rejects. */
+  async handle(request: HttpRequest, path: string): Promise<HttpResponse> {
+    // Scripts of other origins, which may call the agents, have no business here.
+    const headers = withoutCors(request.target.headers);
+    request.target = { ...request.target, headers };
+    try {
+      return path.startsWith("/api/") ? await this.#api(request, path.slice("/api".length)) : this.#file(request, path);
+    } catch (thrown) {
+      const error = toA2AError(thrown);
+      if (error.reason === "INTERNAL") {
+        this.#parts.logger.error({ err: thrown, ...requestFacts(request) }, "the console could not answer");
+      }
+      return refused(error);
+    }
+  }
+
+  #file(request: HttpRequest, path: string): HttpResponse {
+    if (request.method !== "GET" && request.method !== "HEAD") return wrongMethod("GET, HEAD");
+    if (path === "") return { status: 308, headers: [...safeHeaders, noStore, ["location", "console/"]] };
+    const name = /^\/assets\/(.*)$/s.exec(path)?.[1];
+    if (name !== undefined) return this.#files.asset(name, request) ?? notFound();
+    return this.#files.page(`${this.#pathOf(request)}/`);
+  }
+
+  async #api(request: HttpRequest, path: string): Promise<HttpResponse> {
+    const { seenOf, access, relay, admin } = this.#parts;
+    if (!isOwnRequest(request, seenOf(request))) {
+      const error = new A2AError("PERMISSION_DENIED", "The request does not come from the page of this console.");
+      return { ...refused(error), rejections: [rejectionOf("console", error)] };
+    }
+    if (path === "/session") return this.#session(request);
+    if (path === "/relay") return this.#relay(request, relay);
+    if (admin !== undefined && path.startsWith("/admin/")) {
+      await access.operatorOf(request);
+      request.target = { ...request.target, path: path.slice("/admin".length) };
+      const answer = await admin(request);
+      return { ...answer, headers: [...(answer.headers ?? []), ...safeHeaders, noStore] };
+    }
+    await access.operatorOf(request);
+    return notFound();
+  }
+
+  async #session(request: HttpRequest): Promise<HttpResponse> {
+    const { access } = this.#parts;
+    switch (request.method) {
+      case "GET":
+      case "HEAD":
+        return this.#describe(request);
+      case "POST": {
+        const id = await access.begin(request, await this.#tokenIn(request));
+        return { status: 204, headers: [...safeHeaders, noStore, ["set-cookie", this.#cookie(request, id)]] };
+      }
+      case "DELETE":
+        access.end(request);
+        return { status: 204, headers: [...safeHeaders, noStore, ["set-cookie", this.#cookie(request, "")]] };
+      default:
+        return wrongMethod("GET, HEAD, POST, DELETE");
+    }
+  }
+
+  async #describe(request: HttpRequest): Promise<HttpResponse> {
+    const { access, agents, start, admin } = this.#parts;
+    try {
+      const operator = await access.operatorOf(request);
+      const session = {
+        operator,
+        admin: admin !== undefined,
+        agents: agents(this.#mountOf(request)),
+        start,
+        version: RELEASE,
+      };
+      return json(200, session);
+    } catch (error) {
+      if (toA2AError(error).reason !== "UNAUTHENTICATED") throw error;
+      return json(401, { login: access.ways });
+    }
+  }
+
+  /** Returns the one-time token in the body of a login; undefined for one by other credentials. */
+  async #tokenIn(request: HttpRequest): Promise<string | undefined> {
+    const body = await request.readBody({ max: MAX_LOGIN_BYTES, framing: 0 }, this.#arrivals);
+    if (body.length === 0) return undefined;
+    try {
+      const { token } = membersOf(JSON.parse(body.toString("utf8")));
+      if (typeof token === "string") return token;
+    } catch {
+      // Not JSON.
+    }
+    throw new A2AError("INVALID_REQUEST", "The body is not a JSON object with a token.");
+  }
+
+  #cookie(request: HttpRequest, id: string): string {
+    const seen = this.#parts.seenOf(request);
+    const place: CookiePlace = { isSecure: seen.isSecure, port: portOf(seen), path: this.#pathOf(request) };
+    return sessionCookie(id, place);
+  }
+
+  /** Returns the path below which the browser sees this server. */
+  #mountOf(request: HttpRequest): string {
+    return `${this.#parts.seenOf(request).prefix}${request.target.mount ?? ""}`;
+  }
+
+  #pathOf(request: HttpRequest): string {
+    return `${this.#mountOf(request)}${CONSOLE_PATH}`;
+  }
+
+  async #relay(request: HttpRequest, relay: Relay): Promise<HttpResponse> {
+    if (request.method !== "POST") return wrongMethod("POST");
+    try {
+      const { role } = await this.#parts.access.operatorOf(request);
+      if (relay.isGuarded && role !== "write") {
+        return relayFailure(403, "ERR_ROLE", "Calls of other agents need an operator with the role write.");
+      }
+    } catch (error) {
+      const { row, message } = toA2AError(error);
+      return relayFailure(row.http, "ERR_NO_SESSION", message);
+    }
+    return relay.answer(request);
+  }
+}
+
+function withoutCors(headers: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const [name = "", value = ""] = headers.slice(i, i + 2);
+    if (!name.startsWith("access-control-")) kept.push(name, value);
+  }
+  return kept;
+}
+
+function json(status: number, value: unknown): HttpResponse {
+  return {
+    status,
+    type: "application/json",
+    headers: [...safeHeaders, noStore],
+    body: JSON.stringify(value),
+  };
+}
+
+/** Returns the answer to a refused request, without a challenge, at which a browser would ask for a password. */
+function refused(error: A2AError): HttpResponse {
+  const { row, retryAfterMs } = error;
+  const retry = retryAfterMs === undefined ? [] : [["retry-after", `${Math.ceil(retryAfterMs / 1_000)}`] as const];
+  const answer = json(row.http, { error: error.message });
+  const headers = [...safeHeaders, noStore, ...retry];
+  return { ...answer, headers };
+}
+
+function notFound(): HttpResponse {
+  return json(404, { error: "The console has nothing at this path." });
+}
+
+function wrongMethod(allow: string): HttpResponse {
+  const answer = json(405, { error: `Only ${allow} is allowed here.` });
+  return { ...answer, headers: [...safeHeaders, noStore, ["allow", allow]] };
+}

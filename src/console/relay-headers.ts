@@ -1,0 +1,90 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+/** Headers of one connection, which the next one has of its own (RFC 9110, 7.6.1). */
+const ofConnection: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "http2-settings",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Headers of a request that concern the console and its browser, not the agent. */
+const ofBrowser: ReadonlySet<string> = new Set([
+  "accept-encoding",
+  "cookie",
+  "forwarded",
+  "host",
+  "origin",
+  "referer",
+  "via",
+  "x-real-ip",
+]);
+
+/**
+ * Headers of an answer that a browser would apply to the origin of the console: its cookies and storage, its policies,
+ * its connections and its reports.
+ */
+const ofOrigin: ReadonlySet<string> = new Set([
+  "accept-ch",
+  "alt-svc",
+  "clear-site-data",
+  "content-security-policy",
+  "content-security-policy-report-only",
+  "critical-ch",
+  "expect-ct",
+  "link",
+  "nel",
+  "origin-agent-cluster",
+  "public-key-pins",
+  "refresh",
+  "report-to",
+  "reporting-endpoints",
+  "service-worker-allowed",
+  "set-cookie",
+  "set-cookie2",
+  "set-login",
+  "speculation-rules",
+  "strict-transport-security",
+  "use-as-dictionary",
+]);
+
+/** Challenges for which a browser asks for a password in the name of the console. */
+const asksByBrowser = /(?:^|,)\s*(?:basic|digest|negotiate|ntlm)\b/i;
+
+/** Returns the headers of a request to pass on. */
+export function headersToAgent(headers: Headers): Record<string, string> {
+  const named = namedBy(headers.get("connection") ?? undefined);
+  const isDropped = (name: string): boolean =>
+    ofConnection.has(name) ||
+    ofBrowser.has(name) ||
+    named.has(name) ||
+    /^(?:sec-|parley-relay-|x-forwarded-)/.test(name);
+  return Object.fromEntries([...headers].filter(([name]) => !isDropped(name)));
+}
+
+/** Returns the headers of an answer to pass on. */
+export function headersFromAgent(headers: IncomingHttpHeaders): [string, string][] {
+  const named = namedBy(headers.connection);
+  const passed: [string, string][] = [];
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || ofConnection.has(name) || ofOrigin.has(name) || named.has(name)) continue;
+    if (/^(?:parley-relay-|access-control-)/.test(name)) continue;
+    const text = Array.isArray(value) ? value.join(", ") : value;
+    const isRenamed = name === "location" || (name === "www-authenticate" && asksByBrowser.test(text));
+    passed.push([isRenamed ? `parley-relay-${name}` : name, text]);
+  }
+  return passed;
+}
+
+/** Names in `Connection`, which are headers of this connection too. */
+function namedBy(connection = ""): Set<string> {
+  return new Set(connection.split(",").map((name) => name.trim().toLowerCase()));
+}

@@ -1,0 +1,104 @@
+import { parseUrl } from "../core/net.js";
+import type { HttpRequest } from "../http/request.js";
+import type { BodySource, BodyWriter, HttpResponse } from "../http/response.js";
+import type { TargetGuard } from "../push/target/guard.js";
+import { noStore, safeHeaders } from "./files.js";
+import { headersToAgent } from "./relay-headers.js";
+import { NoAnswer, passOn } from "./upstream.js";
+
+/** Requests that are passed on at once, streams included: a browser has up to some dozen for each of its tabs. */
+export const relayLimits: { readonly requests: number } = { requests: 256 };
+
+/** Methods that are passed on. */
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** Passes requests of the web app on to agents, because agents rarely allow the scripts of other origins. */
+export class Relay {
+  /** Undefined to call every address. */
+  readonly #guard: Pick<TargetGuard, "admit" | "lookup"> | undefined;
+  #open = 0;
+
+  constructor(guard?: Pick<TargetGuard, "admit" | "lookup">) {
+    this.#guard = guard;
+  }
+
+  /** True if only public addresses are called. */
+  get isGuarded(): boolean {
+    return this.#guard !== undefined;
+  }
+
+  /** Answers a request that names its target in `parley-relay-url`. */
+  async answer(request: HttpRequest): Promise<HttpResponse> {
+    const url = targetOf(request.header("parley-relay-url"));
+    const method = request.header("parley-relay-method") ?? "POST";
+    if (url === undefined || !methods.has(method)) {
+      const wrong = url === undefined ? "url is not a URL of http or https" : "method is not a method to pass on";
+      return relayFailure(400, "ERR_INVALID_RELAY", `The header parley-relay-${wrong}.`);
+    }
+    if (this.#open >= relayLimits.requests) {
+      return relayFailure(502, "ERR_TOO_MANY_REQUESTS", "The console passes on as many requests as it can.");
+    }
+    this.#open++;
+    const end = once(() => void this.#open--);
+    try {
+      this.#guard?.admit(url.hostname);
+      const headers = headersToAgent(request.headers);
+      const answer = await passOn(request, { url, method, headers, lookup: this.#guard?.lookup });
+      const passed = [...(answer.headers ?? [])];
+      const hasCacheRule = passed.some(([name]) => name === "cache-control");
+      const all = [...passed, ...safeHeaders, ...(hasCacheRule ? [] : [noStore])];
+      return { ...answer, headers: all, body: new CountedBody(answer.body as BodySource, end) };
+    } catch (error) {
+      end();
+      if (error instanceof NoAnswer) return relayFailure(502, error.code, error.message);
+      if ((error as NodeJS.ErrnoException).code === "ERR_FORBIDDEN_TARGET") {
+        return relayFailure(502, "ERR_FORBIDDEN_TARGET", "The host is not public, and this console calls public ones.");
+      }
+      throw error;
+    }
+  }
+}
+
+/** Returns the answer to a request that was not passed on, or got no answer. Its header tells it from an agent's. */
+export function relayFailure(status: number, code: string, error: string): HttpResponse {
+  const headers = [...safeHeaders, noStore, ["parley-relay-error", code] as const];
+  return { status, type: "application/json", headers, body: JSON.stringify({ error, code }) };
+}
+
+function targetOf(given: string | undefined): URL | undefined {
+  const url = given === undefined ? undefined : parseUrl(given);
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+  return url.username === "" && url.password === "" ? url : undefined;
+}
+
+/** A body that tells when it was written or abandoned. */
+class CountedBody implements BodySource {
+  readonly #body: BodySource;
+  readonly #ended: () => void;
+
+  constructor(body: BodySource, ended: () => void) {
+    this.#body = body;
+    this.#ended = ended;
+  }
+
+  async writeTo(writer: BodyWriter): Promise<boolean> {
+    try {
+      return await this.#body.writeTo(writer);
+    } finally {
+      this.#ended();
+    }
+  }
+
+  cancel(): void {
+    this.#body.cancel();
+    this.#ended();
+  }
+}
+
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
+}
