@@ -10,7 +10,15 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MessageSchema, PartSchema, Role, SendMessageRequestSchema, TaskSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import {
+  type AgentCard,
+  AgentCardSchema,
+  MessageSchema,
+  PartSchema,
+  Role,
+  SendMessageRequestSchema,
+  TaskSchema,
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { file_parley_log_v1_log } from "../../gen/parley/log/v1/log_pb.js";
 import { binaryReader } from "../../src/wire/binary-reader.js";
 import { toValue } from "../../src/wire/json-value.js";
@@ -35,6 +43,11 @@ function same(desc: DescMessage, bytes: Uint8Array, levels?: number): unknown {
   const actual = result(() => binaryReader(desc, levels)(bytes));
   expect(actual).toStrictEqual(expected);
   return actual;
+}
+
+/** A field with the bytes of a text or a message. */
+function tagged(field: number, bytes: Uint8Array): Uint8Array {
+  return new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(bytes).finish();
 }
 
 const anyType = fc.constantFrom(...types);
@@ -115,6 +128,38 @@ describe("binaryReader()", () => {
       .slice(0, 2)
       .map((json) => toBinary(MessageSchema, create(MessageSchema, { metadata: json as never })));
     expect(same(MessageSchema, Buffer.concat(metadata))).toMatchObject({ metadata: { a: 1, b: { d: [1] }, e: null } });
+  });
+
+  it("fails for every part of a message that protobuf-es fails for", () => {
+    const parts = [
+      { content: { case: "text" as const, value: "a\u00e9" } },
+      { filename: "f", metadata: { a: [true] } },
+    ];
+    const message = create(MessageSchema, { messageId: "m", parts, metadata: { a: 1.5 }, referenceTaskIds: ["t"] });
+    const bytes = Buffer.from(toBinary(MessageSchema, message));
+    const read = Array.from(bytes, (_, end) => same(MessageSchema, bytes.subarray(0, end)));
+    expect(read.filter((each) => each === failed).length).toBeGreaterThan(bytes.length / 2);
+  });
+
+  it("reads an entry of a map whose parts come twice, or not at all", () => {
+    const scheme = (field: number, text: string): Uint8Array => tagged(2, tagged(1, tagged(field, Buffer.from(text))));
+    const name = (text: string): Uint8Array => tagged(1, Buffer.from(text));
+    const entries = [
+      [name("a"), scheme(1, "d"), scheme(2, "l")],
+      [scheme(1, "d"), name("a"), name("b")],
+      [name("__proto__"), scheme(1, "d")],
+      [name("c")],
+      [],
+    ];
+    const card = same(AgentCardSchema, Buffer.concat(entries.map((entry) => tagged(8, Buffer.concat(entry)))));
+    expect(Object.keys((card as AgentCard).securitySchemes)).toEqual(["a", "b", "__proto__", "c", ""]);
+  });
+
+  it("reads a null whose number is another", () => {
+    for (const number of [0, 1, -1, 2 ** 31 - 1]) {
+      const value = new BinaryWriter().tag(1, WireType.Varint).int32(number).finish();
+      expect(same(PartSchema, tagged(4, value))).toMatchObject({ content: { value: { kind: { value: number } } } });
+    }
   });
 
   it("stops at the same level of messages as protobuf-es", () => {
