@@ -39,6 +39,7 @@ const start = createRoute({
 const agents = createRoute({
   getParentRoute,
   path: "/agents",
+  validateSearch: optional("filter"),
   component: lazyRouteComponent(() => import("./talk/agents-page.js")),
 });
 

@@ -1,9 +1,9 @@
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Exchange } from "../api/exchanges.js";
-import { parsed, textOf } from "./bytes.js";
+import { textOf } from "./bytes.js";
 import { bodyPieces, headerPieces, type Piecewise, urlPieces } from "./hide.js";
-import { requestJson, rpcOf } from "./rpc.js";
+import { requestJson, rpcOf, typeOf } from "./rpc.js";
 
 /** Headers that curl sets itself, or that a browser adds. */
 const own = /^(?:content-length|host|user-agent|connection|accept-encoding|sec-.*)$/i;
@@ -14,7 +14,7 @@ const forGrpc = /^(?:a2a-|authorization$|x-|idempotency-key$|traceparent$)/i;
 /** Returns a command of curl that repeats an exchange. Secrets are variables of the shell. */
 export function curlOf(exchange: Exchange, secrets: readonly string[]): string {
   const { method, url, requestHeaders, request } = exchange;
-  const isText = request.bytes.length === 0 || isUtf8(request.bytes);
+  const isReadable = isText(exchange);
   const isCut = request.size > request.bytes.length;
   const headers = requestHeaders
     .filter(([name]) => !own.test(name))
@@ -23,10 +23,12 @@ export function curlOf(exchange: Exchange, secrets: readonly string[]): string {
   const parts = [
     ["curl", ...(isStream ? ["-N"] : []), ...(method === "GET" ? [] : ["-X", method]), quoted(urlPieces(url, secrets))],
     ...headers,
-    ...(request.size === 0 ? [] : [["--data-binary", isCut ? "@body" : isText ? bodyText(exchange, secrets) : "@-"]]),
+    ...(request.size === 0
+      ? []
+      : [["--data-binary", isCut ? "@body" : isReadable ? bodyText(exchange, secrets) : "@-"]]),
   ];
   const command = parts.map((words) => words.join(" ")).join(" \\\n  ");
-  if (isText || isCut) return command;
+  if (isReadable || isCut || request.size === 0) return command;
   return `printf %s '${btoa(String.fromCharCode(...request.bytes))}' | base64 -d | ${command}`;
 }
 
@@ -41,7 +43,9 @@ export function grpcurlOf(
   secrets: readonly string[],
 ): string | undefined {
   const rpc = rpcOf(exchange);
-  const grpc = card?.supportedInterfaces.find(({ protocolBinding }) => protocolBinding.toUpperCase() === "GRPC");
+  const grpc = card?.supportedInterfaces.find(
+    ({ protocolBinding, protocolVersion }) => protocolBinding.toUpperCase() === "GRPC" && !/^0/.test(protocolVersion),
+  );
   if (rpc?.method === undefined || grpc === undefined) return undefined;
   const json = requestJson(exchange, rpc);
   if (json === undefined) return undefined;
@@ -66,17 +70,28 @@ function addressOf(url: string): { readonly address: string; readonly isPlain: b
 
 /** Quotes a word for POSIX shells, with its secrets as variables. */
 function quoted(pieces: Piecewise): string {
-  return pieces
-    .filter((piece) => piece !== "")
-    .map((piece) => (typeof piece === "string" ? `'${piece.replaceAll("'", `'\\''`)}'` : `"$${piece.variable}"`))
-    .join("");
+  let words = "";
+  let text = "";
+  const end = (): void => {
+    if (text !== "") words += `'${text.replaceAll("'", `'\\''`)}'`;
+    text = "";
+  };
+  for (const piece of pieces) {
+    if (typeof piece === "string") text += piece;
+    else {
+      end();
+      words += `"$${piece.variable}"`;
+    }
+  }
+  end();
+  return words;
 }
 
-function isUtf8(bytes: Uint8Array): boolean {
-  if (parsed(textOf(bytes)) !== undefined) return true;
+/** True for bytes that can stand in an argument and be read. */
+function isText({ request, requestHeaders }: Exchange): boolean {
+  if (/proto/.test(typeOf(requestHeaders))) return false;
   try {
-    // A zero byte cannot be in an argument.
-    return !new TextDecoder("utf-8", { fatal: true }).decode(bytes).includes("\0");
+    return !new TextDecoder("utf-8", { fatal: true }).decode(request.bytes).includes("\0");
   } catch {
     return false;
   }

@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { ArrowLeft, Eye, EyeOff, Network } from "lucide-react";
 import { type ReactNode, useDeferredValue, useMemo, useState, useSyncExternalStore } from "react";
+import { cardQuery } from "../agents/card.js";
 import { connectedCard } from "../agents/client.js";
 import { logins, secretsOf } from "../agents/logins.js";
 import { absolute } from "../api/agents.js";
@@ -54,7 +55,7 @@ export function ExchangesPanel({ agent }: { readonly agent: string }): ReactNode
             <ExchangeView
               key={open.id}
               exchange={open}
-              card={connectedCard(queries, of)}
+              card={connectedCard(queries, of) ?? queries.getQueryData(cardQuery(of).queryKey)?.found.card}
               secrets={secrets}
               isRevealed={isRevealed}
             />

@@ -2,6 +2,7 @@ import { type DescMethod, fromBinary, type JsonValue, toJson } from "@bufbuild/p
 import { A2AService } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { Router } from "../../../src/wire/router.js";
 import { type Route, routesOf } from "../../../src/wire/routes.js";
+import { VERSION_PARAMETER } from "../../../src/wire/service-params.js";
 import type { Exchange } from "../api/exchanges.js";
 import { parsed, textOf } from "./bytes.js";
 import { framesOf } from "./frames.js";
@@ -37,7 +38,7 @@ function readRpc(exchange: Exchange): Rpc | undefined {
     const wire = typeOf(exchange.requestHeaders).startsWith("application/grpc-web") ? "gRPC-Web" : "Connect";
     return { name, wire, method: service === A2AService.typeName ? byName.get(name) : undefined };
   }
-  return jsonRpcOf(exchange) ?? restOf(method, pathname);
+  return jsonRpcOf(exchange) ?? restOf(exchange, pathname);
 }
 
 function jsonRpcOf({ method, request }: Exchange): Rpc | undefined {
@@ -48,9 +49,13 @@ function jsonRpcOf({ method, request }: Exchange): Rpc | undefined {
   return typeof named === "string" ? { name: named, wire: "JSON-RPC", method: byName.get(named) } : undefined;
 }
 
-function restOf(verb: string, pathname: string): Rpc | undefined {
+function restOf({ method: verb, requestHeaders }: Exchange, pathname: string): Rpc | undefined {
   const found = routeOf(verb, pathname);
-  return found && { name: found.route.method.name, wire: "HTTP+JSON", method: found.route.method };
+  if (found === undefined) return undefined;
+  const { method } = found.route;
+  // Older versions have the same paths below /v1, and other messages.
+  const isCurrent = requestHeaders.some(([name, value]) => name === VERSION_PARAMETER && value.startsWith("1."));
+  return { name: method.name, wire: "HTTP+JSON", method: isCurrent ? method : undefined };
 }
 
 /** Finds a route at the end of a path, because interfaces may be below any path. */

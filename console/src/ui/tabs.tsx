@@ -22,6 +22,7 @@ export function TabLinks({
           to="."
           search={(search: Record<string, unknown>) => ({ ...search, tab: index === 0 ? undefined : key }) as never}
           replace
+          activeOptions={{ exact: true, explicitUndefined: true }}
           aria-current={key === shown ? "page" : undefined}
         >
           {name}

@@ -1,16 +1,23 @@
 import { A2AError } from "../../core/error.js";
 import type { StopSignal } from "../calls/stop-signal.js";
-import type { Platform, PlatformOptions } from "../platform.js";
+import type { HttpClient, Platform, PlatformOptions } from "../platform.js";
 import { lazyTransport } from "../transport/lazy.js";
 import { fetchClient } from "./http.js";
+
+/** Options of the platform, and what callers within the project add. */
+interface WebPlatformOptions extends PlatformOptions {
+  /** Wraps the HTTP client, to see each request and answer. */
+  readonly tap?: (http: HttpClient) => HttpClient;
+}
 
 /**
  * Platform of browsers, workers and edge runtimes: everything with fetch. Without gRPC, which needs more of HTTP/2 than
  * fetch offers.
  */
-export function webPlatform({ fetch = globalThis.fetch }: PlatformOptions = {}): Platform {
+export function webPlatform({ fetch = globalThis.fetch, tap }: WebPlatformOptions = {}): Platform {
   const closed = new Closed();
-  const http = fetchClient(fetch, closed);
+  const plain = fetchClient(fetch, closed);
+  const http = tap === undefined ? plain : tap(plain);
   return {
     http,
     // Imported on demand, since most agents are called over JSON only.

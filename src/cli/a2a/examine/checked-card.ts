@@ -4,7 +4,8 @@ import { type Line, lineOf, type Place } from "./line.js";
 
 export const placeOfCard = ({ url = "" }: FoundCard): Place => ({ binding: "", version: "", url });
 
-const valid = {
+/** The rule that a valid card meets. */
+export const validRule = {
   name: "card",
   section: "4.4.1",
   requirement: "the card is valid",
@@ -15,5 +16,5 @@ const valid = {
 export function checkedCard(found: FoundCard): Line {
   const violations = cardViolations(JSON.parse(found.text ?? "{}"));
   const fault = violations.map(({ path, description }) => `${path} ${description}`).join("; ");
-  return lineOf(placeOfCard(found), valid, violations.length === 0 ? undefined : { fault });
+  return lineOf(placeOfCard(found), validRule, violations.length === 0 ? undefined : { fault });
 }

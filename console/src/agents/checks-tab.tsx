@@ -1,0 +1,3 @@
+export default function Tab(_: { readonly agent: string; readonly card: object }) {
+  return null;
+}
