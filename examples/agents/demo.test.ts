@@ -7,9 +7,11 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { connect } from "../../src/client/index.js";
 import { build, root } from "../../test/e2e/support/build.js";
+import { buildConsole } from "../../test/interop/console/build.js";
 
-it("npm run demo serves every agent and the host, which knows the others, until Ctrl-C", async () => {
+it("npm run demo serves every agent, the host and the guide, which know the others, until Ctrl-C", async () => {
   build();
+  buildConsole();
   const folder = mkdtempSync(join(tmpdir(), "parley-demo-"));
   const program = fileURLToPath(new URL("demo.ts", import.meta.url));
   const child = spawn(process.execPath, ["--preserve-symlinks", "--import", "tsx", program], {
@@ -35,6 +37,13 @@ it("npm run demo serves every agent and the host, which knows the others, until 
     expect(answer?.task?.artifacts.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["conversion", "src/server.ts"]),
     );
+    const guide = clients[names.indexOf("Guide")];
+    const said = (await guide?.send("start"))?.text ?? "";
+    // Its links are to the console, which the host serves, and to an agent that runs.
+    const link = new URL(/\]\((\S+)\)/.exec(said)?.[1] ?? "");
+    expect(urls).toContain(link.searchParams.get("agent"));
+    expect(await (await fetch(link)).text()).toContain("<title>Parley console</title>");
+    expect(stdout).toMatch(/^ {2}http:\/\/\S+\/console\/talk\?agent=\S+&say=start#token=\S+$/m);
     await Promise.all(clients.map((client) => client.close()));
   } finally {
     child.kill("SIGINT");

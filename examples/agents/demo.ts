@@ -1,10 +1,12 @@
 import { mkdirSync } from "node:fs";
+import open from "open";
 import { type Agent, createServer } from "parley-a2a";
 import { connect } from "parley-a2a/client";
 import { sqliteStore } from "parley-a2a/store/sqlite";
 
-// `npm run demo` serves every example agent and prints what to say to each. Their tasks are kept in .cache/demo, so
-// that conversations continue after a restart, also after one in the middle of an answer.
+// `npm run demo` serves every example agent and prints what to say to each. It opens the console, where a guide shows
+// what to try. The tasks are kept in .cache/demo, so that conversations continue after a restart, also after one in the
+// middle of an answer.
 
 /** A running agent. */
 interface Running {
@@ -35,8 +37,15 @@ async function serve(name: string, { agent }: { readonly agent: Agent }, port: n
   return { url: server.url, stop: () => server.close() };
 }
 
-/** Starts all agents, and the host that knows the others. */
-async function start(): Promise<readonly Example[]> {
+/** All agents that run. */
+interface Demo {
+  readonly examples: readonly Example[];
+  /** Opens the guide in the console. */
+  readonly link: string;
+}
+
+/** Starts all agents, the host that knows the others, and the guide. */
+async function start(): Promise<Demo> {
   const agents: readonly Example[] = [
     {
       says: ["How much is 100 USD in GBP?", "How much is 10 USD?", "CAD"],
@@ -78,21 +87,41 @@ async function start(): Promise<readonly Example[]> {
     },
   ];
 
-  const host = await import("./host/server.js");
   const addresses = agents.map(({ running }) => running.url);
-  return [
-    ...agents,
-    {
-      says: [
-        "Reimburse my lunch for 20 EUR, I need it in USD first",
-        "How much is 100 USD in GBP and create an HTTP server in TypeScript",
-      ],
-      running: await host.start(at(10_010), addresses, `${folder}/host`),
-    },
-  ];
+  const { start: startHost } = await import("./host/server.js");
+  const host = await startHost(at(10_010), addresses, { folder: `${folder}/host`, console: true });
+  const hosting: Example = {
+    says: [
+      "Reimburse my lunch for 20 EUR, I need it in USD first",
+      "How much is 100 USD in GBP and create an HTTP server in TypeScript",
+    ],
+    running: host,
+  };
+  const guide = await serveGuide(new URL(host.server.consoleUrl ?? ""), [...agents, hosting]);
+  return { examples: [...agents, guide.example, hosting], link: guide.link };
 }
 
-const examples = await start().catch((error: Error) => {
+/** Serves the guide, which links to the others in the console. */
+async function serveGuide(console: URL, examples: readonly Example[]): Promise<{ example: Example; link: string }> {
+  const { guideOf } = await import("./guide/agent.js");
+  const urls = examples.map(({ running }) => running.url);
+  const names = await Promise.all(urls.map(nameAt));
+  const agents = Object.fromEntries(names.map((name, index) => [name, urls[index] ?? ""]));
+  const page = new URL(console.pathname, console).href;
+  const running = await serve("guide", { agent: guideOf({ console: page, agents }) }, at(10_011));
+  const link = new URL(`talk?${new URLSearchParams({ agent: running.url, say: "start" })}`, page);
+  link.hash = console.hash;
+  return { example: { says: ["start", "next"], running }, link: link.href };
+}
+
+/** Returns the name in the card of an agent. */
+async function nameAt(url: string): Promise<string> {
+  const client = await connect(url);
+  await client.close();
+  return client.card.name;
+}
+
+const { examples, link } = await start().catch((error: Error) => {
   // Usually a port that is in use. The server's own text suggests options that the demo does not have.
   const { message } = error.cause instanceof Error ? error.cause : error;
   process.stderr.write(`The demo cannot start: ${message}\n`);
@@ -101,11 +130,11 @@ const examples = await start().catch((error: Error) => {
 
 process.stdout.write("Open an address in a browser and talk to the agent. For example, say:\n\n");
 for (const { running, says } of examples) {
-  const client = await connect(running.url);
-  process.stdout.write(`${running.url}  ${client.card.name}\n${says.map((text) => `  ${text}\n`).join("")}\n`);
-  await client.close();
+  process.stdout.write(`${running.url}  ${await nameAt(running.url)}\n${says.map((text) => `  ${text}\n`).join("")}\n`);
 }
-process.stdout.write("Ctrl-C ends all of them.\n");
+process.stdout.write(`The console, with a guide to it:\n  ${link}\n\nCtrl-C ends all of them.\n`);
+// A test has a folder of its own, and a machine without a browser shows the link at least.
+if (process.env.DEMO_FOLDER === undefined) await open(link).catch(() => {});
 
 // The bridge's MCP server is a process that would keep this one running.
 const stop = (): void => {

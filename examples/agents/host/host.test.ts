@@ -45,7 +45,7 @@ async function serveAgent(agent: Agent): Promise<Server> {
 
 /** Starts the host in a file of its own, and a client of it. */
 async function hosting(addresses: readonly string[], path = join(folder, `${++count}`)) {
-  const host: Host = await start(0, addresses, path);
+  const host: Host = await start(0, addresses, { folder: path });
   const client: A2AClient = await connect(host.url);
   open.push({ close: () => host.server.close({ graceMs: 0 }) }, client);
   return { host, client, path };

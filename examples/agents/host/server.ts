@@ -16,11 +16,20 @@ export interface Host {
   stop(): Promise<void>;
 }
 
-/**
- * Serves the host with the agents at some addresses. Further ones can be added while it runs; they are not stored.
- * @param folder the place of its tasks
- */
-export async function start(port: number, addresses: readonly string[] = [], folder = ".host"): Promise<Host> {
+/** How the host is served. */
+interface HostOptions {
+  /** The place of its tasks. Default: `.host`. */
+  readonly folder?: string;
+  /** True to serve the console as well. */
+  readonly console?: boolean;
+}
+
+/** Serves the host with the agents at some addresses. Further ones can be added while it runs; they are not stored. */
+export async function start(
+  port: number,
+  addresses: readonly string[] = [],
+  { folder = ".host", console = false }: HostOptions = {},
+): Promise<Host> {
   mkdirSync(folder, { recursive: true });
   const found = await Promise.allSettled(addresses.map(named));
   const remoteAgents: RemoteAgents = Object.fromEntries(
@@ -35,6 +44,7 @@ export async function start(port: number, addresses: readonly string[] = [], fol
     port,
     grpcPort: false,
     remoteAgents,
+    console,
   });
   return {
     url: server.url,
