@@ -1,4 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useId, useState } from "react";
 import { type Login, logIn, takeToken } from "../api/session.js";
 import { words } from "../texts/words.js";
@@ -13,8 +14,11 @@ let isTried = false;
 /** Asks for what begins a session, or uses the token of the link. */
 export function LoginPage({ ways }: { readonly ways: readonly Login[] }): ReactNode {
   const queries = useQueryClient();
+  const router = useRouter();
   const begin = useMutation({
     mutationFn: ({ how, secret }: { how: Login; secret: string }) => logIn(queries, how, secret),
+    // Pages that lead elsewhere have waited for the session.
+    onSuccess: () => router.invalidate(),
   });
   const { mutate } = begin;
   useEffect(() => {
