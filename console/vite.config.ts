@@ -23,13 +23,17 @@ const compressed: Plugin = {
   name: "compressed",
   apply: "build",
   enforce: "post",
-  generateBundle(_options, bundle) {
-    for (const [name, file] of Object.entries(bundle)) {
-      if (!/\.(?:js|css|svg)$/.test(name)) continue;
-      const source = file.type === "chunk" ? file.code : file.source;
-      const bytes = brotliCompressSync(source, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } });
-      this.emitFile({ type: "asset", fileName: `${name}.br`, source: bytes });
-    }
+  generateBundle: {
+    // Vite itself fills in the names of chunks until the end.
+    order: "post",
+    handler(_options, bundle) {
+      for (const [name, file] of Object.entries(bundle)) {
+        if (!/\.(?:js|css|svg)$/.test(name)) continue;
+        const source = file.type === "chunk" ? file.code : file.source;
+        const bytes = brotliCompressSync(source, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } });
+        this.emitFile({ type: "asset", fileName: `${name}.br`, source: bytes });
+      }
+    },
   },
 };
 
