@@ -22,6 +22,11 @@ export interface Declared {
   readonly reason?: string;
 }
 
+/** An interface that a browser can call. */
+export interface Callable extends Declared {
+  readonly candidate: Candidate;
+}
+
 /** Returns all interfaces of a card, those that serve two bindings twice. */
 export function interfacesOf(found: FoundCard): readonly Declared[] {
   const declaredHere = found.card.supportedInterfaces.slice(0, defaultClientLimits.maxInterfaces);

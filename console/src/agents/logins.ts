@@ -13,6 +13,8 @@ export interface OAuthLogin {
   readonly issuer?: string;
   /** Scopes besides those that the card asks for. */
   readonly scopes?: readonly string[];
+  /** What the tokens are for (RFC 8707). */
+  readonly resource?: string;
 }
 
 /** What satisfies one security scheme of a card. */
@@ -74,6 +76,20 @@ export function changed(agent: string): void {
 
 /** Returns the beginning of the keys under which an agent's tokens are stored. */
 export const tokenPrefix = (agent: string): string => `parley-console-tokens ${agent} `;
+
+/** Returns the access tokens of an agent that are stored. */
+export function tokensOf(agent: string): readonly string[] {
+  const prefix = tokenPrefix(agent);
+  const stored = Object.keys(sessionStorage).filter((key) => key.startsWith(prefix));
+  return stored.flatMap((key) => {
+    try {
+      const { accessToken } = JSON.parse(sessionStorage.getItem(key) ?? "{}") as { accessToken?: unknown };
+      return typeof accessToken === "string" ? [accessToken] : [];
+    } catch {
+      return [];
+    }
+  });
+}
 
 function read(agent: string): Login {
   try {

@@ -9,6 +9,7 @@ import {
   webStorage,
 } from "../../../src/client/oauth/index.js";
 import { signedIn } from "../../../src/client/oauth/kept.js";
+import { fetchClient } from "../../../src/client/web/http.js";
 import type { A2AClient, Credential } from "../../../src/client/web.js";
 import { isLoopback } from "../../../src/core/net.js";
 import { base } from "../api/base.js";
@@ -24,12 +25,13 @@ const KEY = "parley-console-sign-in ";
 const storageOf = (agent: string): OAuthStorage => webStorage(sessionStorage, tokenPrefix(agent));
 
 function optionsOf(agent: string, login: OAuthLogin, allowHttp: boolean): OAuthOptions {
-  const { clientId, clientSecret, issuer, scopes } = login;
+  const { clientId, clientSecret, issuer, scopes, resource } = login;
   return {
     clientId,
     ...(clientSecret !== undefined && { clientSecret }),
     ...(issuer !== undefined && { issuer }),
     ...(scopes !== undefined && { scopes }),
+    ...(resource !== undefined && { resource }),
     tokens: storageOf(agent),
     // Apart from the agent's own exchanges, because all of these hold secrets.
     fetch: relayFetchOf(`issuer of ${agent}`),
@@ -101,7 +103,7 @@ export async function confirmDevice(
   const declared = client.card.securitySchemes[scheme];
   if (declared === undefined) throw new NoSignIn();
   const required = client.card.securityRequirements.find(({ schemes }) => Object.hasOwn(schemes, scheme));
-  const http = (await import("../../../src/client/web/http.js")).fetchClient(options.fetch ?? fetch);
+  const http = fetchClient(options.fetch ?? fetch);
   const { card } = client;
   const scopes = required?.schemes[scheme]?.list ?? [];
   await credential.apply(
@@ -116,12 +118,4 @@ function loginOf(agent: string, scheme: string): { readonly login: OAuthLogin; r
   const login = schemes[scheme];
   if (login === undefined || !("clientId" in login)) throw new NoSignIn();
   return { login, allowHttp };
-}
-
-/** True if tokens of an agent are stored. */
-export function hasTokens(agent: string): boolean {
-  const prefix = tokenPrefix(agent);
-  return Object.keys(sessionStorage).some(
-    (key) => key.startsWith(prefix) && !key.slice(prefix.length).startsWith("sign-in "),
-  );
 }

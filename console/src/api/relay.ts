@@ -29,15 +29,21 @@ export function relayFetchOf(agent: string): typeof fetch {
 }
 
 async function send(request: Request, body: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<Response> {
-  const { method, url, headers } = request;
+  const { method, url, headers, redirect } = request;
   const hasBody = method !== "GET" && method !== "HEAD";
   if (new URL(url).origin === location.origin) {
-    return await fetch(url, { method, headers, signal, credentials: "omit", ...(hasBody && { body }) });
+    return await fetch(url, { method, headers, signal, redirect, credentials: "omit", ...(hasBody && { body }) });
   }
   const relayed = new Headers(headers);
   relayed.set("parley-relay-url", url);
   relayed.set("parley-relay-method", method);
-  const answer = await fetch(apiUrl("relay"), { method: "POST", headers: relayed, signal, ...(hasBody && { body }) });
+  const answer = await fetch(apiUrl("relay"), {
+    method: "POST",
+    headers: relayed,
+    signal,
+    redirect,
+    ...(hasBody && { body }),
+  });
   if (answer.status === 502 && answer.headers.has("parley-relay-error")) {
     const { error } = (await answer.json()) as { error: string };
     throw new TypeError(error);
@@ -45,9 +51,12 @@ async function send(request: Request, body: Uint8Array<ArrayBuffer>, signal: Abo
   return answer;
 }
 
+/** Statuses of answers that a Response of a page cannot have a body with. */
+const withoutBody: ReadonlySet<number> = new Set([0, 204, 205, 304]);
+
 /** Passes the body on and notes what passes. */
 function watched(answer: Response, exchange: RunningExchange): Response {
-  if (answer.body === null) {
+  if (answer.body === null || withoutBody.has(answer.status)) {
     exchange.ended();
     return answer;
   }

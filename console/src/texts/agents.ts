@@ -182,6 +182,10 @@ export const agentWords = {
     issuerHint: "Only if it is another than the card names.",
     scopes: "Further scopes",
     scopesHint: "Separated by spaces, such as offline_access",
+    resource: "Resource",
+    resourceHint: "What the tokens are for, if the issuer asks for it",
+    way: "Way to log in",
+    ownToken: "With a token that I have",
     redirect: "Register this redirect URI at the issuer:",
     flow: "Flow",
     flows: {
@@ -246,6 +250,7 @@ export const agentWords = {
     showAnswer: "Show the answer",
     hide: "Hide",
     allSame: "All answers are the same, apart from ids and times.",
+    someFailed: "Those that answered say the same, apart from ids and times.",
     notSame: "The answers differ. Ids and times are left out of the comparison.",
     none: "No interface of this agent can be called from a browser.",
   },
