@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -22,18 +22,13 @@ const forBrowsers: Plugin = {
 const compressed: Plugin = {
   name: "compressed",
   apply: "build",
-  enforce: "post",
-  generateBundle: {
-    // Vite itself fills in the names of chunks until the end.
-    order: "post",
-    handler(_options, bundle) {
-      for (const [name, file] of Object.entries(bundle)) {
-        if (!/\.(?:js|css|svg)$/.test(name)) continue;
-        const source = file.type === "chunk" ? file.code : file.source;
-        const bytes = brotliCompressSync(source, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } });
-        this.emitFile({ type: "asset", fileName: `${name}.br`, source: bytes });
-      }
-    },
+  // As late as possible: other plugins change the code until it is written.
+  writeBundle({ dir = "" }, bundle) {
+    for (const name of Object.keys(bundle).filter((file) => /\.(?:js|css|svg)$/.test(file))) {
+      const source = readFileSync(join(dir, name));
+      const params = { [constants.BROTLI_PARAM_QUALITY]: 11 };
+      writeFileSync(join(dir, `${name}.br`), brotliCompressSync(source, { params }));
+    }
   },
 };
 
