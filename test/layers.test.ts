@@ -78,6 +78,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     may: ["core", "audit", "auth", "http", "admin", "push"],
     because: "it gives browsers files, sessions and a relay; the server hands it the operator's service",
   },
+  examine: {
+    may: ["core", "wire", "task", "card", "version", "client"],
+    because: "it checks agents from outside, for the command line and in browsers: no server and no terminal",
+  },
   ai: {
     may: ["core", "wire", "task", "agent"],
     because: "an agent of a model is an agent like any other: it uses what every author has, and nothing uses it",
@@ -145,6 +149,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "binding",
       "server",
       "client",
+      "examine",
       "version",
     ],
     because: "only the command line reads arguments and the environment, and it is on top",
@@ -284,9 +289,9 @@ describe("the layers of src/", () => {
     expect(cycles(imports)).toEqual([]);
   });
 
-  it("name an rpc in the service, the command line and the tables of other versions only", () => {
+  it("name an rpc in the service, the command line, checks of agents and the tables of other versions only", () => {
     const names = A2AService.methods.map((method) => method.name);
-    const allowed = /^src\/((?:service|admin)\/operations\/|cli\/|version\/)/;
+    const allowed = /^src\/((?:service|admin)\/operations\/|cli\/|examine\/|version\/)/;
     const wrong = files
       .filter((file) => !allowed.test(file))
       .flatMap((file) => {
@@ -302,6 +307,14 @@ describe("the layers of src/", () => {
       .filter(({ to }) => !/^(?:contract|gen|src\/(?:core|task))\/|^src\/store\/[^/]+$/.test(to));
     expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
     expect(imports.filter(({ to }) => to.startsWith("contract/"))).toEqual([]);
+  });
+
+  it("give the web app what clients have, and nothing that runs on a server", () => {
+    const wrong = sources("console/src")
+      .flatMap(importsOf)
+      .filter(({ to }) => !/^(?:console\/src|gen|src\/(?:core|wire|task|version|card|client|examine))\//.test(to));
+    expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+    expect(imports.filter(({ to }) => to.startsWith("console/"))).toEqual([]);
   });
 
   it("read the environment and print in the command line only", () => {

@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { cardViolations } from "../../../src/cli/a2a/card-validate.js";
+import { cardViolations } from "../../../src/examine/card-validate.js";
 import { PlainText } from "../content/text-view.js";
 import { agentWords } from "../texts/agents.js";
 import { ErrorNote } from "../ui/error.js";

@@ -1,10 +1,10 @@
 import { queryOptions } from "@tanstack/react-query";
-import { type CardViolation, cardViolations } from "../../../src/cli/a2a/card-validate.js";
-import { type Exchange, Wire } from "../../../src/cli/a2a/examine/wire.js";
 import { type FoundCard, findCard } from "../../../src/client/discovery/discovery.js";
 import { clientLimits } from "../../../src/client/limits.js";
 import type { HttpClient } from "../../../src/client/platform.js";
 import { fetchClient } from "../../../src/client/web/http.js";
+import { type CardViolation, cardViolations } from "../../../src/examine/card-validate.js";
+import { type Exchange, Wire } from "../../../src/examine/wire.js";
 import { absolute } from "../api/agents.js";
 import { relayFetchOf } from "../api/relay.js";
 

@@ -1,10 +1,10 @@
-import { checkLines, uncalled } from "../../../src/cli/a2a/examine/check-lines.js";
-import { checkedCard, placeOfCard } from "../../../src/cli/a2a/examine/checked-card.js";
-import { type Line, lineOf, type Place } from "../../../src/cli/a2a/examine/line.js";
-import { cardChecks } from "../../../src/cli/a2a/examine/served-card.js";
-import { Wire } from "../../../src/cli/a2a/examine/wire.js";
 import { clientError } from "../../../src/client/web.js";
 import { withoutSecrets } from "../../../src/core/net.js";
+import { checkLines, uncalled } from "../../../src/examine/check-lines.js";
+import { checkedCard, placeOfCard } from "../../../src/examine/checked-card.js";
+import { type Line, lineOf, type Place } from "../../../src/examine/line.js";
+import { cardChecks } from "../../../src/examine/served-card.js";
+import { Wire } from "../../../src/examine/wire.js";
 import { httpOf, type ReceivedCard } from "./card.js";
 import { type Declared, interfacesOf, openInterface } from "./interfaces.js";
 

@@ -1,6 +1,6 @@
 import { Check, CircleStop, Copy, ListChecks } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import type { Line } from "../../../src/cli/a2a/examine/line.js";
+import type { Line } from "../../../src/examine/line.js";
 import { withoutSecretTexts } from "../exchanges/hide.js";
 import { agentWords } from "../texts/agents.js";
 import { ErrorNote } from "../ui/error.js";

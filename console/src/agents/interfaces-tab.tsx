@@ -1,8 +1,8 @@
 import { useQueries } from "@tanstack/react-query";
 import { RotateCw } from "lucide-react";
 import type { ReactNode } from "react";
-import { faultOfPing } from "../../../src/cli/a2a/examine/alive.js";
 import { withoutSecrets } from "../../../src/core/net.js";
+import { faultOfPing } from "../../../src/examine/alive.js";
 import { ScrollBox } from "../content/scroll-box.js";
 import { agentWords } from "../texts/agents.js";
 import { sentenceOf } from "../ui/error.js";

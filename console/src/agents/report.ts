@@ -1,4 +1,4 @@
-import type { Line } from "../../../src/cli/a2a/examine/line.js";
+import type { Line } from "../../../src/examine/line.js";
 import { agentWords } from "../texts/agents.js";
 
 /** Results of a check as they are shown: advice is no fault. */

@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { type SignatureResult, verifyCard } from "../../../src/card/signing/verify.js";
-import { keySetsOf } from "../../../src/cli/a2a/examine/signatures.js";
 import { hostOf } from "../../../src/client/hosts.js";
+import { keySetsOf } from "../../../src/examine/signatures.js";
 import { relayFetchOf } from "../api/relay.js";
 import { agentWords } from "../texts/agents.js";
 import { ErrorNote } from "../ui/error.js";

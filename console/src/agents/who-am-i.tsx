@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useSyncExternalStore } from "react";
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { unknownId } from "../../../src/cli/a2a/examine/check.js";
 import { type A2AClient, clientError } from "../../../src/client/web.js";
+import { unknownId } from "../../../src/examine/check.js";
 import { agentWords } from "../texts/agents.js";
 import { ErrorNote } from "../ui/error.js";
 import { absoluteTime } from "../ui/format.js";

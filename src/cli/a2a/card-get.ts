@@ -1,7 +1,7 @@
 import { type AgentCard, AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { cardViolations } from "../../examine/card-validate.js";
 import { readCard } from "./agent.js";
 import { checkCapability } from "./capability.js";
-import { cardViolations } from "./card-validate.js";
 import type { Context, Run } from "./context.js";
 import { Failure, usage } from "./errors.js";
 import { jsonOf } from "./output.js";

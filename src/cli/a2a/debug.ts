@@ -5,8 +5,8 @@ import type { HttpAnswer, HttpAsk, Platform } from "../../client/platform.js";
 import { mapStream } from "../../core/map-stream.js";
 import { messageIn } from "../../core/members.js";
 import { withoutSecrets } from "../../core/net.js";
+import { observed } from "../../examine/observed.js";
 import { jsonWriter } from "../../wire/json-writer.js";
-import { observed } from "./observed.js";
 import type { Output } from "./output.js";
 
 /** Maximum characters of a body in a report. */

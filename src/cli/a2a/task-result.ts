@@ -1,10 +1,10 @@
 import { type Task, TaskSchema, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { endsBlockingSend, isInterrupted } from "../../task/state.js";
+import { stateName } from "../../task/state-name.js";
 import type { Context } from "./context.js";
 import { jsonOf } from "./output.js";
 import { isQuiet, printAnswer } from "./quiet.js";
 import { resumeCommand } from "./resume.js";
-import { stateName } from "./state-name.js";
 import { field, historyText, taskText } from "./text.js";
 
 /** True if a wait for a task ends in its state: it is finished, or needs its client. */

@@ -11,7 +11,7 @@ import {
   type Task,
   type TaskStatus,
 } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { stateName } from "./state-name.js";
+import { stateName } from "../../task/state-name.js";
 
 // Text output: a field is one line, `Label: value`. A block is a line `Label:`, its content and one blank line.
 // Control characters are replaced, so that an agent's text cannot drive the terminal.

@@ -2,7 +2,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Handshake, judged } from "../../../src/cli/a2a/examine/certificates.js";
-import { type CardProbe, cardChecks } from "../../../src/cli/a2a/examine/served-card.js";
+import { type CardProbe, cardChecks } from "../../../src/examine/served-card.js";
 import { testTls } from "../../server/tls.js";
 import { type Json, openWorld, type World } from "./world.js";
 

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { clone, toBinary } from "@bufbuild/protobuf";
 import { type Task, TaskSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { clientError } from "../../../client/errors/errors.js";
+import type { Finding, Probe } from "../../../examine/check.js";
 import { jsonOf } from "../output.js";
-import type { Finding, Probe } from "./check.js";
 
 export const alikeRule = {
   name: "alike",

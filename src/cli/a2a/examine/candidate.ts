@@ -2,13 +2,13 @@ import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
 import type { Candidate } from "../../../client/discovery/interfaces.js";
 import { withoutSecrets } from "../../../core/net.js";
+import type { Finding } from "../../../examine/check.js";
 import { olderVersions } from "../../../version/client-versions.js";
 import { PROTOCOL_VERSION } from "../../../version/v1.js";
 import { CONNECT_BINDING } from "../../../wire/card-names.js";
 import { parseVersion } from "../../../wire/service-params.js";
 import { interfacesOf } from "../agent.js";
 import type { Context } from "../context.js";
-import type { Finding } from "./check.js";
 
 /** Returns the client's view of one interface, independent of the card's others; undefined if it cannot be called. */
 export function candidateOf({ settings }: Context, found: FoundCard, declared: AgentInterface): Candidate | undefined {

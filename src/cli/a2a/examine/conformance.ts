@@ -1,14 +1,15 @@
 import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
+import { uncalled } from "../../../examine/check-lines.js";
+import { checkedCard } from "../../../examine/checked-card.js";
+import type { Line } from "../../../examine/line.js";
 import { olderVersions } from "../../../version/client-versions.js";
 import { interfacesOf } from "../agent.js";
 import type { Context, Run } from "../context.js";
 import { field } from "../text.js";
 import { cardFound } from "./card.js";
-import { uncalled } from "./check-lines.js";
-import { checkedCard } from "./checked-card.js";
 import { examined } from "./interface.js";
-import { type Line, redacted } from "./line.js";
+import { redacted } from "./redacted.js";
 
 /** `conformance`: checks an agent's card and interfaces against the requirements of the specification. */
 export const run: Run = async (context, [ref]) => {

@@ -2,6 +2,12 @@ import type { AgentInterface } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { FoundCard } from "../../../client/discovery/discovery.js";
 import { messageIn } from "../../../core/members.js";
 import { withoutSecrets } from "../../../core/net.js";
+import { uncalled } from "../../../examine/check-lines.js";
+import { checkedCard, placeOfCard } from "../../../examine/checked-card.js";
+import { type Line, lineOf } from "../../../examine/line.js";
+import { type CardProbe, cardChecks } from "../../../examine/served-card.js";
+import { signatureCheck } from "../../../examine/signatures.js";
+import { Wire } from "../../../examine/wire.js";
 import type { Context, Run } from "../context.js";
 import { field } from "../text.js";
 import { tlsOf } from "../tls.js";
@@ -9,13 +15,8 @@ import { alikeRule, compared, type Shown, shownBy } from "./alike.js";
 import { candidateOf, whyUncalled } from "./candidate.js";
 import { cardFound } from "./card.js";
 import { judged, secureOrigins, shakeHands, trustRule } from "./certificates.js";
-import { uncalled } from "./check-lines.js";
-import { checkedCard, placeOfCard } from "./checked-card.js";
 import { examined } from "./interface.js";
-import { type Line, lineOf, redacted } from "./line.js";
-import { type CardProbe, cardChecks } from "./served-card.js";
-import { signatureCheck } from "./signatures.js";
-import { Wire } from "./wire.js";
+import { redacted } from "./redacted.js";
 
 /** `doctor`: examines an agent and reports faults with their remedies. */
 export const run: Run = async (context, [ref]) => {

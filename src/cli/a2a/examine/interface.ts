@@ -1,14 +1,14 @@
 import type { FoundCard } from "../../../client/discovery/discovery.js";
 import type { Candidate } from "../../../client/discovery/interfaces.js";
 import { withoutSecrets } from "../../../core/net.js";
+import type { Probe } from "../../../examine/check.js";
+import { checkLines, type Examination, uncalled } from "../../../examine/check-lines.js";
+import type { Line } from "../../../examine/line.js";
+import { Wire } from "../../../examine/wire.js";
 import { type Agent, openInterface } from "../agent.js";
 import type { Context } from "../context.js";
 import { Failure } from "../errors.js";
 import type { Scope } from "../scope.js";
-import type { Probe } from "./check.js";
-import { checkLines, type Examination, uncalled } from "./check-lines.js";
-import type { Line } from "./line.js";
-import { Wire } from "./wire.js";
 
 /** Runs all checks of an interface. One that does not answer has no further checks. */
 export async function* examined(

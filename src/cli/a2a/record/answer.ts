@@ -3,9 +3,9 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { A2AError } from "../../../core/error.js";
 import type { Update } from "../../../task/answer.js";
 import { type PlainPart, partsOf } from "../../../task/plain.js";
+import { stateName } from "../../../task/state-name.js";
 import { isJsonObject } from "../../../wire/json-struct.js";
 import type { Failure } from "../errors.js";
-import { stateName } from "../state-name.js";
 
 /** A part of an answer. Of files, only the hash and size are kept. */
 export type RecordedPart =

@@ -1,7 +1,7 @@
-import type { AgentCard } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
-import { jkuFault } from "../../../card/signing/key-sets.js";
-import { protectedHeader, type SignatureResult, verifyCard } from "../../../card/signing/verify.js";
-import { hostOf } from "../../../client/hosts.js";
+import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { jkuFault } from "../card/signing/key-sets.js";
+import { protectedHeader, type SignatureResult, verifyCard } from "../card/signing/verify.js";
+import { hostOf } from "../client/hosts.js";
 import type { CardCheck } from "./served-card.js";
 
 /** Verifies the signatures of a card with the keys of its own host. Other keys are not fetched. */

@@ -1,4 +1,3 @@
-import type { Output } from "../output.js";
 import type { Check, Finding } from "./check.js";
 
 /** A line of a report. */
@@ -15,11 +14,6 @@ export interface Line {
   readonly isAdvice: boolean;
   readonly result: "pass" | "fail" | "skipped";
   readonly detail: string | null;
-}
-
-/** Returns a line without credentials, which agents may repeat in their errors. */
-export function redacted(line: Line, { redactor }: Output): Line {
-  return line.detail === null ? line : { ...line, detail: redactor.text(line.detail) };
 }
 
 /** Subject of a finding: an interface, or the card. */

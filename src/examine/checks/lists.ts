@@ -1,5 +1,5 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import type { Task } from "../../../../../gen/lf/a2a/v1/a2a_pb.js";
+import type { Task } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type Check, errorOf, type Finding, noTask } from "../check.js";
 
 /** Checks of ListTasks (specification 3.1.4), which use the task of `send`. */

@@ -1,6 +1,6 @@
-import type { HttpAnswer, HttpAsk, HttpClient } from "../../../client/platform.js";
-import { EXTENSIONS_PARAMETER } from "../../../wire/service-params.js";
-import { observed } from "../observed.js";
+import type { HttpAnswer, HttpAsk, HttpClient } from "../client/platform.js";
+import { EXTENSIONS_PARAMETER } from "../wire/service-params.js";
+import { observed } from "./observed.js";
 
 /** Most characters of a body that are kept. */
 const MAX_BODY = 4 * 1024 * 1024;

@@ -1,8 +1,8 @@
-import { Role, type StreamResponse, type Task, TaskState } from "../../../../../gen/lf/a2a/v1/a2a_pb.js";
-import { ClientFold } from "../../../../client/follow/fold.js";
-import { pause } from "../../../../core/async.js";
-import { endsBlockingSend, isTerminal } from "../../../../task/state.js";
-import { stateName } from "../../state-name.js";
+import { Role, type StreamResponse, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { ClientFold } from "../../client/follow/fold.js";
+import { pause } from "../../core/async.js";
+import { endsBlockingSend, isTerminal } from "../../task/state.js";
+import { stateName } from "../../task/state-name.js";
 import { type Check, errorOf, expectError, type Finding, firstOf, type Probe, request, unknownId } from "../check.js";
 import { END_MS, FIRST_MS, recordStream, type StreamRecord, stateIn } from "../stream-record.js";
 import { faultOfTask } from "./operations.js";

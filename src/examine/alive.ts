@@ -1,6 +1,6 @@
-import type { A2AClient } from "../../../client/client.js";
-import { clientError } from "../../../client/errors/errors.js";
-import type { Reason } from "../../../core/error.js";
+import type { A2AClient } from "../client/client.js";
+import { clientError } from "../client/errors/errors.js";
+import type { Reason } from "../core/error.js";
 import { quoted, unknownId } from "./check.js";
 
 /** Errors by which an agent shows that it is there. */

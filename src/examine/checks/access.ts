@@ -1,5 +1,5 @@
-import type { HttpAsk } from "../../../../client/platform.js";
-import { EXTENSIONS_PARAMETER } from "../../../../wire/service-params.js";
+import type { HttpAsk } from "../../client/platform.js";
+import { EXTENSIONS_PARAMETER } from "../../wire/service-params.js";
 import { type Check, type Finding, type Probe, unknownTask } from "../check.js";
 import { type Change, type Exchange, withHeader, withoutHeaders } from "../wire.js";
 

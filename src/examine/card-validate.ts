@@ -1,12 +1,12 @@
 import { reflect } from "@bufbuild/protobuf/reflect";
-import { AgentCardSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { missingFields } from "../../card/required.js";
-import { valueFaults } from "../../card/rules.js";
-import { membersOfCard } from "../../card/signing/canonical.js";
-import { A2AError } from "../../core/error.js";
-import { isOlderMember, olderCard } from "../../version/card-from-older.js";
-import { jsonReader } from "../../wire/json-reader.js";
-import { isJsonObject } from "../../wire/json-struct.js";
+import { AgentCardSchema } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { missingFields } from "../card/required.js";
+import { valueFaults } from "../card/rules.js";
+import { membersOfCard } from "../card/signing/canonical.js";
+import { A2AError } from "../core/error.js";
+import { isOlderMember, olderCard } from "../version/card-from-older.js";
+import { jsonReader } from "../wire/json-reader.js";
+import { isJsonObject } from "../wire/json-struct.js";
 
 /** One way in which a card violates the specification. */
 export interface CardViolation {

@@ -1,5 +1,5 @@
-import type { HttpAnswer } from "../../client/platform.js";
-import { mapStream } from "../../core/map-stream.js";
+import type { HttpAnswer } from "../client/platform.js";
+import { mapStream } from "../core/map-stream.js";
 
 /** Observes the body of an answer: the whole as text, or its chunks. */
 export interface BodyObserver {

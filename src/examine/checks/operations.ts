@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
-import { Role, SendMessageRequestSchema, type Task, TaskState } from "../../../../../gen/lf/a2a/v1/a2a_pb.js";
-import { isTerminal } from "../../../../task/state.js";
-import { VERSION_PARAMETER } from "../../../../wire/service-params.js";
+import { Role, SendMessageRequestSchema, type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { isTerminal } from "../../task/state.js";
+import { VERSION_PARAMETER } from "../../wire/service-params.js";
 import { type Check, errorOf, expectError, type Finding, noTask, request, unknownId } from "../check.js";
 
 /** A version that no agent speaks. */

@@ -5,12 +5,12 @@ import {
   type SendMessageRequest,
   SendMessageRequestSchema,
   type Task,
-} from "../../../../gen/lf/a2a/v1/a2a_pb.js";
-import type { A2AClient } from "../../../client/client.js";
-import type { Binding } from "../../../client/discovery/interfaces.js";
-import { clientError } from "../../../client/errors/errors.js";
-import type { A2AError, Reason } from "../../../core/error.js";
-import { newId } from "../../../core/ids.js";
+} from "../../gen/lf/a2a/v1/a2a_pb.js";
+import type { A2AClient } from "../client/client.js";
+import type { Binding } from "../client/discovery/interfaces.js";
+import { clientError } from "../client/errors/errors.js";
+import type { A2AError, Reason } from "../core/error.js";
+import { newId } from "../core/ids.js";
 import type { Change, Exchange, Wire } from "./wire.js";
 
 /** State that the checks of one interface share. */

@@ -1,5 +1,5 @@
-import type { FoundCard } from "../../../client/discovery/discovery.js";
-import { cardViolations } from "../card-validate.js";
+import type { FoundCard } from "../client/discovery/discovery.js";
+import { cardViolations } from "./card-validate.js";
 import { type Line, lineOf, type Place } from "./line.js";
 
 export const placeOfCard = ({ url = "" }: FoundCard): Place => ({ binding: "", version: "", url });

@@ -1,12 +1,12 @@
 import { fromBinary } from "@bufbuild/protobuf";
-import { ErrorInfoSchema } from "../../../../../gen/google/rpc/error_details_pb.js";
-import { StatusSchema } from "../../../../../gen/google/rpc/status_pb.js";
-import type { Binding } from "../../../../client/discovery/interfaces.js";
-import { fromBase64 } from "../../../../core/bytes.js";
-import { A2A_DOMAIN } from "../../../../core/error.js";
-import { isJsonObject } from "../../../../wire/json-struct.js";
-import { parsedJson } from "../../../../wire/parsed-json.js";
-import { EMPTY_VERSION, VERSION_PARAMETER } from "../../../../wire/service-params.js";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
+import type { Binding } from "../../client/discovery/interfaces.js";
+import { fromBase64 } from "../../core/bytes.js";
+import { A2A_DOMAIN } from "../../core/error.js";
+import { isJsonObject } from "../../wire/json-struct.js";
+import { parsedJson } from "../../wire/parsed-json.js";
+import { EMPTY_VERSION, VERSION_PARAMETER } from "../../wire/service-params.js";
 import { type Check, type Finding, noTask, quoted, request, unknownId, unknownTask } from "../check.js";
 import { type Change, type Exchange, withoutHeaders } from "../wire.js";
 

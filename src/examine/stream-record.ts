@@ -1,7 +1,7 @@
-import { type StreamResponse, type Task, TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
-import { clientError } from "../../../client/errors/errors.js";
-import type { A2AError } from "../../../core/error.js";
-import { endsBlockingSend } from "../../../task/state.js";
+import { type StreamResponse, type Task, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { clientError } from "../client/errors/errors.js";
+import type { A2AError } from "../core/error.js";
+import { endsBlockingSend } from "../task/state.js";
 import { errorOf, firstOf, type Probe, request } from "./check.js";
 
 /** Time until the first event, in milliseconds. */

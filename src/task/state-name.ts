@@ -1,4 +1,4 @@
-import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 
 /** Name of a state, such as `INPUT_REQUIRED`. */
 export function stateName(state: TaskState | undefined): string {

@@ -1,5 +1,5 @@
-import type { Candidate } from "../../../client/discovery/interfaces.js";
-import { clientError, neverArrived } from "../../../client/errors/errors.js";
+import type { Candidate } from "../client/discovery/interfaces.js";
+import { clientError, neverArrived } from "../client/errors/errors.js";
 import type { Check, Finding, Probe } from "./check.js";
 import { accessChecks } from "./checks/access.js";
 import { listChecks } from "./checks/lists.js";
