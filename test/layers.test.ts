@@ -148,6 +148,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "http",
       "binding",
       "server",
+      "console",
       "client",
       "examine",
       "version",

@@ -7,6 +7,7 @@ import { addAgentCommands, groupOf, usageFailure } from "./a2a/register.js";
 import { addAuthors } from "./authors/commands.js";
 import { addBackup } from "./backup.js";
 import { addCard } from "./card.js";
+import { addConsole } from "./console.js";
 import type { Io } from "./io.js";
 import { addOperate } from "./operate/groups.js";
 import { addServe } from "./serve.js";
@@ -76,6 +77,7 @@ async function addServerCommands(program: Command, words: readonly string[], io:
   await addAuthors(program, isWhole || words[0] === "dev", words.slice(1), io);
   addCard(groupOf(program, "card"));
   addBackup(program);
+  await addConsole(program, isWhole || words[0] === "console", io);
   await addOperate(program, (name) => isWhole || words.slice(0, 2).includes(name), io);
 }
 

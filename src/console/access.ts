@@ -115,7 +115,10 @@ export class ConsoleAccess implements OperatorAccess {
   /** See OperatorAccess: the operator of the session that the cookie of a call names. */
   async admit(call: Call, role: Role): Promise<Operator> {
     call.peer = { ...call.peer, address: this.#addressOf(call) };
-    return checkRole(await this.operatorOf(call), role);
+    const operator = await this.operatorOf(call);
+    // For the records of refusals.
+    call.caller = { owner: operator.name, authenticated: true, scopes: [operator.role], claims: {} };
+    return checkRole(operator, role);
   }
 
   /** Ends the session of a request. */

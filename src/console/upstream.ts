@@ -40,6 +40,11 @@ export class NoAnswer extends Error {
   }
 }
 
+// Each request has a connection of its own. It asks the other side to keep the connection, though: one that is closed
+// right after the answer may break an empty write of Node.js at the end of the request, and the answer is lost.
+const inClear = Object.assign(new http.Agent({ keepAlive: true }), { keepSocketAlive: () => false });
+const overTls = Object.assign(new https.Agent({ keepAlive: true }), { keepSocketAlive: () => false });
+
 /**
  * Passes a request on over HTTP/1.1, and returns the answer once its head has arrived. Redirects are not followed. The
  * request is cancelled when its client leaves.
@@ -70,8 +75,7 @@ function open(request: HttpRequest, { url, method, headers, socketPath, lookup }
     host: withoutBrackets(url.hostname),
     path: url.pathname + url.search,
     headers: { ...headers, ...(typeof length === "number" && { "content-length": length }) },
-    // A connection of its own: the agent of another request cannot be confused with this one.
-    agent: false,
+    agent: url.protocol === "https:" ? overTls : inClear,
     maxHeaderSize: upstreamLimits.headBytes,
     ...(url.port !== "" && { port: url.port }),
     ...(lookup !== undefined && { lookup }),

@@ -74,8 +74,9 @@ it("a start loads the packages that it needs and no others", async () => {
   // The Fetch API of Node.js is loaded by the first error, whose headers are of it, and by an import of node:http (tools/build.mjs).
   expect(lines.filter((line) => line.includes("internal/deps/undici"))).toEqual([]);
   expect(sources.filter((path) => path.includes("src/testing/"))).toEqual([]);
-  // Loaded on use: operations of operators, metrics as text, copies of the store.
-  const onUse = /^src\/(admin\/(operations|service)|telemetry\/prometheus|store\/sqlite\/(backup|restore|copier))/;
+  // Loaded on use: operations of operators, the console, metrics as text, copies of the store.
+  const onUse =
+    /^src\/(admin\/(operations|service)|console\/(access|console|files|relay|upstream)|server\/console|telemetry\/prometheus|store\/sqlite\/(backup|restore|copier))/;
   expect(sources.filter((path) => onUse.test(path))).toEqual([]);
   // Each costs about a third of a millisecond, however small it is (tools/chunks.mjs).
   const files = new Set(lines.filter((line) => line.startsWith("file:") && line.includes("/dist/")));

@@ -15,12 +15,17 @@ interface Reach {
   readonly isLong?: boolean;
 }
 
+/** Adds the options that name the operator's service of a server. */
+export function addAdmin(command: Command): Command {
+  return command
+    .option("--admin <address>", "operator's service: a URL, host:port, or unix: and a path (env: PARLEY_ADMIN)")
+    .option("--admin-token-file <file>", "file with the operator's token (default: the variable PARLEY_ADMIN_TOKEN)");
+}
+
 /** Adds the options that name the server, and for commands that a file can answer, the file. */
 export function addReach(command: Command, reach: Reach = {}): Command {
   const { file = true, writes = false, json = true, isLong = false } = reach;
-  command
-    .option("--admin <address>", "operator's service: a URL, host:port, or unix: and a path (env: PARLEY_ADMIN)")
-    .option("--admin-token-file <file>", "file with the operator's token (default: the variable PARLEY_ADMIN_TOKEN)");
+  addAdmin(command);
   if (file) command.option("--store <file>", "SQLite file that no server has open, instead of a server");
   command.addOption(
     new Option("--timeout <seconds>", "longest wait for an answer; 0 for any")

@@ -55,15 +55,15 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
     const { transport, close } = await openFile(store, { audit, timeout, bearer });
     return serviceOf(transport, { place: store, close });
   }
-  if (admin === undefined || admin === "") {
+  const target = adminTarget(flags, io);
+  if (admin === undefined || target === undefined) {
     throw new CommandError(
       "usage",
       "name the server (--admin or PARLEY_ADMIN: a URL, host:port, or unix: and a path)" +
         " or a file that no server has open (--store)",
     );
   }
-  const token = tokenOf(flags, io);
-  const { baseUrl, socketPath } = addressOf(admin);
+  const { baseUrl, socketPath, token } = target;
   const { createConnectTransport } = await import("@connectrpc/connect-node");
   const transport = createConnectTransport({
     baseUrl,
@@ -73,6 +73,22 @@ async function openService(flags: ReachFlags, io: Io): Promise<Service> {
     ...(socketPath !== undefined && { nodeOptions: { socketPath } }),
   });
   return serviceOf(transport, { place: admin, close: async () => {} });
+}
+
+/** The operator's service of a running server. */
+interface AdminTarget {
+  /** URL without a slash at the end. */
+  readonly baseUrl: string;
+  /** Path of a Unix socket to connect to, in place of the host. */
+  readonly socketPath?: string;
+  readonly token: string | undefined;
+}
+
+/** Returns the server that the flags or the variables name, or undefined. @throws CommandError */
+export function adminTarget(flags: Pick<ReachFlags, "admin" | "adminTokenFile">, io: Io): AdminTarget | undefined {
+  const admin = flags.admin ?? io.env.PARLEY_ADMIN;
+  if (admin === undefined || admin === "") return undefined;
+  return { token: tokenOf(flags, io), ...addressOf(admin) };
 }
 
 function serviceOf(transport: Transport, rest: Omit<Service, "client">): Service {
@@ -88,7 +104,7 @@ const bearer =
   };
 
 /** A token from the file of the flag, or from the variable. Errors do not contain it. @throws CommandError */
-function tokenOf({ adminTokenFile: file }: ReachFlags, { env }: Io): string | undefined {
+function tokenOf({ adminTokenFile: file }: Pick<ReachFlags, "adminTokenFile">, { env }: Io): string | undefined {
   const given = file === undefined ? env.PARLEY_ADMIN_TOKEN : readToken(file);
   if (given === undefined || given === "") return undefined;
   if (/^[\w.~+/=-]+$/.test(given)) return given;

@@ -1,0 +1,94 @@
+import { folderFault } from "../console/folder.js";
+import type { ConsoleAgent, ConsoleStart } from "../console/options.js";
+import { messageIn } from "../core/members.js";
+import { isLoopback, parseUrl, withoutSecrets } from "../core/net.js";
+import { openOwnConsole } from "../server/own-console.js";
+import { CommandError } from "./command-error.js";
+import type { Io } from "./io.js";
+import { createLog } from "./log.js";
+import { adminTarget, type ReachFlags } from "./operate/service.js";
+
+/** Flags of `parley console`. */
+export interface ConsoleFlags extends Pick<ReachFlags, "admin" | "adminTokenFile"> {
+  readonly task?: string;
+  readonly port: string;
+  readonly open: boolean;
+}
+
+/** Serves a console until Ctrl-C. @throws CommandError, ConfigurationError */
+export async function runConsole(io: Io, agent: string | undefined, flags: ConsoleFlags): Promise<void> {
+  const missing = folderFault();
+  if (missing !== undefined) throw new CommandError("usage", missing);
+  const book = await agentsIn(io);
+  if (agent === undefined && flags.task !== undefined) {
+    throw new CommandError("usage", "--task needs the agent of the task: console <agent> --task <id>");
+  }
+  const start = agent === undefined ? undefined : startAt(agent, book, flags);
+  const console = await openOwnConsole({
+    agents: withStart(book, start),
+    start,
+    admin: adminTarget(flags, io),
+    port: portOf(flags),
+    logger: await createLog("error", "auto"),
+    onNextLink: (link) => void io.stderr.write(`The console was opened. This link opens it once more:\n  ${link}\n`),
+  });
+  io.stdout.write(`This link opens the console, once:\n\n  ${console.link}\n\nCtrl-C ends it.\n`);
+  if (flags.open && io.stdout.isTTY === true) {
+    (await import("./a2a/auth/browser.js")).openInBrowser(new URL(console.link));
+  }
+  await interruption(io.interrupted);
+  await console.close();
+}
+
+function startAt(ref: string, book: readonly ConsoleAgent[], { task }: ConsoleFlags): ConsoleStart {
+  const agent = book.find(({ name }) => name === ref)?.url ?? urlOf(ref);
+  if (agent === undefined) {
+    const shown = withoutSecrets(ref);
+    throw new CommandError("usage", `${shown} is not an agent to open: give a URL, a host or a name of agents list`);
+  }
+  return { agent, ...(task !== undefined && { task }) };
+}
+
+/** Adds the agent to open to those of the address book. */
+function withStart(book: readonly ConsoleAgent[], start: ConsoleStart | undefined): readonly ConsoleAgent[] {
+  if (start === undefined || book.some(({ url }) => url === start.agent)) return book;
+  return [{ name: new URL(start.agent).host, url: start.agent, own: false }, ...book];
+}
+
+/** Agents of the address book, except files. @throws CommandError */
+async function agentsIn(io: Io): Promise<ConsoleAgent[]> {
+  // Imported like this, it stays with the commands that call agents, which load fast.
+  const { bookFile, bookLines, namedAgent } = await import("./a2a/agents/names.js");
+  const path = bookFile(io);
+  try {
+    const named = path === undefined ? [] : bookLines(path).flatMap((line) => namedAgent(line) ?? []);
+    return named.flatMap(({ name, agent }) => {
+      const url = urlOf(agent);
+      return url === undefined ? [] : [{ name, url, own: false }];
+    });
+  } catch (cause) {
+    throw new CommandError("usage", messageIn(cause), { cause });
+  }
+}
+
+/** Returns the URL of an agent, or undefined for a file and for a text that is neither a URL nor a host. */
+function urlOf(ref: string): string | undefined {
+  if (/^[./~]/.test(ref) || /\s/.test(ref)) return undefined;
+  const hasScheme = ref.includes("://");
+  const url = parseUrl(hasScheme ? ref : `${isLoopback(`http://${ref}`) ? "http" : "https"}://${ref}`);
+  const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && url.username + url.password === "";
+  return isPlain ? url.href.replace(/\/$/, "") : undefined;
+}
+
+function portOf({ port }: ConsoleFlags): number {
+  const value = Number(port);
+  if (/^\d{1,5}$/.test(port) && value <= 65_535) return value;
+  throw new CommandError("usage", `--port ${port} is not a port: give a number from 0 to 65535`);
+}
+
+function interruption(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
