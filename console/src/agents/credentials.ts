@@ -7,15 +7,11 @@ import {
   type CredentialContext,
   type Credentials,
 } from "../../../src/client/web.js";
-import { isLoopback } from "../../../src/core/net.js";
 import { absolute } from "../api/agents.js";
 import { type Login, logins, type OAuthLogin, type SchemeLogin } from "./logins.js";
 
 /** Options of a client that carry the login at an agent. */
 export type LoginOptions = Pick<ClientOptions, "credentials" | "credentialHosts">;
-
-/** Names of this machine, which are one host. */
-const loopback = ["localhost", "127.0.0.1", "[::1]"];
 
 /** Returns the credentials that were given for an agent in this tab; undefined without any. */
 export function credentialsFor(url: string): Credentials | undefined {
@@ -29,8 +25,7 @@ export function loginOptionsFor(url: string): LoginOptions {
   const schemes = Object.entries(login.schemes);
   if (schemes.length === 0) return {};
   const credentials = Object.fromEntries(schemes.map(([name, each]) => [name, credentialOf(agent, login, each)]));
-  const hosts = [...(login.hosts ?? []), ...(isLoopback(agent) ? loopback : [])];
-  return { credentials, ...(hosts.length > 0 && { credentialHosts: hosts }) };
+  return { credentials, ...(login.hosts !== undefined && { credentialHosts: login.hosts }) };
 }
 
 function credentialOf(agent: string, { allowHttp = false }: Login, login: SchemeLogin): Credential {

@@ -82,8 +82,8 @@ function Requirements({ card: { securityRequirements } }: { readonly card: Agent
 function Further({ agent, found }: { readonly agent: string; readonly found: ReceivedCard["found"] }): ReactNode {
   const login = useSyncExternalStore(logins.subscribe, () => logins.get(agent));
   const urls = useMemo(() => interfacesOf(found).flatMap(({ candidate }) => candidate?.url ?? []), [found]);
-  const isOwn = (url: string): boolean => hostOf(url) === hostOf(agent) || (isLoopback(agent) && isLoopback(url));
-  const hosts = [...new Set(urls.filter((url) => !isOwn(url)).map((url) => new URL(url).hostname))];
+  const foreign = urls.filter((url) => hostOf(url) !== hostOf(agent));
+  const hosts = [...new Set(foreign.map((url) => new URL(url).hostname))];
   const isPlain = urls.some((url) => url.startsWith("http:") && !isLoopback(url));
   const { login: texts } = agentWords;
   const { hosts: allowed = [] } = login;
