@@ -11,6 +11,9 @@ import { ScrollBox } from "./scroll-box.js";
 const MAX_HIGHLIGHTED = 60_000;
 const SHOWN = 20_000;
 
+/** Languages that are named otherwise than their grammar. */
+const titles: Readonly<Record<string, string>> = { tsx: "typescript", docker: "dockerfile", bash: "shell" };
+
 interface CodeProps {
   readonly code: string;
   readonly language?: string | undefined;
@@ -27,7 +30,7 @@ export function Code({ code, language, bare = false }: CodeProps): ReactNode {
     <div className={css.code}>
       {!bare && (
         <div className={css.codeHead}>
-          <span>{language ?? ""}</span>
+          <span>{titles[language ?? ""] ?? language ?? ""}</span>
           <CopyCode code={code} />
         </div>
       )}

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { ChevronRight } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { contentWords } from "../texts/content.js";
-import { Button, classes } from "../ui/parts.js";
+import { Button, classes, css as ui } from "../ui/parts.js";
 import css from "./content.module.css";
 
 /** Members of one value that are shown at first, with each click as many more. */
@@ -43,18 +43,11 @@ function Branch({ name, value, level }: NodeProps): ReactNode {
   const isList = Array.isArray(value);
   const [isOpen, setOpen] = useState(level < OPEN_LEVELS && members.length <= MEMBERS);
   const [limit, setLimit] = useState(MEMBERS);
-  const size = isList ? contentWords.elements(members.length) : contentWords.members(members.length);
   return (
     <div>
-      <button
-        type="button"
-        className={css.branch}
-        aria-expanded={isOpen}
-        aria-label={`${contentWords.expand((name ?? contentWords.root).slice(0, 100))}, ${size}`}
-        onClick={() => setOpen(!isOpen)}
-      >
+      <button type="button" className={css.branch} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <ChevronRight size={13} aria-hidden="true" className={classes(isOpen && css.turned)} />
-        {name !== undefined && <Name name={name} />}
+        {name === undefined ? <span className={ui.hidden}>{contentWords.root}</span> : <Name name={name} />}
         <span className={css.size}>{isList ? `[${members.length}]` : `{${members.length}}`}</span>
       </button>
       {isOpen && level >= MAX_LEVELS && <p className={css.hint}>{contentWords.deep}</p>}

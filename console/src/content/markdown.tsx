@@ -47,6 +47,11 @@ const Block = memo(({ text }: { readonly text: string }): ReactNode => {
 /** The elements below check addresses themselves, to show those that they do not open. */
 const keepUrl = (url: string): string => url;
 
+/** All levels are one in the outline of the page, whose own headings are above, and differ by their size. */
+function headingOf(level: number): (props: { readonly children?: ReactNode }) => ReactNode {
+  return ({ children }) => <h2 data-level={level}>{children}</h2>;
+}
+
 const components: Components = {
   a: ({ href, children }) => <SafeLink href={href}>{children}</SafeLink>,
   img: ({ src, alt }) => <RemoteImage url={typeof src === "string" ? src : ""} alt={alt ?? ""} />,
@@ -62,13 +67,12 @@ const components: Components = {
       <table>{children}</table>
     </TableBox>
   ),
-  // The page has headings of its own.
-  h1: ({ children }) => <h3>{children}</h3>,
-  h2: ({ children }) => <h3>{children}</h3>,
-  h3: ({ children }) => <h4>{children}</h4>,
-  h4: ({ children }) => <h4>{children}</h4>,
-  h5: ({ children }) => <h4>{children}</h4>,
-  h6: ({ children }) => <h4>{children}</h4>,
+  h1: headingOf(1),
+  h2: headingOf(2),
+  h3: headingOf(3),
+  h4: headingOf(4),
+  h5: headingOf(5),
+  h6: headingOf(6),
   input: ({ checked }) => (
     <input type="checkbox" checked={checked === true} disabled aria-label={contentWords.data} readOnly />
   ),

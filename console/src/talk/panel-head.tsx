@@ -23,15 +23,16 @@ interface PanelHeadProps {
 export function PanelHead({ store, view, name, search, onClose }: PanelHeadProps): ReactNode {
   const navigate = useNavigate();
   const { agent } = store.kept;
+  const Title = onClose === undefined ? "h1" : "h2";
   const isRaw = search.panel === "raw";
   return (
     <header className={css.panelHead}>
       <Link className={classes(ui.button, ui.plain, ui.icon, css.back)} to="/talk" aria-label={talkWords.showList}>
         <ArrowLeft size={16} aria-hidden="true" />
       </Link>
-      <h2 className={css.panelTitle} title={agent}>
+      <Title className={css.panelTitle} title={agent}>
         {name}
-      </h2>
+      </Title>
       <SpeechMenu store={store} view={view} />
       {view.isRunning && (
         <Button title={talkWords.cutHint} onClick={store.cut}>

@@ -13,10 +13,12 @@ import { talks } from "./talks.js";
 /** The conversations of this browser. */
 export function TalkList({ current }: { readonly current: TalkSearch }): ReactNode {
   const list = useSyncExternalStore(talks.subscribe, talks.list);
+  // An open conversation is what the page is about.
+  const Title = current.conversation === undefined ? "h1" : "h2";
   return (
     <nav className={css.list} aria-label={talkWords.list}>
       <header className={css.listHead}>
-        <h1>{talkWords.title}</h1>
+        <Title>{talkWords.title}</Title>
         <Link
           className={classes(ui.button, ui.icon)}
           to="/talk"

@@ -37,7 +37,7 @@ export function TalkPanel({ store, search, isBeside = false }: TalkPanelProps): 
   const place = useMemo(() => ({ agent }), [agent]);
   const close = (): void => void navigate({ to: "/talk", search: { ...search, beside: undefined } });
   return (
-    <section className={classes(css.panel, isBeside && css.beside)} aria-label={name}>
+    <section className={classes(css.panel, isBeside && css.beside)} aria-label={talkWords.panel(name, isBeside)}>
       <PanelHead store={store} view={view} name={name} search={search} {...(isBeside && { onClose: close })} />
       <DropZone onFiles={files.add}>
         <ContentContext value={place}>
@@ -46,6 +46,7 @@ export function TalkPanel({ store, search, isBeside = false }: TalkPanelProps): 
             view={view}
             name={name}
             search={search}
+            isBeside={isBeside}
             onRefer={(id) => setReferences([...references, id])}
           />
         </ContentContext>
@@ -68,17 +69,18 @@ interface LogProps {
   readonly view: TalkView;
   readonly name: string;
   readonly search: TalkSearch;
+  readonly isBeside: boolean;
   readonly onRefer: (taskId: string) => void;
 }
 
-function Log({ store, view, name, search, onRefer }: LogProps): ReactNode {
+function Log({ store, view, name, search, isBeside, onRefer }: LogProps): ReactNode {
   const scroll = useRef<HTMLDivElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   useEndInView(scroll, inner);
   const versions = versionsIn(view.blocks);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys scroll what has the focus.
-    <section ref={scroll} className={css.scroll} tabIndex={0} aria-label={talkWords.messages(store.kept.title || name)}>
+    <section ref={scroll} className={css.scroll} tabIndex={0} aria-label={talkWords.messages(name, isBeside)}>
       <div ref={inner} className={css.log} role="log" aria-live="off">
         {view.error !== undefined && (
           <div className={ui.stack}>

@@ -1,4 +1,4 @@
-import { ChevronDown, CircleStop, CornerUpLeft, EyeOff, Play, RotateCcw } from "lucide-react";
+import { ChevronDown, ChevronRight, CircleStop, CornerUpLeft, EyeOff, Play, RotateCcw } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, TaskState, textOf } from "../../../src/client/web.js";
@@ -96,7 +96,7 @@ function Progress({ messages }: { readonly messages: readonly Message[] }): Reac
   return (
     <div className={css.progress}>
       <button type="button" className={css.progressHead} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        <ChevronDown size={13} aria-hidden="true" />
+        {isOpen ? <ChevronDown size={13} aria-hidden="true" /> : <ChevronRight size={13} aria-hidden="true" />}
         {talkWords.progress(messages.length)}
       </button>
       {isOpen &&

@@ -34,7 +34,6 @@ export const contentWords = {
   data: "Data",
   asTable: "Table",
   asTree: "Tree",
-  expand: (name: string): string => `Open ${name}`,
   root: "Data",
   members: (size: number): string => words.count(size, "member", "members"),
   elements: (size: number): string => words.count(size, "element", "elements"),

@@ -31,7 +31,9 @@ export const talkWords = {
   raw: "Raw exchanges",
   cut: "Cut the stream",
   cutHint: "Aborts the connection on purpose, to see how the stream resumes.",
-  messages: (title: string): string => `Messages: ${title}`,
+  panel: (agent: string, isSecond: boolean): string => (isSecond ? `${agent}, beside` : agent),
+  messages: (agent: string, isSecond: boolean): string =>
+    isSecond ? `Messages of ${agent}, beside` : `Messages of ${agent}`,
   you: "You",
   agent: "Agent",
   progress: (count: number): string => words.count(count, "progress message", "progress messages"),

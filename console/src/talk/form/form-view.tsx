@@ -9,7 +9,7 @@ import type { AskedForm } from "../form-part.js";
 import css from "../talk.module.css";
 import { prepared } from "./prepared.js";
 import { templates } from "./templates.js";
-import { validator } from "./validator.js";
+import { validator, withoutGaps } from "./validator.js";
 import { widgets } from "./widgets.js";
 
 const { form: texts } = talkWords;
@@ -56,7 +56,7 @@ function Filled({ form, onSubmit, onDecline }: FormViewProps): ReactNode {
       onError={(errors) => setFaults(errors.length)}
       onSubmit={(event) => {
         setSent(true);
-        onSubmit(event.formData as JsonObject);
+        onSubmit(withoutGaps(event.formData) as JsonObject);
       }}
     >
       <div className={ui.row}>

@@ -103,8 +103,8 @@ function valueAt(schema: RJSFSchema, location: string): unknown {
   return at;
 }
 
-/** Leaves out fields without a value, which are as good as absent. */
-function withoutGaps(value: unknown): unknown {
+/** Leaves out fields without a value, which are as good as absent and are no JSON. */
+export function withoutGaps(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => withoutGaps(each) ?? null);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(

@@ -15,7 +15,7 @@ const own: readonly ReactComponentImplementation[] = [
   createComponentImplementation(TextApi, ({ props }) => {
     const variant = textOf((props as { readonly variant?: unknown }).variant);
     const text = textOf(props.text);
-    if (/^h[1-5]$/.test(variant)) return <h3>{text}</h3>;
+    if (/^h[1-5]$/.test(variant)) return <h2>{text}</h2>;
     return variant === "caption" ? <small className="a2ui-caption">{text}</small> : <TextView text={text} />;
   }),
   createComponentImplementation(ImageApi, ({ props }) => (

@@ -79,16 +79,17 @@ function surfaceIdOf(message: unknown): unknown {
 
 const isAction = (message: unknown): boolean => typeof message === "object" && message !== null && "action" in message;
 
-/** The message of an action, with what this client can draw, as the extension asks for. */
+/**
+ * The message of an action, with what this client can draw. The extension names the type in the metadata; a media type
+ * would be refused by agents whose card does not list it.
+ */
 function actionMessage(
   processor: MessageProcessor<ReactComponentImplementation>,
   action: JsonObject,
 ): Pick<MessageFields, "parts" | "metadata"> {
   const capabilities = processor.getClientCapabilities({ version: VERSION }) as unknown as JsonObject;
   return {
-    parts: [
-      { data: [{ version: VERSION, action }], mediaType: A2UI_MEDIA_TYPE, metadata: { mimeType: A2UI_MEDIA_TYPE } },
-    ],
+    parts: [{ data: [{ version: VERSION, action }], metadata: { mimeType: A2UI_MEDIA_TYPE } }],
     metadata: { a2uiClientCapabilities: capabilities },
   };
 }
