@@ -46,10 +46,15 @@ export async function openConsole(browser: Browser, options: OpenOptions = {}): 
     if (/^(?:https?|wss?):/.test(request.url()) && new URL(request.url()).origin !== origin)
       foreign.push(request.url());
   });
-  page.on("console", (message) => void (message.type() === "error" && faults.push(message.text())));
+  page.on("console", (message) => {
+    // Without a session, the page asks for one.
+    const isLogin = message.location().url.endsWith("/console/api/session");
+    if (message.type() === "error" && !isLogin) faults.push(message.text());
+  });
   page.on("pageerror", (error) => faults.push(String(error)));
   await page.goto(link);
-  await page.waitForSelector("main h1");
+  // The login has a heading, too.
+  await page.waitForSelector("#main h1");
   return {
     ...{ home, server, page, url, foreign, faults },
     go: async (path) => void (await page.goto(new URL(path, url).href)),

@@ -1,0 +1,251 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../e2e/support/build.js";
+import { launch } from "./browser/chromium.js";
+import { axeFindings } from "./console/axe.js";
+import { buildConsole } from "./console/build.js";
+import { type OpenedConsole, openConsole } from "./console/open.js";
+import { boxOf, isHarmed, lastOf, PATIENCE, reaches, say, talkTo, tell } from "./console/talk.js";
+
+const agent = join(root, "test/fixtures/agents/content.mjs");
+const folder = mkdtempSync(join(tmpdir(), "parley-console-"));
+
+let browser: Browser;
+let opened: OpenedConsole;
+
+beforeAll(async () => {
+  buildConsole();
+  browser = await launch();
+  opened = await openConsole(browser, { agent });
+});
+
+afterAll(async () => {
+  await opened?.close();
+  await browser?.close();
+});
+
+describe("content that means harm", () => {
+  it("is shown without running or loading anything: Markdown, SVG, HTML, false PDF", async () => {
+    const { page, foreign } = opened;
+    await talkTo(opened);
+    await tell(page, "markdown");
+    const text = lastOf(page);
+    await text.getByRole("heading", { name: "A title", level: 2 }).waitFor(PATIENCE);
+    expect(await text.getByRole("link", { name: "good link" }).getAttribute("rel")).toBe("noreferrer noopener");
+    expect(await text.locator("span[title^='javascript:']").first().textContent()).toBe("bad link");
+    expect(await text.textContent()).toContain("<script>");
+    await tell(page, "svg");
+    await lastOf(page).locator("img[src^='blob:']").waitFor(PATIENCE);
+    await tell(page, "html");
+    for (const show of await lastOf(page).getByRole("button", { name: "Show", exact: true }).all()) await show.click();
+    expect(await page.locator("iframe:not([src^='blob:'])").count()).toBe(0);
+    expect(await isHarmed(page)).toBe(false);
+    expect(foreign).toEqual([]);
+    expect(await page.locator("[href^='javascript']").count()).toBe(0);
+  });
+
+  it("is stored under a safe name", async () => {
+    const { page } = opened;
+    await talkTo(opened);
+    await tell(page, "names");
+    const download = page.waitForEvent("download");
+    await page
+      .getByRole("button", { name: /^Download/ })
+      .last()
+      .click();
+    expect((await download).suggestedFilename()).toBe("passwd.txt");
+  });
+
+  it("is shown in part where it is deep or long", async () => {
+    const { page } = opened;
+    await talkTo(opened);
+    await tell(page, "deep");
+    await lastOf(page).getByText("level 29").first().waitFor(PATIENCE);
+    for (let level = 28; level > 18; level--)
+      await lastOf(page)
+        .getByRole("button", { name: new RegExp(`^level ${level}\\b`) })
+        .click();
+    await lastOf(page).getByText("level 18").first().waitFor(PATIENCE);
+    expect(await lastOf(page).locator("button").count()).toBeLessThan(100);
+    await tell(page, "text");
+    expect((await lastOf(page).textContent())?.length).toBeLessThan(100_000);
+    await lastOf(page)
+      .getByRole("button", { name: /^Show more/ })
+      .click();
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it("does not hang the page with 52 MB of files, and keeps none of them as text", async () => {
+    const { page } = opened;
+    await talkTo(opened);
+    await tell(page, "large");
+    expect(await lastOf(page).locator("figure figure").count()).toBe(13);
+    // The page answers: another task runs.
+    await tell(page, "table");
+    expect(await page.evaluate("JSON.stringify(localStorage).length")).toBeLessThan(100_000);
+    expect(await page.evaluate("document.body.innerHTML.length")).toBeLessThan(1_000_000);
+  });
+});
+
+describe("data, code and versions", () => {
+  it("shows a list of objects as a table, and as a tree", async () => {
+    const { page } = opened;
+    await talkTo(opened);
+    await tell(page, "table");
+    const headings = lastOf(page).getByRole("columnheader");
+    await expect.poll(() => headings.allTextContents(), PATIENCE).toEqual(["name", "age", "left"]);
+    await lastOf(page).getByRole("button", { name: "Tree" }).click();
+    await lastOf(page).getByText("Ann").waitFor(PATIENCE);
+    expect(await headings.count()).toBe(0);
+  });
+
+  it("colours code, and compares it with the version before by lines and words", async () => {
+    const { page, faults } = opened;
+    await talkTo(opened);
+    await tell(page, "code 80");
+    await lastOf(page).locator("code span[style*='color']").first().waitFor(PATIENCE);
+    await tell(page, "code 8080");
+    await lastOf(page)
+      .getByRole("button", { name: /^Compare/ })
+      .click();
+    await expect.poll(() => lastOf(page).locator("mark").allTextContents(), PATIENCE).toEqual(["80", "8080"]);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("files", () => {
+  it("go up by the picker, by dropping and by pasting, and come back to be shown and stored", async () => {
+    const { page } = opened;
+    await talkTo(opened);
+    const path = join(folder, "notes.txt");
+    writeFileSync(path, "some notes");
+    await page.getByLabel("Attach files").last().setInputFiles(path);
+    const transfer = (type: string, data: string): string => `
+      const files = new DataTransfer();
+      files.items.add(new File(["x,y"], "table.csv", { type: "text/csv" }));
+      document.querySelector("form textarea").dispatchEvent(
+        new ${type}(${data}, { bubbles: true, cancelable: true, dataTransfer: files, clipboardData: files }));`;
+    await page.evaluate(`{${transfer("DragEvent", '"drop"')}}`);
+    await page.evaluate(`{${transfer("ClipboardEvent", '"paste"')}}`);
+    await expect.poll(() => page.getByRole("button", { name: /^Remove/ }).count(), PATIENCE).toBe(3);
+    await page
+      .getByRole("button", { name: /^Remove table/ })
+      .last()
+      .click();
+    await tell(page, "back");
+    expect(await lastOf(page).textContent()).toContain("3 parts");
+    await lastOf(page).getByText("some notes").last().waitFor(PATIENCE);
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download notes.txt" }).last().click();
+    expect(readFileSync(await (await download).path(), "utf8")).toBe("some notes");
+  });
+
+  it("of other servers are links, and come through the relay after a click", async () => {
+    const { page, foreign } = opened;
+    const asked: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.headers.cookie);
+      response
+        .setHeader("content-type", "image/svg+xml")
+        .end("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>");
+    });
+    await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/drawing.svg`;
+    await talkTo(opened);
+    await tell(page, `link ${url}`);
+    await lastOf(page).getByText("A link that is not opened").waitFor(PATIENCE);
+    expect(asked).toEqual([]);
+    await lastOf(page).getByRole("button", { name: "Show here" }).click();
+    await lastOf(page).locator("img[src^='blob:']").waitFor(PATIENCE);
+    expect(asked).toEqual([undefined]);
+    expect(foreign).toEqual([]);
+    server.close();
+  });
+
+  it("of data are written in an editor of JSON", async () => {
+    const { page, faults } = opened;
+    await talkTo(opened);
+    await page.getByRole("button", { name: "Add data as JSON" }).click();
+    const editor = page.getByRole("textbox", { name: "Data as JSON" });
+    await editor.waitFor(PATIENCE);
+    await editor.fill('{"colour": ');
+    await page.getByText("This is not JSON yet").waitFor(PATIENCE);
+    await editor.fill('{"colour": "blue"}');
+    expect(await axeFindings(page)).toEqual([]);
+    await say(page, "back");
+    await reaches(page, "Completed");
+    expect(await lastOf(page).textContent()).toContain("colour");
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("forms", () => {
+  it("of JSON Schema show faults at their fields, have defaults, and leave a card of what was sent", async () => {
+    const { page, faults } = opened;
+    await talkTo(opened);
+    await tell(page, "form", "Input required");
+    const field = (name: string) => page.getByLabel(name, { exact: false }).last();
+    await field("City").waitFor(PATIENCE);
+    expect(await field("City").inputValue()).toBe("Rome");
+    expect(await field("Guests").inputValue()).toBe("2");
+    const submit = lastOf(page).getByRole("button", { name: "Send", exact: true });
+    await field("City").fill("x");
+    await field("Guests").fill("10");
+    await field("E-mail").fill("nobody");
+    // Checking it by the agent's pattern would take forever.
+    await field("Code").fill(`${"a".repeat(40)}!`);
+    await submit.click();
+    const text = () => lastOf(page).textContent();
+    await expect.poll(text, PATIENCE).toContain("At least 2 characters.");
+    for (const fault of ["At most 9.", "This is not a valid email.", "Please fill this in."])
+      expect(await text()).toContain(fault);
+    expect(await field("City").getAttribute("aria-invalid")).toBe("true");
+    expect(await axeFindings(page)).toEqual([]);
+    await field("City").fill("Lima");
+    await field("Guests").fill("3");
+    await field("E-mail").fill("");
+    await field("Code").fill("");
+    await field("Day").fill("2027-05-02");
+    await field("Class").selectOption({ label: "second" });
+    await submit.click();
+    await reaches(page, "Completed");
+    for (const sent of ["Sent", "City", "Lima", "2027-05-02", "second"]) expect(await text()).toContain(sent);
+    expect(faults).toEqual([]);
+  });
+
+  it("are declined", async () => {
+    const { page } = opened;
+    await talkTo(opened);
+    await tell(page, "form", "Input required");
+    await page.getByRole("button", { name: "Decline" }).click();
+    await reaches(page, "Failed");
+    expect(await lastOf(page).textContent()).toContain("The form was declined.");
+  });
+
+  it("of the first samples of A2A are filled in, and declined by their text", async () => {
+    const { page } = opened;
+    await talkTo(opened);
+    await tell(page, "oldform", "Input required");
+    const date = page.getByLabel("Date").last();
+    await date.waitFor(PATIENCE);
+    expect(await page.getByLabel("Amount").last().inputValue()).toBe("20");
+    const submit = lastOf(page).getByRole("button", { name: "Send", exact: true });
+    await submit.click();
+    await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("Please fill this in.");
+    await date.fill("2027-05-02");
+    await submit.click();
+    await reaches(page, "Completed");
+    expect(await lastOf(page).textContent()).toContain('You sent {"date":"2027-05-02","amount":"20"}');
+    await tell(page, "oldform", "Input required");
+    await page.getByRole("button", { name: "Decline" }).click();
+    await reaches(page, "Completed");
+    expect(await lastOf(page).textContent()).toContain("You sent rejected form entry");
+    await boxOf(page).waitFor(PATIENCE);
+  });
+});
