@@ -249,3 +249,24 @@ describe("forms", () => {
     await boxOf(page).waitFor(PATIENCE);
   });
 });
+
+describe("a surface of A2UI", () => {
+  it("is drawn for an agent that offers it, and its action goes back as a message", async () => {
+    const { page, foreign, faults } = opened;
+    await talkTo(opened);
+    await tell(page, "surface", "Input required");
+    const field = page.getByLabel("Your name");
+    await field.waitFor(PATIENCE);
+    expect(await field.inputValue()).toBe("Ann");
+    await page.getByRole("button", { name: "Load the image" }).waitFor(PATIENCE);
+    expect(await axeFindings(page)).toEqual([]);
+    await field.fill("Bob");
+    await page.getByRole("button", { name: "Greet me" }).click();
+    await reaches(page, "Completed");
+    const text = await lastOf(page).textContent();
+    expect(text).toContain("Action: greet");
+    expect(text).toMatch(/"name":"greet","surfaceId":"s1".*"context":\{"name":"Bob"\}/);
+    expect(foreign).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});
