@@ -4,12 +4,14 @@ import {
   type KeyboardEvent,
   type MouseEvent,
   type ReactNode,
+  useCallback,
   useEffect,
+  useMemo,
   useRef,
   useState,
 } from "react";
 import { words } from "../texts/words.js";
-import { classes } from "./parts.js";
+import { classes, css as ui } from "./parts.js";
 import css from "./rows.module.css";
 
 /** A column of a list. */
@@ -17,6 +19,8 @@ export interface Column<Row> {
   readonly name: string;
   /** Width in CSS, such as `minmax(0, 2fr)` or `120px`. */
   readonly width: string;
+  /** True if only readers of the screen get the name. */
+  readonly isNameHidden?: boolean;
   /** True if narrow screens leave it out. */
   readonly minor?: boolean;
   readonly cell: (row: Row) => ReactNode;
@@ -39,6 +43,11 @@ interface RowsProps<Row> {
   readonly height?: string;
   /** True to stay at the last row while rows are added. */
   readonly followsEnd?: boolean;
+  /** Chooses a row or takes the choice back, by `x` or the space bar, where several can be chosen. */
+  readonly onChoose?: (row: Row) => void;
+  readonly isChosen?: (row: Row) => boolean;
+  /** Called when the list is scrolled away from its start, and back to it. */
+  readonly onStart?: (isAtStart: boolean) => void;
 }
 
 /** Number of rows before the end of the list at which the next page is loaded. */
@@ -56,12 +65,10 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
     getScrollElement: () => scroll.current,
     estimateSize: () => 41,
     overscan: 12,
-    getItemKey: (index) => {
-      const row = rows[index];
-      return row === undefined ? index : keyOf(row);
-    },
+    getItemKey: useItemKeys(rows, keyOf),
   });
-  const [at, setAt] = useState(0);
+  const [at, setAt] = useActive(rows, keyOf);
+  useStart(props, virtual.scrollOffset ?? 0);
   const items = virtual.getVirtualItems();
   useEnds(props, items.at(-1)?.index ?? -1, virtual.scrollToIndex);
   const onKeyDown = useKeys(props, at, (next) => {
@@ -80,6 +87,7 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
         className={css.scroll}
         role="grid"
         aria-label={label}
+        aria-multiselectable={props.onChoose && true}
         aria-rowcount={onEnd === undefined ? rows.length + 1 : -1}
         aria-activedescendant={items.some(({ index }) => index === at) ? idOf(at) : undefined}
         tabIndex={0}
@@ -103,6 +111,58 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
   );
 }
 
+/** Returns the keys of rows. The function stays the same with the rows, so that no place is computed twice. */
+function useItemKeys<Row>(rows: readonly Row[], keyOf: (row: Row) => string): (index: number) => string | number {
+  const latest = useRef(keyOf);
+  latest.current = keyOf;
+  return useCallback(
+    (index) => {
+      const row = rows[index];
+      return row === undefined ? index : latest.current(row);
+    },
+    [rows],
+  );
+}
+
+/** Rows around its old place where the active row is looked for after rows were added or removed. */
+const NEAR = 2_000;
+
+/** The index of the active row, which stays active when rows are added before it. */
+function useActive<Row>(rows: readonly Row[], keyOf: (row: Row) => string): [number, (index: number) => void] {
+  const [active, setActive] = useState<{ readonly index: number; readonly key: string | undefined }>({
+    index: 0,
+    key: undefined,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the keys of rows do not change.
+  const at = useMemo(() => {
+    const { index, key } = active;
+    const isThere = (each: number): boolean => {
+      const row = rows[each];
+      return row !== undefined && keyOf(row) === key;
+    };
+    for (let far = 0; key !== undefined && far <= NEAR; far++) {
+      if (isThere(index + far)) return index + far;
+      if (isThere(index - far)) return index - far;
+    }
+    return Math.max(0, Math.min(index, rows.length - 1));
+  }, [active, rows]);
+  const moveTo = (index: number): void => {
+    const row = rows[index];
+    setActive({ index, key: row === undefined ? undefined : keyOf(row) });
+  };
+  return [at, moveTo];
+}
+
+/** Pixels that still count as the start of a list. */
+const START = 20;
+
+function useStart<Row>({ onStart }: RowsProps<Row>, offset: number): void {
+  const isAtStart = offset < START;
+  const latest = useRef(onStart);
+  latest.current = onStart;
+  useEffect(() => latest.current?.(isAtStart), [isAtStart]);
+}
+
 /** Loads what follows when the end of the list is near, and stays at the end if the list is to follow it. */
 function useEnds<Row>(
   { rows: { length }, onEnd, isLoading = false, followsEnd = false }: RowsProps<Row>,
@@ -123,7 +183,7 @@ const keys: Partial<Record<string, number | "first" | "last">> = {
 };
 
 /** Returns the listener for the keys of a list. */
-function useKeys<Row>({ rows, onOpen }: RowsProps<Row>, at: number, moveTo: (index: number) => void) {
+function useKeys<Row>({ rows, onOpen, onChoose }: RowsProps<Row>, at: number, moveTo: (index: number) => void) {
   return (event: KeyboardEvent): void => {
     if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return;
     const act = keys[event.key];
@@ -132,6 +192,7 @@ function useKeys<Row>({ rows, onOpen }: RowsProps<Row>, at: number, moveTo: (ind
       const next = act === "first" ? 0 : act === "last" ? rows.length - 1 : at + act;
       moveTo(Math.max(0, Math.min(rows.length - 1, next)));
     } else if (event.key === "Enter" && row !== undefined) onOpen?.(row);
+    else if ((event.key === "x" || event.key === " ") && row !== undefined && onChoose !== undefined) onChoose(row);
     else return;
     event.preventDefault();
   };
@@ -140,9 +201,9 @@ function useKeys<Row>({ rows, onOpen }: RowsProps<Row>, at: number, moveTo: (ind
 function Head<Row>({ columns }: Pick<RowsProps<Row>, "columns">): ReactNode {
   return (
     <div className={css.head} role="row">
-      {columns.map(({ name, minor }) => (
+      {columns.map(({ name, isNameHidden = false, minor }) => (
         <div key={name} role="columnheader" className={classes(css.cell, minor && css.minor)}>
-          {name}
+          {isNameHidden ? <span className={ui.hidden}>{name}</span> : name}
         </div>
       ))}
     </div>
@@ -163,7 +224,7 @@ interface RowViewProps<Row> {
 }
 
 function RowView<Row>({
-  of: { rows, columns, keyOf, onOpen, current },
+  of: { rows, columns, keyOf, onOpen, current, isChosen },
   place,
   onActive,
 }: RowViewProps<Row>): ReactNode {
@@ -174,7 +235,7 @@ function RowView<Row>({
   const onClick = ({ target }: MouseEvent): void => {
     onActive(index);
     // A link or button in the row, or selected text, is not for the row.
-    const isForRow = !(target as Element).closest("a,button,input") && getSelection()?.isCollapsed !== false;
+    const isForRow = !(target as Element).closest("a,button,input,label") && getSelection()?.isCollapsed !== false;
     if (isForRow) onOpen?.(row);
   };
   return (
@@ -185,7 +246,7 @@ function RowView<Row>({
       className={css.row}
       role="row"
       aria-rowindex={index + 2}
-      aria-selected={isCurrent}
+      aria-selected={isChosen?.(row) ?? isCurrent}
       data-current={isCurrent || isActive ? "" : undefined}
       data-open={onOpen && ""}
       style={{ transform: `translateY(${start}px)` }}
