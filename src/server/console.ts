@@ -13,6 +13,7 @@ import { type Forwarded, forwardedBy } from "../http/forwarded.js";
 import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 import { TargetGuard } from "../push/target/guard.js";
+import { PROMETHEUS_TYPE, prometheusText } from "../telemetry/prometheus.js";
 import { type AdminComponents, adminBindingOptions, adminCompressions } from "./admin.js";
 import { newMetrics } from "./gauges.js";
 import type { ConsoleSettings, Settings } from "./options.js";
@@ -69,7 +70,7 @@ export function hasCredentials<T extends Pick<Settings, "admin">>(
   return (tokens ?? tokensFile ?? security) !== undefined;
 }
 
-/** Returns the operator's service for the sessions of a console. */
+/** Returns the operator's service for the sessions of a console, with the metrics, which every server with a console counts. */
 function adminOf(
   settings: Settings,
   access: ConsoleAccess,
@@ -80,6 +81,9 @@ function adminOf(
   const options = adminBindingOptions(settings, access, parts);
   const connect: HttpBinding = createConnectBinding(options, { compressions: adminCompressions });
   return async (request) => {
+    if (request.method === "GET" && request.target.path === "/metrics") {
+      return { status: 200, type: PROMETHEUS_TYPE, body: await prometheusText(metrics) };
+    }
     const match = connect.match(request.method, request.target.path);
     if (match === undefined) throw new A2AError("METHOD_NOT_FOUND", "Method not found.");
     request.prepare();

@@ -55,6 +55,19 @@ describe("a session of the console", () => {
     });
   });
 
+  it("has the metrics of the server, also where operators are not served them elsewhere", async () => {
+    const { status, headers, text } = await ask(`${base}/api/admin/metrics`, {
+      headers: await sessionOf(base, bearer(tokens.read)),
+    });
+    expect([status, headers["content-type"], headers["cache-control"]]).toEqual([
+      200,
+      expect.stringContaining("text/plain"),
+      "no-store",
+    ]);
+    expect(text).toMatch(/^parley_ready\{state="ready"\} 1$/m);
+    expect((await ask(`${base}/api/admin/metrics`, { headers: own })).status).toBe(401);
+  });
+
   it.each([
     ["rita", "read", tokens.read],
     ["wendy", "write", tokens.write],
