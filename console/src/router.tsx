@@ -119,8 +119,15 @@ const owners = createRoute({
 const server = createRoute({
   getParentRoute,
   path: "/operate/server",
-  validateSearch: optional("tab"),
+  validateSearch: optional("tab", "limit", "view"),
   component: lazyRouteComponent(() => import("./operate/server-page.js")),
+});
+
+const audit = createRoute({
+  getParentRoute,
+  path: "/operate/audit",
+  validateSearch: optional("tab", "owner"),
+  component: lazyRouteComponent(() => import("./operate/audit-page.js")),
 });
 
 const pages = [
@@ -137,6 +144,7 @@ const pages = [
   deliveries,
   owners,
   server,
+  audit,
 ] as const;
 const routeTree = root.addChildren(pages);
 

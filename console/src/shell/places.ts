@@ -1,4 +1,14 @@
-import { Bot, HeartPulse, Inbox, ListTree, type LucideIcon, MessagesSquare, Send, Users } from "lucide-react";
+import {
+  Bot,
+  HeartPulse,
+  Inbox,
+  ListTree,
+  type LucideIcon,
+  MessagesSquare,
+  ScrollText,
+  Send,
+  Users,
+} from "lucide-react";
 import { words } from "../texts/words.js";
 
 /** A page in the navigation, with the second key of its shortcut after `g`. */
@@ -20,4 +30,5 @@ export const operatePlaces: readonly Place[] = [
   { to: "/operate/deliveries", name: words.deliveries, icon: Send, key: "d" },
   { to: "/operate/owners", name: words.owners, icon: Users, key: "o" },
   { to: "/operate/server", name: words.server, icon: HeartPulse, key: "s" },
+  { to: "/operate/audit", name: words.audit, icon: ScrollText, key: "u" },
 ];

@@ -27,6 +27,7 @@ export const words = {
   deliveries: "Deliveries",
   owners: "Owners",
   server: "Server",
+  audit: "Audit",
   logOut: "Log out",
   theme: { label: "Theme", system: "As the system", light: "Light", dark: "Dark" },
   shortcuts: {
