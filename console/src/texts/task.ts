@@ -1,0 +1,91 @@
+import { DeliveryState } from "../../../gen/parley/admin/v1/admin_pb.js";
+import { words } from "./words.js";
+
+const { count } = words;
+const number = new Intl.NumberFormat("en");
+
+/** Texts of the page of one task. */
+export const taskPageWords = {
+  title: "Task",
+  tabs: {
+    label: "Views of the task",
+    timeline: "Timeline",
+    log: "Log",
+    replay: "Replay",
+    content: "Messages and artifacts",
+    delegations: "Delegations",
+    deliveries: (configs: number): string => (configs === 0 ? "Deliveries" : `Deliveries (${number.format(configs)})`),
+    raw: "JSON",
+  },
+  back: "All tasks",
+  damaged: "The stored log of this task is damaged. The log shows what is left of it. Nothing but deletion can end it.",
+  missing: "The server has no task with this id. It may have been deleted.",
+  deleted: "The task was deleted.",
+  facts: {
+    agent: "Agent",
+    owner: "Owner",
+    tenant: "Tenant",
+    conversation: "Conversation",
+    since: "Status since",
+    log: "Log",
+    size: "Size",
+    execution: "Execution",
+    logOf: (position: number, generation: number): string =>
+      `${count(position, "entry", "entries")}, generation ${number.format(generation)}`,
+    heldBy: (holder: string, attempt: number): string => `Attempt ${number.format(attempt)} by ${holder}`,
+    unclaimed: (attempt: number): string => `Waits for a process, after attempt ${number.format(attempt)}`,
+  },
+  content: {
+    messages: "Messages",
+    artifacts: "Artifacts",
+    messageCount: (messages: number): string => count(messages, "message", "messages"),
+    artifactCount: (artifacts: number): string => count(artifacts, "artifact", "artifacts"),
+    earlier: (messages: number): string => `Show earlier ones (${number.format(messages)})`,
+    moreArtifacts: (artifacts: number): string => `Show more (${number.format(artifacts)})`,
+    noMessages: "No message yet.",
+    noArtifacts: "No artifact yet.",
+    agent: "Agent",
+    client: "Client",
+    relayed: (agent: string): string => `From ${agent}`,
+    version: "Version",
+    versionOf: (nth: number, of: number): string => `${number.format(nth)} of ${number.format(of)}`,
+    changes: "Changes from the version before",
+  },
+  delegations: {
+    label: "Delegations",
+    none: "No delegations",
+    noneHint: "Agents that this task hands work to appear here.",
+    host: "This task",
+    began: (time: string): string => `began ${time}`,
+    direct: "answered directly",
+    openHere: "Open the task",
+    talk: "Open at the agent",
+    unknown: "This server does not have the task.",
+    cut: "Further levels are not shown.",
+    deeper: "Show its delegations",
+  },
+  deliveries: {
+    label: "Deliveries",
+    state: "State",
+    target: "Receiver",
+    position: "Delivered",
+    attempts: "Failures",
+    failure: "Last failure",
+    next: "Next try",
+    open: "Details",
+    of: (position: number, head: number): string => `${number.format(position)} of ${number.format(head)}`,
+    none: "No push configurations",
+    noneHint: "Clients that ask for notifications of this task appear here.",
+    states: {
+      [DeliveryState.UNSPECIFIED]: "Unknown",
+      [DeliveryState.IDLE]: "Delivered",
+      [DeliveryState.DUE]: "Due",
+      [DeliveryState.DEAD]: "Dead",
+    },
+  },
+  raw: {
+    large: (size: string): string => `The task has ${size} as JSON. Showing it may take a moment.`,
+    show: "Show",
+    download: "Download",
+  },
+} as const;
