@@ -52,9 +52,9 @@ export const filterStates: readonly TaskState[] = [
 export const nameOf = (text: string): string => (text === EMPTY ? "" : text);
 export const textOfName = (name: string): string => (name === "" ? EMPTY : name);
 
-/** Reads the names of states; others are left out. */
+/** Reads the names of states, such as `WORKING` or `TASK_STATE_WORKING`. Others are left out. */
 export function statesIn(text: string | undefined): TaskState[] {
-  const names = new Set(text?.split(","));
+  const names = new Set(text?.split(",").map((name) => name.replace(/^TASK_STATE_/, "")));
   return filterStates.filter((state) => names.has(TaskState[state]));
 }
 

@@ -26,13 +26,16 @@ const { columns: names } = logWords;
 const columns = [
   { name: names.position, width: "64px" },
   { name: names.generation, width: "64px", minor: true },
-  { name: names.time, width: "98px", minor: true },
+  { name: names.time, width: "124px", minor: true },
   { name: names.kind, width: "78px" },
   { name: names.content, width: "minmax(0, 1fr)" },
-  { name: names.attempt, width: "58px", minor: true },
+  { name: names.attempt, width: "64px", minor: true },
   { name: names.writer, width: "86px", minor: true },
   { name: names.size, width: "66px", minor: true },
 ] as const;
+
+/** Columns that are left beside an open entry. */
+const BESIDE = 5;
 
 const tones: Partial<Record<EntryKind, Tone>> = { damaged: "bad", status: "busy", artifact: "good", step: "wait" };
 
@@ -48,6 +51,7 @@ export function LogTab({ log }: { readonly log: TaskLog }): ReactNode {
   useEffect(() => {
     if (log.total > 0 && log.peek(1) === undefined) log.want(1, 1);
   }, [log]);
+  const shown = opened === undefined ? columns : columns.slice(0, BESIDE);
   const open = (index: number | undefined): void =>
     void navigate({
       search: (before) => ({ ...before, entry: index === undefined ? undefined : index + 1 }),
@@ -65,8 +69,8 @@ export function LogTab({ log }: { readonly log: TaskLog }): ReactNode {
         <LongList
           label={logWords.label}
           count={log.total}
-          columns={opened === undefined ? columns : columns.slice(0, 5)}
-          cells={(index) => cellsOf(log.peek(index + 1), index + 1)}
+          columns={shown}
+          cells={(index) => cellsOf(log.peek(index + 1), index + 1).slice(0, shown.length)}
           at={at}
           onAt={(index) => (opened === undefined ? setAt(index) : show(index))}
           onOpen={open}

@@ -33,7 +33,7 @@ export function Summary({ task, answer, taskId, onDeleted }: SummaryProps): Reac
     <>
       <header className={css.head}>
         <div>
-          <Link to="/operate/tasks" className={css.small}>
+          <Link to="/operate/tasks" className={`${css.small} ${page.back}`}>
             <ArrowLeft size={13} aria-hidden="true" /> {taskPageWords.back}
           </Link>
           <h1>{taskPageWords.title}</h1>
@@ -96,7 +96,8 @@ function Actions({ task, taskId, summary, isDamaged, onDeleted }: ActionsProps):
   const mayWrite = useMayWrite();
   const session = useSession();
   const [asked, setAsked] = useState<Asked>();
-  const own = session?.agents.find(({ own: isOwn, name }) => isOwn && name === summary?.agent);
+  const owns = session?.agents.filter(({ own: isOwn }) => isOwn) ?? [];
+  const own = owns.find(({ name }) => name === summary?.agent) ?? (owns.length === 1 ? owns[0] : undefined);
   const onChanged = (kind: ChangeKind): void => {
     if (kind === "delete") onDeleted();
     else if (kind !== "export") task.reload();

@@ -16,6 +16,9 @@ const TICKS = 5;
 /** Part of the time that a step of the keyboard moves. */
 const STEP = 0.2;
 
+/** Part of the time that is left free at both sides. */
+const EDGE = 0.012;
+
 interface Range {
   readonly from: number;
   readonly to: number;
@@ -29,7 +32,9 @@ interface ChartProps {
 /** The bars of a task over time. */
 export function TimelineChart({ timeline, onOpen }: ChartProps): ReactNode {
   const now = useNow(timeline.lanes.some(({ bars }) => bars.some(({ to }) => to === undefined)));
-  const whole = { from: timeline.from, to: Math.max(timeline.to, now, timeline.from + 1) };
+  const end = Math.max(timeline.to, now, timeline.from + 1);
+  const edge = (end - timeline.from) * EDGE;
+  const whole = { from: timeline.from - edge, to: end + edge };
   const [zoomed, setZoomed] = useState<Range>();
   const range = zoomed ?? whole;
   const act = (name: Act): void => setZoomed(acts[name](range, whole));
@@ -56,7 +61,7 @@ export function TimelineChart({ timeline, onOpen }: ChartProps): ReactNode {
       <div className={page.lanes}>
         <Axis range={range} />
         {timeline.lanes.map((lane) => (
-          <LaneView key={lane.name} lane={lane} range={range} end={whole.to} onOpen={onOpen} />
+          <LaneView key={lane.name} lane={lane} range={range} end={end} onOpen={onOpen} />
         ))}
         <Marks marks={timeline.marks} range={range} onOpen={onOpen} />
       </div>
