@@ -24,7 +24,7 @@ export const taskWords = {
   actionsOf: (id: string): string => `Actions of ${id}`,
   live: "Live",
   pause: "Pause",
-  resume: "Resume",
+  resume: "Continue",
   paused: "Paused",
   reconnecting: "Reconnecting…",
   ended: "Ended",

@@ -16,5 +16,8 @@ const sources = [
 export function buildConsole(): void {
   if (isYounger(join(root, "dist", "console", "index.html"), sources)) return;
   const args = ["tools/with.mjs", "console", "vite", "build", "console", "--logLevel", "warn"];
-  execFileSync(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  // Vitest's own settings would make it a build for development.
+  const { VITEST: _, ...environment } = process.env;
+  const env = { ...environment, NODE_ENV: "production" };
+  execFileSync(process.execPath, args, { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] });
 }

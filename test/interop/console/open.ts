@@ -27,13 +27,16 @@ export interface OpenOptions extends BrowserContextOptions {
   readonly agent?: string;
   /** More flags of `parley serve`. */
   readonly flags?: readonly string[];
+  /** Fills the store, whose path it is given, before the server starts. */
+  readonly prepare?: (store: string) => Promise<void>;
 }
 
 /** Starts a server with the console, and opens it in a window of its own. */
 export async function openConsole(browser: Browser, options: OpenOptions = {}): Promise<OpenedConsole> {
-  const { agent, flags = [], ...window } = options;
+  const { agent, flags = [], prepare, ...window } = options;
   const home = new Home("--console", ...flags);
   if (agent !== undefined) home.agent = agent;
+  await prepare?.(home.store);
   const server = await home.start();
   const link = linkOf(server);
   const url = link.replace(/#.*/, "");

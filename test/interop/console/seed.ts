@@ -30,7 +30,12 @@ export async function seedTasks(path: string, count: number): Promise<readonly s
     const batch = ids.slice(from, from + BATCH).map(async (taskId, index) => {
       const at = now - (from + index) * 1_000;
       const entries = [created(taskId, `Task ${from + index}`, at), completed(taskId, 2, 2, at)];
-      await store.append({ head: headOf(taskId, entries, at), expected: 0, creates: true, entries: entries.map(encodeEntry) });
+      await store.append({
+        head: headOf(taskId, entries, at),
+        expected: 0,
+        creates: true,
+        entries: entries.map(encodeEntry),
+      });
     });
     await Promise.all(batch);
   }
