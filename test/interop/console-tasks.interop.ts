@@ -30,8 +30,8 @@ beforeEach(async () => {
 
 afterEach(async () => {
   expect(opened.foreign).toEqual([]);
-  // The browser reports that the first request has no session yet, and requests that a test cuts.
-  expect(opened.faults.filter((fault) => !/401|net::ERR_FAILED/.test(fault))).toEqual([]);
+  // The browser reports that the first request has no session yet, and requests that are refused or cut.
+  expect(opened.faults.filter((fault) => !/40[01]|net::ERR_FAILED/.test(fault))).toEqual([]);
   await opened.close();
 });
 
@@ -191,7 +191,7 @@ describe("an operator with the role read", () => {
     await go("operate/tasks");
     await rowOf(id).getByRole("button", { name: "Actions" }).click();
     for (const name of ["Cancel", "Fail", "Delete"]) {
-      const item = page.getByRole("menuitem", { name });
+      const item = page.getByRole("menuitem", { name: new RegExp(`^${name}`) });
       expect(await item.getAttribute("aria-disabled")).toBe("true");
       expect(await item.textContent()).toContain("Your role is “read”");
     }
@@ -218,7 +218,7 @@ describe.each([
     await page.getByText("No tasks", { exact: true }).waitFor();
     expect(await axeFindings(page)).toEqual([]);
     for (const text of ["hello", "steps", "wait"]) await send(server.url, text);
-    await page.getByRole("row").nth(3).waitFor();
+    await page.locator("[data-rows] [data-index='2']").waitFor();
     expect(await axeFindings(page)).toEqual([]);
     for (const name of ["States", "More filters", "Saved filters"]) {
       await page.getByRole("button", { name }).click();
@@ -226,7 +226,7 @@ describe.each([
       expect(await axeFindings(page)).toEqual([]);
       await page.keyboard.press("Escape");
     }
-    await page.getByRole("row").nth(1).getByRole("button", { name: "Actions" }).click();
+    await page.locator("[data-rows] [data-index='0']").getByRole("button", { name: "Actions" }).click();
     await page.getByRole("menuitem", { name: "Export" }).waitFor();
     expect(await axeFindings(page)).toEqual([]);
     await page.getByRole("menuitem", { name: "Export" }).click();
@@ -242,7 +242,7 @@ describe.each([
 /** Opens the menu of a row, and chooses an action. */
 async function act(id: string, action: string): Promise<void> {
   await rowOf(id).getByRole("button", { name: "Actions" }).click();
-  await opened.page.getByRole("menuitem", { name: action }).click();
+  await opened.page.getByRole("menuitem", { name: new RegExp(`^${action}`) }).click();
 }
 
 async function taskOf(id: string): Promise<{ readonly status?: { readonly state?: string } }> {

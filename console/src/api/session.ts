@@ -54,7 +54,8 @@ export async function logIn(queries: QueryClient, how: Login, secret: string): P
 /** Ends the session and forgets everything that was read in it. */
 export async function logOut(queries: QueryClient): Promise<void> {
   await fetch(apiUrl("session"), { method: "DELETE" });
-  queries.clear();
+  // The page watches the query of the session, which therefore stays and is read again.
+  queries.removeQueries({ predicate: ({ queryKey: [name] }) => name !== sessionQuery.queryKey[0] });
   await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
 }
 

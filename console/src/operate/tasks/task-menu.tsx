@@ -47,7 +47,7 @@ export function TaskMenu({ target, mayWrite, onClose, onAsk }: TaskMenuProps): R
   const { row, anchor } = shown;
   return (
     <Menu.Root open={target !== undefined} onOpenChange={(open) => !open && onClose()}>
-      <Menu.Portal>
+      <Menu.Portal container={document.getElementById("main")}>
         <Menu.Positioner anchor={anchor} align="end" sideOffset={4} style={{ zIndex: 20 }}>
           <Menu.Popup className={css.menu} aria-label={taskWords.actionsOf(row.id)} finalFocus={() => gridOf(anchor)}>
             {kinds.map((kind) => {
