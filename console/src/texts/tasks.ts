@@ -85,6 +85,7 @@ export const taskWords = {
     import: "Import",
   },
   readOnly: "Your role is “read”. The role “write” is needed to change tasks.",
+  damaged: "The stored log is damaged. The task can only be deleted.",
   overAlready: "The task has ended.",
   notOver: "Only tasks that have ended can be deleted. Cancel or fail it first.",
   ask: {

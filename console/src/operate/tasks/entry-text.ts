@@ -35,8 +35,10 @@ export function lineOf(entry: LogEntry | undefined): string {
       const result = outcome.case === "error" ? logWords.stepFailed(outcome.value.message) : (outcome.value ?? "");
       return logWords.pair(logWords.step(name, count), result.slice(0, MAX));
     }
-    default:
+    case "note":
       return "";
+    default:
+      return logWords.damagedEntry;
   }
 }
 

@@ -27,7 +27,7 @@ const columns = [
   { name: names.position, width: "64px" },
   { name: names.generation, width: "64px", minor: true },
   { name: names.time, width: "124px", minor: true },
-  { name: names.kind, width: "78px" },
+  { name: names.kind, width: "86px" },
   { name: names.content, width: "minmax(0, 1fr)" },
   { name: names.attempt, width: "64px", minor: true },
   { name: names.writer, width: "86px", minor: true },

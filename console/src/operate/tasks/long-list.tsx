@@ -37,7 +37,7 @@ interface LongListProps {
 
 /** A list of up to millions of rows of one height. Only those in view exist. `j` and `k` move, Enter opens. */
 export function LongList(props: LongListProps): ReactNode {
-  const { label, count, columns, cells, at, onAt, onOpen, onView, followsEnd } = props;
+  const { label, count, columns, at, onAt, onOpen, onView, followsEnd } = props;
   const scroll = useRef<HTMLDivElement>(null);
   const view = useView(scroll, count);
   const { first, last } = view;
@@ -80,31 +80,43 @@ export function LongList(props: LongListProps): ReactNode {
         </div>
         <div role="rowgroup" className={page.body} style={{ height: view.height }}>
           {indexes.map((index) => (
-            <div
-              key={index}
-              id={`entry-${index}`}
-              role="row"
-              aria-rowindex={index + 2}
-              aria-selected={index === at}
-              className={page.row}
-              style={{ transform: `translateY(${view.topOf(index)}px)` }}
-              onClick={() => {
-                onAt(index);
-                onOpen(index);
-              }}
-            >
-              {cells(index).map((cell, place) => {
-                const column = columns[place];
-                return (
-                  <div key={column?.name} role="gridcell" className={column?.minor ? page.minor : undefined}>
-                    {cell}
-                  </div>
-                );
-              })}
-            </div>
+            <Line key={index} of={props} index={index} top={view.topOf(index)} />
           ))}
         </div>
       </div>
+    </div>
+  );
+}
+
+interface LineProps {
+  readonly of: LongListProps;
+  readonly index: number;
+  /** Distance from the top of the list in pixels. */
+  readonly top: number;
+}
+
+function Line({ of: { columns, cells, at, onAt, onOpen }, index, top }: LineProps): ReactNode {
+  return (
+    <div
+      id={`entry-${index}`}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={index === at}
+      className={page.row}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={() => {
+        onAt(index);
+        onOpen(index);
+      }}
+    >
+      {cells(index).map((cell, place) => {
+        const column = columns[place];
+        return (
+          <div key={column?.name} role="gridcell" className={column?.minor ? page.minor : undefined}>
+            {cell}
+          </div>
+        );
+      })}
     </div>
   );
 }

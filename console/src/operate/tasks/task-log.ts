@@ -115,6 +115,7 @@ export class TaskLog {
   }
 
   async #fetch(index: number): Promise<Chunk> {
+    const total = this.#total;
     try {
       const entries: Entry[] = [];
       // A page may be shorter, because its size is limited.
@@ -130,7 +131,10 @@ export class TaskLog {
       const chunk = { entries, bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0) };
       this.#chunks.set(index, chunk);
       this.#bytes += chunk.bytes;
-      this.#total = Math.max(this.#total, index * CHUNK + entries.length);
+      const end = index * CHUNK + entries.length;
+      // A damaged log may have fewer entries than its task says.
+      const isCut = entries.length < CHUNK && this.#total === total;
+      this.#total = isCut ? end : Math.max(this.#total, end);
       this.error = undefined;
       this.#evict(index);
       return chunk;

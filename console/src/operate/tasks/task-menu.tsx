@@ -18,6 +18,7 @@ export function refusalOf(
   mayWrite: boolean,
   isDamaged = false,
 ): string | undefined {
+  if (isDamaged && kind !== "delete") return taskWords.damaged;
   if (kind === "export") return undefined;
   if (!mayWrite) return taskWords.readOnly;
   const isOver = isTerminal(state);
