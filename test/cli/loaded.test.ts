@@ -95,7 +95,7 @@ it.each([
   expect(sources).toContain(own);
   expect(sources.filter((path) => /^src\/(engine|server|store\/sqlite)\//.test(path))).toEqual([]);
   const files = new Set(lines().filter((each) => each.startsWith("file:") && each.includes("/dist/")));
-  expect(files.size).toBeLessThan(25);
+  expect(files.size).toBeLessThan(28);
   expect(lines().filter((each) => each.includes("internal/deps/undici"))).toEqual([]);
 });
 

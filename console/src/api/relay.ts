@@ -44,11 +44,24 @@ async function send(request: Request, body: Uint8Array<ArrayBuffer>, signal: Abo
     redirect,
     ...(hasBody && { body }),
   });
-  if (answer.status === 502 && answer.headers.has("parley-relay-error")) {
+  if (answer.headers.has("parley-relay-error")) {
     const { error } = (await answer.json()) as { error: string };
     throw new TypeError(error);
   }
-  return answer;
+  return asSent(answer);
+}
+
+/** Returns an answer with the headers that the relay renames, because a browser would act on them. */
+function asSent(answer: Response): Response {
+  const { body, status, statusText } = answer;
+  const headers = new Headers(answer.headers);
+  for (const name of ["location", "www-authenticate"]) {
+    const value = headers.get(`parley-relay-${name}`);
+    if (value === null) continue;
+    headers.delete(`parley-relay-${name}`);
+    headers.set(name, value);
+  }
+  return new Response(withoutBody.has(status) ? null : body, { status, statusText, headers });
 }
 
 /** Statuses of answers that a Response of a page cannot have a body with. */
