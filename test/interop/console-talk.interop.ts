@@ -104,6 +104,7 @@ describe("a conversation", () => {
     const { page } = opened;
     await talkTo(opened);
     await say(page, "count 40 50");
+    await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("1 2");
     await page.getByRole("button", { name: "Stop waiting" }).click();
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("The task goes on at the agent.");
     await page.getByRole("button", { name: "Continue to wait" }).click();
