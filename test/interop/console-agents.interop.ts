@@ -14,7 +14,7 @@ import { launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { buildConsole } from "./console/build.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
-import { AUDIENCE, OidcIssuer } from "./support/oidc-issuer.js";
+import { AUDIENCE, OidcIssuer, PlainBrowser } from "./support/oidc-issuer.js";
 
 const KEY = "a-key-of-somebody-to-hide";
 
@@ -191,6 +191,25 @@ describe("the page of an agent", () => {
     expect(await page.locator("main tbody tr").count()).toBeGreaterThanOrEqual(8);
     expect(page.url()).toContain("text=stream");
   });
+
+  it("shows the events and messages of each binding, and copies them as grpcurl", async () => {
+    await page.getByRole("link", { name: "Exchanges" }).click();
+    for (const [wire, part] of [
+      ["JSON-RPC", "Event 2"],
+      ["HTTP+JSON", "Event 2"],
+      ["Connect", "Message 2"],
+      ["gRPC-Web", "Message 2"],
+    ] as const) {
+      const streams = page.locator("li button").filter({ hasText: "SendStreamingMessage" });
+      await streams.filter({ hasText: wire }).first().click();
+      await page.getByText(part).waitFor();
+      await page.getByText("artifactUpdate").first().waitFor();
+    }
+    await page.getByRole("button", { name: "Copy as grpcurl" }).click();
+    expect(await copied()).toMatch(
+      /^grpcurl -plaintext[\s\S]*"stream 3 32"[\s\S]*lf\.a2a\.v1\.A2AService\/SendStreamingMessage$/,
+    );
+  });
 });
 
 describe("the login at an agent", () => {
@@ -202,7 +221,7 @@ describe("the login at an agent", () => {
     await page.reload();
     await scheme.getByText("••••••").waitFor();
     await page.getByRole("button", { name: "Ask the agent" }).click();
-    await page.getByText("The agent takes the login.").waitFor();
+    await page.getByText("The agent takes the login.", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Exchanges" }).click();
     await page.locator("li button", { hasText: "GetTask" }).first().click();
     await page.getByText("headers").first().click();
@@ -227,8 +246,24 @@ describe("the login at an agent", () => {
     await page.getByText("Signed in", { exact: true }).waitFor({ timeout: 30_000 });
     expect(page.url()).not.toContain("code=");
     await page.getByRole("button", { name: "Ask the agent" }).click();
-    await page.getByText("The agent takes the login.").waitFor();
+    await page.getByText("The agent takes the login.", { exact: true }).waitFor();
     expect(await main()).toContain("alice");
+    await page.getByRole("button", { name: "Forget the login" }).click();
+  });
+
+  it("shows a code to confirm on another device", async () => {
+    await opened.go(agentPage(urlOf(secured), "login"));
+    await fillClient("Confirm on another device");
+    await page.getByRole("button", { name: "Get a code" }).click();
+    const code = await page.getByRole("button", { name: /^Copy [A-Z]{4}-[A-Z]{4}$/ }).textContent();
+    const other = new PlainBrowser();
+    const confirm = await other.submit(await other.open(`${issuer.url}/device`), {
+      user_code: code?.slice(0, 9) ?? "",
+    });
+    await other.submit(confirm, { confirm: "yes" });
+    await page.getByText("Signed in", { exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByRole("button", { name: "Ask the agent" }).click();
+    await page.getByText("The agent takes the login.", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Forget the login" }).click();
   });
 

@@ -5,7 +5,7 @@ import { base } from "../api/base.js";
 import { agentWords } from "../texts/agents.js";
 import { ErrorNote } from "../ui/error.js";
 import { Badge, Button, CopyText, Facts, Note, css as ui } from "../ui/parts.js";
-import { useAgent } from "./client.js";
+import { useAgent, useLoginRevision } from "./client.js";
 import { DeviceSignIn } from "./device-sign-in.js";
 import { FieldsForm } from "./fields-form.js";
 import { type OAuthFlow, type OAuthLogin, tokensOf } from "./logins.js";
@@ -138,6 +138,8 @@ interface KeptProps extends Omit<SchemeProps, "login"> {
 /** A client of an issuer that is kept, and its sign-in. */
 function Kept({ agent, name, login, onEdit }: KeptProps): ReactNode {
   const { login: texts } = agentWords;
+  // New tokens do not change the login, but its revision.
+  useLoginRevision(agent);
   const isSignedIn = tokensOf(agent).length > 0;
   return (
     <>
