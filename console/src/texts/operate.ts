@@ -97,6 +97,7 @@ export const operateWords = {
     failed: "Failed attempts",
     progress: "Delivered up to",
     ofEntries: (position: number, head: number): string => `${position} of ${count(head, "entry", "entries")}`,
+    at: "When",
     when: "Next try",
     gaveUp: "Given up",
     failure: "Last failure",

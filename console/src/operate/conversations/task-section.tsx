@@ -6,6 +6,7 @@ import { ErrorNote } from "../../ui/error.js";
 import { Badge, Button, css, Note, Skeleton, Time } from "../../ui/parts.js";
 import { StateBadge } from "../../ui/states.js";
 import { TaskLink } from "../shared/names.js";
+import look from "../shared/shared.module.css";
 import { ArtifactCard } from "./artifact-card.js";
 import page from "./conversation.module.css";
 import type { Place } from "./lineage.js";
@@ -28,7 +29,7 @@ export function TaskSection({ task: { row, created, details, error, retry }, lin
       <article className={css.stack} aria-label={`${operateWords.task} ${row.id}`}>
         <div className={css.row}>
           <StateBadge state={row.state} />
-          <h2 className={css.grow}>
+          <h2 className={look.rest}>
             <TaskLink id={row.id} />
           </h2>
           {row.agent !== "" && <span className={css.soft}>{row.agent}</span>}

@@ -48,7 +48,7 @@ export function deliveryColumns({ isChosen, onChoose }: ColumnsOf): readonly Col
     },
     { name: texts.failed, width: "116px", minor: true, cell: ({ attempts }) => numberText(attempts) },
     {
-      name: texts.when,
+      name: texts.at,
       width: "110px",
       minor: true,
       cell: ({ at, state }) => <Time at={state === DeliveryState.IDLE ? undefined : dateOf(at)} />,

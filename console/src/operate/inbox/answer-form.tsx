@@ -7,6 +7,7 @@ import { admin } from "../../api/admin.js";
 import { operateWords } from "../../texts/operate.js";
 import { ErrorNote, sentenceOf } from "../../ui/error.js";
 import { Button, css, Skeleton } from "../../ui/parts.js";
+import look from "../shared/shared.module.css";
 import { WriteButton } from "../shared/write-button.js";
 import { useMayWrite } from "../tasks/role.js";
 import type { TaskRow } from "../tasks/task-row.js";
@@ -92,7 +93,7 @@ export function AnswerForm({ row, onAnswered }: AnswerFormProps): ReactNode {
           {texts.send}
         </WriteButton>
         {json === undefined && mayWrite && <Button onClick={() => setJson("")}>{texts.addJson}</Button>}
-        <span id={`${field}-hint`} className={`${css.soft} ${css.small} ${css.grow}`}>
+        <span id={`${field}-hint`} className={`${css.soft} ${css.small} ${look.rest}`}>
           {mayWrite ? texts.sendHint : operateWords.readOnly}
         </span>
       </div>

@@ -23,7 +23,7 @@ export function InboxCard({ row, onAnswered }: InboxCardProps): ReactNode {
     <li className={`${css.card} ${page.item}`} data-inbox={id} tabIndex={-1}>
       <div className={css.row}>
         <StateBadge state={state} />
-        <h2 className={css.grow}>{agent === "" ? texts.question : agent}</h2>
+        <h2 className={look.rest}>{agent === "" ? texts.question : agent}</h2>
         <span className={`${css.soft} ${css.small}`}>
           {texts.since} <Time at={new Date(at)} />
         </span>
