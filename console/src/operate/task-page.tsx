@@ -40,13 +40,7 @@ function OnePage({ taskId }: { readonly taskId: string }): ReactNode {
       </div>
     );
   }
-  if (answer === undefined) {
-    return (
-      <div className={css.page}>
-        <Skeleton lines={6} />
-      </div>
-    );
-  }
+  if (answer === undefined) return <LatePage task={task} taskId={taskId} />;
   const { damaged, deliveries } = answer;
   return (
     <div className={css.page}>
@@ -56,6 +50,25 @@ function OnePage({ taskId }: { readonly taskId: string }): ReactNode {
       <Suspense fallback={<Skeleton lines={5} />}>
         <Tab task={task} taskId={taskId} />
       </Suspense>
+    </div>
+  );
+}
+
+/** The page while the server still puts a large task together: what needs only the log is there. */
+function LatePage({ task, taskId }: { readonly task: OneTask; readonly taskId: string }): ReactNode {
+  useLogVersion(task.log);
+  return (
+    <div className={css.page}>
+      <Skeleton lines={4} />
+      {task.log.total > 0 && (
+        <>
+          <Note>{taskPageWords.large}</Note>
+          <Tabs configs={0} isDamaged={false} />
+          <Suspense fallback={<Skeleton lines={5} />}>
+            <Tab task={task} taskId={taskId} />
+          </Suspense>
+        </>
+      )}
     </div>
   );
 }
@@ -97,20 +110,19 @@ function Tab({ task, taskId }: { readonly task: OneTask; readonly taskId: string
   const { tab } = useSearch({ from: "/operate/tasks/$taskId" });
   const { log, answer } = task;
   useLogVersion(log);
-  if (answer === undefined) return undefined;
   switch (tab) {
     case "log":
       return <LogTab log={log} />;
     case "replay":
-      return <ReplayTab log={log} end={answer.summary?.generation ?? 1} />;
+      return <ReplayTab log={log} end={answer?.summary?.generation ?? log.total} />;
     case "content":
-      return answer.task === undefined ? undefined : <ContentTab task={answer.task} log={log} />;
+      return answer?.task === undefined ? undefined : <ContentTab task={answer.task} log={log} />;
     case "delegations":
       return <DelegationsTab log={log} />;
     case "deliveries":
-      return <DeliveriesTab deliveries={answer.deliveries} />;
+      return answer && <DeliveriesTab deliveries={answer.deliveries} />;
     case "raw":
-      return <RawTab answer={answer} taskId={taskId} />;
+      return answer && <RawTab answer={answer} taskId={taskId} />;
     default:
       return <TimelineTab log={log} />;
   }

@@ -29,7 +29,7 @@ export default function TasksPage(): ReactNode {
   const mayWrite = useMayWrite();
   const target = useDrop<HTMLDivElement>((dropped) => mayWrite && setFiles(dropped));
   const onChange = (change: TaskSearch): void =>
-    void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
+    void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false });
   return (
     <div ref={target} className={css.page}>
       <PageHead title={taskWords.title} about={taskWords.about}>

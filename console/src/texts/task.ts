@@ -19,6 +19,7 @@ export const taskPageWords = {
   },
   back: "All tasks",
   damaged: "The stored log of this task is damaged. The log shows what is left of it. Nothing but deletion can end it.",
+  large: "The task is large. Its log can be read while the server puts the rest together.",
   missing: "The server has no task with this id. It may have been deleted.",
   deleted: "The task was deleted.",
   facts: {

@@ -56,6 +56,8 @@ export function LogTab({ log }: { readonly log: TaskLog }): ReactNode {
     void navigate({
       search: (before) => ({ ...before, entry: index === undefined ? undefined : index + 1 }),
       replace: true,
+      // The router would scroll the list back to where it was.
+      resetScroll: false,
     });
   const show = (index: number): void => {
     setAt(index);

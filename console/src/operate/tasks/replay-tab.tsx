@@ -22,7 +22,7 @@ export function ReplayTab({ log, end }: ReplayTabProps): ReactNode {
   const { at } = useSearch({ from: "/operate/tasks/$taskId" });
   const navigate = useNavigate({ from: "/operate/tasks/$taskId" });
   const onAt = (generation: number): void =>
-    void navigate({ search: (before) => ({ ...before, at: generation }), replace: true });
+    void navigate({ search: (before) => ({ ...before, at: generation }), replace: true, resetScroll: false });
   const replay = useReplay(log, Math.min(at ?? 1, end), end, onAt);
   const { moment, error, progress } = replay;
   return (

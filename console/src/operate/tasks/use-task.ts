@@ -12,6 +12,9 @@ import { TaskLog } from "./task-log.js";
 const SMALL_BYTES = 1_000_000;
 const REFRESH_MS = 1_000;
 
+/** Milliseconds after which the log is read without the task. */
+const LATE_MS = 1_000;
+
 /** One task with its log, both followed. */
 export interface OneTask {
   readonly answer: GetTaskResponse | undefined;
@@ -36,6 +39,13 @@ export function useTask(taskId: string): OneTask {
   useEffect(() => {
     if (data?.summary !== undefined) log.reach(data.summary.position);
   }, [data, log]);
+  const isLate = data === undefined && error === null;
+  useEffect(() => {
+    if (!isLate) return;
+    // The server folds the whole log for its answer, which takes long for a large one. Its log can be read before.
+    const timer = setTimeout(() => log.findEnd().catch(() => {}), LATE_MS);
+    return () => clearTimeout(timer);
+  }, [isLate, log]);
   const refresh = useThrottled(() => void queries.invalidateQueries({ queryKey: keyOf(taskId) }));
   const isSmall = data !== undefined && Number(data.bytes) <= SMALL_BYTES;
   const follow = useFollow({

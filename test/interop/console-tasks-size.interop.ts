@@ -1,0 +1,160 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../e2e/support/build.js";
+import { launch } from "./browser/chromium.js";
+import { buildConsole } from "./console/build.js";
+import { type OpenedConsole, openConsole } from "./console/open.js";
+import { operatorFlags, send } from "./console/operator.js";
+import { seedLongTask, seedTasks } from "./console/seed.js";
+import { cache } from "./support/tool.js";
+
+const agent = join(root, "test/fixtures/agents/worker.mjs");
+const TASKS = 100_000;
+const ENTRIES = 1_000_000;
+
+let browser: Browser;
+let opened: OpenedConsole;
+let long = "";
+
+beforeAll(async () => {
+  buildConsole();
+  browser = await launch();
+  opened = await openConsole(browser, {
+    ...{ agent, flags: operatorFlags() },
+    prepare: async (store) => {
+      await seedTasks(store, TASKS);
+      long = await seedLongTask(store, ENTRIES);
+    },
+  });
+}, 300_000);
+
+afterAll(async () => {
+  await opened?.close();
+  await browser?.close();
+});
+
+/** What a page did during some work, which people compare; nothing is asserted about times. */
+interface Figures {
+  readonly frames: number;
+  readonly median: number;
+  readonly p95: number;
+  readonly longTasks: number;
+  readonly longest: number;
+  /** Most rows that existed at once. */
+  readonly rows: number;
+}
+
+/** Watches the frames of a page, while it scrolls by so many pixels a frame. */
+async function watch(page: Page, ms: number, scroll: number): Promise<Figures> {
+  return page.evaluate<Figures>(
+    `(async ({ ms, scroll }) => {
+      const grid = document.querySelector("[data-rows]");
+      const gaps = [], long = [];
+      const watch = new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) long.push(duration); });
+      watch.observe({ type: "longtask" });
+      let rows = 0;
+      const begin = performance.now();
+      let last = begin;
+      while (performance.now() - begin < ms) {
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        gaps.push(performance.now() - last);
+        last = performance.now();
+        grid.scrollTop += scroll;
+        rows = Math.max(rows, grid.querySelectorAll("[role=row]").length);
+      }
+      watch.disconnect();
+      gaps.sort((one, other) => one - other);
+      const at = (part) => Math.round(gaps[Math.floor(gaps.length * part)] * 10) / 10;
+      return { frames: gaps.length, median: at(0.5), p95: at(0.95), longTasks: long.length,
+        longest: Math.round(Math.max(0, ...long)), rows };
+    })(${JSON.stringify({ ms, scroll })})`,
+  );
+}
+
+/** Keeps the figures where people find them. */
+function note(name: string, figures: object): void {
+  mkdirSync(join(cache, "console"), { recursive: true });
+  writeFileSync(join(cache, "console", `${name}.json`), `${JSON.stringify(figures)}\n`);
+}
+
+/** Counts the calls of a method of the service. */
+function countCalls(page: Page, method: string): () => number {
+  let calls = 0;
+  page.on("request", (request) => void (request.url().endsWith(`/${method}`) && calls++));
+  return () => calls;
+}
+
+describe("a list of 100,000 tasks", { timeout: 180_000 }, () => {
+  it("reads pages as it is scrolled, and has rows only for what is in view", async () => {
+    const { page, go } = opened;
+    const calls = countCalls(page, "ListTasks");
+    await go("operate/tasks");
+    await page.locator("[data-rows] [data-index='5']").waitFor();
+    const first = await watch(page, 6_000, 300);
+    expect(first.rows).toBeLessThan(80);
+    const end = `(() => { const grid = document.querySelector("[data-rows]"); grid.scrollTop = grid.scrollHeight;
+      return document.querySelector("main").innerText.match(/[\\d,]+ tasks?( loaded)?/)?.[0]; })()`;
+    await expect.poll(() => page.evaluate(end), { timeout: 150_000, interval: 20 }).toMatch(/^100,00\d tasks$/);
+    // 500 tasks a page, the first one, and those that the stream's start reads.
+    expect(calls()).toBeLessThan(TASKS / 500 + 8);
+    await page.evaluate(`document.querySelector("[data-rows]").scrollTop = 0`);
+    const all = await watch(page, 6_000, 900);
+    expect(all.rows).toBeLessThan(80);
+    note("scrolled", { first, all, calls: calls() });
+  });
+
+  it("goes on while 200 events a second arrive", async () => {
+    const { page, server, go } = opened;
+    const calls = countCalls(page, "ListTasks");
+    await go("operate/tasks");
+    await page.locator("[data-rows] [data-index='5']").waitFor();
+    await page.waitForTimeout(500);
+    const begun = calls();
+    // Each emits 5 events in 25 ms, and the server sends the changes of each task ten times a second: 200 together.
+    for (let index = 0; index < 20; index++) await send(server.url, "emit 4000 5");
+    const live = await watch(page, 8_000, 0);
+    expect(live.rows).toBeLessThan(80);
+    expect(calls()).toBe(begun);
+    const updates = await page.locator("[data-rows]").getByText("Working").count();
+    note("live", { ...live, working: updates });
+    expect(updates).toBeGreaterThan(5);
+  });
+});
+
+describe("a log of 1,000,000 entries", { timeout: 120_000 }, () => {
+  it("jumps to a position and to a time, and reads only what is in view", async () => {
+    const { page, go } = opened;
+    const calls = countCalls(page, "ListEntries");
+    await go(`operate/tasks/${long}?tab=log`);
+    await page.getByText("1,000,000 entries").first().waitFor();
+    await page.getByRole("row").getByText("Client: A long one").waitFor();
+    await page.getByLabel("Position").fill("654321");
+    await page.keyboard.press("Enter");
+    await page.getByRole("row", { selected: true }).getByText("line 654321").waitFor();
+    await page.getByRole("region", { name: "Entry 654,321" }).waitFor();
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("j");
+    await page.getByRole("row", { selected: true }).getByText("line 654322").waitFor();
+    await page.keyboard.press("End");
+    await page.getByRole("row", { selected: true }).getByText("Completed").waitFor();
+    expect(calls()).toBeLessThan(80);
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.keyboard.press("Home");
+    const scrolled = await watch(page, 5_000, 500);
+    expect(scrolled.rows).toBeLessThan(90);
+    note("log", { ...scrolled, calls: calls() });
+  });
+
+  it("is drawn and replayed from a bounded part", async () => {
+    const { page, go } = opened;
+    const calls = countCalls(page, "ListEntries");
+    await go(`operate/tasks/${long}`);
+    await page.getByText("From the first 5,000 entries of").waitFor();
+    expect(calls()).toBeLessThan(80);
+    await go(`operate/tasks/${long}?tab=replay&at=1500`);
+    await page.getByRole("heading", { name: "part 1", exact: true }).waitFor();
+    expect(calls()).toBeLessThan(120);
+  });
+});
