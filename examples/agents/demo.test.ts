@@ -43,7 +43,7 @@ it("npm run demo serves every agent, the host and the guide, which know the othe
     const link = new URL(/\]\((\S+)\)/.exec(said)?.[1] ?? "");
     expect(urls).toContain(link.searchParams.get("agent"));
     expect(await (await fetch(link)).text()).toContain("<title>Parley console</title>");
-    expect(stdout).toMatch(/^ {2}http:\/\/\S+\/console\/talk\?agent=\S+&say=start#token=\S+$/m);
+    expect(stdout).toMatch(/^ {2}http:\/\/\S+\/console\/talk\?agent=\S+&text=start#token=\S+$/m);
     await Promise.all(clients.map((client) => client.close()));
   } finally {
     child.kill("SIGINT");

@@ -109,7 +109,7 @@ async function serveGuide(console: URL, examples: readonly Example[]): Promise<{
   const agents = Object.fromEntries(names.map((name, index) => [name, urls[index] ?? ""]));
   const page = new URL(console.pathname, console).href;
   const running = await serve("guide", { agent: guideOf({ console: page, agents }) }, at(10_011));
-  const link = new URL(`talk?${new URLSearchParams({ agent: running.url, say: "start" })}`, page);
+  const link = new URL(`talk?${new URLSearchParams({ agent: running.url, text: "start" })}`, page);
   link.hash = console.hash;
   return { example: { says: ["start", "next"], running }, link: link.href };
 }

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { Bot, MessageSquare, RotateCw } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useSyncExternalStore } from "react";
@@ -9,6 +9,7 @@ import { cardQuery, type ReceivedCard, UnusableCard } from "../agents/card.js";
 import { CardTab } from "../agents/card-tab.js";
 import { Violations } from "../agents/violations.js";
 import { absolute, addedAgents } from "../api/agents.js";
+import { sessionQuery } from "../api/session.js";
 import { Code } from "../content/code.js";
 import { agentWords } from "../texts/agents.js";
 import { ErrorNote } from "../ui/error.js";
@@ -92,6 +93,8 @@ function Head({ agent, query }: HeadProps): ReactNode {
   const queries = useQueryClient();
   const card = query.data?.found.card;
   const added = useSyncExternalStore(addedAgents.subscribe, addedAgents.get).some(({ url }) => url === agent);
+  const { data: state } = useSuspenseQuery(sessionQuery);
+  const isNamed = "session" in state && state.session.agents.some(({ url }) => absolute(url) === agent);
   const name = (card?.name.trim() || new URL(agent).host).slice(0, 120);
   const { list, agent: texts } = agentWords;
   return (
@@ -114,9 +117,11 @@ function Head({ agent, query }: HeadProps): ReactNode {
         >
           <RotateCw size={15} aria-hidden="true" />
         </Button>
-        <Button onClick={() => (added ? addedAgents.forget(agent) : addedAgents.add(agent, name))}>
-          {added ? texts.forget : texts.keep}
-        </Button>
+        {!isNamed && (
+          <Button onClick={() => (added ? addedAgents.forget(agent) : addedAgents.add(agent, name))}>
+            {added ? texts.forget : texts.keep}
+          </Button>
+        )}
         <Link to="/talk" search={{ agent }} className={`${ui.button} ${ui.main}`}>
           <MessageSquare size={15} aria-hidden="true" />
           {list.talk}

@@ -58,7 +58,7 @@ function tell({ console, agents }: Demo, index: number): string {
   if (place === undefined) return "";
   const { title, text, talk, page } = place;
   const url = talk && agents[talk.agent];
-  const to = url === undefined ? page : `talk?${new URLSearchParams({ agent: url, say: talk?.say ?? "" })}`;
+  const to = url === undefined ? page : `talk?${new URLSearchParams({ agent: url, text: talk?.say ?? "" })}`;
   const say = talk && `Say to **${talk.agent}**: ${talk.say}`;
   const isLast = index === places.length - 1;
   const end = isLast ? "That was the last place." : "Say **next** to go on.";

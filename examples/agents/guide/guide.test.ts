@@ -14,7 +14,7 @@ const first =
   "**1. Ask, and watch the answer arrive**\n\n" +
   "Send the message. The state changes while the agent works, and the answer arrives in pieces.\n\n" +
   "Say to **Currency Agent**: How much is 100 USD in GBP?\n\n" +
-  "[Open it](http://localhost:10010/console/talk?agent=http%3A%2F%2Flocalhost%3A10000&say=How+much+is+100+USD+in+GBP%3F)\n\n" +
+  "[Open it](http://localhost:10010/console/talk?agent=http%3A%2F%2Flocalhost%3A10000&text=How+much+is+100+USD+in+GBP%3F)\n\n" +
   "Say **next** to go on.";
 const fifth =
   "**5. Look behind a task**\n\n" +

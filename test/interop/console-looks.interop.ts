@@ -1,0 +1,81 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connect } from "../../src/client/index.js";
+import { Home, type ServerProcess } from "../e2e/support/server-process.js";
+import { launch } from "./browser/chromium.js";
+import { axeFindings } from "./console/axe.js";
+import { lookOf, withOneFont } from "./console/looks.js";
+import { linkOf } from "./console/open.js";
+
+const home = new Home("--console");
+let browser: Browser;
+let server: ServerProcess;
+let taskId = "";
+let contextId = "";
+
+beforeAll(async () => {
+  browser = await launch();
+  server = await home.start();
+  const client = await connect(server.url);
+  for (const text of ["stream 4 24 20", "ask Which colour do you mean?", "data", "file"]) {
+    const { task } = await client.send(text);
+    if (text.startsWith("stream")) [taskId, contextId] = [task?.id ?? "", task?.contextId ?? ""];
+  }
+  await client.send("fail").catch(() => {});
+  await client.close();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await home.leave();
+});
+
+const sizes = [
+  { width: 360, height: 740 },
+  { width: 768, height: 900 },
+  { width: 1_440, height: 900 },
+];
+
+/** Pages by the names of their pictures, with what is on them once they are complete. */
+const pages: Readonly<Record<string, { readonly path: () => string; readonly shows: string }>> = {
+  agents: { path: () => "agents", shows: "text=Probe" },
+  agent: { path: () => `agent?url=${encodeURIComponent(server.url)}`, shows: "h1:has-text('Probe')" },
+  interfaces: { path: () => `agent?url=${encodeURIComponent(server.url)}&tab=interfaces`, shows: "text=JSONRPC" },
+  talk: { path: () => `talk?agent=${encodeURIComponent(server.url)}&task=${taskId}`, shows: "text=Completed" },
+  tasks: { path: () => "operate/tasks", shows: "[role=row] >> text=Completed" },
+  task: { path: () => `operate/tasks/${taskId}`, shows: "text=Completed" },
+  log: { path: () => `operate/tasks/${taskId}?tab=log`, shows: "[role=grid] [role=row]" },
+  inbox: { path: () => "operate/inbox", shows: "text=Which colour do you mean?" },
+  conversations: { path: () => "operate/conversations", shows: "[role=row] >> nth=1" },
+  conversation: { path: () => `operate/conversations/${contextId}`, shows: "text=Completed" },
+  deliveries: { path: () => "operate/deliveries", shows: "h1" },
+  owners: { path: () => "operate/owners", shows: "[role=row] >> nth=1" },
+  server: { path: () => "operate/server", shows: "text=ready" },
+};
+
+describe.each(sizes)("the console at $width pixels", (viewport) => {
+  describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
+    let context: BrowserContext;
+    let page: Page;
+    let url = "";
+    beforeAll(async () => {
+      context = await browser.newContext({ viewport, colorScheme, locale: "en-GB", timezoneId: "Europe/Vienna" });
+      await withOneFont(context);
+      page = await context.newPage();
+      const link = linkOf(server);
+      url = link.replace(/#.*/, "");
+      await page.goto(link);
+      await page.waitForSelector("main h1");
+    });
+    afterAll(() => context?.close());
+
+    it.each(Object.entries(pages))("shows %s as it did, and axe finds nothing", async (name, { path, shows }) => {
+      await page.goto(new URL(path(), url).href);
+      await page.waitForSelector(shows);
+      await page.waitForTimeout(500);
+      expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "scrolls sideways").toBe(true);
+      expect(await axeFindings(page)).toEqual([]);
+      expect(await lookOf(page, `${name}-${viewport.width}-${colorScheme}`)).toBeUndefined();
+    });
+  });
+});

@@ -1,0 +1,74 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pixelmatch from "pixelmatch";
+import type { BrowserContext, Page } from "playwright-core";
+import { PNG } from "pngjs";
+import { cache } from "../support/tool.js";
+
+const require = createRequire(import.meta.url);
+const kept = fileURLToPath(new URL("looks", import.meta.url));
+const seen = join(cache, "console");
+for (const folder of [kept, seen]) mkdirSync(folder, { recursive: true });
+
+/** The part of the pixels that may differ: letters are smoothed otherwise by other versions of Chromium. */
+const MAX_DIFFERENT = 0.01;
+
+/** True to keep what is seen in place of what was kept: `PARLEY_LOOKS=keep`. */
+const keeps = process.env.PARLEY_LOOKS === "keep";
+
+/** Gives pages one font, so that they look alike on all machines. */
+export async function withOneFont(context: BrowserContext): Promise<void> {
+  const face = (weight: number): string => {
+    const file = require.resolve(`@fontsource/inter/files/inter-latin-${weight}-normal.woff2`);
+    const url = `data:font/woff2;base64,${readFileSync(file).toString("base64")}`;
+    return `@font-face{font-family:Inter;font-weight:${weight};src:url(${url}) format("woff2")}`;
+  };
+  const fonts = `${face(400)}${face(600)}:root{--mono:Inter!important}html{font-family:Inter!important}`;
+  // Style sheets that a script constructs are not limited by the page's policy, but its fonts would be.
+  await context.addInitScript(`{
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(${JSON.stringify(fonts)});
+    document.adoptedStyleSheets.push(sheet);
+  }`);
+}
+
+/** Replaces what differs from run to run: ids, times, ports, durations and sizes. */
+const settle = `{
+  const rules = [
+    [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "01a2-id"],
+    [/…?\\b(?=[0-9a-f]*\\d)[0-9a-f]{6,16}\\b…?/g, "01a2-id"],
+    [/(127\\.0\\.0\\.1|localhost):\\d+/g, "localhost:8080"],
+    [/\\d[\\d.,]* (ms|s|min|h|B|kB|MB|GB)\\b/g, "1 $1"],
+    [/\\d{1,2}:\\d{2}:\\d{2}([.,]\\d+)?( [AP]M)?/g, "12:00:00"],
+  ];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (node.parentElement.closest("time")) node.data = "now";
+    else for (const [from, to] of rules) node.data = node.data.replace(from, to);
+  }
+}`;
+
+/** Compares a page with the picture that was kept of it. Returns what is wrong, or undefined. */
+export async function lookOf(page: Page, name: string): Promise<string | undefined> {
+  await page.evaluate(settle);
+  const bytes = await page.screenshot({ animations: "disabled", caret: "hide" });
+  const file = `${name}.png`;
+  writeFileSync(join(seen, file), bytes);
+  const before = join(kept, file);
+  if (keeps) {
+    writeFileSync(before, bytes);
+    return undefined;
+  }
+  if (!existsSync(before))
+    return `${name}: no picture is kept; look at ${join(seen, file)}, and run with PARLEY_LOOKS=keep`;
+  const [was, is] = [PNG.sync.read(readFileSync(before)), PNG.sync.read(bytes)];
+  if (was.width !== is.width || was.height !== is.height) return `${name}: another size`;
+  const difference = new PNG({ width: is.width, height: is.height });
+  const count = pixelmatch(was.data, is.data, difference.data, is.width, is.height, { threshold: 0.2 });
+  if (count <= MAX_DIFFERENT * is.width * is.height) return undefined;
+  writeFileSync(join(seen, `${name}.difference.png`), PNG.sync.write(difference));
+  return `${name}: ${count} pixels differ; see ${join(seen, `${name}.difference.png`)}`;
+}
