@@ -9,8 +9,8 @@ export type { CardAlgorithm } from "./signing/algorithms.js";
 export { canonicalCard } from "./signing/canonical.js";
 export { CardFormError, type CardInput } from "./signing/card-json.js";
 export type { CardKey } from "./signing/card-keys.js";
+export type { CardSigning } from "./signing/kept-signatures.js";
 export type { SignOptions } from "./signing/sign.js";
-export type { CardSigning } from "./signing/signer.js";
 export { CardKeyError, type PublicCardKey } from "./signing/trusted-keys.js";
 export {
   type CardTrust,

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import type { CardSigning } from "../card/signing/signer.js";
+import type { CardSigning } from "../card/signing/kept-signatures.js";
 import { messageIn } from "../core/members.js";
 import type { CommandOptions } from "./command-options.js";
 import { UsageError } from "./usage-error.js";

@@ -9,7 +9,7 @@ import type { AdminParts } from "../admin/parts.js";
 import { createAdminInvoke } from "../admin/service.js";
 import type { BindingOptions, HttpBinding } from "../binding/binding.js";
 import { createConnectBinding } from "../binding/connect/binding.js";
-import { isGrpc } from "../binding/connect/rejection.js";
+import { isGrpc } from "../binding/connect/protocol.js";
 import { infrastructureRoutes } from "../binding/grpc/internal-routes.js";
 import { InternalServices } from "../binding/grpc/internal-services.js";
 import { createRestBinding } from "../binding/rest/binding.js";

@@ -1,7 +1,7 @@
 import type { AgentCard } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { BindingOptions } from "../binding/binding.js";
 import type { AgentRegistration } from "../card/agents.js";
-import { CardSigner } from "../card/signing/signer.js";
+import { CardSigner } from "../card/signing/kept-signatures.js";
 import type { Call } from "../core/call.js";
 import { defined } from "../core/defined.js";
 import { RemoteCalls } from "../delegation/calls.js";

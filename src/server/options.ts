@@ -4,7 +4,7 @@ import type { AuditLog, AuditRecorder } from "../audit/audit.js";
 import type { RecentAudit } from "../audit/recent.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import type { AgentDirectory, AgentsGiven, AgentsInput } from "../card/agents.js";
-import type { CardSigning } from "../card/signing/signer.js";
+import type { CardSigning } from "../card/signing/kept-signatures.js";
 import type { ConsoleOptions } from "../console/options.js";
 import type { OwnerOf } from "../core/caller.js";
 import type { Limits } from "../core/limits.js";

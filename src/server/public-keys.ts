@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../card/faults.js";
-import type { CardSigner } from "../card/signing/signer.js";
+import type { CardSigner } from "../card/signing/kept-signatures.js";
 import { membersOf } from "../core/members.js";
 import type { PushSigner } from "../push/signature/signer.js";
 import type { Settings } from "./options.js";

@@ -4,20 +4,10 @@ import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { A2AError } from "../../core/error.js";
 import type { HttpRequest } from "../../http/request.js";
 import { type HttpResponse, rejectionOf } from "../../http/response.js";
-import { isConnectStreamType, isGrpcType, isGrpcWebType } from "../../wire/media-type.js";
+import { isConnectStreamType } from "../../wire/media-type.js";
 import { jsonOptions } from "./definition.js";
 import { connectErrorOf } from "./error.js";
-
-/** Returns true if the media type of a request is that of gRPC or gRPC-Web, for any path. */
-export function isGrpc(request: HttpRequest): boolean {
-  return isGrpcType(request.header("content-type"));
-}
-
-/** Returns the protocol that a request's media type declares, by its name in calls. */
-export function protocolOf(request: HttpRequest): string {
-  if (!isGrpc(request)) return "connect";
-  return isGrpcWebType(request.header("content-type")) ? "grpc-web" : "grpc";
-}
+import { isGrpc } from "./protocol.js";
 
 /**
  * Rejects a request in the form of the protocol that its media type declares, without reading it. The answer is one

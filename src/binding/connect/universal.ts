@@ -9,13 +9,13 @@ import type { Arrivals } from "../../http/arrivals.js";
 import type { HttpRequest } from "../../http/request.js";
 import type { BodySource, BodyWriter, HttpResponse, Rejection } from "../../http/response.js";
 import { PREFIX_BYTES } from "../../wire/binary-output.js";
-import { isGrpcWebType } from "../../wire/media-type.js";
 import { connectTimeoutMs, grpcTimeoutMs } from "../../wire/service-params.js";
 import type { BindingOptions } from "../binding.js";
 import { type DeadlineFault, deadlineFault } from "../deadline.js";
 import { contextValues, hasCalled } from "./call.js";
 import { forConnect } from "./error.js";
-import { isGrpc, refuse } from "./rejection.js";
+import { isGrpc, needsTrailers } from "./protocol.js";
+import { refuse } from "./rejection.js";
 
 /** The answer to a client that has left; it is never read. */
 const CLIENT_GONE: HttpResponse = { status: 499 };
@@ -87,11 +87,6 @@ function reasonOf(
   const number = Number(inHead ?? /grpc-status: *(\d+)/i.exec(text)?.[1]);
   const names = Object.keys(StatusCode) as StatusName[];
   return names.find((name) => name === code || StatusCode[name] === number);
-}
-
-/** Returns true for gRPC, but not gRPC-Web. */
-function needsTrailers(request: HttpRequest): boolean {
-  return isGrpc(request) && !isGrpcWebType(request.header("content-type"));
 }
 
 const noTrailers = lazy(

@@ -3,7 +3,7 @@ import type { EventReader } from "../../agent/agent-events.js";
 import { within } from "../../core/async.js";
 import type { Logger } from "../../core/log.js";
 import { isTerminal } from "../../task/state.js";
-import { closeIterator, runToEnd } from "./agent-iterator.js";
+import { closeIterator, runToEnd } from "./agent-end.js";
 
 /** Time for an agent to return after the last event of its task; then its signal fires and the execution ends. */
 export const agentCleanup = { timeoutMs: 30_000 } as const;

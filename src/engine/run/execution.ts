@@ -20,7 +20,7 @@ import { MessageWaits } from "../log/plan.js";
 import { StateChangeFailed } from "../log/state-changes.js";
 import type { TaskLog } from "../log/task-log.js";
 import { AgentCleanup } from "./agent-cleanup.js";
-import { closeIterator, failureText, isPause, limitIn } from "./agent-iterator.js";
+import { closeIterator, failureText, isPause, limitIn } from "./agent-end.js";
 import { ExecutionLease } from "./execution-lease.js";
 import type { ExecutionSlot } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";

@@ -19,7 +19,7 @@ import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { QuotaScope } from "../quota-scope.js";
 import { type TaskView, taskViewOf } from "../read/task-handle.js";
 import type { Tasks } from "../read/tasks.js";
-import { logLate } from "./agent-iterator.js";
+import { logLate } from "./agent-end.js";
 import { Execution } from "./execution.js";
 import { type ExecutionSlot, ExecutionSlots } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";

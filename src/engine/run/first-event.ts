@@ -14,7 +14,7 @@ import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
 import { CauseLogger } from "../../core/log-facts.js";
 import { type TaskFold, viewTask } from "../../task/fold.js";
-import { closeIterator, failureText, runToEnd } from "./agent-iterator.js";
+import { closeIterator, failureText, runToEnd } from "./agent-end.js";
 import { changesOf } from "./turn-conversation.js";
 
 /** A turn without a task so far. */

@@ -24,7 +24,7 @@ import { isInterrupted, isTerminal } from "../../task/state.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import { ArtifactIds, metadataDraft, statusDraft } from "../log/draft.js";
 import type { TaskLog } from "../log/task-log.js";
-import { notAnEvent } from "./agent-iterator.js";
+import { notAnEvent } from "./agent-end.js";
 import type { Fenced } from "./execution-lease.js";
 import { storedCheckpoint } from "./relayed.js";
 
