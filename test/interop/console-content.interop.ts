@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { connect, dataOf, TaskState } from "../../src/client/index.js";
 import { root } from "../e2e/support/build.js";
 import { launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
@@ -247,6 +248,35 @@ describe("forms", () => {
     await reaches(page, "Completed");
     expect(await lastOf(page).textContent()).toContain("You sent rejected form entry");
     await boxOf(page).waitFor(PATIENCE);
+  });
+});
+
+describe("a form in the inbox", () => {
+  it("is filled in by an operator in place of the owner, or answered by a text", async () => {
+    const { page, server, faults } = opened;
+    const client = await connect(server.url);
+    const { task } = await client.send("form");
+    const id = task?.id ?? "";
+    await opened.go("operate/inbox");
+    const card = page.locator(`[data-inbox="${id}"]`);
+    await card.getByText("Where to?").waitFor(PATIENCE);
+    const city = card.getByLabel("City");
+    expect(await city.inputValue()).toBe("Rome");
+    await card.getByRole("button", { name: "Send", exact: true }).click();
+    await card.getByText("Please fill this in.").first().waitFor(PATIENCE);
+    expect(await axeFindings(page)).toEqual([]);
+    await card.getByRole("button", { name: "Answer by a text" }).click();
+    await card.getByRole("textbox", { name: "Answer" }).waitFor(PATIENCE);
+    await card.getByRole("button", { name: "Answer by the form" }).click();
+    await city.fill("Oslo");
+    await card.getByLabel("Day").fill("2027-05-02");
+    await card.getByLabel("Class").selectOption({ label: "first" });
+    await card.getByRole("button", { name: "Send", exact: true }).click();
+    await card.waitFor({ ...PATIENCE, state: "detached" });
+    await expect.poll(async () => (await client.getTask({ id })).status?.state).toBe(TaskState.COMPLETED);
+    expect(dataOf(await client.getTask({ id }))).toMatchObject([{ city: "Oslo", day: "2027-05-02", class: "first" }]);
+    await client.close();
+    expect(faults).toEqual([]);
   });
 });
 

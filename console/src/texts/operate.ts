@@ -36,6 +36,8 @@ export const operateWords = {
     answer: "Answer",
     answerTo: (id: string): string => `Answer to task ${id}`,
     text: "Text",
+    byText: "Answer by a text",
+    byForm: "Answer by the form",
     addJson: "Add JSON",
     json: "JSON",
     badJson: (reason: string): string => `This is not JSON: ${reason}`,

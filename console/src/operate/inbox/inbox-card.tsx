@@ -4,10 +4,12 @@ import { css, Time } from "../../ui/parts.js";
 import { StateBadge } from "../../ui/states.js";
 import { ConversationLink, OwnerName, TaskLink, TenantName } from "../shared/names.js";
 import look from "../shared/shared.module.css";
+import { useMayWrite } from "../tasks/role.js";
 import type { TaskRow } from "../tasks/task-row.js";
 import { AnswerForm } from "./answer-form.js";
+import { FormAnswer } from "./form-answer.js";
 import page from "./inbox.module.css";
-import { Question } from "./question.js";
+import { formIn, Question, useQuestion } from "./question.js";
 
 const { inbox: texts } = operateWords;
 
@@ -19,6 +21,8 @@ interface InboxCardProps {
 /** A task that waits: what its agent asks, and a form for the answer. */
 export function InboxCard({ row, onAnswered }: InboxCardProps): ReactNode {
   const { id, state, agent, owner, tenant, context, at } = row;
+  const form = formIn(useQuestion(row).data);
+  const mayWrite = useMayWrite();
   return (
     <li className={`${css.card} ${page.item}`} data-inbox={id} tabIndex={-1}>
       <div className={css.row}>
@@ -47,7 +51,11 @@ export function InboxCard({ row, onAnswered }: InboxCardProps): ReactNode {
           {texts.conversation}
         </ConversationLink>
       </p>
-      <AnswerForm row={row} onAnswered={() => onAnswered(row)} />
+      {form !== undefined && mayWrite ? (
+        <FormAnswer row={row} form={form} onAnswered={() => onAnswered(row)} />
+      ) : (
+        <AnswerForm row={row} onAnswered={() => onAnswered(row)} />
+      )}
     </li>
   );
 }
