@@ -58,6 +58,7 @@ export const taskPageWords = {
     noneHint: "Agents that this task hands work to appear here.",
     host: "This task",
     began: (time: string): string => `began ${time}`,
+    lastSeen: "as last relayed",
     direct: "answered directly",
     openHere: "Open the task",
     talk: "Open at the agent",

@@ -76,6 +76,7 @@ function Branch({ delegation, level }: BranchProps): ReactNode {
     <li>
       <div className={page.node}>
         <StateBadge state={summary?.state ?? state} />
+        {summary === undefined && <span className={`${css.soft} ${css.small}`}>{texts.lastSeen}</span>}
         <strong className={page.break}>{agent}</strong>
         {taskId === "" ? (
           <span className={css.soft}>{texts.direct}</span>
