@@ -45,7 +45,10 @@ export default defineConfig(({ command }) => ({
   root: here,
   // Below any path: the server writes it into the page's <base>.
   base: command === "serve" ? "/console/" : "./",
-  server: { proxy: { "/console/api": process.env.PARLEY_CONSOLE ?? "http://localhost:8080" } },
+  // The server compares the host with the origin of the page.
+  server: {
+    proxy: { "/console/api": { target: process.env.PARLEY_CONSOLE ?? "http://localhost:8080", changeOrigin: false } },
+  },
   plugins: [forBrowsers, react(), compressed, based],
   define: { __VERSION__: JSON.stringify(version) },
   resolve: { dedupe: ["react", "react-dom"] },
