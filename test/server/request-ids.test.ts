@@ -163,6 +163,7 @@ it("is exposed to scripts of other origins", async () => {
     agent: { card: { name: "Cors", description: "-", version: "1", skills: [] }, async *execute() {} },
     store: memoryStore(),
     port: 0,
+    grpcPort: false,
     cors: true,
   });
   try {
@@ -190,7 +191,14 @@ it("is in the audit log, where refused calls do not name the task", async () => 
   const records: AuditRecord[] = [];
   const audit = { write: (record: AuditRecord) => void records.push(record) };
   const agent = { card: { name: "Ids", description: "-", version: "1", skills: [] }, async *execute() {} };
-  const other = await createServer({ agent, store: memoryStore(), port: 0, audit, limits: { maxRequestBytes: 4_000 } });
+  const other = await createServer({
+    agent,
+    store: memoryStore(),
+    port: 0,
+    grpcPort: false,
+    audit,
+    limits: { maxRequestBytes: 4_000 },
+  });
   const headers = { "content-type": "application/json", "a2a-version": "1.0", "x-request-id": "r-10", ...traced };
   try {
     await fetch(`${other.url}/tasks/none`, { headers });

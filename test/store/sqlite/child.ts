@@ -250,7 +250,9 @@ async function deleteOwner(): Promise<void> {
     commits = store.statistics.commits;
     say(`commit ${commits}`);
   }, 1);
-  const { tasks } = await deleteOwner(createMessage(DeleteOwnerRequestSchema, { owner: "gone" }), {} as never);
+  const { tasks } = await deleteOwner(createMessage(DeleteOwnerRequestSchema, { owner: "gone" }), {
+    call: {},
+  } as never);
   clearInterval(counting);
   say(`deleted ${tasks}`);
   await engine.drain(0);
