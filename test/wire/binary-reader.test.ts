@@ -102,7 +102,7 @@ describe("binaryReader()", () => {
       fc.property(cases, ([desc, bytes]) => {
         seen[same(desc, bytes) === failed ? "failed" : "read"]++;
       }),
-      { numRuns: scaled(1_500, 60_000) },
+      { numRuns: scaled(1_500, 12_000) },
     );
     expect(seen.read).toBeGreaterThan(100);
     expect(seen.failed).toBeGreaterThan(100);
@@ -114,7 +114,7 @@ describe("binaryReader()", () => {
       fc.property(cases, ([desc, first, second]) => {
         expect(same(desc, Buffer.concat([toBinary(desc, first), toBinary(desc, second)]))).not.toBe(failed);
       }),
-      { numRuns: scaled(300, 10_000) },
+      { numRuns: scaled(300, 3_000) },
     );
     const data = (json: unknown) => ({ content: { case: "data" as const, value: toValue(json) } });
     const parts = [{ a: 1, b: { c: 1 } }, { b: { d: [1] }, e: null }, [1], [2], "text"];
