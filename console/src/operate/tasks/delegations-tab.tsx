@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Network } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import type { GetTaskResponse } from "../../../../gen/parley/admin/v1/admin_pb.js";
+import { isTerminal } from "../../../../src/task/state.js";
 import { admin } from "../../api/admin.js";
 import { absolute } from "../../api/agents.js";
 import { taskPageWords } from "../../texts/task.js";
@@ -97,6 +98,9 @@ function Branch({ delegation, level }: BranchProps): ReactNode {
   );
 }
 
+/** How often a sub-task that has not ended is read again, in milliseconds. */
+const AGAIN_MS = 2_000;
+
 /** Returns a task of another agent if this server has it; its own agents may call each other. */
 function useKnown(taskId: string): GetTaskResponse | undefined {
   const { data } = useQuery({
@@ -105,6 +109,8 @@ function useKnown(taskId: string): GetTaskResponse | undefined {
     enabled: taskId !== "",
     retry: false,
     structuralSharing: false,
+    refetchInterval: ({ state: { data } }) =>
+      data?.summary !== undefined && !isTerminal(data.summary.state) && AGAIN_MS,
   });
   return data;
 }
