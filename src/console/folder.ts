@@ -1,11 +1,9 @@
 // Servers without a console load this file for the check of their options.
 
-// The built file is in dist/src/chunks or dist/src, the source in src/console.
-const isSource = import.meta.url.endsWith(".ts");
-
-/** The folder of the built web app, which tests replace. */
+/** The folder of the built web app, which tests replace. Workers, which load this file too, have no `import.meta.url`. */
 export const consoleFolder: { url: () => URL } = {
-  url: () => new URL(isSource ? "../../dist/console/" : "../../console/", import.meta.url),
+  // The built file is in dist/src/chunks, the source in src/console.
+  url: () => new URL(import.meta.url.endsWith(".ts") ? "../../dist/console/" : "../../console/", import.meta.url),
 };
 
 /** Returns the fault of a folder without the web app, or undefined. */

@@ -17,6 +17,7 @@ const asking: Readonly<Record<string, readonly string[]>> = {
   "tasks cancel": ["t1"],
   "tasks fail": ["t1"],
   "tasks delete": ["t1", "--yes"],
+  "tasks answer": ["t1", "yes"],
   "tasks export": ["t1"],
   "owners list": [],
   "owners delete": ["alice", "--yes"],
@@ -31,6 +32,7 @@ const asking: Readonly<Record<string, readonly string[]>> = {
   "server log-level": ["debug"],
   "server drain": [],
   "server backup": ["copy.db"],
+  "server audit": [],
 };
 
 /** Commands that need an exported file, a file that no server has open, or a terminal. */
