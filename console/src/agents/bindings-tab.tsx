@@ -1,13 +1,14 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { CircleStop, Send } from "lucide-react";
+import { Send } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { agentWords } from "../texts/agents.js";
 import { sentenceOf } from "../ui/error.js";
-import { Button, Empty, Note, css as ui } from "../ui/parts.js";
+import { Empty, Note, css as ui } from "../ui/parts.js";
 import css from "./agents.module.css";
 import { BindingsTable, type Outcome } from "./bindings-table.js";
 import type { ReceivedCard } from "./card.js";
 import { type Callable, interfacesOf } from "./interfaces.js";
+import { MessageForm } from "./message-form.js";
 
 interface TabProps {
   readonly agent: string;
@@ -21,6 +22,7 @@ export default function BindingsTab({ agent, card: { found } }: TabProps): React
     [found],
   );
   const { text = "" } = useSearch({ from: "/agent" });
+  const navigate = useNavigate();
   const example = found.card.skills[0]?.examples[0]?.slice(0, 500) ?? "hello";
   const { outcomes, isRunning, start, stop } = useRuns(agent, found, all);
   const { bindings: texts } = agentWords;
@@ -28,7 +30,22 @@ export default function BindingsTab({ agent, card: { found } }: TabProps): React
   return (
     <div className={css.section}>
       <p className={ui.soft}>{texts.about}</p>
-      <MessageForm initial={text || example} isRunning={isRunning} onSend={start} onStop={stop} />
+      <MessageForm
+        initial={text || example}
+        isRunning={isRunning}
+        texts={texts}
+        action={
+          <>
+            <Send size={15} aria-hidden="true" />
+            {texts.send}
+          </>
+        }
+        onSend={(message) => {
+          void navigate({ to: ".", search: (before) => ({ ...before, text: message }), replace: true });
+          void start(message);
+        }}
+        onStop={stop}
+      />
       {outcomes.size > 0 && (
         <>
           <Verdict outcomes={[...outcomes.values()]} isRunning={isRunning} />
@@ -68,46 +85,6 @@ function useRuns(agent: string, found: ReceivedCard["found"], all: readonly Call
     if (abort.current === controller) setRunning(false);
   };
   return { outcomes, isRunning, start, stop: () => abort.current?.abort() };
-}
-
-interface FormProps {
-  readonly initial: string;
-  readonly isRunning: boolean;
-  readonly onSend: (text: string) => Promise<void>;
-  readonly onStop: () => void;
-}
-
-function MessageForm({ initial, isRunning, onSend, onStop }: FormProps): ReactNode {
-  const [text, setText] = useState(initial);
-  const navigate = useNavigate();
-  const { bindings: texts } = agentWords;
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void navigate({ to: ".", search: (before) => ({ ...before, text }), replace: true });
-        void onSend(text);
-      }}
-    >
-      <label className={ui.field}>
-        <span>{texts.message}</span>
-        <div className={css.addRow}>
-          <input className={ui.input} value={text} onChange={({ target }) => setText(target.value)} />
-          {isRunning ? (
-            <Button onClick={onStop}>
-              <CircleStop size={15} aria-hidden="true" />
-              {texts.stop}
-            </Button>
-          ) : (
-            <Button kind="main" type="submit" disabled={text.trim() === ""}>
-              <Send size={15} aria-hidden="true" />
-              {texts.send}
-            </Button>
-          )}
-        </div>
-      </label>
-    </form>
-  );
 }
 
 function Verdict({

@@ -1,15 +1,17 @@
-import { Check, CircleStop, Copy, ListChecks } from "lucide-react";
+import { ListChecks } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Line } from "../../../src/examine/line.js";
 import { withoutSecretTexts } from "../exchanges/hide.js";
 import { agentWords } from "../texts/agents.js";
+import { CopyButton } from "../ui/copy-button.js";
 import { ErrorNote } from "../ui/error.js";
-import { Button, css as ui } from "../ui/parts.js";
+import { css as ui } from "../ui/parts.js";
 import css from "./agents.module.css";
 import type { ReceivedCard } from "./card.js";
 import { CheckGroups } from "./check-groups.js";
 import { cardLines, interfaceLines } from "./checks-run.js";
 import { logins, secretsOf } from "./logins.js";
+import { MessageForm } from "./message-form.js";
 import { reportText, summaryOf } from "./report.js";
 
 interface ConformanceProps {
@@ -19,7 +21,6 @@ interface ConformanceProps {
 
 /** The checks of all interfaces, by one click, with a report to copy. */
 export function Conformance({ agent, card }: ConformanceProps): ReactNode {
-  const [text, setText] = useState(card.found.card.skills[0]?.examples[0]?.slice(0, 500) ?? "hello");
   const [onlyFaults, setOnlyFaults] = useState(false);
   const { lines, isRunning, error, start, stop } = useChecks(agent, card);
   const { checks: texts } = agentWords;
@@ -27,30 +28,19 @@ export function Conformance({ agent, card }: ConformanceProps): ReactNode {
     <section className={`${ui.card} ${css.section}`}>
       <h2>{texts.conformance}</h2>
       <p className={ui.soft}>{texts.conformanceAbout}</p>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void start(text);
-        }}
-      >
-        <label className={ui.field}>
-          <span>{texts.message}</span>
-          <div className={css.addRow}>
-            <input className={ui.input} value={text} onChange={({ target }) => setText(target.value)} />
-            {isRunning ? (
-              <Button onClick={stop}>
-                <CircleStop size={15} aria-hidden="true" />
-                {texts.stop}
-              </Button>
-            ) : (
-              <Button kind="main" type="submit" disabled={text.trim() === ""}>
-                <ListChecks size={15} aria-hidden="true" />
-                {texts.run}
-              </Button>
-            )}
-          </div>
-        </label>
-      </form>
+      <MessageForm
+        initial={card.found.card.skills[0]?.examples[0]?.slice(0, 500) ?? "hello"}
+        isRunning={isRunning}
+        texts={texts}
+        action={
+          <>
+            <ListChecks size={15} aria-hidden="true" />
+            {texts.run}
+          </>
+        }
+        onSend={(text) => void start(text)}
+        onStop={stop}
+      />
       {error !== undefined && <ErrorNote error={error} />}
       {lines.length > 0 && (
         <>
@@ -61,7 +51,9 @@ export function Conformance({ agent, card }: ConformanceProps): ReactNode {
               {texts.onlyFaults}
             </label>
             {!isRunning && (
-              <CopyReport text={() => reportText(texts.reportTitle(card.found.card.name, agent), lines)} />
+              <CopyButton text={() => reportText(texts.reportTitle(card.found.card.name, agent), lines)}>
+                {texts.copy}
+              </CopyButton>
             )}
           </div>
           <CheckGroups lines={lines} onlyFaults={onlyFaults} />
@@ -100,25 +92,4 @@ function useChecks(agent: string, card: ReceivedCard) {
     if (abort.current === controller) setRunning(false);
   };
   return { lines, isRunning, error, start, stop: () => abort.current?.abort() };
-}
-
-function CopyReport({ text }: { readonly text: () => string }): ReactNode {
-  const [isCopied, setCopied] = useState(false);
-  const Icon = isCopied ? Check : Copy;
-  return (
-    <Button
-      onClick={() => {
-        void navigator.clipboard.writeText(text()).then(() => {
-          setCopied(true);
-          setTimeout(() => setCopied(false), 1_500);
-        });
-      }}
-    >
-      <Icon size={14} aria-hidden="true" />
-      {agentWords.checks.copy}
-      <span className={ui.hidden} role="status">
-        {isCopied ? agentWords.checks.copied : ""}
-      </span>
-    </Button>
-  );
 }

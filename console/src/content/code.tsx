@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { contentWords } from "../texts/content.js";
 import { words } from "../texts/words.js";
 import { Button, css as ui } from "../ui/parts.js";
+import { useCopied } from "../ui/use-copied.js";
 import css from "./content.module.css";
 import type { Token } from "./highlight.js";
 import { ScrollBox } from "./scroll-box.js";
@@ -49,20 +50,10 @@ export function Code({ code, language, bare = false }: CodeProps): ReactNode {
 }
 
 function CopyCode({ code }: { readonly code: string }): ReactNode {
-  const [isCopied, setCopied] = useState(false);
+  const [isCopied, copy] = useCopied();
   return (
     <>
-      <Button
-        kind="plain"
-        icon
-        title={contentWords.copyCode}
-        onClick={() => {
-          void navigator.clipboard.writeText(code).then(() => {
-            setCopied(true);
-            setTimeout(() => setCopied(false), 1_500);
-          });
-        }}
-      >
+      <Button kind="plain" icon title={contentWords.copyCode} onClick={() => copy(code)}>
         {isCopied ? <Check size={14} aria-hidden="true" /> : <Copy size={14} aria-hidden="true" />}
       </Button>
       <span className={ui.hidden} role="status">

@@ -1,9 +1,9 @@
-import { Check, Copy } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Exchange } from "../api/exchanges.js";
 import { Code } from "../content/code.js";
 import { exchangeWords } from "../texts/exchanges.js";
+import { CopyButton } from "../ui/copy-button.js";
 import { bytesText, clockTime, durationText } from "../ui/format.js";
 import { Button, Facts, Note, css as ui } from "../ui/parts.js";
 import { curlOf, grpcurlOf } from "./command.js";
@@ -131,26 +131,5 @@ function PieceView({ piece: { kind, about, id, text, language, size }, number, s
       </summary>
       {isOpen && <Code code={shown(text)} language={language} bare />}
     </details>
-  );
-}
-
-function CopyButton({ text, children }: { readonly text: () => string; readonly children: string }): ReactNode {
-  const [isCopied, setCopied] = useState(false);
-  const Icon = isCopied ? Check : Copy;
-  return (
-    <Button
-      onClick={() => {
-        void navigator.clipboard.writeText(text()).then(() => {
-          setCopied(true);
-          setTimeout(() => setCopied(false), 1_500);
-        });
-      }}
-    >
-      <Icon size={14} aria-hidden="true" />
-      {children}
-      <span className={ui.hidden} role="status">
-        {isCopied ? exchangeWords.copied : ""}
-      </span>
-    </Button>
   );
 }

@@ -153,7 +153,6 @@ export const agentWords = {
     summary: (sound: number, faults: number, advice: number, skipped: number): string =>
       `${sound} sound, ${words.count(faults, "fault", "faults")}, ${advice} to improve, ${skipped} not checked`,
     copy: "Copy the report",
-    copied: "Copied",
     onlyFaults: "Only what is wrong",
     check: "Check",
     running: "Checking",

@@ -14,7 +14,6 @@ export const exchangeWords = {
   choose: "Choose an exchange to see its headers and bodies.",
   curl: "Copy as curl",
   grpcurl: "Copy as grpcurl",
-  copied: "Copied",
   request: "Request",
   answer: "Answer",
   headers: (count: number): string => words.count(count, "header", "headers"),

@@ -3,6 +3,7 @@ import { type ButtonHTMLAttributes, type ReactNode, useEffect, useState } from "
 import { words } from "../texts/words.js";
 import { absoluteTime, bytesText, relativeTime } from "./format.js";
 import css from "./ui.module.css";
+import { useCopied } from "./use-copied.js";
 
 export { css };
 
@@ -129,19 +130,14 @@ export function CopyText({
   readonly shown?: string;
   readonly label?: string;
 }): ReactNode {
-  const [isCopied, setCopied] = useState(false);
+  const [isCopied, copy] = useCopied();
   return (
     <button
       type="button"
       className={classes(css.copy, css.mono)}
       title={text}
       aria-label={words.copy(label ?? shown)}
-      onClick={() => {
-        void navigator.clipboard.writeText(text).then(() => {
-          setCopied(true);
-          setTimeout(() => setCopied(false), 1_500);
-        });
-      }}
+      onClick={() => copy(text)}
     >
       <span>{shown}</span>
       {isCopied ? <Check size={13} aria-hidden="true" /> : <Copy size={13} aria-hidden="true" />}

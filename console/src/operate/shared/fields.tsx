@@ -1,9 +1,7 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useId } from "react";
 import { css } from "../../ui/parts.js";
+import { useTyped } from "../../ui/use-typed.js";
 import look from "./shared.module.css";
-
-/** Milliseconds after the last key until a filter is applied. */
-const DEBOUNCE = 300;
 
 interface FieldProps {
   readonly label: string;
@@ -17,24 +15,7 @@ interface FieldProps {
 /** A text that a list is filtered by. */
 export function FilterField({ label, value = "", onValue, placeholder, isSearch = false }: FieldProps): ReactNode {
   const id = useId();
-  const [typed, setTyped] = useState(value);
-  const told = useRef(value);
-  const tell = useRef(onValue);
-  tell.current = onValue;
-  // The address may change by other hands.
-  useEffect(() => {
-    if (value === told.current) return;
-    told.current = value;
-    setTyped(value);
-  }, [value]);
-  useEffect(() => {
-    if (typed === told.current) return;
-    const timer = setTimeout(() => {
-      told.current = typed;
-      tell.current(typed === "" ? undefined : typed);
-    }, DEBOUNCE);
-    return () => clearTimeout(timer);
-  }, [typed]);
+  const [typed, setTyped] = useTyped(value, (text) => onValue(text === "" ? undefined : text));
   return (
     <div className={`${css.field} ${look.filter}`}>
       <label htmlFor={id} className={css.label}>

@@ -1,11 +1,12 @@
 import { Popover } from "@base-ui/react/popover";
 import { ChevronDown, Search, X } from "lucide-react";
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useId } from "react";
 import { TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { states as stateNames } from "../../texts/states.js";
 import { taskWords } from "../../texts/tasks.js";
 import { absoluteTime } from "../../ui/format.js";
 import { Button, css } from "../../ui/parts.js";
+import { useTyped } from "../../ui/use-typed.js";
 import { filterStates, nameOf, statesIn, statesText, type TaskSearch } from "./filter.js";
 import { SavedFilters } from "./saved-filters-menu.js";
 import page from "./tasks.module.css";
@@ -14,9 +15,6 @@ interface FilterProps {
   readonly search: TaskSearch;
   readonly onChange: (change: TaskSearch) => void;
 }
-
-/** Milliseconds after the last key until the list is read. */
-const DEBOUNCE = 300;
 
 const { filter: texts } = taskWords;
 
@@ -33,31 +31,6 @@ export function FilterBar({ search, onChange }: FilterProps): ReactNode {
       <Chips search={search} onChange={onChange} />
     </search>
   );
-}
-
-/** A field whose value is taken when the typing rests. */
-function useTyped(value: string, onValue: (value: string) => void): [string, (typed: string) => void] {
-  const [typed, setTyped] = useState(value);
-  const told = useRef(value);
-  const tell = useRef(onValue);
-  useEffect(() => {
-    tell.current = onValue;
-  });
-  // The address may change by other hands.
-  useEffect(() => {
-    if (value === told.current) return;
-    told.current = value;
-    setTyped(value);
-  }, [value]);
-  useEffect(() => {
-    if (typed === told.current) return;
-    const timer = setTimeout(() => {
-      told.current = typed;
-      tell.current(typed);
-    }, DEBOUNCE);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return [typed, setTyped];
 }
 
 function SearchField({ search, onChange }: FilterProps): ReactNode {
