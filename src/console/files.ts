@@ -28,7 +28,7 @@ export const safeHeaders: readonly (readonly [string, string])[] = [
   ["cross-origin-opener-policy", "same-origin"],
   ["cross-origin-resource-policy", "same-origin"],
   ["permissions-policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"],
-  // Of everything that is not the page, a browser shows text at most.
+  // A browser that opens another file than the page shows it as text at most.
   ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
 ];
 

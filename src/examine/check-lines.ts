@@ -18,7 +18,7 @@ const reachable = {
   mend: "serve the interface at the URL of the card, or remove it from the card",
 };
 
-/** Returns the line of an interface that is not called. */
+/** Returns the line of an interface that the checks leave out. */
 export function uncalled(place: Place, why: NonNullable<Finding>): Line {
   return lineOf(place, reachable, why);
 }
@@ -36,7 +36,7 @@ export interface Examination {
   readonly after?: After;
 }
 
-/** Yields the lines of all checks of an interface. One that does not answer has no further checks. */
+/** Yields the lines of all checks of an interface. If it does not answer, further checks are left out. */
 export async function* checkLines(
   probe: Probe,
   chosen: Candidate,

@@ -73,7 +73,7 @@ export async function ask(url: string, asking?: Asking): Promise<Answered> {
   return { status: answer.statusCode ?? 0, headers: answer.headers, text };
 }
 
-/** What a browser says of a request of the console's own page. */
+/** Headers that a browser sends from the console's own page. */
 export const own = { "sec-fetch-site": "same-origin" } as const;
 
 /** Begins a session by a one-time token, or by the given headers. */

@@ -60,7 +60,7 @@ describe("a conversation", () => {
     await talkTo(opened);
     await say(page, "count 60 50");
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("1 2 3 4 5");
-    // What was seen is kept each second.
+    // The page stores its state each second.
     await page.waitForFunction(`/"generations":\\{"[^"]+":[1-9]/.test(Object.values(localStorage).join())`);
     await page.reload();
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("The page was left or loaded again.");

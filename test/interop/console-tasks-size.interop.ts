@@ -35,7 +35,7 @@ afterAll(async () => {
   await browser?.close();
 });
 
-/** What a page did during some work, which people compare; nothing is asserted about times. */
+/** Figures of a page during some work, for people to compare. Nothing is asserted about times. */
 interface Figures {
   readonly frames: number;
   readonly median: number;

@@ -4,7 +4,7 @@ import { brotliDecompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { root } from "./installed.js";
 
-/** What browsers may have to load, as sent, in bytes. */
+/** Limits of the compressed sizes, in bytes. */
 const MOST = { first: 150_000, all: 1_000_000 };
 
 const folder = join(root, "dist", "console");
@@ -17,7 +17,7 @@ const isCode = (name: string): boolean => /\.(?:js|css)$/.test(name);
 describe("the built console", () => {
   it("loads little at first, and little in all", () => {
     const first = [...page.matchAll(/assets\/([\w.-]+\.(?:js|css))/g)].map(([, name = ""]) => name);
-    // What the first script imports is loaded with it.
+    // Imports of the first script are loaded with it.
     for (const name of first) {
       for (const [, also = ""] of textOf(name).matchAll(/(?:^|;)import[^;]{0,2000}?["']\.\/([\w.-]+\.js)["']/g)) {
         if (!first.includes(also)) first.push(also);

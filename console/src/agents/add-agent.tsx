@@ -80,7 +80,7 @@ interface NotFoundProps {
   readonly onKeep: () => void;
 }
 
-/** Why no card was found. The agent may be down. */
+/** Tells why no card was found. The agent may be down. */
 function NotFound({ error, onRetry, onKeep }: NotFoundProps): ReactNode {
   return (
     <Note tone="bad">

@@ -58,7 +58,7 @@ export function AgentRow({ agent: { name, url, own, added } }: { readonly agent:
   );
 }
 
-/** What is known of a card. */
+/** State of reading a card. */
 interface CardState {
   readonly data?: { readonly ms: number } | undefined;
   readonly error: unknown;

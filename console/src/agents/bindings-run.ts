@@ -5,7 +5,7 @@ import type { Answer, Update } from "../../../src/client/web.js";
 import { relayFetchOf } from "../api/relay.js";
 import { openInterface } from "./interfaces.js";
 
-/** What one message brought over one interface. */
+/** Answer to one message over one interface. */
 export interface Run {
   /** Until the first event, or the answer without a stream, in milliseconds. */
   readonly firstMs: number | undefined;

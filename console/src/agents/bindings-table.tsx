@@ -10,7 +10,7 @@ import type { Callable } from "./interfaces.js";
 
 const Diff = lazy(() => import("../content/diff-view.js"));
 
-/** What became of a message over one interface. */
+/** State of a message over one interface. */
 export type Outcome =
   | { readonly is: "waiting" | "running" }
   | { readonly is: "done"; readonly run: Run }

@@ -18,7 +18,7 @@ interface TabProps {
   readonly card: ReceivedCard;
 }
 
-/** What an agent says of itself. */
+/** Shows the card of an agent. */
 export function CardTab({ agent, card: { found } }: TabProps): ReactNode {
   const [extended, setExtended] = useState<AgentCard>();
   const card = extended ?? found.card;

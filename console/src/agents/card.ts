@@ -17,7 +17,7 @@ export interface ReceivedCard {
   readonly ms: number;
 }
 
-/** An answer that is no card that can be used. */
+/** An answer that cannot be used as a card. */
 export class UnusableCard extends Error {
   override name = "UnusableCard";
   /** The answer. */

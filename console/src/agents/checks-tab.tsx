@@ -18,7 +18,7 @@ interface TabProps {
   readonly card: ReceivedCard;
 }
 
-/** What is wrong with an agent, and what helps. */
+/** Faults of an agent, each with its remedy. */
 export default function ChecksTab({ agent, card }: TabProps): ReactNode {
   const { checks: texts } = agentWords;
   return (

@@ -1,6 +1,6 @@
 import { fromBase64 } from "../../../src/core/bytes.js";
 
-/** What a token in the form of a JWT says, not verified. */
+/** Claims of a JWT, unverified. */
 export interface Claims {
   readonly sub?: string;
   readonly iss?: string;
@@ -9,7 +9,7 @@ export interface Claims {
   readonly exp?: number;
 }
 
-/** Returns the claims of a token; undefined if it is no JWT. */
+/** Returns the claims of a JWT; undefined for other tokens. */
 export function claimsOf(token: string): Claims | undefined {
   const [, payload = "", ...rest] = token.split(".");
   if (rest.length !== 1) return undefined;

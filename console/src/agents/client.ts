@@ -6,7 +6,7 @@ import { absolute, connectTo } from "../api/agents.js";
 import { loginOptionsFor } from "./credentials.js";
 import { logins } from "./logins.js";
 
-/** How to speak with an agent. Default: as its card prefers. */
+/** Binding and version for an agent. Default: the card's first choice. */
 export interface AgentChoice {
   readonly binding?: Binding | undefined;
   /** As `Major.Minor`. */
@@ -35,7 +35,7 @@ export function agentQuery(url: string, { binding, version }: AgentChoice = {}) 
     },
     staleTime: Infinity,
     gcTime: UNUSED_MS,
-    // The client repeats requests itself, and is no data to compare.
+    // The client repeats requests itself, and cannot be compared as data.
     retry: false,
     structuralSharing: false,
   });

@@ -13,7 +13,7 @@ export interface Field {
 
 interface FormProps {
   readonly fields: readonly Field[];
-  /** Values to begin with, which are no secrets. */
+  /** Initial values; never secrets. */
   readonly initial?: Readonly<Record<string, string>>;
   /** Text of the button. */
   readonly action: string;

@@ -21,7 +21,7 @@ interface TabProps {
 /** Calls of one interface: the first opens the connection, later ones show its latency. */
 const CALLS = 4;
 
-/** What the calls of an interface brought. */
+/** Result of the calls to an interface. */
 interface Pinged {
   readonly fault: string | undefined;
   /** In milliseconds. */

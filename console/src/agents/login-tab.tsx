@@ -78,7 +78,7 @@ function Requirements({ card: { securityRequirements } }: { readonly card: Agent
   );
 }
 
-/** Where else the login may go: to other hosts of the card, and without encryption. */
+/** Further places that may get the login: other hosts of the card, and hosts without encryption. */
 function Further({ agent, found }: { readonly agent: string; readonly found: ReceivedCard["found"] }): ReactNode {
   const login = useSyncExternalStore(logins.subscribe, () => logins.get(agent));
   const urls = useMemo(() => interfacesOf(found).flatMap(({ candidate }) => candidate?.url ?? []), [found]);

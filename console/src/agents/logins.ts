@@ -1,4 +1,4 @@
-/** Where this tab keeps a login until it is closed. */
+/** Key of a login in this tab, which forgets it when it closes. */
 const KEY = "parley-console-login ";
 
 /** Flows of OAuth 2.0 that a page can run, by their names in cards. */
@@ -13,11 +13,11 @@ export interface OAuthLogin {
   readonly issuer?: string;
   /** Scopes besides those that the card asks for. */
   readonly scopes?: readonly string[];
-  /** What the tokens are for (RFC 8707). */
+  /** Resource of the tokens (RFC 8707). */
   readonly resource?: string;
 }
 
-/** What satisfies one security scheme of a card. */
+/** Credential for one security scheme of a card. */
 export type SchemeLogin =
   | { readonly kind: "apiKey"; readonly key: string }
   | { readonly kind: "basic"; readonly user: string; readonly password: string }

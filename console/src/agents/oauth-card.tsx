@@ -16,7 +16,7 @@ type Way = OAuthFlow | "own";
 
 const flows: readonly OAuthFlow[] = ["authorizationCode", "deviceCode", "clientCredentials"];
 
-/** Where issuers send a person back to. */
+/** Redirect URI of sign-ins. */
 const redirectUri = new URL("login/callback", base).href;
 
 /** Login by OAuth 2.0 or OpenID Connect. */

@@ -16,10 +16,10 @@ import { base } from "../api/base.js";
 import { relayFetchOf } from "../api/relay.js";
 import { changed, logins, type OAuthLogin, tokenPrefix } from "./logins.js";
 
-/** Where issuers send a person back to. It has to be registered there. */
+/** Redirect URI of sign-ins. Issuers need it registered. */
 export const redirectUri: string = new URL("login/callback", base).href;
 
-/** Where this tab keeps which agent a sign-in was begun for, by its state. */
+/** Key of this tab's open sign-ins: the agent of each, by its state. */
 const KEY = "parley-console-sign-in ";
 
 const storageOf = (agent: string): OAuthStorage => webStorage(sessionStorage, tokenPrefix(agent));

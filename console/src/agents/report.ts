@@ -1,7 +1,7 @@
 import type { Line } from "../../../src/examine/line.js";
 import { agentWords } from "../texts/agents.js";
 
-/** Results of a check as they are shown: advice is no fault. */
+/** Results of a check as they are shown. Advice does not count as a fault. */
 export type Result = "pass" | "fail" | "advice" | "skipped";
 
 export const resultOf = ({ result, isAdvice }: Line): Result => (result === "fail" && isAdvice ? "advice" : result);

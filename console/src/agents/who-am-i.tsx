@@ -12,7 +12,7 @@ import { claimsOf } from "./claims.js";
 import { useAgent } from "./client.js";
 import { logins, tokensOf } from "./logins.js";
 
-/** What the answer to a harmless call says of the login. */
+/** Verdict on a login, by the answer to a harmless call. */
 type Answer = { readonly is: "accepted" | "open" } | { readonly is: "refused"; readonly why: string };
 
 /** Asks an agent whether it takes the login, and shows what the token says of its owner. */

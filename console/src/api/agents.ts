@@ -2,7 +2,7 @@ import { type A2AClient, type ClientOptions, connect } from "../../../src/client
 import { relayFetchOf } from "./relay.js";
 import type { NamedAgent, Session } from "./session.js";
 
-/** Where the browser keeps the agents that were added by hand. */
+/** Key of the agents that were added in this browser. */
 const KEY = "parley-console-agents";
 
 /** An agent in the console's list. */

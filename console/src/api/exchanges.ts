@@ -28,7 +28,7 @@ export interface Exchange {
   /** Milliseconds until the first byte of the answer's head, and until its end. */
   readonly headMs?: number;
   readonly endMs?: number;
-  /** Why there is no answer, or why it broke off. */
+  /** Reason of a missing or incomplete answer. */
   readonly error?: string;
 }
 

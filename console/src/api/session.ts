@@ -19,7 +19,7 @@ export interface Session {
   /** True if an operator's service can be reached. */
   readonly admin: boolean;
   readonly agents: readonly NamedAgent[];
-  /** What the command line asked to be shown first. */
+  /** First page, as the command line asked. */
   readonly start?: { readonly agent?: string; readonly task?: string };
   readonly version: string;
 }

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useContext } from "react";
 import type { Part } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 
-/** What views of content know of the page around them. */
+/** Facts about the surrounding page, for views of content. */
 export interface ContentPlace {
   /** URL of the agent that the content came from, by whose name fetches of files are noted. */
   readonly agent?: string | undefined;

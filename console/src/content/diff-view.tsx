@@ -28,7 +28,7 @@ interface Piece {
 
 type Line = { readonly kind: "same" | "added" | "removed"; readonly pieces: readonly Piece[] };
 
-/** What has changed between two versions of a text, by lines and the words in them. */
+/** Changes between two versions of a text, by lines and their words. */
 export default function Diff({ name, before, after }: DiffProps): ReactNode {
   const lines = useMemo(() => linesOf(before, after), [before, after]);
   if (lines === undefined) return <p className={css.hint}>{contentWords.tooLargeToCompare}</p>;

@@ -72,7 +72,7 @@ export function safeName(filename: string, fallback = "file"): string {
   return ending === "" ? clean.slice(0, MAX_NAME) : `${clean.slice(0, MAX_NAME - ending.length - 1)}.${ending}`;
 }
 
-/** Returns an address that may become a link; undefined for any that is not of the web or of mail. */
+/** Returns an address that may become a link: of the web or of mail. Undefined for others. */
 export function safeLink(href: string | undefined): string | undefined {
   if (href === undefined || !URL.canParse(href)) return undefined;
   const { protocol } = new URL(href);

@@ -8,7 +8,7 @@ import { isObject, type Rpc, typeOf } from "./rpc.js";
 /** A part of a body: an event of a stream, a message, or all of it. */
 export interface Piece {
   readonly kind: "body" | "event" | "message" | "end";
-  /** What is in it, such as `statusUpdate`. */
+  /** Content, such as `statusUpdate`. */
   readonly about: string;
   /** Its id in a stream of events. */
   readonly id?: string;
@@ -110,7 +110,7 @@ function aboutOf(value: unknown): string {
   return names.length === 1 ? (names[0] ?? "").slice(0, 40) : "";
 }
 
-/** True if there is no character in the first bytes that texts do not have. */
+/** True if the first bytes contain only characters of texts. */
 function isText(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 512).every((byte) => byte >= 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d);
 }

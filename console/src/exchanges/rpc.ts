@@ -11,7 +11,7 @@ import { framesOf } from "./frames.js";
 export interface Rpc {
   /** Name of the method, as the exchange's version of the protocol has it. */
   readonly name: string;
-  /** How it went over the wire. */
+  /** Protocol on the wire. */
   readonly wire: "JSON-RPC" | "HTTP+JSON" | "Connect" | "gRPC-Web";
   /** The method of A2A 1.0; undefined for methods of older versions. */
   readonly method: DescMethod | undefined;

@@ -18,7 +18,7 @@ const { audit: texts } = operateWords;
 /** Milliseconds between reads. */
 const EVERY = 5_000;
 
-/** What each tab shows. */
+/** Content of each tab. */
 const filters: Readonly<Record<string, { readonly events?: string[]; readonly outcomes?: string[] }>> = {
   refused: { outcomes: ["denied"] },
   operators: { events: ["admin.write", "admin.login"] },
@@ -35,7 +35,7 @@ const filters: Readonly<Record<string, { readonly events?: string[]; readonly ou
 const keyOf = ({ at, event, requestId, target, method, outcome, address }: AuditRecord): string =>
   JSON.stringify([String(at?.seconds), at?.nanos, event, requestId, target, method, outcome, address]);
 
-/** Who was refused what, what operators changed, and what the server did. */
+/** Lists refusals, operators' changes and events of the server. */
 export default function Page(): ReactNode {
   const search = useSearch({ from: "/operate/audit" });
   const navigate = useNavigate({ from: "/operate/audit" });

@@ -84,7 +84,7 @@ export default function Page(): ReactNode {
   );
 }
 
-/** What the list is filtered by, as the address has it. */
+/** Filters of the list, as in the address. */
 interface DeliverySearch extends NameSearch {
   readonly states?: string | undefined;
   readonly task?: string | undefined;

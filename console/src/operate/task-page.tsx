@@ -12,7 +12,7 @@ import { Summary } from "./tasks/summary.js";
 import { TimelineTab } from "./tasks/timeline-tab.js";
 import { type OneTask, useLogVersion, useTask } from "./tasks/use-task.js";
 
-// What not every visit needs.
+// Loaded when a tab is opened.
 const LogTab = lazy(async () => ({ default: (await import("./tasks/log-tab.js")).LogTab }));
 const ReplayTab = lazy(async () => ({ default: (await import("./tasks/replay-tab.js")).ReplayTab }));
 const ContentTab = lazy(async () => ({ default: (await import("./tasks/content-tab.js")).ContentTab }));

@@ -26,7 +26,7 @@ const ExchangesTab = lazy(async () => {
   return { default: ({ agent }: TabProps) => <ExchangesPanel agent={agent} /> };
 });
 
-/** What each tab is given. */
+/** Properties of each tab. */
 interface TabProps {
   readonly agent: string;
   readonly card: ReceivedCard;
@@ -131,7 +131,7 @@ function Head({ agent, query }: HeadProps): ReactNode {
   );
 }
 
-/** Why there is no card, with the faults of what came instead. */
+/** Tells why there is no card, with the faults of the answer. */
 function NoCard({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }): ReactNode {
   const { agent: texts } = agentWords;
   return (

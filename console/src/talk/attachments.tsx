@@ -20,7 +20,7 @@ export interface Attachment {
 
 export interface Attachments {
   readonly list: readonly Attachment[];
-  /** Why the last file was not attached. */
+  /** Reason for which the last file was not attached. */
   readonly fault: string | undefined;
   readonly add: (files: Iterable<File>) => void;
   readonly remove: (id: string) => void;
@@ -64,7 +64,7 @@ interface DropZoneProps {
   readonly children: ReactNode;
 }
 
-/** Takes files that are dropped on a conversation. The composer has a button for those who do not drag. */
+/** Takes files that are dropped on a conversation. The composer has a button for the same. */
 export function DropZone({ onFiles, children }: DropZoneProps): ReactNode {
   const [isOver, setOver] = useState(false);
   const hasFiles = (event: DragEvent): boolean => event.dataTransfer.types.includes("Files");

@@ -4,7 +4,7 @@ import { talkWords } from "../texts/talk.js";
 import css from "./talk.module.css";
 import type { Cut } from "./talk-view.js";
 
-/** What happened where connections ended, and how the stream resumed. */
+/** Notes on ended connections, and how the stream resumed. */
 export function CutNotes({ cuts }: { readonly cuts: readonly Cut[] }): ReactNode {
   if (cuts.length === 0) return undefined;
   return (

@@ -79,7 +79,7 @@ function readTalk(text: string): KeptTalk | undefined {
   }
 }
 
-/** Keeps a conversation. One that has no room is dropped with the next reload. */
+/** Keeps a conversation. Without room for it, the next reload drops it. */
 export function keepTalk(talk: KeptTalk): void {
   const turns = talk.turns.slice(-MAX_TURNS).map(({ message, reply, ...turn }) => ({
     ...turn,

@@ -28,7 +28,7 @@ function isSame(one: Message, other: Message): boolean {
   return one.messageId !== "" && one.messageId === other.messageId && one.role === other.role;
 }
 
-/** What a message is in the course of its task. */
+/** Role of a message in its task. */
 export type Saying = "own" | "said" | "progress";
 
 /**

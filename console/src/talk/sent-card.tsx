@@ -15,7 +15,7 @@ interface SentCardProps {
   readonly question: Message | undefined;
 }
 
-/** What was sent as data: the answer of a form with the names of its fields, an action of a surface, or other data. */
+/** Shows sent data: the answer of a form with the names of its fields, an action of a surface, or other data. */
 export function SentCard({ part, question }: SentCardProps): ReactNode {
   const [value] = dataOf({ parts: [part] });
   const { form, surface } = talkWords;

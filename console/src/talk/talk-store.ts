@@ -84,7 +84,7 @@ export class TalkStore extends ViewStore<TalkView> {
     this.#login = login;
     if (isBegun) return this.reconnect();
     for (const turn of this.#turns) {
-      // Whether the message arrived is unknown, and sending it again is the user's choice.
+      // The message may have arrived, so sending it again is the user's choice.
       if (turn.phase === "running" && turn.taskId === undefined) this.#change(turn.id, { phase: "failed" });
     }
     void this.#client()
@@ -121,7 +121,7 @@ export class TalkStore extends ViewStore<TalkView> {
     this.send({ ...(metadata !== undefined && { metadata }), extensions, parts: partsOf(message) });
   };
 
-  /** Follows a task that is not followed. */
+  /** Follows a task, unless it is followed already. */
   readonly follow = (taskId: string): void => {
     if (this.#running.has(taskId)) return;
     void this.#run(taskId, taskId, (client, signal) => client.follow(taskId, { signal }));

@@ -21,7 +21,7 @@ export interface Cut {
   readonly before: number | undefined;
   /** Events that had come over the connection. */
   readonly eventsBefore: number;
-  /** How it went on; undefined until the next event. */
+  /** Continuation; undefined until the next event. */
   readonly resumed: "after" | "snapshot" | undefined;
   readonly eventsSince: number;
   readonly now: number | undefined;
@@ -42,7 +42,7 @@ export interface TaskView {
   readonly revision: number;
 }
 
-/** What is shown of a conversation, in order: tasks, and messages without a task. */
+/** Items of a conversation, in order: tasks, and messages without a task. */
 export type Block =
   | { readonly kind: "task"; readonly view: TaskView; readonly turns: readonly Turn[] }
   | { readonly kind: "turn"; readonly turn: Turn };

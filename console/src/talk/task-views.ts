@@ -4,7 +4,7 @@ import { messagesOf } from "./messages-of.js";
 import type { Cut, TaskView } from "./talk-view.js";
 import type { StreamConnection } from "./wire.js";
 
-/** How a task changed: by an event, or by being read as a whole. */
+/** Change of a task: an event, or a reading of the whole. */
 export interface Change {
   readonly generation?: number | undefined;
   readonly isWhole?: boolean;

@@ -50,7 +50,7 @@ export function Note({ tone, children }: { readonly tone?: "bad" | "wait"; reado
   );
 }
 
-/** What is shown where a list has nothing, with what would fill it. */
+/** Takes the place of an empty list, and says how it is filled. */
 export function Empty({
   icon,
   title,

@@ -2,7 +2,7 @@ import type { Agent } from "parley-a2a";
 import { completed } from "parley-a2a/events";
 import { places } from "./tour.js";
 
-/** What the guide has to know of the demo. */
+/** Addresses of the demo, for the guide. */
 export interface Demo {
   /** Address of the console, with a slash at its end. */
   readonly console: string;

@@ -16,7 +16,7 @@ import { storedSummary } from "./task-summary.js";
 
 /**
  * Key in the metadata of a message that an operator has sent, with the value `operator`. Clients can set it as well, so
- * only the audit log proves who has answered.
+ * only the audit log proves which operator answered.
  */
 const SENT_BY = "parley.sentBy";
 
@@ -72,7 +72,7 @@ function commandOf(head: TaskHead, message: Message, served: AgentRegistration, 
     traceState: call.traceState,
     requestId: call.requestId,
     client: call,
-    // Two operators who answer at once would otherwise both be heard.
+    // Otherwise two simultaneous answers would both be accepted.
     idempotency: { key: `operator:${taskId}:${generation}`, fingerprint: fingerprintOf(message) },
     ifGeneration: generation,
   };

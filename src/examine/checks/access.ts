@@ -6,7 +6,7 @@ import { type Change, type Exchange, withHeader, withoutHeaders } from "../wire.
 /** A credential that no agent accepts. */
 const WRONG = "this-is-not-a-credential";
 
-/** Checks of who may call, and with which extensions. */
+/** Checks of access and extensions. */
 export const accessChecks: readonly Check[] = [
   {
     name: "no-credential",

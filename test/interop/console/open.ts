@@ -21,7 +21,7 @@ export interface OpenedConsole {
   close(): Promise<void>;
 }
 
-/** How a console is opened. */
+/** Options of `openConsole`. */
 export interface OpenOptions extends BrowserContextOptions {
   /** Module of the agent. Default: the probe. */
   readonly agent?: string;

@@ -10,7 +10,7 @@ const { audit: texts } = operateWords;
 
 const joined = (...each: readonly string[]): string => each.filter((text) => text !== "").join(" · ");
 
-/** Returns who acted: an operator, a caller or the server itself. */
+/** Returns the actor: an operator, a caller or the server itself. */
 function whoOf({ operator, subject, owner, address }: AuditRecord): string {
   return joined(operator || subject || owner, address) || texts.server;
 }

@@ -52,7 +52,7 @@ interface VersionLinkProps {
   readonly children: ReactNode;
 }
 
-/** Scrolls to another version. The address of the page has the filters, so this is no link. */
+/** Scrolls to another version. A link would replace the filters in the page's address. */
 function VersionLink({ version, children }: VersionLinkProps): ReactNode {
   const onClick = (): void => {
     const target = document.getElementById(anchorOf(version));

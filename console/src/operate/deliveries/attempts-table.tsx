@@ -12,7 +12,7 @@ const { deliveries: texts } = operateWords;
 export function AttemptsTable({ attempts }: { readonly attempts: readonly Attempt[] }): ReactNode {
   if (attempts.length === 0) return <p className={css.soft}>{texts.noAttempts}</p>;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it sideways by the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it sideways.
     <section className={css.scroll} tabIndex={0} aria-label={texts.attempts}>
       <table className={css.table}>
         <thead>

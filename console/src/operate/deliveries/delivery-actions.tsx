@@ -12,7 +12,7 @@ import page from "./deliveries.module.css";
 
 const { deliveries: texts } = operateWords;
 
-/** What an operator does to one delivery. Returns the sentence that tells the result. */
+/** Actions on one delivery. Each returns a sentence about its result. */
 type Act = () => Promise<{ readonly text: string; readonly isBad: boolean }>;
 
 function told(attempt: Attempt | undefined): { readonly text: string; readonly isBad: boolean } {

@@ -16,7 +16,7 @@ const JsonEditor = lazy(() => import("../../content/json-editor.js"));
 
 const { inbox: texts } = operateWords;
 
-/** @throws Error for text that is not JSON */
+/** @throws Error for invalid JSON */
 function partsOf(text: string, json: string | undefined): Part[] {
   const parts: Part[] = [];
   if (text.trim() !== "") parts.push(create(PartSchema, { content: { case: "text", value: text } }));

@@ -34,7 +34,7 @@ export function formIn(question: Message | null | undefined): AskedForm | undefi
   return question?.parts.map(formOf).find((form) => form !== undefined);
 }
 
-/** What the agent of a task asks, without its form. */
+/** Shows the question of a task, without its form. */
 export function Question({ row }: { readonly row: TaskRow }): ReactNode {
   const { data, error, refetch } = useQuestion(row);
   if (error !== null) return <ErrorNote error={error} onRetry={() => void refetch()} />;

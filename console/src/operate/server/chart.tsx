@@ -122,7 +122,7 @@ function ValueTable({ title, samples, lines, shown }: Omit<ChartProps, "isTable"
     next = at - TABLE_STEP;
   }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it.
     <section className={page.table} tabIndex={0} aria-label={texts.table(title)}>
       <table className={css.table}>
         <thead>

@@ -57,7 +57,7 @@ export function LimitsTab({ filter = "" }: { readonly filter: string | undefined
 
 function LimitsTable({ limits }: { readonly limits: readonly LimitUse[] }): ReactNode {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it sideways by the keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it sideways.
     <section className={`${css.card} ${css.scroll}`} tabIndex={0} aria-label={serverWords.tabs.limits}>
       <table className={css.table}>
         <thead>

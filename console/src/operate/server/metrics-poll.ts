@@ -7,12 +7,12 @@ import { type Sample, sampleOf } from "./samples.js";
 const EVERY = 5_000;
 const KEPT = 30 * 60_000;
 
-/** What is known of the metrics. */
+/** State of the metrics. */
 export interface MetricsState {
   readonly samples: readonly Sample[];
   /** True if the server serves none. */
   readonly isOff: boolean;
-  /** Why the last reading failed. */
+  /** Error of the last reading. */
   readonly error: Error | undefined;
 }
 

@@ -13,7 +13,7 @@ import page from "./server.module.css";
 
 const levels = ["debug", "info", "warn", "error"] as const;
 
-/** What operators do to the process: its log level, a backup, and the drain. */
+/** Actions on the process: log level, backup and drain. */
 export function ServerActions({ server }: { readonly server: GetServerResponse }): ReactNode {
   const [isBackingUp, setBackingUp] = useState(false);
   return (

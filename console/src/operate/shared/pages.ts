@@ -13,7 +13,7 @@ interface Paged<Page, Row> {
   readonly every: number;
 }
 
-/** What a list shows. */
+/** State of a list. */
 export interface PagedList<Row> {
   /** Undefined until the first page is there. */
   readonly rows: readonly Row[] | undefined;
@@ -39,7 +39,7 @@ export function usePages<Page extends { readonly nextPageToken: string }, Row>({
     queryFn: ({ pageParam, signal }) => read({ pageToken: pageParam, pageSize: PAGE_SIZE }, signal),
     initialPageParam: "",
     getNextPageParam: ({ nextPageToken }) => (nextPageToken === "" ? undefined : nextPageToken),
-    // Who has read on keeps the pages still.
+    // Pages stay still once the reader has gone on.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : every),
     placeholderData: keepPreviousData,
     select: ({ pages }: InfiniteData<Page>) => pages.flatMap(rowsOf),

@@ -13,7 +13,7 @@ const { content: texts } = taskPageWords;
 
 interface ContentViewProps {
   readonly task: Task;
-  /** What follows the name of an artifact, such as its versions. */
+  /** Content after the name of an artifact, such as its versions. */
   readonly about?: (artifact: Artifact) => ReactNode;
 }
 

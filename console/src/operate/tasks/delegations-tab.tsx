@@ -98,7 +98,7 @@ function Branch({ delegation, level }: BranchProps): ReactNode {
   );
 }
 
-/** How often a sub-task that has not ended is read again, in milliseconds. */
+/** Interval at which an open sub-task is read again, in milliseconds. */
 const AGAIN_MS = 2_000;
 
 /** Returns a task of another agent if this server has it; its own agents may call each other. */

@@ -178,7 +178,7 @@ const none = {
   ...{ text: undefined, from: undefined, before: undefined, unattended: undefined },
 } satisfies Record<keyof TaskSearch, undefined>;
 
-/** What the list is filtered by; each can be removed. */
+/** The list's filters, each with a button that removes it. */
 function Chips({ search, onChange }: FilterProps): ReactNode {
   const names = (Object.keys(none) as (keyof TaskSearch)[]).filter((name) => search[name] !== undefined);
   if (names.length === 0) return undefined;

@@ -7,7 +7,7 @@ import page from "./tasks.module.css";
 
 interface LiveStateProps {
   readonly state: FollowState;
-  /** Pauses or continues; undefined where that is not offered. */
+  /** Pauses or continues; undefined without that choice. */
   readonly onToggle?: () => void;
 }
 

@@ -3,7 +3,7 @@ import type { TaskRow } from "./task-row.js";
 /** Most new tasks beside the pages. With more, the first page is read again. */
 const MAX_FRESH = 2_000;
 
-/** What has changed since the pages were read. */
+/** Changes since the pages were read. */
 export interface Changes {
   /** Tasks that no page has, newest first. */
   readonly fresh: readonly TaskRow[];

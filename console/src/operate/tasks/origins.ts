@@ -5,11 +5,11 @@ const EXTENSION = "urn:parley:ext:delegation:v1";
 /** Most agents that an event may have passed. */
 const MAX_ORIGINS = 16;
 
-/** Where a relayed message or artifact comes from (docs/extensions/delegation.md). */
+/** Source of a relayed message or artifact (docs/extensions/delegation.md). */
 export interface Origin {
   readonly agent: string;
   readonly taskId: string | undefined;
-  /** Where that agent had it from. */
+  /** Source from which that agent relayed it. */
   readonly origin: Origin | undefined;
 }
 

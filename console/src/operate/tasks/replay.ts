@@ -12,7 +12,7 @@ export interface Moment {
   readonly position: number;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** What the last entry says. */
+  /** Description of the last entry. */
   readonly line: string;
   /** Position of an entry that does not decode, where the replay ends. */
   readonly damagedAt: number | undefined;
@@ -82,7 +82,7 @@ export class Replay {
     return this.#moment();
   }
 
-  /** Goes back to the last checkpoint that is not later. */
+  /** Goes back to the last checkpoint at or before a position. */
   #restore(generation: number): void {
     const checkpoint = this.#checkpoints.findLast((each) => each.generation <= generation);
     if (checkpoint === undefined) {
@@ -125,7 +125,7 @@ function isSame(copy: Artifact, { artifactId, parts, name }: Artifact): boolean 
   );
 }
 
-/** How a replay goes on: so many times as fast as it was, or an event after each pause of 200 ms. */
+/** Speed of a replay: a multiple of the original one, or one event each 200 ms. */
 export type Speed = "events" | "1" | "2" | "5" | "10" | "50" | "100";
 
 export const speeds: readonly Speed[] = ["events", "1", "2", "5", "10", "50", "100"];

@@ -27,7 +27,7 @@ export class TaskLog {
   #version = 0;
   #frame = 0;
   readonly #listeners = new Set<() => void>();
-  /** Why the last read failed. */
+  /** Error of the last read. */
   error: unknown;
 
   constructor(taskId: string) {

@@ -134,7 +134,7 @@ const seen = (bars: readonly Bar[], range: Range): readonly Bar[] =>
 interface LaneViewProps {
   readonly lane: Lane;
   readonly range: Range;
-  /** Where bars that go on end. */
+  /** End of bars that go on. */
   readonly end: number;
   readonly onOpen: (position: number) => void;
 }

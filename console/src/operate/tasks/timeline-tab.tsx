@@ -10,7 +10,7 @@ import { type Bar, type Timeline, timelineOf } from "./timeline.js";
 import { TimelineChart } from "./timeline-chart.js";
 import { useScan } from "./use-scan.js";
 
-/** What a task did, and when. */
+/** Shows the work of a task over time. */
 export function TimelineTab({ log }: { readonly log: TaskLog }): ReactNode {
   const scan = useScan(log);
   const [isTable, setTable] = useState(false);

@@ -8,7 +8,7 @@ import { timelineWords } from "../../texts/tasks-timeline.js";
 import { lineOf } from "./entry-text.js";
 import { millisOf } from "./task-row.js";
 
-/** What a bar shows. */
+/** Kind of a bar. */
 export type BarKind = "turn" | "attempt" | "retry" | "model" | "step" | "failed" | "wait" | "delegation" | "artifact";
 
 /** A span of time in a task's life. */

@@ -8,7 +8,7 @@ import { admin } from "../../api/admin.js";
 import { type FollowState, useFollow } from "./follow.js";
 import { TaskLog } from "./task-log.js";
 
-/** A task that is not larger is read again while it changes, at most so often. */
+/** Smaller tasks are read again while they change, at most this often. */
 const SMALL_BYTES = 1_000_000;
 const REFRESH_MS = 1_000;
 

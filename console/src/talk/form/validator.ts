@@ -103,7 +103,7 @@ function valueAt(schema: RJSFSchema, location: string): unknown {
   return at;
 }
 
-/** Leaves out fields without a value, which are as good as absent and are no JSON. */
+/** Leaves out fields without a value, which JSON cannot contain. */
 export function withoutGaps(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => withoutGaps(each) ?? null);
   if (typeof value !== "object" || value === null) return value;

@@ -12,7 +12,7 @@ import css from "../talk.module.css";
 
 const { form } = talkWords;
 
-/** What a field tells readers of the screen: its faults, and whether it needs a value. */
+/** Attributes of a field for screen readers: its faults, and whether it needs a value. */
 function described({ id, rawErrors, required }: Pick<WidgetProps, "id" | "rawErrors" | "required">): object {
   const hasFault = rawErrors !== undefined && rawErrors.length > 0;
   return {
