@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useId, useState } from "react";
 import type { SecurityScheme } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { base } from "../api/base.js";
+import { redirectUri } from "../api/base.js";
 import { agentWords } from "../texts/agents.js";
 import { ErrorNote } from "../ui/error.js";
 import { Badge, Button, CopyText, Facts, Note, css as ui } from "../ui/parts.js";
@@ -15,9 +15,6 @@ import { keepScheme, OwnToken, type SchemeProps } from "./scheme-card.js";
 type Way = OAuthFlow | "own";
 
 const flows: readonly OAuthFlow[] = ["authorizationCode", "deviceCode", "clientCredentials"];
-
-/** Redirect URI of sign-ins. */
-const redirectUri = new URL("login/callback", base).href;
 
 /** Login by OAuth 2.0 or OpenID Connect. */
 export function OAuthCard(props: SchemeProps): ReactNode {

@@ -12,12 +12,9 @@ import { signedIn } from "../../../src/client/oauth/kept.js";
 import { fetchClient } from "../../../src/client/web/http.js";
 import type { A2AClient, Credential } from "../../../src/client/web.js";
 import { isLoopback } from "../../../src/core/net.js";
-import { base } from "../api/base.js";
+import { redirectUri } from "../api/base.js";
 import { relayFetchOf } from "../api/relay.js";
 import { changed, logins, type OAuthLogin, tokenPrefix } from "./logins.js";
-
-/** Redirect URI of sign-ins. Issuers need it registered. */
-export const redirectUri: string = new URL("login/callback", base).href;
 
 /** Key of this tab's open sign-ins: the agent of each, by its state. */
 const KEY = "parley-console-sign-in ";

@@ -5,3 +5,6 @@ export const base: URL = new URL(".", document.baseURI);
 export function apiUrl(path: string): string {
   return new URL(`api/${path}`, base).href;
 }
+
+/** Redirect URI of sign-ins at the issuers of agents. Issuers need it registered. */
+export const redirectUri: string = new URL("login/callback", base).href;
