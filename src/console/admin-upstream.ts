@@ -1,3 +1,6 @@
+import { createClient } from "@connectrpc/connect";
+import { AdminService } from "../../gen/parley/admin/v1/admin_pb.js";
+import type { Operator } from "../admin/methods.js";
 import type { HttpRequest } from "../http/request.js";
 import type { HttpResponse } from "../http/response.js";
 import { headersToAgent } from "./relay-headers.js";
@@ -28,4 +31,27 @@ export function remoteAdmin({ baseUrl, token, socketPath }: RemoteAdmin) {
       return { status: 503, type: "application/json", body: JSON.stringify({ code: "unavailable", message }) };
     }
   };
+}
+
+/** Time for the answer about the operator, in milliseconds. The page waits for it. */
+const OPERATOR_MS = 3_000;
+
+/**
+ * Returns the operator whom the token belongs to. Undefined if the service does not tell, because it cannot be reached
+ * or is older: it checks the role of each call itself.
+ */
+export async function remoteOperator(remote: RemoteAdmin): Promise<Operator | undefined> {
+  const { baseUrl, token, socketPath } = remote;
+  const { createConnectTransport } = await import("@connectrpc/connect-node");
+  const transport = createConnectTransport({
+    ...{ baseUrl, httpVersion: "1.1", defaultTimeoutMs: OPERATOR_MS },
+    ...(socketPath !== undefined && { nodeOptions: { socketPath } }),
+  });
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  try {
+    const { name, role } = await createClient(AdminService, transport).getOperator({}, { headers });
+    return { name, role: role === "read" ? "read" : "write" };
+  } catch {
+    return undefined;
+  }
 }

@@ -1,3 +1,4 @@
+import type { Operator } from "../admin/methods.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
@@ -24,6 +25,11 @@ export interface ConsoleParts {
   readonly relay: Relay;
   /** Answers a call of the operator's service, whose path is that below the console's; undefined without one. */
   readonly admin?: ((request: HttpRequest) => Promise<HttpResponse>) | undefined;
+  /**
+   * Returns the operator that another process takes this console for; undefined if that is unknown. The default is the
+   * operator of the session.
+   */
+  readonly operator?: (() => Promise<Operator | undefined>) | undefined;
   readonly agents: (mount: string) => readonly ConsoleAgent[];
   readonly start?: ConsoleStart | undefined;
   /** The origin as the browser of a request sees it. */
@@ -105,11 +111,11 @@ export class Console {
   }
 
   async #describe(request: HttpRequest): Promise<HttpResponse> {
-    const { access, agents, start, admin } = this.#parts;
+    const { access, agents, start, admin, operator } = this.#parts;
     try {
-      const operator = await access.operatorOf(request);
+      const own = await access.operatorOf(request);
       const session = {
-        operator,
+        operator: (await operator?.()) ?? own,
         admin: admin !== undefined,
         agents: agents(this.#mountOf(request)),
         start,

@@ -1,6 +1,6 @@
 import { silentAudit } from "../audit/audit.js";
 import { ConsoleAccess } from "../console/access.js";
-import { type RemoteAdmin, remoteAdmin } from "../console/admin-upstream.js";
+import { type RemoteAdmin, remoteAdmin, remoteOperator } from "../console/admin-upstream.js";
 import { Console } from "../console/console.js";
 import { LinkToken } from "../console/link-token.js";
 import type { ConsoleAgent, ConsoleStart } from "../console/options.js";
@@ -60,6 +60,7 @@ export async function openOwnConsole(options: OwnConsoleOptions): Promise<OwnCon
     access: new ConsoleAccess({ checks: { token }, addressOf: ({ peer }) => peer.address }),
     relay: new Relay(),
     admin: admin && remoteAdmin(admin),
+    operator: admin && (() => remoteOperator(admin)),
     agents: () => agents,
     start,
     seenOf: (request) => ({ isSecure: false, host: request.header(":authority") ?? "", prefix: "" }),

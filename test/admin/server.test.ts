@@ -47,6 +47,14 @@ describe("the server's state", () => {
     expect(Date.parse(listed.executions[0]?.since ?? "")).toBeLessThanOrEqual(Date.now());
   });
 
+  it.each([
+    ["rita", "read"],
+    ["wendy", "write"],
+  ] as const)("tells %s the role %s", async (name, role) => {
+    world = await openWorld();
+    expect(await ask("/v1/operator", undefined, tokens[role])).toEqual({ status: 200, json: { name, role } });
+  });
+
   it("has every limit, with what it has refused", async () => {
     world = await openWorld({}, { limits: { shutdownGraceMs: 50, maxOpenTasksPerOwner: 1, maxParts: 5 } });
     await send("wait server-limits");

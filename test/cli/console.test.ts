@@ -78,7 +78,8 @@ describe("parley console", () => {
       const link = await linkIn(run.stdout);
       const session = await sessionOf(link.base, { token: link.token });
       const described = JSON.parse((await ask(`${link.base}/api/session`, { headers: session })).text);
-      expect(described).toMatchObject({ admin: true, agents: [] });
+      const operator = { name: "rita", role: "read" };
+      expect(described).toMatchObject({ operator, admin: true, agents: [] });
       const call = (method: string, headers: Record<string, string> = session) =>
         ask(`${link.base}/api/admin/parley.admin.v1.AdminService/${method}`, {
           method: "POST",
@@ -91,6 +92,10 @@ describe("parley console", () => {
       await world.server.close();
       const { status, text } = await call("GetServer");
       expect([status, JSON.parse(text)]).toMatchObject([503, { code: "unavailable" }]);
+      // The session is there without the server, which knows the role.
+      expect(JSON.parse((await ask(`${link.base}/api/session`, { headers: session })).text).operator.name).toBe(
+        "console",
+      );
       expect(run.stdout() + run.stderr()).not.toContain(tokens.read);
     } finally {
       await world.server.close();

@@ -4,6 +4,7 @@ import {
   DrainResponseSchema,
   type Execution,
   ExecutionSchema,
+  GetOperatorResponseSchema,
   GetServerResponseSchema,
   ListExecutionsRequestSchema,
   ListExecutionsResponseSchema,
@@ -19,7 +20,10 @@ import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
 import { summaryOf } from "./task-summary.js";
 
-type Methods = Pick<AdminMethods, "getServer" | "listExecutions" | "listLimits" | "setLogLevel" | "drain">;
+type Methods = Pick<
+  AdminMethods,
+  "getServer" | "getOperator" | "listExecutions" | "listLimits" | "setLogLevel" | "drain"
+>;
 
 /** Levels that a log may be set to. */
 const levels = ["debug", "info", "warn", "error"];
@@ -29,6 +33,7 @@ export function serverOperations(parts: AdminParts): Methods {
   const { lifecycle, limits, logger, metrics } = parts;
   return {
     getServer: () => getServer(parts),
+    getOperator: async (_request, { operator: { name, role } }) => create(GetOperatorResponseSchema, { name, role }),
     listExecutions: async (request) => {
       const page = pageOf(ListExecutionsRequestSchema, request, ["string"]);
       const [after = ""] = page.after ?? [];
