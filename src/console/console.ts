@@ -124,7 +124,8 @@ export class Console {
       return json(200, session);
     } catch (error) {
       if (toA2AError(error).reason !== "UNAUTHENTICATED") throw error;
-      return json(401, { login: access.ways });
+      // Not 401, which browsers print as an error of the page.
+      return json(200, { login: access.ways });
     }
   }
 

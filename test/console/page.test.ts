@@ -8,7 +8,18 @@ import { type A2A, createA2A, createServer } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { bearer, operators, tokens } from "../admin/world.js";
 import { obedient } from "../conformance/agents.js";
-import { ask, type ConsoleWorld, logIn, open, openConsole, own, sessionOf, tokenIn, useTestFiles } from "./world.js";
+import {
+  ask,
+  type ConsoleWorld,
+  isOpen,
+  logIn,
+  open,
+  openConsole,
+  own,
+  sessionOf,
+  tokenIn,
+  useTestFiles,
+} from "./world.js";
 
 let world: ConsoleWorld;
 let base: string;
@@ -153,7 +164,7 @@ describe("requests of other pages", () => {
         { error: "The request does not come from the page of this console." },
       ]);
     }
-    expect((await ask(`${base}/api/session`, { headers: session })).status).toBe(200);
+    expect(await isOpen(base, session)).toBe(true);
   });
 
   it("are told from those of the own page by the origin in old browsers", async () => {

@@ -93,6 +93,13 @@ export async function sessionOf(
   return { ...own, cookie: cookieIn(headers) };
 }
 
+/** True if the headers belong to a session. */
+export async function isOpen(base: string, headers: http.OutgoingHttpHeaders): Promise<boolean> {
+  const { status, text } = await ask(`${base}/api/session`, { headers });
+  if (status !== 200) throw new Error(`${status} ${text}`);
+  return "operator" in JSON.parse(text);
+}
+
 /** The name and the value in `Set-Cookie`. */
 export function cookieIn(headers: http.IncomingHttpHeaders): string {
   return headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? "";

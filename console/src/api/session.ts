@@ -29,12 +29,9 @@ export type SessionState = { readonly session: Session } | { readonly login: rea
 
 async function readSession(): Promise<SessionState> {
   const answer = await fetch(apiUrl("session"), { headers: { accept: "application/json" } });
-  if (answer.status === 401) {
-    const { login } = (await answer.json()) as { login?: readonly Login[] };
-    return { login: login ?? ["token"] };
-  }
   if (!answer.ok) throw new Error(await reasonOf(answer));
-  return { session: (await answer.json()) as Session };
+  const body = (await answer.json()) as Session | { readonly login: readonly Login[] };
+  return "login" in body ? body : { session: body };
 }
 
 /** The query of the session. */

@@ -50,9 +50,7 @@ export async function openConsole(browser: Browser, options: OpenOptions = {}): 
       foreign.push(request.url());
   });
   page.on("console", (message) => {
-    // Without a session, the page asks for one.
-    const isLogin = message.location().url.endsWith("/console/api/session");
-    if (message.type() === "error" && !isLogin) faults.push(message.text());
+    if (message.type() === "error") faults.push(message.text());
   });
   page.on("pageerror", (error) => faults.push(String(error)));
   await page.goto(link);
