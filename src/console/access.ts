@@ -7,8 +7,13 @@ import { Call } from "../core/call.js";
 import { A2AError, toA2AError } from "../core/error.js";
 import { logFacts } from "../core/log-facts.js";
 import type { HttpRequest } from "../http/request.js";
+import { type HttpResponse, isSource } from "../http/response.js";
 import type { LinkToken } from "./link-token.js";
 import { Sessions } from "./sessions.js";
+import { WatchedBody } from "./watched-body.js";
+
+/** The answer to requests whose session has just ended. */
+const ENDED = "The session has ended: log in again.";
 
 /** Ways to begin a session: a one-time token, or the credentials of an operator. */
 export type Login = "token" | "admin";
@@ -108,7 +113,31 @@ export class ConsoleAccess implements OperatorAccess {
       const isRefused = cause instanceof A2AError && /^(UNAUTHENTICATED|PERMISSION_DENIED)$/.test(cause.reason);
       if (!isRefused) throw cause;
       this.#sessions.end(id);
-      throw new A2AError("UNAUTHENTICATED", "The session has ended: log in again.", { cause });
+      throw new A2AError("UNAUTHENTICATED", ENDED, { cause });
+    }
+  }
+
+  /**
+   * Answers a request in its session: once that ends, the request is aborted, and so is what it waits for.
+   *
+   * @throws A2AError UNAUTHENTICATED without a session
+   */
+  async within(
+    request: HttpRequest,
+    answer: (operator: Operator) => Promise<HttpResponse> | HttpResponse,
+  ): Promise<HttpResponse> {
+    const session = this.#sessions.find(request.header("cookie"))?.[1];
+    const operator = await this.operatorOf(request);
+    if (session === undefined || session.isOver) throw new A2AError("UNAUTHENTICATED", ENDED);
+    const done = session.hold(request);
+    try {
+      const answered = await answer(operator);
+      if (isSource(answered.body)) return { ...answered, body: new WatchedBody(answered.body, done) };
+      done();
+      return answered;
+    } catch (error) {
+      done();
+      throw error;
     }
   }
 

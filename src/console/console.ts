@@ -50,6 +50,11 @@ export class Console {
     this.#arrivals = new Arrivals(parts);
   }
 
+  /** Ends the calls of other agents when the server ends. Those of operators end with the engine. */
+  close(): void {
+    this.#parts.relay.close();
+  }
+
   /** Answers a request for a path that `consolePath` returned. It never rejects. */
   async handle(request: HttpRequest, path: string): Promise<HttpResponse> {
     // Scripts of other origins, which may call the agents, have no business here.
@@ -83,10 +88,11 @@ export class Console {
     if (path === "/session") return this.#session(request);
     if (path === "/relay") return this.#relay(request, relay);
     if (admin !== undefined && path.startsWith("/admin/")) {
-      await access.operatorOf(request);
-      request.target = { ...request.target, path: path.slice("/admin".length) };
-      const answer = await admin(request);
-      return { ...answer, headers: [...(answer.headers ?? []), ...safeHeaders, noStore] };
+      return access.within(request, async () => {
+        request.target = { ...request.target, path: path.slice("/admin".length) };
+        const answer = await admin(request);
+        return { ...answer, headers: [...(answer.headers ?? []), ...safeHeaders, noStore] };
+      });
     }
     await access.operatorOf(request);
     return notFound();
@@ -160,15 +166,16 @@ export class Console {
   async #relay(request: HttpRequest, relay: Relay): Promise<HttpResponse> {
     if (request.method !== "POST") return wrongMethod("POST");
     try {
-      const { role } = await this.#parts.access.operatorOf(request);
-      if (relay.isGuarded && role !== "write") {
-        return relayFailure(403, "ERR_ROLE", "Calls of other agents need an operator with the role write.");
-      }
+      return await this.#parts.access.within(request, ({ role }) =>
+        relay.isGuarded && role !== "write"
+          ? relayFailure(403, "ERR_ROLE", "Calls of other agents need an operator with the role write.")
+          : relay.answer(request),
+      );
     } catch (error) {
-      const { row, message } = toA2AError(error);
+      const { row, message, reason } = toA2AError(error);
+      if (reason === "INTERNAL") throw error;
       return relayFailure(row.http, "ERR_NO_SESSION", message);
     }
-    return relay.answer(request);
   }
 }
 

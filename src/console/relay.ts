@@ -1,10 +1,12 @@
+import { callAll } from "../core/event-loop.js";
 import { parseUrl } from "../core/net.js";
 import type { HttpRequest } from "../http/request.js";
-import type { BodySource, BodyWriter, HttpResponse } from "../http/response.js";
+import type { BodySource, HttpResponse } from "../http/response.js";
 import type { TargetGuard } from "../push/target/guard.js";
 import { noStore, safeHeaders } from "./files.js";
 import { headersToAgent } from "./relay-headers.js";
 import { NoAnswer, passOn } from "./upstream.js";
+import { WatchedBody } from "./watched-body.js";
 
 /** Requests that are passed on at once, streams included: a browser has up to some dozen for each of its tabs. */
 export const relayLimits: { readonly requests: number } = { requests: 256 };
@@ -16,7 +18,8 @@ const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PAT
 export class Relay {
   /** Undefined to call every address. */
   readonly #guard: Pick<TargetGuard, "admit" | "lookup"> | undefined;
-  #open = 0;
+  readonly #open = new Set<HttpRequest>();
+  #isClosed = false;
 
   constructor(guard?: Pick<TargetGuard, "admit" | "lookup">) {
     this.#guard = guard;
@@ -27,6 +30,12 @@ export class Relay {
     return this.#guard !== undefined;
   }
 
+  /** Ends everything that is passed on, and passes nothing on any more. */
+  close(): void {
+    this.#isClosed = true;
+    callAll([...this.#open].map((request) => () => request.abort()));
+  }
+
   /** Answers a request that names its target in `parley-relay-url`. */
   async answer(request: HttpRequest): Promise<HttpResponse> {
     const url = targetOf(request.header("parley-relay-url"));
@@ -35,11 +44,12 @@ export class Relay {
       const wrong = url === undefined ? "url is not a URL of http or https" : "method is not a method to pass on";
       return relayFailure(400, "ERR_INVALID_RELAY", `The header parley-relay-${wrong}.`);
     }
-    if (this.#open >= relayLimits.requests) {
+    if (this.#isClosed) return relayFailure(502, "ERR_CLOSED", "The console's server is shutting down.");
+    if (this.#open.size >= relayLimits.requests) {
       return relayFailure(502, "ERR_TOO_MANY_REQUESTS", "The console passes on as many requests as it can.");
     }
-    this.#open++;
-    const end = once(() => void this.#open--);
+    this.#open.add(request);
+    const end = (): void => void this.#open.delete(request);
     try {
       this.#guard?.admit(url.hostname);
       const headers = headersToAgent(request.headers);
@@ -47,7 +57,7 @@ export class Relay {
       const passed = [...(answer.headers ?? [])];
       const hasCacheRule = passed.some(([name]) => name === "cache-control");
       const all = [...passed, ...safeHeaders, ...(hasCacheRule ? [] : [noStore])];
-      return { ...answer, headers: all, body: new CountedBody(answer.body as BodySource, end) };
+      return { ...answer, headers: all, body: new WatchedBody(answer.body as BodySource, end) };
     } catch (error) {
       end();
       if (error instanceof NoAnswer) return relayFailure(502, error.code, error.message);
@@ -69,36 +79,4 @@ function targetOf(given: string | undefined): URL | undefined {
   const url = given === undefined ? undefined : parseUrl(given);
   if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
   return url.username === "" && url.password === "" ? url : undefined;
-}
-
-/** A body that tells when it was written or abandoned. */
-class CountedBody implements BodySource {
-  readonly #body: BodySource;
-  readonly #ended: () => void;
-
-  constructor(body: BodySource, ended: () => void) {
-    this.#body = body;
-    this.#ended = ended;
-  }
-
-  async writeTo(writer: BodyWriter): Promise<boolean> {
-    try {
-      return await this.#body.writeTo(writer);
-    } finally {
-      this.#ended();
-    }
-  }
-
-  cancel(): void {
-    this.#body.cancel();
-    this.#ended();
-  }
-}
-
-function once(act: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) act();
-    isDone = true;
-  };
 }

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Operator } from "../admin/methods.js";
+import { callAll } from "../core/event-loop.js";
+import type { HttpRequest } from "../http/request.js";
 
 /** Sessions that a server keeps at once; the one that was not used for the longest time ends first. */
 const MAX_SESSIONS = 64;
@@ -7,37 +9,84 @@ const MAX_SESSIONS = 64;
 /** Time after which an unused session ends, in milliseconds. */
 export const sessionIdle: { readonly timeoutMs: number } = { timeoutMs: 12 * 3_600_000 };
 
-/** A session of one browser. */
-export interface Session {
+/** The facts of a session. */
+interface SessionStart {
   readonly operator: Operator;
   /** Headers with the credentials that began it, by lower-case name; undefined for one that a link began. */
   readonly credentials: ReadonlyMap<string, string | undefined> | undefined;
+}
+
+/** A session of one browser, with the requests that are being answered in it. */
+export class Session {
+  readonly operator: SessionStart["operator"];
+  readonly credentials: SessionStart["credentials"];
+  readonly #requests = new Set<HttpRequest>();
+  #isOver = false;
+
+  constructor({ operator, credentials }: SessionStart) {
+    this.operator = operator;
+    this.credentials = credentials;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Aborts a request if the session ends before the returned function is called. */
+  hold(request: HttpRequest): () => void {
+    this.#requests.add(request);
+    return () => void this.#requests.delete(request);
+  }
+
+  /** Ends the session, and with it its streams and pending calls. */
+  end(): void {
+    this.#isOver = true;
+    callAll([...this.#requests].map((request) => () => request.abort()));
+  }
 }
 
 /** The open sessions of a console, in memory: they end with the process. */
 export class Sessions {
   /** Least recently used first. */
   readonly #open = new Map<string, { readonly session: Session; readonly usedAt: number }>();
+  /** Ends the sessions whose time is over, which may have streams. */
+  #timer: NodeJS.Timeout | undefined;
 
   /** Begins a session and returns its secret id. */
-  begin(session: Session): string {
+  begin(start: SessionStart): string {
     const id = randomBytes(32).toString("base64url");
-    this.#open.set(id, { session, usedAt: performance.now() });
+    this.#open.set(id, { session: new Session(start), usedAt: performance.now() });
     for (const oldest of this.#open.keys()) {
       if (this.#open.size <= MAX_SESSIONS) break;
-      this.#open.delete(oldest);
+      this.end(oldest);
     }
+    this.#timer ??= setTimeout(this.#sweep, sessionIdle.timeoutMs).unref();
     return id;
   }
+
+  readonly #sweep = (): void => {
+    this.#timer = undefined;
+    for (const [id, { usedAt }] of this.#open) {
+      const leftMs = usedAt + sessionIdle.timeoutMs - performance.now();
+      if (leftMs > 0) {
+        this.#timer = setTimeout(this.#sweep, Math.ceil(leftMs)).unref();
+        return;
+      }
+      this.end(id);
+    }
+  };
 
   /** Returns the id and the session that a `Cookie` header names, and counts it as used. */
   find(cookie: string | undefined): readonly [string, Session] | undefined {
     for (const id of idsIn(cookie)) {
       const found = this.#open.get(id);
       if (found === undefined) continue;
-      this.#open.delete(id);
       const now = performance.now();
-      if (now - found.usedAt > sessionIdle.timeoutMs) continue;
+      if (now - found.usedAt > sessionIdle.timeoutMs) {
+        this.end(id);
+        continue;
+      }
+      this.#open.delete(id);
       this.#open.set(id, { session: found.session, usedAt: now });
       return [id, found.session];
     }
@@ -45,7 +94,9 @@ export class Sessions {
   }
 
   end(id: string): void {
+    const found = this.#open.get(id);
     this.#open.delete(id);
+    found?.session.end();
   }
 }
 

@@ -63,6 +63,8 @@ export interface HttpRequest extends Cancellation {
    * that does not end is aborted after the answer.
    */
   discard(): void;
+  /** Breaks off the answer and ends the call, as if the client had left. Without effect after the answer. */
+  abort(): void;
 }
 
 /**

@@ -15,7 +15,7 @@ export function composeConsoleMount(
   settings: Settings,
   options: ConsoleSettings,
   components: NodeComponents,
-): { readonly handler: NodeHandler; readonly fetch: FetchHandler } {
+): { readonly handler: NodeHandler; readonly fetch: FetchHandler; readonly close: () => void } {
   const { agents, publicUrl, basePath, allowedHosts, logger, audit } = settings;
   const base = publicUrl ?? basePath;
   const show = (token: string): void =>
@@ -38,5 +38,6 @@ export function composeConsoleMount(
   });
   const proxies = createProxies(settings.trust, settings.proxyHeaders);
   const dispatch = audit === undefined ? answering : { ...answering, refused: refusalAudit(audit, proxies) };
-  return { handler: createNodeHandler(dispatch, logger), fetch: createFetchHandler(dispatch, logger) };
+  const close = (): void => composed.console.close();
+  return { handler: createNodeHandler(dispatch, logger), fetch: createFetchHandler(dispatch, logger), close };
 }

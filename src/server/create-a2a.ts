@@ -107,14 +107,25 @@ function adminMountOf(settings: Settings, admin: AdminSettings, components: Node
 }
 
 /** Returns the handlers of the console, which is loaded at once to show its link. */
-function consoleMountOf(settings: Settings, options: ConsoleSettings, components: NodeComponents): ConsoleMount {
+function consoleMountOf(
+  settings: Settings,
+  options: ConsoleSettings,
+  components: NodeComponents,
+): { readonly handlers: ConsoleMount; readonly close: () => void } {
   const mount = lazyImport(async () => {
     const { composeConsoleMount } = await import("./console-mount.js");
     return composeConsoleMount(settings, options, components);
   });
   const failed = (error: unknown): void => settings.logger.error({ err: error }, "the console is not loaded");
   mount().catch(failed);
-  return lazyMount(mount, failed);
+  return {
+    handlers: lazyMount(mount, failed),
+    close: () =>
+      void mount().then(
+        ({ close }) => close(),
+        () => {},
+      ),
+  };
 }
 
 /** Returns handlers that wait for those that are loaded. */
@@ -150,6 +161,7 @@ export function createA2A(options: A2AOptions): A2A {
   const settings = resolveOptions(options, false);
   const components = composeNode(settings);
   const { handler, fetch, connect, grpc, invoke, card, lifecycle, push, remoteAgents } = components;
+  const console = settings.console && consoleMountOf(settings, settings.console, components);
   let grpcBinding: GrpcBinding | undefined;
   const a2a: A2A = {
     handler,
@@ -160,7 +172,7 @@ export function createA2A(options: A2AOptions): A2A {
       return grpcBinding;
     },
     admin: settings.admin && adminMountOf(settings, settings.admin, components),
-    console: settings.console && consoleMountOf(settings, settings.console, components),
+    console: console?.handlers,
     invoke,
     card,
     push,
@@ -174,7 +186,10 @@ export function createA2A(options: A2AOptions): A2A {
     onReadiness: (listener) => lifecycle.onReadiness(listener),
     failureSignal: lifecycle.failureSignal,
     start: () => lifecycle.start(),
-    close: ({ graceMs = settings.limits.shutdownGraceMs } = {}) => lifecycle.close(graceMs),
+    close: ({ graceMs = settings.limits.shutdownGraceMs } = {}) => {
+      console?.close();
+      return lifecycle.close(graceMs);
+    },
   };
   noteMetrics(a2a, settings.metrics);
   return a2a;

@@ -285,6 +285,7 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
     grpc?.server.announceDrain();
     if (drainDelayMs > 0) await lastCalls(settings, ports);
     lifecycle.beginDrain();
+    console?.close();
     listener.drain();
     // Refuses new calls at once. Open calls are answered when the engine ends, and get a moment to deliver the answer.
     const grpcDrained = grpc?.server.drain(graceMs + limits.cancelGraceMs + FLUSH_MS);

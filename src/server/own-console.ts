@@ -87,7 +87,10 @@ export async function openOwnConsole(options: OwnConsoleOptions): Promise<OwnCon
     get link() {
       return linkOf(link.current);
     },
-    close: () => listener.close(CLOSE_MS),
+    close: () => {
+      console.close();
+      return listener.close(CLOSE_MS);
+    },
   };
 }
 

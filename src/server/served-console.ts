@@ -34,6 +34,11 @@ export class ServedConsole {
     });
   }
 
+  /** Ends the calls that it passes on. */
+  close(): void {
+    this.#opened?.console.close();
+  }
+
   /** URL that opens the console, with its one-time token if it has one. */
   get url(): string {
     const token = this.#opened?.link?.current;

@@ -121,6 +121,11 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
     left?.catch(() => {});
   }
 
+  abort(): void {
+    this.#writer?.breakOff("failed");
+    this.#leave();
+  }
+
   /** Returns the response. Its body is generated at the pace of its reader, which may cancel it. */
   respond(answer: HttpResponse): Response {
     const { status, body } = answer;

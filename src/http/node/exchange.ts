@@ -239,6 +239,10 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
     return head;
   }
 
+  abort(): void {
+    if (!this.#isEnded) new NodeWriter(this.response).breakOff("failed");
+  }
+
   /** Called when the response or its connection closes. */
   closed(): void {
     const socket: Queued | null = this.#request.socket;
