@@ -58,7 +58,9 @@ beforeAll(async () => {
   buildConsole();
   browser = await launch();
   pages = createHttp((request, response) => {
-    const text = cards.get(request.url ?? "");
+    const path = request.url ?? "";
+    if (path.startsWith("/moved/")) return response.writeHead(301, { location: path.slice("/moved".length) }).end();
+    const text = cards.get(path);
     response.statusCode = text === undefined ? 404 : 200;
     response.setHeader("content-type", "application/json").end(text ?? "{}");
   });
@@ -147,6 +149,13 @@ describe("the page of an agent", () => {
     await opened.go(agentPage(`${pagesUrl}/broken`));
     await page.getByText("/supportedInterfaces/0/url").first().waitFor();
     expect(await main()).toContain('"Broken"');
+  });
+
+  it("finds a card that was moved", async () => {
+    const { card } = await connect(own());
+    cards.set("/new/.well-known/agent-card.json", toJsonString(AgentCardSchema, card));
+    await opened.go(agentPage(`${pagesUrl}/moved/new`));
+    await page.getByText(`${pagesUrl}/new/.well-known/agent-card.json`).first().waitFor();
   });
 
   it("verifies signatures with the keys of the card's own host, and asks before it takes others", async () => {

@@ -29,10 +29,17 @@ export function relayFetchOf(agent: string): typeof fetch {
 }
 
 async function send(request: Request, body: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<Response> {
-  const { method, url, headers, redirect } = request;
+  const { method, url, headers } = request;
   const hasBody = method !== "GET" && method !== "HEAD";
   if (new URL(url).origin === location.origin) {
-    return await fetch(url, { method, headers, signal, redirect, credentials: "omit", ...(hasBody && { body }) });
+    return await fetch(url, {
+      method,
+      headers,
+      signal,
+      redirect: request.redirect,
+      credentials: "omit",
+      ...(hasBody && { body }),
+    });
   }
   const relayed = new Headers(headers);
   relayed.set("parley-relay-url", url);
@@ -41,7 +48,8 @@ async function send(request: Request, body: Uint8Array<ArrayBuffer>, signal: Abo
     method: "POST",
     headers: relayed,
     signal,
-    redirect,
+    // Nothing is followed, because the relay renames the target. Otherwise the page would see no status of a redirect.
+    redirect: "follow",
     ...(hasBody && { body }),
   });
   if (answer.headers.has("parley-relay-error")) {
