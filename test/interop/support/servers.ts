@@ -93,3 +93,9 @@ export const plainServers: Readonly<Record<string, { bindings: readonly Binding[
     },
   },
 };
+
+/** All of them, without a guard. */
+export const allServers: Readonly<Record<string, () => Promise<Started>>> = {
+  ...Object.fromEntries(Object.entries(plainServers).map(([name, { start }]) => [name, start])),
+  ...Object.fromEntries(Object.entries(servers).map(([name, start]) => [name, () => start()])),
+};

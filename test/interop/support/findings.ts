@@ -1,0 +1,47 @@
+const everywhere = (...lines: readonly string[]): string[] =>
+  ["JSONRPC", "HTTP+JSON", "GRPC"].flatMap((binding) => lines.map((line) => `${binding} ${line}`));
+
+const ofDraft = ["send", "send-unknown", "stream"].map((check) => `${check}: .*returnImmediately`);
+
+/**
+ * Findings of doctor for each server, as patterns of `binding check: detail`. Those over JSON-RPC of Go, JavaScript and Python were
+ * seen with curl as well; the others were judged by the detail. Each departs from the section that the check names.
+ */
+export const findings: Readonly<Record<string, readonly string[]>> = {
+  Parley: [],
+  // A draft of 1.0 in its details.
+  "a2a-java-sdk 1.0.0.Alpha3": [
+    "card cache: there is no Cache-Control",
+    "card etag: there is no ETag",
+    ...["JSONRPC", "HTTP+JSON"].flatMap((binding) =>
+      ["unknown-version: .*got TASK_NOT_FOUND", ...ofDraft].map((line) => `${binding} ${line}`),
+    ),
+    "JSONRPC push: .*got INVALID_PARAMS: .*url in message",
+    "JSONRPC error-data: there are no details",
+    "JSONRPC parse-error: .*closed before the answer was complete",
+    "JSONRPC wrong-params: .*got -32700",
+    "JSONRPC unknown-member: .*got -32602",
+    "HTTP+JSON extended-card: .*got METHOD_NOT_FOUND",
+    "HTTP+JSON error-status: there is no error in HTTP 404",
+    "HTTP+JSON error-details: there is no error",
+  ],
+  "@a2a-js/sdk 1.3": [
+    "card card: /skills is empty",
+    ...everywhere("empty-message: the call succeeded"),
+    "JSONRPC no-request: .*got -32602",
+    "JSONRPC wrong-params: .*got -32001",
+  ],
+  "a2a-sdk 1.3 (Python)": ["card cache: there is no Cache-Control", "GRPC unknown-version: .*got TASK_NOT_FOUND"],
+  "a2a-go 2.3": [
+    "card cache: there is no Cache-Control",
+    "card etag: there is no ETag",
+    ...everywhere(
+      "unknown-version: .*got TASK_NOT_FOUND",
+      "finished-task: .*got INVALID_PARAMS",
+      "extended-card: .*got EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+      "subscribe-finished: .*got TASK_NOT_FOUND",
+    ),
+    "JSONRPC no-version: it is answered as one of 1\\.0",
+    "HTTP\\+JSON no-version: it is answered as one of 1\\.0",
+  ],
+};
