@@ -18,15 +18,16 @@ const MAX_DIFFERENT = 0.01;
 /** True to keep what is seen in place of what was kept: `PARLEY_LOOKS=keep`. */
 const keeps = process.env.PARLEY_LOOKS === "keep";
 
-/** Gives pages one font, so that they look alike on all machines. */
+/** Gives pages one font, so that they look alike on all machines. It comes from their origin, as their policy asks. */
 export async function withOneFont(context: BrowserContext): Promise<void> {
-  const face = (weight: number): string => {
-    const file = require.resolve(`@fontsource/inter/files/inter-latin-${weight}-normal.woff2`);
-    const url = `data:font/woff2;base64,${readFileSync(file).toString("base64")}`;
-    return `@font-face{font-family:Inter;font-weight:${weight};src:url(${url}) format("woff2")}`;
-  };
+  await context.route("**/one-font/*", (route) => {
+    const weight = /\d+$/.exec(route.request().url())?.[0] ?? "";
+    return route.fulfill({ path: require.resolve(`@fontsource/inter/files/inter-latin-${weight}-normal.woff2`) });
+  });
+  const face = (weight: number): string =>
+    `@font-face{font-family:Inter;font-weight:${weight};src:url(/one-font/${weight}) format("woff2")}`;
   const fonts = `${face(400)}${face(600)}:root{--mono:Inter!important}html{font-family:Inter!important}`;
-  // Style sheets that a script constructs are not limited by the page's policy, but its fonts would be.
+  // The policy does not limit style sheets that a script constructs.
   await context.addInitScript(`{
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(${JSON.stringify(fonts)});

@@ -43,16 +43,12 @@ export async function openConsole(browser: Browser, options: OpenOptions = {}): 
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...window });
   const page = await context.newPage();
   const foreign: string[] = [];
-  const faults: string[] = [];
+  const faults = faultsOf(page);
   const { origin } = new URL(url);
   page.on("request", (request) => {
     if (/^(?:https?|wss?):/.test(request.url()) && new URL(request.url()).origin !== origin)
       foreign.push(request.url());
   });
-  page.on("console", (message) => {
-    if (message.type() === "error") faults.push(message.text());
-  });
-  page.on("pageerror", (error) => faults.push(String(error)));
   await page.goto(link);
   // The login has a heading, too.
   await page.waitForSelector("#main h1");
@@ -64,6 +60,16 @@ export async function openConsole(browser: Browser, options: OpenOptions = {}): 
       await home.leave();
     },
   };
+}
+
+/** Collects the errors that a page or the browser reports from now on. */
+export function faultsOf(page: Page): string[] {
+  const faults: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") faults.push(`${message.text()} ${message.location().url}`);
+  });
+  page.on("pageerror", (error) => faults.push(String(error)));
+  return faults;
 }
 
 /** Returns the newest link that a server has printed. */
