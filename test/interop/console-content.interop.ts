@@ -175,10 +175,18 @@ describe("files", () => {
     await page.getByRole("button", { name: "Add data as JSON" }).click();
     const editor = page.getByRole("textbox", { name: "Data as JSON" });
     await editor.waitFor(PATIENCE);
-    await editor.fill('{"colour": ');
+    await page.keyboard.type('{"colour": ');
     await page.getByText("This is not JSON yet").waitFor(PATIENCE);
-    await editor.fill('{"colour": "blue"}');
-    expect(await axeFindings(page)).toEqual([]);
+    // What is typed over a selection has no style of its own.
+    await page.keyboard.press("ControlOrMeta+A");
+    await page.keyboard.type('{"colour": "blue", "count": 2, "isNew": true}');
+    // Members, texts, numbers, words and signs each have a colour of their own.
+    const colours = `new Set([...document.querySelectorAll(".cm-line span")].map((each) => getComputedStyle(each).color))`;
+    for (const colorScheme of ["dark", "light"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await page.evaluate(`${colours}.size`)).toBeGreaterThanOrEqual(5);
+      expect(await axeFindings(page)).toEqual([]);
+    }
     await say(page, "back");
     await reaches(page, "Completed");
     expect(await lastOf(page).textContent()).toContain("colour");

@@ -1,8 +1,9 @@
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
-import { bracketMatching, indentOnInput } from "@codemirror/language";
+import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
 import { type ReactNode, useEffect, useRef } from "react";
 import css from "./content.module.css";
 
@@ -25,6 +26,27 @@ const look = EditorView.theme({
   ".cm-gutters": { background: "var(--sunk)", color: "var(--soft)", border: "none" },
   ".cm-content": { caretColor: "var(--ink)" },
   ".cm-cursor": { borderLeftColor: "var(--ink)" },
+});
+
+/** Colours that can be read on the card, in light and dark. */
+const colours = HighlightStyle.define([
+  { tag: tags.propertyName, color: "var(--accent)" },
+  { tag: tags.string, color: "var(--good)" },
+  { tag: tags.number, color: "var(--wait)" },
+  { tag: [tags.bool, tags.null], color: "var(--bad)" },
+  { tag: [tags.separator, tags.squareBracket, tags.brace], color: "var(--soft)" },
+]);
+
+/**
+ * Replaces a selection by the typed text. A browser that did it itself would keep the colour of the selection in a style
+ * that the page's policy blocks.
+ */
+const typedOver = EditorView.domEventHandlers({
+  beforeinput: ({ inputType, data }, view) => {
+    if (inputType !== "insertText" || data === null || view.state.selection.main.empty) return false;
+    view.dispatch(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
 });
 
 /** An editor of JSON. Tab leaves it, as it leaves any field. */
@@ -50,8 +72,10 @@ export default function JsonEditor({ label, text, onChange, onSubmit }: JsonEdit
           indentOnInput(),
           bracketMatching(),
           json(),
+          syntaxHighlighting(colours),
           keymap.of([{ key: "Mod-Enter", run: submit }, ...defaultKeymap, ...historyKeymap]),
           EditorView.contentAttributes.of({ "aria-label": label }),
+          typedOver,
           EditorView.updateListener.of((update) => {
             if (update.docChanged) calls.current.onChange(update.state.doc.toString());
           }),
