@@ -25,6 +25,7 @@ export function FileView({ bytes, filename, mediaType }: FileProps): ReactNode {
   const type = mediaTypeOf(mediaType, filename);
   const kind = fileKind(type);
   const name = safeName(filename);
+  // The viewers of browsers run the scripts of a PDF, and load nothing in a sandbox.
   const [isShown, setShown] = useState(bytes.length <= MAX_SHOWN && kind !== "pdf");
   return (
     <figure className={css.file}>
@@ -46,6 +47,7 @@ export function FileView({ bytes, filename, mediaType }: FileProps): ReactNode {
           <Download size={15} aria-hidden="true" />
         </Button>
       </figcaption>
+      {kind === "pdf" && !isShown && <p className={css.hint}>{contentWords.pdfHint}</p>}
       {bytes.length === 0 && <p className={css.hint}>{contentWords.notKept}</p>}
       {isShown && bytes.length > 0 && kind !== "other" && <Shown kind={kind} type={type} bytes={bytes} name={name} />}
     </figure>
