@@ -1,5 +1,6 @@
+import { agentCodes } from "../../examine/agent-codes.js";
 import type { Agent } from "./agent.js";
-import { agentCodes, Failure } from "./errors.js";
+import { Failure } from "./errors.js";
 
 /** Capabilities of a card that commands need, with the error that an agent without them gives, and their name. */
 const needed = {

@@ -2,7 +2,8 @@ import { scopesAskedFor } from "../../client/credentials/shown.js";
 import { CardRequestError } from "../../client/discovery/discovery.js";
 import { clientError } from "../../client/errors/errors.js";
 import { A2AError, type Reason } from "../../core/error.js";
-import { agentCodes, Failure, type LocalCode } from "./errors.js";
+import { agentCodes } from "../../examine/agent-codes.js";
+import { Failure, type LocalCode } from "./errors.js";
 import { loginCommand, missingHint, resumeWords } from "./resume.js";
 import type { Scope } from "./scope.js";
 

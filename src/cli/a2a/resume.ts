@@ -1,5 +1,6 @@
 import { type Task, TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { isTerminal } from "../../task/state.js";
+import type { Io } from "../io.js";
 import type { Scope } from "./scope.js";
 
 /** Flags that name the agent. A command printed for the user repeats them, and never a credential. */
@@ -12,7 +13,12 @@ export function resumeWords(
   ...rest: readonly string[]
 ): string {
   const flags = given.flatMap(({ name, value }) => (repeated.includes(name) ? [`--${name}`, String(value)] : []));
-  return [io.program, ...words, ...flags, ...rest].map(quoted).join(" ");
+  return commandOf(io, [...words, ...flags, ...rest]);
+}
+
+/** Returns a command for pasting into a shell. */
+export function commandOf({ program }: Pick<Io, "program">, words: readonly string[]): string {
+  return [program, ...words].map(quoted).join(" ");
 }
 
 /** Returns the command that logs in at the agent of this one. */

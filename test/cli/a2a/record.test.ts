@@ -16,9 +16,9 @@ import {
   working,
 } from "../../../src/agent/event.js";
 import { httpBearerScheme } from "../../../src/auth/index.js";
-import { answerIn, linesOf } from "../../../src/cli/a2a/record/answer.js";
-import { differences } from "../../../src/cli/a2a/record/replay.js";
 import { ClientFold } from "../../../src/client/follow/fold.js";
+import { answerIn } from "../../../src/examine/recording/answer.js";
+import { differences, linesOf } from "../../../src/examine/recording/compare.js";
 import type { Update } from "../../../src/task/answer.js";
 import { build } from "../../e2e/support/build.js";
 import { main } from "../cli.js";
@@ -237,6 +237,11 @@ describe("record and replay", { timeout: 30_000 }, () => {
     expect(out).toContain("Result: 1 same");
   });
 
+  it("name the command that opens the recording in a browser", async () => {
+    const { err } = await record({ stdin: "hi" });
+    expect(err).toMatch(/^View or replay it in a browser: parley console --recording \/.*talk\.jsonl$/m);
+  });
+
   it("do not replace a file unless told to", async () => {
     writeFileSync(file, "mine");
     const { exit, err } = await record();
@@ -261,6 +266,11 @@ describe("record and replay", { timeout: 30_000 }, () => {
       "line 2: is not a turn",
     ],
     ["no turns", '{"format":"parley-recording","version":1}\n', "has no turns"],
+    [
+      "a line that is nested too deep",
+      `{"format":"parley-recording","version":1}\n{"a":${"[".repeat(500)}${"]".repeat(500)}}\n`,
+      "line 2: is nested more than 400 levels deep",
+    ],
     [
       "what is not a message",
       '{"format":"parley-recording","version":1}\n{"message":{"parts":[{"x":1}]},"answer":{"message":[],"artifacts":[]}}\n',
@@ -318,7 +328,7 @@ describe("the comparison", () => {
     error: fc.constantFrom(null, null, "InternalError"),
   });
 
-  it("is the same, however a text is cut into pieces", () => {
+  it("is the same, however a text is cut into pieces", async () => {
     const answerOf = (pieces: readonly string[]) => {
       const fold = new ClientFold();
       let last: Update | undefined;
@@ -329,17 +339,22 @@ describe("the comparison", () => {
       }
       return answerIn(last);
     };
-    fc.assert(
-      fc.property(fc.string({ maxLength: 60 }), fc.array(fc.integer({ min: 0, max: 9 })), (text, cuts) => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ maxLength: 60 }), fc.array(fc.integer({ min: 0, max: 9 })), async (text, cuts) => {
         const pieces: string[] = [];
         let at = 0;
         for (const size of cuts) {
           pieces.push(text.slice(at, at + size));
           at += size;
         }
-        expect(answerOf([...pieces, text.slice(at)])).toEqual(answerOf([text]));
+        expect(await answerOf([...pieces, text.slice(at)])).toEqual(await answerOf([text]));
       }),
     );
+  });
+
+  it("gives up on answers that have too many differences, and shows both", () => {
+    const side = (word: string) => Array.from({ length: 5_000 }, (_, at) => `${word} ${at}`);
+    expect(differences(side("a"), side("b"))).toHaveLength(10_000);
   });
 
   it("has no difference for the same, and both sides of any other", () => {

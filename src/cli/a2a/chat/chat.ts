@@ -14,7 +14,7 @@ import { singleLine } from "../text.js";
 import { askForm } from "./form.js";
 import { plainView } from "./plain.js";
 import { Screen } from "./screen.js";
-import { Talk, type Turn } from "./talk.js";
+import { type OnTurn, Talk } from "./talk.js";
 import { Terminal } from "./terminal.js";
 
 const commands: Readonly<Record<string, string>> = {
@@ -41,7 +41,7 @@ interface Leading {
   readonly name: string;
   /** A message to begin with. */
   readonly text: string | undefined;
-  readonly onTurn?: (turn: Turn) => void;
+  readonly onTurn?: OnTurn;
   /** True to read turns from stdin, one in each line, without a terminal and a text. */
   readonly readsLines?: boolean;
   readonly beside?: Beside | undefined;

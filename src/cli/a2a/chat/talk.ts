@@ -36,6 +36,9 @@ export interface Turn {
   readonly tookMs: number;
 }
 
+/** Called after each turn. The next one waits for it. */
+export type OnTurn = (turn: Turn) => void | Promise<void>;
+
 /** A talk with an agent: sends messages, shows the answers, and remembers what the agent asks for. */
 export class Talk {
   readonly #context: Context;
@@ -51,10 +54,10 @@ export class Talk {
   #artifacts = new Set<string>();
   #isReading = false;
   #begins = true;
-  readonly #onTurn: (turn: Turn) => void;
+  readonly #onTurn: OnTurn;
 
   /** @param onTurn called after each turn */
-  constructor(context: Context, client: A2AClient, view: View, onTurn: (turn: Turn) => void = () => {}) {
+  constructor(context: Context, client: A2AClient, view: View, onTurn: OnTurn = () => {}) {
     const { taskId, contextId } = context.settings;
     this.#context = context;
     this.#client = client;
@@ -147,7 +150,7 @@ export class Talk {
       error = thrown;
       throw thrown;
     } finally {
-      this.#onTurn({ begins: this.#begins, message, last, error, tookMs: Math.round(performance.now() - begin) });
+      await this.#onTurn({ begins: this.#begins, message, last, error, tookMs: Math.round(performance.now() - begin) });
       this.#begins = false;
     }
   }

@@ -1,14 +1,12 @@
 import { resolve } from "node:path";
-import type { JsonObject } from "@bufbuild/protobuf";
-import { MessageSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { messageOf } from "../../../client/calls/message-input.js";
-import type { MessageInput } from "../../../task/message-input.js";
+import { answerIn, errorAnswer } from "../../../examine/recording/answer.js";
+import { recordedMessage } from "../../../examine/recording/format.js";
 import { talk } from "../chat/chat.js";
 import type { Turn } from "../chat/talk.js";
 import type { Run } from "../context.js";
 import { usage } from "../errors.js";
-import { jsonOf } from "../output.js";
-import { answerIn, failed, isAnswer } from "./answer.js";
+import { commandOf } from "../resume.js";
 import { Recorder, recordedOf } from "./recording.js";
 
 /** `record`: talks with an agent as `chat` does, and writes each turn to a file. */
@@ -23,19 +21,14 @@ export const run: Run = async (context, [file = "", text]) => {
   });
   // A turn that was left out may have begun a conversation.
   let hasBegun = false;
-  const onTurn = ({ begins, message, last, error, tookMs }: Turn): void => {
+  const onTurn = async ({ begins, message, last, error, tookMs }: Turn): Promise<void> => {
     hasBegun ||= begins;
-    const failure = error === undefined ? undefined : context.failure(error);
+    const answer = error === undefined ? await answerIn(last) : errorAnswer(error);
     // The wait was interrupted or the agent was not reached: a replay has nothing to compare.
-    if (failure !== undefined && (context.signal.aborted || !isAnswer(failure))) return;
-    const answer = failure === undefined ? answerIn(last) : failed(failure.code);
-    recorder.add({ begins: hasBegun, message: withoutIds(message), answer, tookMs });
+    if (answer === undefined || (error !== undefined && context.signal.aborted)) return;
+    recorder.add({ begins: hasBegun, message: recordedMessage(messageOf(message)), answer, tookMs });
     hasBegun = false;
   };
   await talk(context, { name: "record", text, onTurn, readsLines: true });
+  context.out.note(`View or replay it in a browser: ${commandOf(context.io, ["console", "--recording", file])}`);
 };
-
-function withoutIds(input: MessageInput): JsonObject {
-  const { messageId: _, contextId: __, taskId: ___, ...rest } = jsonOf(MessageSchema, messageOf(input)) as JsonObject;
-  return rest;
-}
