@@ -29,7 +29,8 @@ const start = createRoute({
   beforeLoad: async ({ context }) => {
     const state = await context.queries.ensureQueryData(sessionQuery);
     if (!("session" in state)) return;
-    const { agent, task } = state.session.start ?? {};
+    const { agent, task, recording } = state.session.start ?? {};
+    if (recording !== undefined) throw redirect({ to: "/recording", search: { agent } });
     if (agent !== undefined) throw redirect({ to: "/talk", search: { agent, task } });
     throw redirect({ to: "/agents" });
   },
@@ -55,6 +56,16 @@ const talk = createRoute({
   path: "/talk",
   validateSearch: optional("agent", "conversation", "beside", "task", "panel", "text"),
   component: lazyRouteComponent(() => import("./talk/talk-page.js")),
+});
+
+const recording = createRoute({
+  getParentRoute,
+  path: "/recording",
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...optional("conversation", "agent", "speech", "compare")(search),
+    ...optionalNumber("exchange")(search),
+  }),
+  component: lazyRouteComponent(() => import("./recording/recording-page.js")),
 });
 
 const signedIn = createRoute({
@@ -135,6 +146,7 @@ const pages = [
   agents,
   agent,
   talk,
+  recording,
   signedIn,
   tasks,
   task,

@@ -1,3 +1,4 @@
+import { basename, resolve } from "node:path";
 import { folderFault } from "../console/folder.js";
 import type { ConsoleAgent, ConsoleStart } from "../console/options.js";
 import { messageIn } from "../core/members.js";
@@ -11,6 +12,7 @@ import { adminTarget, type ReachFlags } from "./operate/service.js";
 /** Flags of `parley console`. */
 export interface ConsoleFlags extends Pick<ReachFlags, "admin" | "adminTokenFile"> {
   readonly task?: string;
+  readonly recording?: string;
   readonly port: string;
   readonly open: boolean;
 }
@@ -20,10 +22,7 @@ export async function runConsole(io: Io, agent: string | undefined, flags: Conso
   const missing = folderFault();
   if (missing !== undefined) throw new CommandError("usage", missing);
   const book = await agentsIn(io);
-  if (agent === undefined && flags.task !== undefined) {
-    throw new CommandError("usage", "--task needs the agent of the task: console <agent> --task <id>");
-  }
-  const start = agent === undefined ? undefined : startAt(agent, book, flags);
+  const start = await startAt(io, agent === undefined ? undefined : agentUrl(agent, book), flags);
   const console = await openOwnConsole({
     agents: withStart(book, start),
     start,
@@ -40,19 +39,41 @@ export async function runConsole(io: Io, agent: string | undefined, flags: Conso
   await console.close();
 }
 
-function startAt(ref: string, book: readonly ConsoleAgent[], { task }: ConsoleFlags): ConsoleStart {
+function agentUrl(ref: string, book: readonly ConsoleAgent[]): string {
   const agent = book.find(({ name }) => name === ref)?.url ?? urlOf(ref);
-  if (agent === undefined) {
-    const shown = withoutSecrets(ref);
-    throw new CommandError("usage", `${shown} is not an agent to open: give a URL, a host or a name of agents list`);
+  if (agent !== undefined) return agent;
+  const shown = withoutSecrets(ref);
+  throw new CommandError("usage", `${shown} is not an agent to open: give a URL, a host or a name of agents list`);
+}
+
+async function startAt(io: Io, agent: string | undefined, { task, recording }: ConsoleFlags): Promise<ConsoleStart> {
+  if (agent === undefined && task !== undefined) {
+    throw new CommandError("usage", "--task needs the agent of the task: console <agent> --task <id>");
   }
-  return { agent, ...(task !== undefined && { task }) };
+  if (task !== undefined && recording !== undefined) {
+    throw new CommandError("usage", "--task and --recording open different pages: give one of them");
+  }
+  return {
+    ...(agent !== undefined && { agent }),
+    ...(task !== undefined && { task }),
+    ...(recording !== undefined && { recording: await recordingIn(io, recording) }),
+  };
+}
+
+/** Reads a recording, so that a wrong file is refused before a browser opens. @throws CommandError */
+async function recordingIn({ cwd }: Io, file: string): Promise<NonNullable<ConsoleStart["recording"]>> {
+  const { readRecording } = await import("./a2a/record/recording.js");
+  try {
+    return { name: basename(file), text: readRecording(resolve(cwd, file)).text };
+  } catch (cause) {
+    throw new CommandError("usage", `--recording: ${messageIn(cause)}; name a file of parley record`, { cause });
+  }
 }
 
 /** Adds the agent to open to those of the address book. */
-function withStart(book: readonly ConsoleAgent[], start: ConsoleStart | undefined): readonly ConsoleAgent[] {
-  if (start === undefined || book.some(({ url }) => url === start.agent)) return book;
-  return [{ name: new URL(start.agent).host, url: start.agent, own: false }, ...book];
+function withStart(book: readonly ConsoleAgent[], { agent }: ConsoleStart): readonly ConsoleAgent[] {
+  if (agent === undefined || book.some(({ url }) => url === agent)) return book;
+  return [{ name: new URL(agent).host, url: agent, own: false }, ...book];
 }
 
 /** Agents of the address book, except files. @throws CommandError */

@@ -17,6 +17,7 @@ export async function addConsole(program: Command, isNeeded: boolean, io: Io): P
   command
     .argument("[agent]", "agent to open")
     .option("--task <id>", "open this task of the agent")
+    .option("--recording <file>", "open a recording of parley record, to replay it")
     .option("--port <number>", "port to listen on; 0 for any free port", "0")
     .option("--no-open", "print the link without opening the browser");
   addAdmin(command)

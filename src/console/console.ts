@@ -95,7 +95,14 @@ export class Console {
       });
     }
     await access.operatorOf(request);
-    return notFound();
+    return path === "/recording" ? this.#recording() : notFound();
+  }
+
+  /** Returns the recording that the command line opened, whose size no message of a session should have. */
+  #recording(): HttpResponse {
+    const { recording } = this.#parts.start ?? {};
+    if (recording === undefined) return notFound();
+    return { status: 200, type: "application/x-ndjson", headers: [...safeHeaders, noStore], body: recording.text };
   }
 
   async #session(request: HttpRequest): Promise<HttpResponse> {
@@ -124,7 +131,7 @@ export class Console {
         operator: (await operator?.()) ?? own,
         admin: admin !== undefined,
         agents: agents(this.#mountOf(request)),
-        start,
+        start: start && { ...start, recording: start.recording?.name },
         version: RELEASE,
       };
       return json(200, session);

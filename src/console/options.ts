@@ -18,10 +18,11 @@ export interface ConsoleAgent {
   readonly own: boolean;
 }
 
-/** The page that the console shows first. */
+/** The page that the console shows first: an agent, one of its tasks, or a recording to be replayed against it. */
 export interface ConsoleStart {
   /** URL of an agent. */
-  readonly agent: string;
+  readonly agent?: string;
   /** Id of one of its tasks. */
   readonly task?: string;
+  readonly recording?: { readonly name: string; readonly text: string };
 }

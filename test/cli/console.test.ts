@@ -35,6 +35,9 @@ async function linkIn(text: () => string): Promise<{ readonly base: string; read
   return { base: link.replace(/\/#.*/, ""), token: tokenIn(link) };
 }
 
+const recordingHead = '{"format":"parley-recording","version":1}';
+const answer = { state: "COMPLETED", message: [], artifacts: [], error: null };
+
 describe("parley console", () => {
   it("opens the task of an agent, with the address book, until Ctrl-C", async () => {
     mkdirSync(join(place.path, "a2a-cli"));
@@ -66,6 +69,38 @@ describe("parley console", () => {
     run.child.kill("SIGINT");
     expect(await run.exited).toBe(0);
     expect(run.stderr()).not.toContain("rror");
+  });
+
+  it("opens a recording, which its own session alone can read", async () => {
+    const text = `${recordingHead}\n${JSON.stringify({ begins: true, message: { parts: [{ text: "hi" }] }, answer })}\n`;
+    const file = join(place.path, "talk.jsonl");
+    writeFileSync(file, text);
+    const run = start(["localhost:9999", "--recording", file]);
+    const { base, token } = await linkIn(run.stdout);
+    expect(run.stdout()).not.toContain("talk");
+    expect((await ask(`${base}/api/recording`, { headers: own })).status).toBe(401);
+    const session = await sessionOf(base, { token });
+    const described = JSON.parse((await ask(`${base}/api/session`, { headers: session })).text);
+    expect(described.start).toEqual({ agent: "http://localhost:9999", recording: "talk.jsonl" });
+    const answered = await ask(`${base}/api/recording`, { headers: session });
+    expect([answered.status, answered.text]).toEqual([200, text]);
+    expect(answered.headers["cache-control"]).toBe("no-store");
+    expect(
+      (await ask(`${base}/api/recording`, { headers: { ...session, "sec-fetch-site": "cross-site" } })).status,
+    ).toBe(403);
+  });
+
+  it.each([
+    ["is missing", undefined, "talk.jsonl"],
+    ["is another file", "{}\n", "talk.jsonl is not a recording"],
+    ["has a broken line", `${recordingHead}\n{\n`, "talk.jsonl, line 2: is not a JSON object"],
+  ])("refuses a recording that %s, in one line", async (_, text, fault) => {
+    const file = join(place.path, "talk.jsonl");
+    if (text !== undefined) writeFileSync(file, text);
+    const run = start(["--recording", file]);
+    expect(await run.exited).toBe(2);
+    expect(run.stderr()).toMatch(/^parley: --recording: [^\n]+\n$/);
+    expect(run.stderr()).toContain(fault);
   });
 
   it.each(["port", "socket"])("calls the operator's service of a server at a %s, with its token", async (kind) => {
@@ -104,6 +139,7 @@ describe("parley console", () => {
 
   it.each([
     [["--task", "1"], "--task needs the agent of the task"],
+    [["localhost", "--task", "1", "--recording", "talk.jsonl"], "--task and --recording open different pages"],
     [["./card.json"], "./card.json is not an agent to open"],
     [["ftp://agents.example.com"], "ftp://agents.example.com is not an agent to open"],
     [["https://me:secret@agents.example.com"], "https://…@agents.example.com is not an agent to open"],

@@ -1,6 +1,8 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { connect } from "../../src/client/index.js";
+import { answerIn } from "../../src/examine/recording/answer.js";
+import { headLine, turnLine } from "../../src/examine/recording/format.js";
 import { Home, type ServerProcess } from "../e2e/support/server-process.js";
 import { launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
@@ -12,6 +14,8 @@ let browser: Browser;
 let server: ServerProcess;
 let taskId = "";
 let contextId = "";
+/** A recording whose second answer is not that of the agent. */
+let recording = "";
 
 beforeAll(async () => {
   browser = await launch();
@@ -22,6 +26,14 @@ beforeAll(async () => {
     if (text.startsWith("stream")) [taskId, contextId] = [task?.id ?? "", task?.contextId ?? ""];
   }
   await client.send("fail").catch(() => {});
+  const { binding, version, url } = { binding: "JSONRPC", version: "1.0", url: server.url };
+  const lines = [headLine({ agent: "Probe", interface: { binding, version, url } }, String)];
+  for (const [text, was] of [["data"], ["echo one", "echo two"], ["ask Which colour?"]]) {
+    const answer = await answerIn(await client.send(was ?? text ?? ""));
+    const message = { role: "ROLE_USER", parts: [{ text: text ?? "" }] };
+    lines.push(turnLine({ begins: true, message, answer, tookMs: 20 }, String));
+  }
+  recording = lines.join("");
   await client.close();
 });
 
@@ -36,12 +48,21 @@ const sizes = [
   { width: 1_440, height: 900 },
 ];
 
+interface LookedAt {
+  readonly path: () => string;
+  readonly shows: string;
+  /** Done before the page is complete. */
+  readonly act?: (page: Page) => Promise<void>;
+}
+
 /** Pages by the names of their pictures, with what is on them once they are complete. */
-const pages: Readonly<Record<string, { readonly path: () => string; readonly shows: string }>> = {
+const pages: Readonly<Record<string, LookedAt>> = {
   agents: { path: () => "agents", shows: "text=Probe" },
   agent: { path: () => `agent?url=${encodeURIComponent(server.url)}`, shows: "h1:has-text('Probe')" },
   interfaces: { path: () => `agent?url=${encodeURIComponent(server.url)}&tab=interfaces`, shows: "text=JSONRPC" },
   talk: { path: () => `talk?agent=${encodeURIComponent(server.url)}&task=${taskId}`, shows: "text=Completed" },
+  replay: { path: () => "recording", shows: "text=No recording is open." },
+  replayed: { path: () => "recording", shows: "text=different.", act: replayed },
   tasks: { path: () => "operate/tasks", shows: "[role=row] >> text=Completed" },
   task: { path: () => `operate/tasks/${taskId}`, shows: "text=Completed" },
   log: { path: () => `operate/tasks/${taskId}?tab=log`, shows: "[role=grid] [role=row]" },
@@ -52,6 +73,12 @@ const pages: Readonly<Record<string, { readonly path: () => string; readonly sho
   owners: { path: () => "operate/owners", shows: "[role=row] >> nth=1" },
   server: { path: () => "operate/server", shows: "text=ready" },
 };
+
+async function replayed(page: Page): Promise<void> {
+  const buffer = Buffer.from(recording);
+  await page.locator("input[type=file]").setInputFiles({ name: "colours.jsonl", mimeType: "", buffer });
+  await page.getByRole("button", { name: "Replay", exact: true }).click();
+}
 
 describe.each(sizes)("the console at $width pixels", (viewport) => {
   describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
@@ -76,8 +103,9 @@ describe.each(sizes)("the console at $width pixels", (viewport) => {
       expect(own, "errors in the browser's console").toEqual([]);
     });
 
-    it.each(Object.entries(pages))("shows %s as it did, and axe finds nothing", async (name, { path, shows }) => {
+    it.each(Object.entries(pages))("shows %s as it did, and axe finds nothing", async (name, { path, shows, act }) => {
       await page.goto(new URL(path(), url).href);
+      await act?.(page);
       await page.waitForSelector(shows);
       await page.waitForTimeout(500);
       expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "scrolls sideways").toBe(true);

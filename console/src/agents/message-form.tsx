@@ -29,12 +29,12 @@ export function MessageForm({ initial, isRunning, texts, action, onSend, onStop 
         <div className={css.addRow}>
           <input className={ui.input} value={text} onChange={({ target }) => setText(target.value)} />
           {isRunning ? (
-            <Button onClick={onStop}>
+            <Button key="stop" onClick={onStop}>
               <CircleStop size={15} aria-hidden="true" />
               {texts.stop}
             </Button>
           ) : (
-            <Button kind="main" type="submit" disabled={text.trim() === ""}>
+            <Button key="start" kind="main" type="submit" disabled={text.trim() === ""}>
               {action}
             </Button>
           )}

@@ -54,7 +54,12 @@ export function absolute(url: string): string {
   return new URL(url, location.origin).href.replace(/\/$/, "");
 }
 
+interface ConnectOptions extends Omit<ClientOptions, "fetch"> {
+  /** Called with the id of each exchange when it begins. */
+  readonly onExchange?: (id: number) => void;
+}
+
 /** Connects to an agent, through the console's server if it has another origin. */
-export function connectTo(url: string, options: Omit<ClientOptions, "fetch"> = {}): Promise<A2AClient> {
-  return connect(url, { ...options, fetch: relayFetchOf(url), allowHttp: true });
+export function connectTo(url: string, { onExchange, ...options }: ConnectOptions = {}): Promise<A2AClient> {
+  return connect(url, { ...options, fetch: relayFetchOf(url, onExchange), allowHttp: true });
 }

@@ -65,7 +65,7 @@ function tell(): void {
 
 /** An exchange that goes on. */
 export class RunningExchange {
-  readonly #id = ++lastId;
+  readonly id: number = ++lastId;
   readonly #started = performance.now();
   #pieces: Uint8Array[] = [];
   #kept = 0;
@@ -73,7 +73,7 @@ export class RunningExchange {
 
   constructor(about: Pick<Exchange, "agent" | "method" | "url" | "requestHeaders">, body: Uint8Array<ArrayBuffer>) {
     const request = { bytes: body.slice(0, MAX_BODY), size: body.length };
-    const exchange = { ...about, id: this.#id, request, startedAt: Date.now(), responseHeaders: [], response: empty };
+    const exchange = { ...about, id: this.id, request, startedAt: Date.now(), responseHeaders: [], response: empty };
     exchanges = [...exchanges.slice(1 - MAX_EXCHANGES), exchange];
     tell();
   }
@@ -108,7 +108,7 @@ export class RunningExchange {
   }
 
   #change(change: Partial<Exchange>): void {
-    exchanges = exchanges.map((each) => (each.id === this.#id ? { ...each, ...change } : each));
+    exchanges = exchanges.map((each) => (each.id === this.id ? { ...each, ...change } : each));
     tell();
   }
 }

@@ -10,13 +10,15 @@ export const secretHeaders: RegExp =
  * agents rarely allow foreign pages to call them. It notes each exchange.
  *
  * @param agent names the agent in the notes
+ * @param onExchange called with the id of each exchange when it begins
  */
-export function relayFetchOf(agent: string): typeof fetch {
+export function relayFetchOf(agent: string, onExchange?: (id: number) => void): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     const { method, url, signal } = request;
     const body = new Uint8Array(await request.arrayBuffer());
     const exchange = new RunningExchange({ agent, method, url, requestHeaders: [...request.headers] }, body);
+    onExchange?.(exchange.id);
     try {
       const answer = await send(request, body, signal);
       exchange.answered(answer.status, answer.headers);

@@ -20,7 +20,12 @@ export interface Session {
   readonly admin: boolean;
   readonly agents: readonly NamedAgent[];
   /** First page, as the command line asked. */
-  readonly start?: { readonly agent?: string; readonly task?: string };
+  readonly start?: {
+    readonly agent?: string;
+    readonly task?: string;
+    /** Name of the recording that the server has, see `serverRecording`. */
+    readonly recording?: string;
+  };
   readonly version: string;
 }
 
@@ -54,6 +59,13 @@ export async function logOut(queries: QueryClient): Promise<void> {
   // The page watches the query of the session, which therefore stays and is read again.
   queries.removeQueries({ predicate: ({ queryKey: [name] }) => name !== sessionQuery.queryKey[0] });
   await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+}
+
+/** Returns the text of the recording that the command line opened. @throws Error with the server's reason */
+export async function serverRecording(): Promise<string> {
+  const answer = await fetch(apiUrl("recording"));
+  if (!answer.ok) throw new Error(await reasonOf(answer));
+  return answer.text();
 }
 
 /** Takes the one-time token out of the address, where neither history nor a copied link keeps it. */

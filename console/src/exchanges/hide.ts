@@ -32,14 +32,15 @@ export function bodyPieces(text: string, secrets: readonly string[]): Piecewise 
   return [...pieces, withoutKnown(text.slice(end), secrets)];
 }
 
-function withoutKnown(text: string, secrets: readonly string[]): string {
+/** Returns a text without the given secrets. @param shown stands for them */
+export function withoutKnown(text: string, secrets: readonly string[], shown: string = HIDDEN): string {
   const forms = secrets
     .filter(({ length }) => length >= MIN_LENGTH)
     .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
   // The longest first, because one may contain another.
   return [...new Set(forms)]
     .toSorted((one, other) => other.length - one.length)
-    .reduce((hidden, form) => hidden.replaceAll(form, HIDDEN), text);
+    .reduce((hidden, form) => hidden.replaceAll(form, shown), text);
 }
 
 /** A value in pieces: texts, and secrets with the names of the variables that stand for them. */

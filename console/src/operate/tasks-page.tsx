@@ -5,6 +5,7 @@ import { taskWords } from "../texts/tasks.js";
 import { ErrorNote } from "../ui/error.js";
 import { Button, css, Empty, Note, PageHead, Skeleton } from "../ui/parts.js";
 import { Rows } from "../ui/rows.js";
+import { useDrop } from "../ui/use-drop.js";
 import { ActionDialog, type Asked } from "./tasks/action-dialog.js";
 import type { ChangeKind } from "./tasks/changes.js";
 import { isOnlyForServer, type TaskSearch } from "./tasks/filter.js";
@@ -16,7 +17,6 @@ import { useMayWrite } from "./tasks/role.js";
 import { taskColumns } from "./tasks/task-columns.js";
 import { type MenuTarget, TaskMenu } from "./tasks/task-menu.js";
 import type { TaskRow } from "./tasks/task-row.js";
-import { useDrop } from "./tasks/use-drop.js";
 import { MAX_TASKS, type TaskList, useTaskList } from "./tasks/use-task-list.js";
 
 /** The tasks of all owners. */

@@ -1,6 +1,7 @@
 import {
   Bot,
   HeartPulse,
+  History,
   Inbox,
   ListTree,
   type LucideIcon,
@@ -20,7 +21,10 @@ export interface Place {
 }
 
 /** Pages for everybody. */
-export const talkPlaces: readonly Place[] = [{ to: "/agents", name: words.agents, icon: Bot, key: "a" }];
+export const talkPlaces: readonly Place[] = [
+  { to: "/agents", name: words.agents, icon: Bot, key: "a" },
+  { to: "/recording", name: words.replay, icon: History, key: "r" },
+];
 
 /** Pages of operators. */
 export const operatePlaces: readonly Place[] = [

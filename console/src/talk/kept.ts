@@ -20,6 +20,12 @@ export interface KeptTurn {
   /** The answer of an agent that made no task of it. */
   readonly reply?: Message | undefined;
   readonly error?: string | undefined;
+  /** The answer as a recording has it, as JSON. */
+  readonly answer?: string | undefined;
+  /** Time until the answer was complete, in milliseconds. */
+  readonly tookMs?: number | undefined;
+  /** True if a part of the message was too large to be kept. */
+  readonly isCut?: boolean | undefined;
 }
 
 /** A conversation as it is kept. */
@@ -47,7 +53,7 @@ const VERSION = 1;
 const MAX_TALKS = 60;
 const MAX_TURNS = 200;
 
-/** Characters of a message that are kept. */
+/** Characters of a message that are kept. A longer answer is not kept at all. */
 const MAX_MESSAGE = 100_000;
 
 const readMessage = jsonReader(MessageSchema);
@@ -81,9 +87,11 @@ function readTalk(text: string): KeptTalk | undefined {
 
 /** Keeps a conversation. Without room for it, the next reload drops it. */
 export function keepTalk(talk: KeptTalk): void {
-  const turns = talk.turns.slice(-MAX_TURNS).map(({ message, reply, ...turn }) => ({
+  const turns = talk.turns.slice(-MAX_TURNS).map(({ message, reply, answer = "", isCut = false, ...turn }) => ({
     ...turn,
     message: jsonOf(message),
+    ...((isCut || isTooLarge(message)) && { isCut: true }),
+    ...(answer !== "" && answer.length <= MAX_MESSAGE && { answer }),
     ...(reply !== undefined && { reply: jsonOf(reply) }),
   }));
   try {
@@ -97,6 +105,12 @@ export function keepTalk(talk: KeptTalk): void {
 
 export function forgetTalk(id: string): void {
   localStorage.removeItem(KEY + id);
+}
+
+function isTooLarge({ parts }: Message): boolean {
+  return parts.some(({ content: { case: kind, value } }) =>
+    kind === "raw" ? value.length > 0 : kind === "text" && value.length > MAX_MESSAGE,
+  );
 }
 
 /** A message without the bytes of files and without the rest of long texts. */

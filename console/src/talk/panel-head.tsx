@@ -1,5 +1,5 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { ArrowLeft, Braces, Info, Scissors, X } from "lucide-react";
+import { ArrowLeft, Braces, History, Info, Scissors, X } from "lucide-react";
 import type { ReactNode } from "react";
 import { talkWords } from "../texts/talk.js";
 import { Button, classes, css as ui } from "../ui/parts.js";
@@ -49,6 +49,17 @@ export function PanelHead({ store, view, name, search, onClose }: PanelHeadProps
       >
         <Info size={16} aria-hidden="true" />
       </Link>
+      {view.blocks.length > 0 && (
+        <Link
+          className={classes(ui.button, ui.plain, ui.icon)}
+          to="/recording"
+          search={{ conversation: store.kept.id }}
+          title={talkWords.record}
+          aria-label={talkWords.record}
+        >
+          <History size={16} aria-hidden="true" />
+        </Link>
+      )}
       {onClose === undefined ? (
         <Button
           kind="plain"

@@ -9,6 +9,7 @@ import {
   type ReadableMessage,
   type Update,
 } from "../../../src/client/web.js";
+import { answerIn, errorAnswer, type RecordedAnswer } from "../../../src/examine/recording/answer.js";
 import { readableTask } from "../../../src/task/plain.js";
 import { isInterrupted } from "../../../src/task/state.js";
 import { EXTENSIONS_PARAMETER } from "../../../src/wire/service-params.js";
@@ -271,12 +272,26 @@ export class TalkStore extends ViewStore<TalkView> {
     this.flush();
     try {
       const client = await this.#client();
-      for await (const update of open(client, controller.signal)) id = this.#took(key, update) ?? id;
+      let last: Update | undefined;
+      for await (const update of open(client, controller.signal)) {
+        last = update;
+        id = this.#took(key, update) ?? id;
+      }
+      // Without a hash of its files, an answer cannot be recorded.
+      if (!controller.signal.aborted) this.#note(key, await answerIn(last).catch(() => undefined));
       this.#end(key, id, controller.signal.aborted ? "left" : "over", undefined);
     } catch (error) {
-      if (controller.signal.aborted) this.#end(key, id, "left", undefined);
-      else this.#end(key, id, "failed", error);
+      if (controller.signal.aborted) return this.#end(key, id, "left", undefined);
+      this.#note(key, errorAnswer(error));
+      this.#end(key, id, "failed", error);
     }
+  }
+
+  /** Keeps what a recording has of an answer: a later turn of the task changes the task. */
+  #note(key: string, answer: RecordedAnswer | undefined): void {
+    const turn = this.#turns.findLast(({ id, taskId }) => id === key || taskId === key);
+    if (turn === undefined || turn.phase !== "running" || answer === undefined) return;
+    this.#change(turn.id, { answer: JSON.stringify(answer), tookMs: Date.now() - turn.at });
   }
 
   #end(key: string, taskId: string | undefined, phase: Phase, error: unknown): void {
@@ -334,11 +349,8 @@ export class TalkStore extends ViewStore<TalkView> {
     const generations = this.#tasks.all.flatMap(({ id, generation }) =>
       generation === undefined ? [] : [[id, generation] as const],
     );
-    const turns = this.#turns.map(({ message, at, phase, taskId, reply, error }) => ({
-      message,
-      at,
-      phase,
-      taskId,
+    const turns = this.#turns.map(({ id: _, reply, error, ...turn }) => ({
+      ...turn,
       reply: reply as Message | undefined,
       error: error === undefined ? undefined : String((error as Error).message ?? error),
     }));

@@ -1,10 +1,10 @@
 import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { ReadableMessage, ReadableTask, TaskState } from "../../../src/client/web.js";
 import type { Connected } from "./connection.js";
-import type { Phase } from "./kept.js";
+import type { KeptTurn, Phase } from "./kept.js";
 
 /** A message of this page. */
-export interface Turn {
+export interface Turn extends Pick<KeptTurn, "answer" | "tookMs" | "isCut"> {
   readonly id: string;
   readonly message: Message;
   readonly at: number;

@@ -29,6 +29,7 @@ export const talkWords = {
   about: "About the agent",
   speech: "Binding and version",
   raw: "Raw exchanges",
+  record: "Record and replay",
   cut: "Cut the stream",
   cutHint: "Aborts the connection on purpose, to see how the stream resumes.",
   panel: (agent: string, isSecond: boolean): string => (isSecond ? `${agent}, beside` : agent),

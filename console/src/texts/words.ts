@@ -21,6 +21,7 @@ export const words = {
   talk: "Talk",
   operate: "Operate",
   agents: "Agents",
+  replay: "Replay",
   tasks: "Tasks",
   inbox: "Inbox",
   conversations: "Conversations",

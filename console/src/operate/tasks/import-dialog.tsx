@@ -6,9 +6,9 @@ import { taskWords } from "../../texts/tasks.js";
 import { Modal } from "../../ui/dialog.js";
 import { sentenceOf } from "../../ui/error.js";
 import { Badge, Button, Bytes, css } from "../../ui/parts.js";
+import { useDrop } from "../../ui/use-drop.js";
 import { rowOf, type TaskRow } from "./task-row.js";
 import page from "./tasks.module.css";
-import { useDrop } from "./use-drop.js";
 
 interface ImportDialogProps {
   readonly files: readonly File[];
