@@ -6,6 +6,8 @@ const afterHelp = `
 The agent is a URL, a host or a name of the address book, whose other agents are listed too. The console listens on this machine
 only, on a free port. It prints a link that opens it once, and opens the browser if it runs on a terminal. Ctrl-C ends it.
 
+--recording opens a file of "parley record", or one that the console saved, and replays it with the agent or another one.
+
 "parley serve --console" has a console of its own, with the tasks of that server.
 `;
 

@@ -10,12 +10,15 @@ import { lookOf, withOneFont } from "./console/looks.js";
 import { faultsOf, linkOf } from "./console/open.js";
 
 const home = new Home("--console");
+/** Serves the agent of a replay, whose tasks are in no other picture. */
+const replayHome = new Home();
 let browser: Browser;
 let server: ServerProcess;
 let taskId = "";
 let contextId = "";
 /** A recording whose second answer is not that of the agent. */
 let recording = "";
+let replayServer: ServerProcess;
 
 beforeAll(async () => {
   browser = await launch();
@@ -26,21 +29,29 @@ beforeAll(async () => {
     if (text.startsWith("stream")) [taskId, contextId] = [task?.id ?? "", task?.contextId ?? ""];
   }
   await client.send("fail").catch(() => {});
-  const { binding, version, url } = { binding: "JSONRPC", version: "1.0", url: server.url };
-  const lines = [headLine({ agent: "Probe", interface: { binding, version, url } }, String)];
-  for (const [text, was] of [["data"], ["echo one", "echo two"], ["ask Which colour?"]]) {
-    const answer = await answerIn(await client.send(was ?? text ?? ""));
-    const message = { role: "ROLE_USER", parts: [{ text: text ?? "" }] };
-    lines.push(turnLine({ begins: true, message, answer, tookMs: 20 }, String));
-  }
-  recording = lines.join("");
   await client.close();
+  replayServer = await replayHome.start();
+  recording = await recorded(replayServer.url);
 });
 
 afterAll(async () => {
   await browser?.close();
   await home.leave();
+  await replayHome.leave();
 });
+
+/** Records three turns with an agent. */
+async function recorded(url: string): Promise<string> {
+  const client = await connect(url);
+  const lines = [headLine({ agent: "Probe", interface: { binding: "JSONRPC", version: "1.0", url } }, String)];
+  for (const [text = "", was = text] of [["data"], ["echo one", "echo two"], ["ask Which colour?"]]) {
+    const answer = await answerIn(await client.send(was));
+    const message = { role: "ROLE_USER", parts: [{ text }] };
+    lines.push(turnLine({ begins: true, message, answer, tookMs: 20 }, String));
+  }
+  await client.close();
+  return lines.join("");
+}
 
 const sizes = [
   { width: 360, height: 740 },
@@ -62,7 +73,11 @@ const pages: Readonly<Record<string, LookedAt>> = {
   interfaces: { path: () => `agent?url=${encodeURIComponent(server.url)}&tab=interfaces`, shows: "text=JSONRPC" },
   talk: { path: () => `talk?agent=${encodeURIComponent(server.url)}&task=${taskId}`, shows: "text=Completed" },
   replay: { path: () => "recording", shows: "text=No recording is open." },
-  replayed: { path: () => "recording", shows: "text=different.", act: replayed },
+  replayed: {
+    path: () => `recording?agent=${encodeURIComponent(replayServer.url)}`,
+    shows: "text=different.",
+    act: replayed,
+  },
   tasks: { path: () => "operate/tasks", shows: "[role=row] >> text=Completed" },
   task: { path: () => `operate/tasks/${taskId}`, shows: "text=Completed" },
   log: { path: () => `operate/tasks/${taskId}?tab=log`, shows: "[role=grid] [role=row]" },

@@ -69,6 +69,7 @@ the text is sent as one message, and its answer printed.
 const recordHelp = `
 It talks as chat does. Without a terminal the text is the only turn, or each line of stdin is one. The file has one line of JSON for
 each turn: the message, and what the answer holds. It has no credentials, and files that the agent sent only by their hash.
+"parley console --recording <file>" opens it in a browser, to read and replay it.
 `;
 
 const replayHelp = `
