@@ -75,8 +75,8 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "it calls agents of any maker, from anywhere: nothing of a server comes with it",
   },
   console: {
-    may: ["core", "audit", "auth", "http", "admin", "push"],
-    because: "it gives browsers files, sessions and a relay; the server hands it the operator's service",
+    may: ["core", "audit", "auth", "wire", "jwt", "http", "admin", "push", "push-receiver"],
+    because: "it gives browsers files, sessions, a relay and a webhook; the server hands it the operator's service",
   },
   examine: {
     may: ["core", "wire", "task", "card", "version", "client"],

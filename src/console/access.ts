@@ -9,7 +9,7 @@ import { logFacts } from "../core/log-facts.js";
 import type { HttpRequest } from "../http/request.js";
 import { type HttpResponse, isSource } from "../http/response.js";
 import type { LinkToken } from "./link-token.js";
-import { Sessions } from "./sessions.js";
+import { type Session, Sessions } from "./sessions.js";
 import { WatchedBody } from "./watched-body.js";
 
 /** The answer to requests whose session has just ended. */
@@ -44,7 +44,10 @@ export type AddressOf = (from: Pick<HttpRequest, "header" | "peer">) => string;
 
 /** Sessions of operators, and the operator of each call in one. */
 export class ConsoleAccess implements OperatorAccess {
-  readonly #sessions = new Sessions();
+  readonly #sessions = new Sessions((id) => {
+    for (const listener of this.#onEnd) listener(id);
+  });
+  readonly #onEnd: ((id: string) => void)[] = [];
   readonly #checks: LoginChecks;
   readonly #addressOf: AddressOf;
   readonly #audit: Audit;
@@ -53,6 +56,11 @@ export class ConsoleAccess implements OperatorAccess {
     this.#checks = checks;
     this.#addressOf = addressOf;
     this.#audit = audit;
+  }
+
+  /** Calls a listener with the id of each session that ends. */
+  onEnd(listener: (id: string) => void): void {
+    this.#onEnd.push(listener);
   }
 
   /** The ways to begin a session. */
@@ -99,9 +107,32 @@ export class ConsoleAccess implements OperatorAccess {
    * @throws A2AError UNAUTHENTICATED without a session
    */
   async operatorOf(request: HttpRequest | Call): Promise<Operator> {
-    const found = this.#sessions.find(request.header("cookie"));
-    if (found === undefined) throw new A2AError("UNAUTHENTICATED", "The console needs a session: log in.");
-    const [id, { operator, credentials }] = found;
+    return (await this.sessionOf(request)).operator;
+  }
+
+  /** Returns the id of the session that a request belongs to, with its operator. See `operatorOf`. */
+  async sessionOf(request: HttpRequest | Call): Promise<{ readonly id: string; readonly operator: Operator }> {
+    const [id, session] = this.#sessions.find(request.header("cookie")) ?? [];
+    if (id === undefined || session === undefined) {
+      throw new A2AError("UNAUTHENTICATED", "The console needs a session: log in.");
+    }
+    return { id, operator: await this.#checked(id, session, request) };
+  }
+
+  /** True for the id of an open session, whose credentials are checked again. It does not count as used. */
+  async isOpen(id: string, request: HttpRequest): Promise<boolean> {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return false;
+    try {
+      await this.#checked(id, session, request);
+      return true;
+    } catch (error) {
+      if (toA2AError(error).reason === "UNAUTHENTICATED") return false;
+      throw error;
+    }
+  }
+
+  async #checked(id: string, { operator, credentials }: Session, request: HttpRequest | Call): Promise<Operator> {
     const check = this.#checks.admin;
     if (credentials === undefined || check === undefined) return operator;
     try {

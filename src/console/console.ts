@@ -9,9 +9,11 @@ import { Arrivals } from "../http/arrivals.js";
 import type { HttpRequest } from "../http/request.js";
 import { type HttpResponse, rejectionOf } from "../http/response.js";
 import type { ConsoleAccess } from "./access.js";
+import { done, json, notFound, refused, wrongMethod } from "./answers.js";
 import { ConsoleFiles, noStore, safeHeaders } from "./files.js";
 import type { ConsoleAgent, ConsoleStart } from "./options.js";
 import { CONSOLE_PATH } from "./path.js";
+import { ReceiverRoutes } from "./receiver/routes.js";
 import { type Relay, relayFailure } from "./relay.js";
 import { isOwnRequest, portOf, type SeenOrigin } from "./same-origin.js";
 import { type CookiePlace, sessionCookie } from "./sessions.js";
@@ -43,11 +45,18 @@ export class Console {
   readonly #parts: ConsoleParts;
   readonly #files = new ConsoleFiles();
   readonly #arrivals: Arrivals;
+  readonly #receivers: ReceiverRoutes;
 
   /** @throws the system's error if the web app has not been built */
   constructor(parts: ConsoleParts) {
     this.#parts = parts;
     this.#arrivals = new Arrivals(parts);
+    this.#receivers = new ReceiverRoutes({
+      access: parts.access,
+      arrivals: this.#arrivals,
+      consoleOf: (request) => this.#originOf(request) + this.#pathOf(request),
+      keyFetch: parts.relay.fetch,
+    });
   }
 
   /** Ends the calls of other agents when the server ends. Those of operators end with the engine. */
@@ -61,7 +70,10 @@ export class Console {
     const headers = withoutCors(request.target.headers);
     request.target = { ...request.target, headers };
     try {
-      return path.startsWith("/api/") ? await this.#api(request, path.slice("/api".length)) : this.#file(request, path);
+      if (path.startsWith("/api/")) return await this.#api(request, path.slice("/api".length));
+      // Agents have neither the origin of the page nor a session.
+      if (path.startsWith("/hooks/")) return await this.#receivers.hook(request, path.slice("/hooks/".length));
+      return this.#file(request, path);
     } catch (thrown) {
       const error = toA2AError(thrown);
       if (error.reason === "INTERNAL") {
@@ -87,6 +99,7 @@ export class Console {
     }
     if (path === "/session") return this.#session(request);
     if (path === "/relay") return this.#relay(request, relay);
+    if (/^\/receiver(?:\/|$)/.test(path)) return this.#receiver(request, path.slice("/receiver".length));
     if (admin !== undefined && path.startsWith("/admin/")) {
       return access.within(request, async () => {
         request.target = { ...request.target, path: path.slice("/admin".length) };
@@ -113,11 +126,11 @@ export class Console {
         return this.#describe(request);
       case "POST": {
         const id = await access.begin(request, await this.#tokenIn(request));
-        return { status: 204, headers: [...safeHeaders, noStore, ["set-cookie", this.#cookie(request, id)]] };
+        return done(["set-cookie", this.#cookie(request, id)]);
       }
       case "DELETE":
         access.end(request);
-        return { status: 204, headers: [...safeHeaders, noStore, ["set-cookie", this.#cookie(request, "")]] };
+        return done(["set-cookie", this.#cookie(request, "")]);
       default:
         return wrongMethod("GET, HEAD, POST, DELETE");
     }
@@ -161,6 +174,21 @@ export class Console {
     return sessionCookie(id, place);
   }
 
+  /** Answers for the receiver of a session. Its keys are fetched from elsewhere, as calls of agents are sent there. */
+  async #receiver(request: HttpRequest, path: string): Promise<HttpResponse> {
+    const { access, relay } = this.#parts;
+    const { id, operator } = await access.sessionOf(request);
+    if (relay.isGuarded && operator.role !== "write") {
+      throw new A2AError("PERMISSION_DENIED", "The receiver needs an operator with the role write.");
+    }
+    return this.#receivers.answer(request, id, path);
+  }
+
+  #originOf(request: HttpRequest): string {
+    const { isSecure, host } = this.#parts.seenOf(request);
+    return `${isSecure ? "https" : "http"}://${host}`;
+  }
+
   /** Returns the path below which the browser sees this server. */
   #mountOf(request: HttpRequest): string {
     return `${this.#parts.seenOf(request).prefix}${request.target.mount ?? ""}`;
@@ -193,31 +221,4 @@ function withoutCors(headers: readonly string[]): string[] {
     if (!name.startsWith("access-control-")) kept.push(name, value);
   }
   return kept;
-}
-
-function json(status: number, value: unknown): HttpResponse {
-  return {
-    status,
-    type: "application/json",
-    headers: [...safeHeaders, noStore],
-    body: JSON.stringify(value),
-  };
-}
-
-/** Returns the answer to a refused request, without a challenge, at which a browser would ask for a password. */
-function refused(error: A2AError): HttpResponse {
-  const { row, retryAfterMs } = error;
-  const retry = retryAfterMs === undefined ? [] : [["retry-after", `${Math.ceil(retryAfterMs / 1_000)}`] as const];
-  const answer = json(row.http, { error: error.message });
-  const headers = [...safeHeaders, noStore, ...retry];
-  return { ...answer, headers };
-}
-
-function notFound(): HttpResponse {
-  return json(404, { error: "The console has nothing at this path." });
-}
-
-function wrongMethod(allow: string): HttpResponse {
-  const answer = json(405, { error: `Only ${allow} is allowed here.` });
-  return { ...answer, headers: [...safeHeaders, noStore, ["allow", allow]] };
 }

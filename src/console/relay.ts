@@ -4,6 +4,7 @@ import type { HttpRequest } from "../http/request.js";
 import type { BodySource, HttpResponse } from "../http/response.js";
 import type { TargetGuard } from "../push/target/guard.js";
 import { noStore, safeHeaders } from "./files.js";
+import { guardedFetch } from "./guarded-fetch.js";
 import { headersToAgent } from "./relay-headers.js";
 import { NoAnswer, passOn } from "./upstream.js";
 import { WatchedBody } from "./watched-body.js";
@@ -23,6 +24,11 @@ export class Relay {
 
   constructor(guard?: Pick<TargetGuard, "admit" | "lookup">) {
     this.#guard = guard;
+  }
+
+  /** Fetches documents of agents from the addresses that are called; undefined for all addresses. */
+  get fetch(): typeof fetch | undefined {
+    return this.#guard && guardedFetch(this.#guard);
   }
 
   /** True if only public addresses are called. */

@@ -51,6 +51,12 @@ export class Sessions {
   readonly #open = new Map<string, { readonly session: Session; readonly usedAt: number }>();
   /** Ends the sessions whose time is over, which may have streams. */
   #timer: NodeJS.Timeout | undefined;
+  readonly #onEnd: (id: string) => void;
+
+  /** @param onEnd called with the id of each session that ends */
+  constructor(onEnd: (id: string) => void = () => {}) {
+    this.#onEnd = onEnd;
+  }
 
   /** Begins a session and returns its secret id. */
   begin(start: SessionStart): string {
@@ -79,24 +85,30 @@ export class Sessions {
   /** Returns the id and the session that a `Cookie` header names, and counts it as used. */
   find(cookie: string | undefined): readonly [string, Session] | undefined {
     for (const id of idsIn(cookie)) {
-      const found = this.#open.get(id);
-      if (found === undefined) continue;
-      const now = performance.now();
-      if (now - found.usedAt > sessionIdle.timeoutMs) {
-        this.end(id);
-        continue;
-      }
+      const session = this.get(id);
+      if (session === undefined) continue;
       this.#open.delete(id);
-      this.#open.set(id, { session: found.session, usedAt: now });
-      return [id, found.session];
+      this.#open.set(id, { session, usedAt: performance.now() });
+      return [id, session];
     }
+    return undefined;
+  }
+
+  /** Returns a session by its id, without counting it as used. */
+  get(id: string): Session | undefined {
+    const found = this.#open.get(id);
+    if (found === undefined) return undefined;
+    if (performance.now() - found.usedAt <= sessionIdle.timeoutMs) return found.session;
+    this.end(id);
     return undefined;
   }
 
   end(id: string): void {
     const found = this.#open.get(id);
+    if (found === undefined) return;
     this.#open.delete(id);
-    found?.session.end();
+    found.session.end();
+    this.#onEnd(id);
   }
 }
 

@@ -25,10 +25,10 @@ export class IssuerStatus extends Error {
 }
 
 /** Requests JSON from a token issuer, within `issuerBounds`. Redirects are not followed. */
-export async function issuerJson(url: string, init: RequestInit = {}): Promise<unknown> {
+export async function issuerJson(url: string, init: RequestInit = {}, send: typeof fetch = fetch): Promise<unknown> {
   const signal = AbortSignal.timeout(issuerBounds.timeoutMs);
   const headers = { accept: "application/json", ...init.headers };
-  const response = await fetch(url, { ...init, headers, redirect: "manual", signal });
+  const response = await send(url, { ...init, headers, redirect: "manual", signal });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new IssuerStatus(url, response.status);
@@ -69,6 +69,8 @@ export function issuerUrlFaults(name: string, url: unknown): string[] {
 
 /** Dependencies of fetching an issuer's documents. */
 export interface IssuerParts {
+  /** Sends the requests. Default: that of the runtime. */
+  readonly fetch?: typeof fetch | undefined;
   readonly logger: Pick<Logger, "info" | "warn">;
 }
 
@@ -131,9 +133,9 @@ export class IssuerDocument<T> {
   }
 
   async #ask(): Promise<void> {
-    const { logger } = this.#parts;
+    const { logger, fetch } = this.#parts;
     try {
-      const value = await this.#read(await issuerJson(await this.#url()));
+      const value = await this.#read(await issuerJson(await this.#url(), {}, fetch));
       this.#current = { value, at: performance.now() };
       if (this.#failure !== undefined) logger.info({}, "an issuer of tokens answers again");
       this.#failure = undefined;

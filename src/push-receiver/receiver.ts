@@ -58,9 +58,18 @@ export interface PushReceiver {
  * @throws TypeError that names every wrong option.
  */
 export function createPushReceiver(options: PushReceiverOptions): PushReceiver {
+  return pushReceiverWith(options);
+}
+
+/**
+ * Creates a receiver that fetches the keys of servers by another function.
+ *
+ * @throws TypeError that names every wrong option.
+ */
+export function pushReceiverWith(options: PushReceiverOptions, keyFetch?: typeof fetch): PushReceiver {
   const faults = receiverFaults(options);
   if (faults.length > 0) throw new TypeError(`Invalid options: ${faults.join("; ")}`);
-  const judge = new Judge(options);
+  const judge = new Judge(options, keyFetch);
   const { memory = pushMemory(), logger = silentLogger } = options;
   const handling = new Handling({
     verify: (request) => judge.verify(request),
@@ -100,7 +109,7 @@ class Judge {
   readonly #jwt: TokenVerifier | undefined;
   readonly #webhook: WebhookVerifier;
 
-  constructor(options: PushReceiverOptions) {
+  constructor(options: PushReceiverOptions, keyFetch: typeof fetch | undefined) {
     const { servers, audience = "", secrets, publicKeys = [], tokens, authorization } = options;
     const limits = { ...defaultReceiverLimits, ...given(options.limits ?? {}) };
     const logger = guardedLogger(options.logger ?? silentLogger);
@@ -115,7 +124,7 @@ class Judge {
       return { url: plainUrl(url), jwks: jwks instanceof URL ? jwks.href : jwks };
     });
     const audiences = [audience].flat().map((each) => (each === "" ? "" : pushAudience(each)));
-    this.#jwt = trusted && new TokenVerifier(trusted, audiences, { logger });
+    this.#jwt = trusted && new TokenVerifier(trusted, audiences, { logger, fetch: keyFetch });
     this.#webhook = new WebhookVerifier({
       secrets: typeof secrets === "function" ? secrets : secrets && (() => secrets),
       publicKeys,

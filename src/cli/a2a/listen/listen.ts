@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { StreamResponseSchema } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { orAborted } from "../../../core/async.js";
 import { messageIn } from "../../../core/members.js";
+import { credentialHeader, newToken } from "../../../push-receiver/arrival.js";
 import type { PushEvent } from "../../../push-receiver/index.js";
-import { NOTIFICATION_TOKEN, OTHER_NOTIFICATION_TOKEN } from "../../../wire/webhook.js";
 import type { Context, Run } from "../context.js";
 import { Failure, usage } from "../errors.js";
 import { httpUrl, wholeNumber } from "../kinds.js";
@@ -12,7 +12,7 @@ import { jsonOf } from "../output.js";
 import { ownOption } from "../own-options.js";
 import { eventText, field } from "../text.js";
 import { forward, type Recorded, replay } from "./forward.js";
-import { type Arrival, newToken, openWebhook } from "./webhook.js";
+import { type Arrival, openWebhook } from "./webhook.js";
 
 /** `listen`: receives push notifications, verifies and prints them, and passes them on. */
 export const run: Run = async (context) => {
@@ -92,12 +92,9 @@ function print({ out }: Context, event: PushEvent): void {
   );
 }
 
-/** Headers with credentials, in lower case. */
-const secretHeaders = ["Authorization", NOTIFICATION_TOKEN, OTHER_NOTIFICATION_TOKEN].map((name) => name.toLowerCase());
-
 /** Returns the record of a notification, without credentials: `--replay` takes them anew. */
 function recordOf({ headers, body }: Arrival): Recorded {
-  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !secretHeaders.includes(name)));
+  const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !credentialHeader.test(name)));
   return { at: new Date().toISOString(), headers: kept, body: body.toString("base64") };
 }
 

@@ -1,6 +1,7 @@
 import type { Task } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import { orAborted, within } from "../../../core/async.js";
 import { isLoopback } from "../../../core/net.js";
+import { newToken } from "../../../push-receiver/arrival.js";
 import type { PushEvent } from "../../../push-receiver/index.js";
 import { endsBlockingSend } from "../../../task/state.js";
 import { checkCapability } from "../capability.js";
@@ -9,7 +10,7 @@ import { usage } from "../errors.js";
 import { httpUrl, wholeNumber } from "../kinds.js";
 import { ownOption } from "../own-options.js";
 import { isSettled } from "../task-result.js";
-import { newToken, openWebhook, type Webhook } from "./webhook.js";
+import { openWebhook, type Webhook } from "./webhook.js";
 
 /** Polls in place of which a notification is waited for: it may be lost. */
 const POLLS = 10;

@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Logger } from "../../../core/log.js";
+import { ownHeaders } from "../../../push-receiver/arrival.js";
 import { createPushReceiver, type PushEvent, type PushReceiverOptions } from "../../../push-receiver/index.js";
 
 /** Largest notification, in bytes. */
@@ -42,11 +42,6 @@ export interface Webhook {
   close(): Promise<void>;
 }
 
-/** Returns a token that nobody guesses. */
-export function newToken(): string {
-  return randomBytes(24).toString("base64url");
-}
-
 /** Opens a webhook that verifies notifications. */
 export async function openWebhook(options: WebhookOptions): Promise<Webhook> {
   const { host, port, path, trust, handle, refused } = options;
@@ -64,7 +59,7 @@ export async function openWebhook(options: WebhookOptions): Promise<Webhook> {
     if (new URL(request.url ?? "/", "http://a").pathname !== path) return end(response, 404);
     const body = await bodyOf(request);
     if (body === undefined) return end(response, 413);
-    const arrival = { headers: headersOf(request), body };
+    const arrival = { headers: ownHeaders(request.headers), body };
     const given = { method: request.method ?? "", headers: arrival.headers, ...(body.length > 0 && { body }) };
     const own = receiver.fetch((event) => handle(event, arrival));
     const { method } = given;
@@ -112,26 +107,6 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   }
   return Buffer.concat(chunks);
 }
-
-/** Headers of the notification itself. Repeated ones are joined, which the receiver then refuses where it matters. */
-function headersOf({ headers }: IncomingMessage): Record<string, string> {
-  const own = Object.entries(headers).filter(([name]) => !hopByHop.has(name));
-  return Object.fromEntries(
-    own.map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : (value ?? "")]),
-  );
-}
-
-const hopByHop: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 function refusalLog(refused: (why: string) => void): Logger {
   const tell = (facts: object): void => {
