@@ -68,6 +68,16 @@ const recording = createRoute({
   component: lazyRouteComponent(() => import("./recording/recording-page.js")),
 });
 
+const receiver = createRoute({
+  getParentRoute,
+  path: "/receiver",
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...optional("agent")(search),
+    ...optionalNumber("open")(search),
+  }),
+  component: lazyRouteComponent(() => import("./receiver/receiver-page.js")),
+});
+
 const signedIn = createRoute({
   getParentRoute,
   path: "/login/callback",
@@ -147,6 +157,7 @@ const pages = [
   agent,
   talk,
   recording,
+  receiver,
   signedIn,
   tasks,
   task,

@@ -9,6 +9,7 @@ import {
   ScrollText,
   Send,
   Users,
+  Webhook,
 } from "lucide-react";
 import { words } from "../texts/words.js";
 
@@ -24,6 +25,7 @@ export interface Place {
 export const talkPlaces: readonly Place[] = [
   { to: "/agents", name: words.agents, icon: Bot, key: "a" },
   { to: "/recording", name: words.replay, icon: History, key: "r" },
+  { to: "/receiver", name: words.receiver, icon: Webhook, key: "n" },
 ];
 
 /** Pages of operators. */

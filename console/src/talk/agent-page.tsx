@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { Bot, MessageSquare, RotateCw } from "lucide-react";
+import { Bot, MessageSquare, RotateCw, Webhook } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useSyncExternalStore } from "react";
 import { AgentIcon } from "../agents/agent-icon.js";
 import { AgentState } from "../agents/agent-row.js";
@@ -12,6 +12,7 @@ import { absolute, addedAgents } from "../api/agents.js";
 import { sessionQuery } from "../api/session.js";
 import { Code } from "../content/code.js";
 import { agentWords } from "../texts/agents.js";
+import { receiverWords } from "../texts/receiver.js";
 import { ErrorNote } from "../ui/error.js";
 import { Button, Empty, Skeleton, css as ui } from "../ui/parts.js";
 import { TabLinks } from "../ui/tabs.js";
@@ -121,6 +122,17 @@ function Head({ agent, query }: HeadProps): ReactNode {
           <Button onClick={() => (added ? addedAgents.forget(agent) : addedAgents.add(agent, name))}>
             {added ? texts.forget : texts.keep}
           </Button>
+        )}
+        {card?.capabilities?.pushNotifications === true && (
+          <Link
+            to="/receiver"
+            search={{ agent }}
+            className={`${ui.button} ${ui.icon}`}
+            title={receiverWords.open}
+            aria-label={receiverWords.open}
+          >
+            <Webhook size={15} aria-hidden="true" />
+          </Link>
         )}
         <Link to="/talk" search={{ agent }} className={`${ui.button} ${ui.main}`}>
           <MessageSquare size={15} aria-hidden="true" />

@@ -1,7 +1,10 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { Braces, Paperclip, SendHorizontal, X } from "lucide-react";
+import { Bell, BellRing, Braces, Paperclip, SendHorizontal, X } from "lucide-react";
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
 import type { MessageFields } from "../../../src/client/web.js";
+import { Failure } from "../receiver/failure.js";
+import { useNotified } from "../receiver/use-notified.js";
+import { receiverWords } from "../texts/receiver.js";
 import { talkWords } from "../texts/talk.js";
 import { bytesText } from "../ui/format.js";
 import { Button, classes, Skeleton, css as ui } from "../ui/parts.js";
@@ -32,27 +35,23 @@ export function Composer(props: ComposerProps): ReactNode {
   const [text, setText] = useState(props.begin);
   const [json, setJson] = useState<string>();
   const [target, setTarget] = useState<string>();
+  const notified = useNotified(store.kept.agent);
   const to = targetOf(view, target);
   const data = json === undefined || json.trim() === "" ? undefined : parsed(json);
   const isEmpty = text.trim() === "" && files.list.length === 0 && data === undefined;
   const isBlocked = isEmpty || data?.fault !== undefined || view.isFirst;
   const send = async (): Promise<void> => {
     if (isBlocked) return;
-    const parts: Exclude<MessageFields["parts"], string> = [
-      ...(text.trim() === "" ? [] : [{ text }]),
-      ...(await partsOfFiles(files.list)),
-      ...(data?.value === undefined ? [] : [{ data: data.value }]),
-    ];
+    const webhook = await notified.take();
+    if (webhook === "failed") return;
+    const parts = await partsIn(text, files, data?.value);
     setText("");
     setJson(undefined);
     setTarget(undefined);
     files.clear();
     onReferences([]);
-    store.send({
-      parts,
-      ...(to !== undefined && { taskId: to }),
-      ...(references.length > 0 && { referenceTaskIds: references }),
-    });
+    const refers = references.length > 0 && { referenceTaskIds: references };
+    store.send({ parts, ...(to !== undefined && { taskId: to }), ...refers }, webhook);
   };
   return (
     <form
@@ -76,6 +75,7 @@ export function Composer(props: ComposerProps): ReactNode {
         >
           <Braces size={16} aria-hidden="true" />
         </Button>
+        <NotifyButton view={view} notified={notified} />
         {view.waiting.length > 0 && <Target view={view} to={to} onChange={setTarget} />}
         <Button kind="main" type="submit" disabled={isBlocked} className={css.sendButton}>
           <SendHorizontal size={15} aria-hidden="true" />
@@ -83,7 +83,31 @@ export function Composer(props: ComposerProps): ReactNode {
         </Button>
       </div>
       {view.isFirst && !isEmpty && <p className={css.fault}>{compose.firstFirst}</p>}
+      {notified.error !== undefined && <Failure error={notified.error} />}
     </form>
+  );
+}
+
+async function partsIn(text: string, files: Attachments, data: JsonValue | undefined) {
+  const parts: Exclude<MessageFields["parts"], string> = [
+    ...(text.trim() === "" ? [] : [{ text }]),
+    ...(await partsOfFiles(files.list)),
+    ...(data === undefined ? [] : [{ data }]),
+  ];
+  return parts;
+}
+
+/** Registers the receiver for the task of the next message, at an agent that sends notifications. */
+function NotifyButton({
+  view,
+  notified: { isOn, toggle },
+}: Pick<ComposerProps, "view"> & { readonly notified: ReturnType<typeof useNotified> }): ReactNode {
+  if (view.connected?.client.card.capabilities?.pushNotifications !== true) return undefined;
+  const Icon = isOn ? BellRing : Bell;
+  return (
+    <Button kind="plain" icon title={receiverWords.bell} aria-pressed={isOn} onClick={toggle}>
+      <Icon size={16} aria-hidden="true" />
+    </Button>
   );
 }
 

@@ -1,6 +1,7 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { ArrowLeft, Braces, History, Info, Scissors, X } from "lucide-react";
+import { ArrowLeft, Braces, History, Info, type LucideIcon, Scissors, Webhook, X } from "lucide-react";
 import type { ReactNode } from "react";
+import { receiverWords } from "../texts/receiver.js";
 import { talkWords } from "../texts/talk.js";
 import { Button, classes, css as ui } from "../ui/parts.js";
 import { speechOf } from "./connection.js";
@@ -40,25 +41,12 @@ export function PanelHead({ store, view, name, search, onClose }: PanelHeadProps
           {talkWords.cut}
         </Button>
       )}
-      <Link
-        className={classes(ui.button, ui.plain, ui.icon)}
-        to="/agent"
-        search={{ url: agent }}
-        title={talkWords.about}
-        aria-label={talkWords.about}
-      >
-        <Info size={16} aria-hidden="true" />
-      </Link>
+      <HeadLink to="/agent" search={{ url: agent }} name={talkWords.about} icon={Info} />
       {view.blocks.length > 0 && (
-        <Link
-          className={classes(ui.button, ui.plain, ui.icon)}
-          to="/recording"
-          search={{ conversation: store.kept.id }}
-          title={talkWords.record}
-          aria-label={talkWords.record}
-        >
-          <History size={16} aria-hidden="true" />
-        </Link>
+        <HeadLink to="/recording" search={{ conversation: store.kept.id }} name={talkWords.record} icon={History} />
+      )}
+      {view.connected?.client.card.capabilities?.pushNotifications === true && (
+        <HeadLink to="/receiver" search={{ agent }} name={receiverWords.open} icon={Webhook} />
       )}
       {onClose === undefined ? (
         <Button
@@ -76,6 +64,23 @@ export function PanelHead({ store, view, name, search, onClose }: PanelHeadProps
         </Button>
       )}
     </header>
+  );
+}
+
+interface HeadLinkProps {
+  readonly to: "/agent" | "/receiver" | "/recording";
+  readonly search: Readonly<Record<string, string>>;
+  readonly name: string;
+  readonly icon: LucideIcon;
+}
+
+/** A link of the head, shown as its icon. */
+function HeadLink({ to, search, name, icon: Icon }: HeadLinkProps): ReactNode {
+  const look = classes(ui.button, ui.plain, ui.icon);
+  return (
+    <Link className={look} to={to} search={search} title={name} aria-label={name}>
+      <Icon size={16} aria-hidden="true" />
+    </Link>
   );
 }
 

@@ -13,6 +13,7 @@ import { answerIn, errorAnswer, type RecordedAnswer } from "../../../src/examine
 import { readableTask } from "../../../src/task/plain.js";
 import { isInterrupted } from "../../../src/task/state.js";
 import { EXTENSIONS_PARAMETER } from "../../../src/wire/service-params.js";
+import { addRegistration } from "../receiver/registrations.js";
 import { a2uiExtensionOf } from "./a2ui.js";
 import { type Connected, connectTalk } from "./connection.js";
 import { type KeptTalk, keepTalk, type Phase } from "./kept.js";
@@ -31,6 +32,12 @@ const noView: TalkView = {
   error: undefined,
 };
 
+/** The webhook that is to be notified of a message's task. */
+export interface Notified {
+  readonly address: string;
+  readonly token: string;
+}
+
 /** Milliseconds between two times that a running conversation is kept. */
 const KEEP_MS = 1_000;
 
@@ -40,6 +47,8 @@ export class TalkStore extends ViewStore<TalkView> {
   readonly #turns: Turn[];
   readonly #tasks = new TaskViews(() => this.changed());
   readonly #running = new Map<string, AbortController>();
+  /** Addresses that are to be notified, by the message whose task is not known yet. */
+  readonly #notified = new Map<string, string>();
   #kept: KeptTalk;
   #connected: Connected | undefined;
   #connecting: Promise<A2AClient> | undefined;
@@ -93,8 +102,8 @@ export class TalkStore extends ViewStore<TalkView> {
       .catch(() => {});
   };
 
-  /** Sends a message. */
-  readonly send = (fields: MessageFields): void => {
+  /** Sends a message. @param notified is registered for the task of it */
+  readonly send = (fields: MessageFields, notified?: Notified): void => {
     const message = messageOf(fields, { contextId: this.#kept.contextId });
     const taskId = message.taskId === "" ? undefined : message.taskId;
     const turn: Turn = {
@@ -109,10 +118,12 @@ export class TalkStore extends ViewStore<TalkView> {
     this.#turns.push(turn);
     if (taskId !== undefined) this.#tasks.addMessage(taskId, message);
     this.#kept = { ...this.#kept, at: turn.at, title: this.#kept.title || titleOf(message) };
+    if (notified !== undefined) this.#notified.set(turn.id, notified.address);
+    const push = notified && { pushNotification: { url: notified.address, token: notified.token } };
     void this.#run(turn.id, taskId, (client, signal) => {
       const a2ui = a2uiExtensionOf(client.card);
       const headers = a2ui === undefined ? {} : { headers: { [EXTENSIONS_PARAMETER]: a2ui } };
-      return client.stream(message, { signal, ...headers });
+      return client.stream(message, { signal, ...headers, ...push });
     });
   };
 
@@ -314,6 +325,9 @@ export class TalkStore extends ViewStore<TalkView> {
       if (message !== undefined) this.#change(key, { reply: message });
       return undefined;
     }
+    const address = this.#notified.get(key);
+    if (address !== undefined) addRegistration({ address, agent: this.#kept.agent, taskId: task.id });
+    this.#notified.delete(key);
     const turn = this.#turns.find(({ id }) => id === key);
     if (turn !== undefined && turn.taskId !== task.id) {
       this.#change(key, { taskId: task.id });

@@ -3,6 +3,8 @@ import { type ReactNode, useState } from "react";
 import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, TaskState, textOf } from "../../../src/client/web.js";
 import { isInterrupted, isTerminal } from "../../../src/task/state.js";
+import { Failure } from "../receiver/failure.js";
+import { TaskBell } from "../receiver/task-bell.js";
 import { talkWords } from "../texts/talk.js";
 import { ErrorNote } from "../ui/error.js";
 import { Button, CopyText, classes, Note, css as ui } from "../ui/parts.js";
@@ -31,6 +33,7 @@ interface TaskBlockProps {
 export function TaskBlock(props: TaskBlockProps): ReactNode {
   const { view, store, versions, isMarked } = props;
   const { task, state = 0, messages, isFollowed, error, id } = view;
+  const [pushFault, setPushFault] = useState<unknown>();
   const isWorking = isFollowed && !isInterrupted(state) && !isTerminal(state);
   return (
     <article className={classes(css.block, isMarked && css.marked)} aria-label={`${talkWords.task} ${id.slice(-6)}`}>
@@ -46,7 +49,8 @@ export function TaskBlock(props: TaskBlockProps): ReactNode {
       {state === TaskState.AUTH_REQUIRED && <Note tone="wait">{talkWords.stateSpoken[state]}</Note>}
       {error !== undefined && <TaskError error={error} />}
       <CutNotes cuts={view.cuts} />
-      <Foot {...props} />
+      {pushFault !== undefined && <Failure error={pushFault} />}
+      <Foot {...props} onPushFault={setPushFault} />
     </article>
   );
 }
@@ -105,7 +109,11 @@ function Progress({ messages }: { readonly messages: readonly Message[] }): Reac
   );
 }
 
-function Foot({ view, turns, store, onRefer }: TaskBlockProps): ReactNode {
+interface FootProps extends TaskBlockProps {
+  readonly onPushFault: (error: unknown) => void;
+}
+
+function Foot({ view, turns, store, onRefer, onPushFault }: FootProps): ReactNode {
   const { id, state = 0, isFollowed, generation } = view;
   const isOver = isTerminal(state);
   const isWaiting = isInterrupted(state);
@@ -135,6 +143,9 @@ function Foot({ view, turns, store, onRefer }: TaskBlockProps): ReactNode {
             {talkWords.cancelTask}
           </Button>
         )}
+        {sendsPush(store) && view.task !== undefined && (
+          <TaskBell agent={store.kept.agent} taskId={id} isOver={isOver} onFault={onPushFault} />
+        )}
         <Button kind="plain" icon title={talkWords.refer} onClick={() => onRefer(id)}>
           <CornerUpLeft size={14} aria-hidden="true" />
         </Button>
@@ -146,4 +157,8 @@ function Foot({ view, turns, store, onRefer }: TaskBlockProps): ReactNode {
       </span>
     </footer>
   );
+}
+
+function sendsPush(store: TalkStore): boolean {
+  return store.view().connected?.client.card.capabilities?.pushNotifications === true;
 }

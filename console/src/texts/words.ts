@@ -22,6 +22,7 @@ export const words = {
   operate: "Operate",
   agents: "Agents",
   replay: "Replay",
+  receiver: "Receiver",
   tasks: "Tasks",
   inbox: "Inbox",
   conversations: "Conversations",
