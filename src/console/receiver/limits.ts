@@ -1,19 +1,32 @@
 /** Limits of the receivers of a console. */
-export const receiverLimits = {
+export interface ReceiverLimits {
   /** Receivers at once, one for each session. The one whose page asked least recently is closed first. */
-  receivers: 16,
+  readonly receivers: number;
   /** Notifications that a receiver keeps. The oldest are dropped first. */
-  notifications: 200,
-  /** Size of the bodies and headers that a receiver keeps, in bytes: 4 MiB. */
-  bytes: 4 * 1024 * 1024,
-  /** Size of a body, in bytes: 1 MiB. */
-  bodyBytes: 1024 * 1024,
+  readonly notifications: number;
+  /** Size of the bodies and headers that a receiver keeps, in bytes. */
+  readonly bytes: number;
+  /** Size of a body, in bytes. */
+  readonly bodyBytes: number;
   /** Notifications that a receiver takes in a minute. */
-  perMinute: 600,
+  readonly perMinute: number;
   /** Servers and keys that a receiver knows. */
-  proofs: 32,
+  readonly proofs: number;
   /** Length of the URL of a server, in characters. */
-  proofLength: 2_048,
+  readonly proofLength: number;
   /** Events that are remembered to recognize repeats. */
+  readonly remembered: number;
+}
+
+const MIB = 1_048_576;
+
+export const receiverLimits: ReceiverLimits = {
+  receivers: 16,
+  notifications: 200,
+  bytes: 4 * MIB,
+  bodyBytes: MIB,
+  perMinute: 600,
+  proofs: 32,
+  proofLength: 2_048,
   remembered: 1_000,
 };

@@ -25,7 +25,7 @@ export class ConsoleReceiver {
   readonly session: string;
   readonly address: string;
   readonly proofs: Proofs;
-  readonly kept = new Kept();
+  readonly kept: Kept = new Kept();
   #minute = { began: Number.NEGATIVE_INFINITY, count: 0 };
   #limited = 0;
 
