@@ -34,14 +34,21 @@ const ofBrowser: ReadonlySet<string> = new Set([
  */
 const ofOrigin: ReadonlySet<string> = new Set([
   "accept-ch",
+  "activate-storage-access",
   "alt-svc",
   "clear-site-data",
+  "connection-allowlist",
+  "content-location",
   "content-security-policy",
-  "content-security-policy-report-only",
   "critical-ch",
+  "document-policy",
   "expect-ct",
+  "feature-policy",
+  "integrity-policy",
   "link",
   "nel",
+  "no-vary-search",
+  "observe-browsing-topics",
   "origin-agent-cluster",
   "public-key-pins",
   "refresh",
@@ -51,10 +58,19 @@ const ofOrigin: ReadonlySet<string> = new Set([
   "set-cookie",
   "set-cookie2",
   "set-login",
+  "sourcemap",
   "speculation-rules",
   "strict-transport-security",
+  "supports-loading-mode",
+  "timing-allow-origin",
   "use-as-dictionary",
+  "x-dns-prefetch-control",
+  "x-sourcemap",
 ]);
+
+/** Families of such headers, and headers of the relay itself. */
+const ofOriginFamily =
+  /^(?:access-control|attribution-reporting|cross-origin|parley-relay|permissions-policy|sec|secure-session)-|-report-only$/;
 
 /** Challenges for which a browser asks for a password in the name of the console. */
 const asksByBrowser = /(?:^|,)\s*(?:basic|digest|negotiate|ntlm)\b/i;
@@ -76,7 +92,7 @@ export function headersFromAgent(headers: IncomingHttpHeaders): [string, string]
   const passed: [string, string][] = [];
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || ofConnection.has(name) || ofOrigin.has(name) || named.has(name)) continue;
-    if (/^(?:parley-relay-|access-control-)/.test(name)) continue;
+    if (ofOriginFamily.test(name)) continue;
     const text = Array.isArray(value) ? value.join(", ") : value;
     const isRenamed = name === "location" || (name === "www-authenticate" && asksByBrowser.test(text));
     passed.push([isRenamed ? `parley-relay-${name}` : name, text]);

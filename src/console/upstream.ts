@@ -16,7 +16,9 @@ export const upstreamLimits: {
   readonly idleMs: number;
   /** Size of the head of the answer in bytes. */
   readonly headBytes: number;
-} = { headMs: 600_000, idleMs: 3_600_000, headBytes: 64 * 1024 };
+  /** Informational answers (1xx) before it. */
+  readonly informational: number;
+} = { headMs: 600_000, idleMs: 3_600_000, headBytes: 64 * 1024, informational: 100 };
 
 /** The target of a request that is passed on. */
 export interface Upstream {
@@ -108,12 +110,17 @@ function headOf(outgoing: http.ClientRequest, begin: () => void): Promise<http.I
     }, upstreamLimits.headMs);
     outgoing.once("response", (answer) => {
       clearTimeout(timer);
-      resolve(answer);
+      if (isFinal(answer)) resolve(answer);
+      else outgoing.destroy(answer.statusCode === 101 ? upgraded() : noHttp("ERR_INVALID_STATUS"));
+    });
+    let informational = 0;
+    outgoing.on("information", () => {
+      if (++informational > upstreamLimits.informational) outgoing.destroy(noHttp("ERR_INFORMATIONAL"));
     });
     // An agent that answers by another protocol.
     outgoing.once("upgrade", (_answer, socket) => {
       socket.destroy();
-      reject(new NoAnswer("ERR_UPGRADE", "The agent answered by another protocol than HTTP."));
+      reject(upgraded());
     });
     // Stays for errors after the answer, which its body reports.
     outgoing.on("error", reject);
@@ -123,6 +130,19 @@ function headOf(outgoing: http.ClientRequest, begin: () => void): Promise<http.I
     });
     begin();
   });
+}
+
+/** True for a status that ends a request. Node.js and the Fetch API write no others, and a proxy may act on them. */
+function isFinal({ statusCode = 0 }: http.IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode < 600;
+}
+
+function upgraded(): NoAnswer {
+  return new NoAnswer("ERR_UPGRADE", "The agent answered by another protocol than HTTP.");
+}
+
+function noHttp(code: string): NoAnswer {
+  return new NoAnswer(code, "The agent does not answer by HTTP.");
 }
 
 /** The body of an answer, which is written as it arrives. */
@@ -181,7 +201,7 @@ function noAnswer(error: unknown, { url }: Upstream): NoAnswer {
 }
 
 function otherwise(code: string, { protocol }: URL): string {
-  if (code.startsWith("HPE_")) return "The agent does not answer by HTTP.";
+  if (code.startsWith("HPE_")) return noHttp(code).message;
   if (protocol === "https:" && /CERT|UNABLE_TO|ALTNAME|SIGNATURE/.test(code)) {
     return `The certificate of the host is not accepted (${code}).`;
   }

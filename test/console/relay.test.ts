@@ -124,6 +124,14 @@ describe("the relay", () => {
       refresh: "0;url=https://attacker.example",
       link: "<https://attacker.example/x>; rel=preload",
       nel: "{}",
+      "content-security-policy-report-only": "default-src *",
+      "secure-session-registration": '(ES256);path="/console"',
+      "sec-session-challenge": '"x"',
+      "attribution-reporting-register-source": "{}",
+      "activate-storage-access": "load",
+      "cross-origin-embedder-policy": "require-corp",
+      "content-location": "/console/",
+      "x-sourcemap": "https://attacker.example/x.map",
       "report-to": "{}",
       "reporting-endpoints": 'a="https://attacker.example"',
       "x-content-type-options": "none",
@@ -267,6 +275,21 @@ describe("the relay", () => {
       "ERR_UPGRADE",
       "The agent answered by another protocol than HTTP.",
     ],
+    [
+      "an upgrade that nobody asked for",
+      "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+      "ERR_UPGRADE",
+      "The agent answered by another protocol than HTTP.",
+    ],
+    ["status 0", "HTTP/1.1 000 None\r\n\r\n", "ERR_INVALID_STATUS", "The agent does not answer by HTTP."],
+    ["status 99", "HTTP/1.1 099 None\r\n\r\n", "ERR_INVALID_STATUS", "The agent does not answer by HTTP."],
+    ["status 600", "HTTP/1.1 600 None\r\n\r\n", "ERR_INVALID_STATUS", "The agent does not answer by HTTP."],
+    [
+      "early hints without an end",
+      "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(101),
+      "ERR_INFORMATIONAL",
+      "The agent does not answer by HTTP.",
+    ],
   ])("says in one sentence that an agent answered by %s", async (_what, bytes, code, error) => {
     const url = await raw((socket) => void socket.end(bytes, "latin1"));
     const { status, text } = await relay({ url });
@@ -335,6 +358,8 @@ describe("the relay", () => {
     await vi.waitFor(async () => expect((await relay()).status).toBe(200));
     // Failed ones are not counted any more either.
     for (let i = 0; i < 3; i++) await relay({ url: "http://127.0.0.1:1/" });
+    const held = await raw((socket) => void socket.write("HTTP/1.1 099 None\r\n\r\n"));
+    for (let i = 0; i < 3; i++) await relay({ url: held });
     expect((await relay()).status).toBe(200);
   });
 

@@ -18,6 +18,9 @@ import { StreamWriter } from "./writer.js";
  */
 export type FetchHandler = (request: Request, origin?: FetchOrigin) => Promise<Response>;
 
+/** Statuses of answers without a body, which the Fetch API refuses to make with one. */
+const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
+
 /** Turns the answers of a dispatch into responses. */
 export function createFetchHandler(dispatch: Dispatch, logger: Logger): FetchHandler {
   return async (request, origin = {}) => {
@@ -133,7 +136,8 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
     const headers = new Headers();
     for (let i = 0; i < head.length; i += 2) headers.set(defined(head[i]), defined(head[i + 1]));
     if (isSource(body)) {
-      if (!this.canceled && this.method !== "HEAD") return new Response(this.#streamOf(body), { status, headers });
+      const isRead = !this.canceled && this.method !== "HEAD" && !bodiless.has(status);
+      if (isRead) return new Response(this.#streamOf(body), { status, headers });
       body.cancel();
     }
     this.#end();

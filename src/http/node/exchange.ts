@@ -194,7 +194,12 @@ export class NodeExchange extends HttpExchange implements HttpRequest {
   #write(answer: HttpResponse, body: BodySource): void {
     const { response } = this;
     const { trailers } = answer;
-    writeHead(response, answer.status, this.#head(answer));
+    try {
+      writeHead(response, answer.status, this.#head(answer));
+    } catch (error) {
+      body.cancel();
+      throw error;
+    }
     const corked = response instanceof ServerResponse ? flushHead(response) : undefined;
     const written = body.writeTo(new NodeWriter(response));
     if (corked !== undefined) process.nextTick(uncork, corked);
