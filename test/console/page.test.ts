@@ -1,4 +1,4 @@
-import type * as http from "node:http";
+import * as http from "node:http";
 import type { AddressInfo } from "node:net";
 import { brotliDecompressSync } from "node:zlib";
 import express from "express";
@@ -273,6 +273,24 @@ describe("a2a.console", () => {
       headers: { ...own, cookie: cookie.split(";", 1)[0] ?? "" },
     });
     expect((await a2a.console?.fetch(asked))?.status).toBe(200);
+  });
+
+  it("passes answers without a body on by the Fetch API", async () => {
+    const { a2a } = await mount({ local: true });
+    const agent = http.createServer(
+      (request, response) => void response.writeHead(Number(request.url?.slice(1))).end(),
+    );
+    servers.push(agent.listen(0, "127.0.0.1"));
+    await new Promise((resolve) => agent.once("listening", resolve));
+    const at = `http://127.0.0.1:${(agent.address() as AddressInfo).port}`;
+    const call = (path: string, headers: Readonly<Record<string, string>>): Promise<Response> | undefined =>
+      a2a.console?.fetch(new Request(`http://localhost/console/api/${path}`, { method: "POST", headers }));
+    const login = await call("session", { ...own, ...bearer(tokens.write) });
+    const cookie = login?.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+    for (const status of [204, 205, 304]) {
+      const answer = await call("relay", { ...own, cookie, "parley-relay-url": `${at}/${status}` });
+      expect(answer?.status).toBe(status);
+    }
   });
 });
 

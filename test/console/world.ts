@@ -104,3 +104,23 @@ export async function isOpen(base: string, headers: http.OutgoingHttpHeaders): P
 export function cookieIn(headers: http.IncomingHttpHeaders): string {
   return headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? "";
 }
+
+/** Opens a stream of the operator's service, which begins with the first task: tasks are sent until then. */
+export async function follow(
+  { base, server }: Pick<ConsoleWorld, "base" | "server">,
+  session: http.OutgoingHttpHeaders,
+): Promise<http.IncomingMessage> {
+  const headers = { ...session, "content-type": "application/connect+json" };
+  const body = Buffer.from("\0\0\0\0\x02{}");
+  const stream = open(`${base}/api/admin/parley.admin.v1.AdminService/FollowTasks`, { method: "POST", headers, body });
+  let isOpen = false;
+  void stream.finally(() => {
+    isOpen = true;
+  });
+  for (let i = 0; !isOpen; i++) {
+    const message = { messageId: `${i}`, role: "ROLE_USER", parts: [{ text: "hello" }] };
+    const json = { "content-type": "application/json" };
+    await ask(`${server.url}/message:send`, { method: "POST", headers: json, body: JSON.stringify({ message }) });
+  }
+  return stream;
+}

@@ -49,8 +49,12 @@ export function allAgents({ agents }: Session, more: typeof added): readonly Kno
   return [...named, ...more.filter(({ url }) => !urls.has(url)).map((each) => ({ ...each, own: false, added: true }))];
 }
 
-/** Returns the URL of an agent without the slash at its end, so that one agent has one URL. */
+/**
+ * Returns the URL of an agent without the slash at its end, so that one agent has one URL. What is no URL stays as it
+ * is, for the client to refuse.
+ */
 export function absolute(url: string): string {
+  if (!URL.canParse(url, location.origin)) return url;
   return new URL(url, location.origin).href.replace(/\/$/, "");
 }
 

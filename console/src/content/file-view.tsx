@@ -6,7 +6,7 @@ import { download, useBlobUrl } from "./blob.js";
 import { Code } from "./code.js";
 import css from "./content.module.css";
 import { languageOf } from "./languages.js";
-import { type FileKind, fileKind, mediaTypeOf, safeName } from "./media.js";
+import { type FileKind, fileKind, isHeavy, mediaTypeOf, safeName } from "./media.js";
 
 /** Bytes up to which a file is shown without being asked for. */
 const MAX_SHOWN = 8_000_000;
@@ -26,7 +26,7 @@ export function FileView({ bytes, filename, mediaType }: FileProps): ReactNode {
   const kind = fileKind(type);
   const name = safeName(filename);
   // The viewers of browsers run the scripts of a PDF, and load nothing in a sandbox.
-  const [isShown, setShown] = useState(bytes.length <= MAX_SHOWN && kind !== "pdf");
+  const [isShown, setShown] = useState(() => bytes.length <= MAX_SHOWN && kind !== "pdf" && !isHeavy(type, bytes));
   return (
     <figure className={css.file}>
       <figcaption className={css.fileHead}>

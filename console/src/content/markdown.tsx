@@ -3,6 +3,7 @@ import { memo, type ReactNode, useDeferredValue, useMemo, useState } from "react
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { contentWords } from "../texts/content.js";
+import { Boundary } from "../ui/boundary.js";
 import { Button } from "../ui/parts.js";
 import { blocksOf } from "./blocks.js";
 import { Code } from "./code.js";
@@ -25,7 +26,9 @@ export default function Markdown({ text }: { readonly text: string }): ReactNode
     <div className={css.markdown}>
       {blocks.map((block, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a block keeps its place while the text grows.
-        <Block key={at} text={block} />
+        <Boundary key={at} instead={<p>{block}</p>}>
+          <Block text={block} />
+        </Boundary>
       ))}
       {text.length > limit && (
         <Button onClick={() => setLimit(limit * 4)}>{contentWords.showMore(text.length - limit)}</Button>

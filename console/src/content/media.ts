@@ -45,6 +45,16 @@ export function endingOf(filename: string): string {
   return /\.([a-z0-9]{1,12})$/i.exec(filename)?.[1]?.toLowerCase() ?? "";
 }
 
+/** Copies of parts in an SVG from which it is shown only after a click: copies of copies grow without bounds. */
+const MAX_COPIES = 20;
+
+/** True if drawing a file may take very long. */
+export function isHeavy(type: string, bytes: Uint8Array): boolean {
+  if (type !== "image/svg+xml") return false;
+  const copies = new TextDecoder("latin1").decode(bytes).matchAll(/<!ENTITY|<(?:[\w-]+:)?(?:use|pattern|filter)\b/gi);
+  return [...copies].length > MAX_COPIES;
+}
+
 /** Returns the way to show a file of a media type, as `mediaTypeOf` returns it. */
 export function fileKind(type: string): FileKind {
   if (images.test(type)) return "image";

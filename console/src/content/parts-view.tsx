@@ -2,6 +2,8 @@ import { memo, type ReactNode, useMemo } from "react";
 import type { Part } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { dataOf } from "../../../src/client/web.js";
 import { contentWords } from "../texts/content.js";
+import { Boundary } from "../ui/boundary.js";
+import { FirstOf } from "../ui/some-of.js";
 import css from "./content.module.css";
 import { useContentPlace } from "./content-context.js";
 import { FileView } from "./file-view.js";
@@ -21,10 +23,13 @@ export function PartsView({ parts, of = "artifact" }: PartsProps): ReactNode {
   const shown: readonly ShownPart[] = of === "message" ? parts : mergedParts(parts);
   return (
     <div className={css.parts}>
-      {shown.map((part, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts are only ever added at the end.
-        <OnePart key={at} part={part} />
-      ))}
+      <FirstOf items={shown} step={50}>
+        {(part, at) => (
+          <Boundary key={at} instead={<p className={css.hint}>{contentWords.unshowable}</p>}>
+            <OnePart part={part} />
+          </Boundary>
+        )}
+      </FirstOf>
     </div>
   );
 }

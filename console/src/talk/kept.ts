@@ -73,7 +73,7 @@ export function readTalks(): readonly KeptTalk[] {
 function readTalk(text: string): KeptTalk | undefined {
   try {
     const kept = JSON.parse(text) as JsonObject & { turns: JsonObject[] };
-    if (kept.version !== VERSION || typeof kept.id !== "string" || typeof kept.agent !== "string") return undefined;
+    if (!isKept(kept)) return undefined;
     const turns = kept.turns.map((turn) => ({
       ...turn,
       message: readMessage(turn.message as JsonValue),
@@ -83,6 +83,17 @@ function readTalk(text: string): KeptTalk | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** True if the members that views rely on are of their types: other programs of this origin may have written them. */
+function isKept({ version, id, agent, agentName, title, at, opened, generations, turns }: JsonObject): boolean {
+  const areTexts = [id, agent, agentName, title].every((each) => typeof each === "string");
+  const areTasks = Array.isArray(opened) && opened.every((each) => typeof each === "string");
+  const areTurns =
+    Array.isArray(turns) &&
+    turns.every((turn) => /^(?:string|undefined)$/.test(typeof (turn as JsonObject | undefined)?.taskId));
+  const hasRest = typeof at === "number" && typeof generations === "object" && generations !== null;
+  return version === VERSION && areTexts && areTasks && areTurns && hasRest;
 }
 
 /** Keeps a conversation. Without room for it, the next reload drops it. */

@@ -2,17 +2,19 @@ import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, type RefObject, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { useLoginRevision } from "../agents/client.js";
 import { ContentContext } from "../content/content-context.js";
+import { contentWords } from "../texts/content.js";
 import { states } from "../texts/states.js";
 import { talkWords } from "../texts/talk.js";
+import { Boundary } from "../ui/boundary.js";
 import { ErrorNote } from "../ui/error.js";
-import { classes, Empty, Skeleton, css as ui } from "../ui/parts.js";
+import { classes, Empty, Note, Skeleton, css as ui } from "../ui/parts.js";
 import { DropZone, useAttachments } from "./attachments.js";
 import { Composer } from "./composer.js";
 import { PanelHead } from "./panel-head.js";
 import css from "./talk.module.css";
 import type { TalkSearch } from "./talk-page.js";
 import type { TalkStore } from "./talk-store.js";
-import type { TalkView } from "./talk-view.js";
+import type { Block, TalkView } from "./talk-view.js";
 import { TaskBlock } from "./task-block.js";
 import { TurnBlock } from "./turn-block.js";
 import { versionsIn } from "./versions.js";
@@ -92,25 +94,28 @@ function Log({ store, view, name, search, isBeside, onRefer }: LogProps): ReactN
         {view.connected !== undefined && view.blocks.length === 0 && (
           <Greeting name={name} store={store} examples={examplesOf(view)} />
         )}
-        {view.blocks.map((block) =>
-          block.kind === "turn" ? (
-            <TurnBlock key={block.turn.id} turn={block.turn} store={store} />
-          ) : (
-            <TaskBlock
-              key={block.view.id}
-              {...block}
-              store={store}
-              versions={versions}
-              isMarked={search.task === block.view.id}
-              onRefer={onRefer}
-            />
-          ),
-        )}
+        {view.blocks.map((block) => (
+          <Boundary key={keyOf(block)} instead={<Note tone="wait">{contentWords.unshowable}</Note>}>
+            {block.kind === "turn" ? (
+              <TurnBlock turn={block.turn} store={store} />
+            ) : (
+              <TaskBlock
+                {...block}
+                store={store}
+                versions={versions}
+                isMarked={search.task === block.view.id}
+                onRefer={onRefer}
+              />
+            )}
+          </Boundary>
+        ))}
       </div>
       <Spoken view={view} />
     </section>
   );
 }
+
+const keyOf = (block: Block): string => (block.kind === "turn" ? `turn ${block.turn.id}` : `task ${block.view.id}`);
 
 function examplesOf({ connected }: TalkView): readonly string[] {
   const skills = connected?.client.card.skills ?? [];

@@ -8,6 +8,7 @@ import { TaskBell } from "../receiver/task-bell.js";
 import { talkWords } from "../texts/talk.js";
 import { ErrorNote } from "../ui/error.js";
 import { Button, CopyText, classes, Note, css as ui } from "../ui/parts.js";
+import { FirstOf, LastOf } from "../ui/some-of.js";
 import { StateBadge } from "../ui/states.js";
 import { ArtifactView } from "./artifact-view.js";
 import { Bubble, WorkingLine } from "./bubble.js";
@@ -40,9 +41,11 @@ export function TaskBlock(props: TaskBlockProps): ReactNode {
       <Messages view={view} store={store} />
       {task !== undefined && task.artifacts.length > 0 && (
         <div className={css.artifacts}>
-          {task.artifacts.map((artifact) => (
-            <ArtifactView key={artifact.artifactId} artifact={artifact} taskId={id} versions={versions} />
-          ))}
+          <FirstOf items={task.artifacts} step={100}>
+            {(artifact) => (
+              <ArtifactView key={artifact.artifactId} artifact={artifact} taskId={id} versions={versions} />
+            )}
+          </FirstOf>
         </div>
       )}
       {isWorking && <WorkingLine text={progressOf(messages, view)} />}
@@ -92,7 +95,7 @@ function Messages({ view, store }: { readonly view: TaskView; readonly store: Ta
     }
   });
   flush();
-  return shown;
+  return <LastOf items={shown} step={100} />;
 }
 
 function Progress({ messages }: { readonly messages: readonly Message[] }): ReactNode {
@@ -103,8 +106,11 @@ function Progress({ messages }: { readonly messages: readonly Message[] }): Reac
         {isOpen ? <ChevronDown size={13} aria-hidden="true" /> : <ChevronRight size={13} aria-hidden="true" />}
         {talkWords.progress(messages.length)}
       </button>
-      {isOpen &&
-        messages.map((message, at) => <Bubble key={message.messageId || at} message={message} saying="progress" />)}
+      {isOpen && (
+        <FirstOf items={messages} step={100}>
+          {(message, at) => <Bubble key={message.messageId || at} message={message} saying="progress" />}
+        </FirstOf>
+      )}
     </div>
   );
 }

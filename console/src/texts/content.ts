@@ -6,6 +6,8 @@ const number = new Intl.NumberFormat("en");
 export const contentWords = {
   showMore: (left: number): string => `Show more (${words.count(left, "character", "characters")} left)`,
   showItems: (left: number): string => `Show more (${number.format(left)} left)`,
+  showEarlier: (left: number): string => `Show earlier ones (${number.format(left)} left)`,
+  unshowable: "This part cannot be shown.",
   showAll: "Show all",
   more: (left: number): string => `${words.count(left, "more line", "more lines")}`,
   copyCode: "Copy the code",

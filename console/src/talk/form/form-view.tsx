@@ -2,8 +2,9 @@ import type { JsonObject } from "@bufbuild/protobuf";
 // Not from the index, whose helper for tests imports ajv.
 import Form from "@rjsf/core/lib/components/Form.js";
 import { type ErrorSchema, type RJSFSchema, type RJSFValidationError, toErrorSchema } from "@rjsf/utils";
-import { Component, type ReactNode, useId, useMemo, useState } from "react";
+import { type ReactNode, useId, useMemo, useState } from "react";
 import { talkWords } from "../../texts/talk.js";
+import { Boundary } from "../../ui/boundary.js";
 import { Button, Note, css as ui } from "../../ui/parts.js";
 import type { AskedForm } from "../form-part.js";
 import css from "../talk.module.css";
@@ -23,9 +24,9 @@ interface FormViewProps {
 /** A form of an agent, with its faults at their fields. */
 export default function FormView(props: FormViewProps): ReactNode {
   return (
-    <Guarded>
+    <Boundary instead={<Note tone="wait">{texts.unusable}</Note>}>
       <Filled {...props} />
-    </Guarded>
+    </Boundary>
   );
 }
 
@@ -91,17 +92,4 @@ function violationsOf({ violations }: AskedForm): ErrorSchema {
       }),
     ),
   );
-}
-
-/** Shows that a form cannot be shown, in place of one whose schema breaks the view. */
-class Guarded extends Component<{ readonly children: ReactNode }, { readonly isBroken: boolean }> {
-  override state: { readonly isBroken: boolean } = { isBroken: false };
-
-  static getDerivedStateFromError(): { readonly isBroken: boolean } {
-    return { isBroken: true };
-  }
-
-  override render(): ReactNode {
-    return this.state.isBroken ? <Note tone="wait">{texts.unusable}</Note> : this.props.children;
-  }
 }

@@ -4,13 +4,16 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Message } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { MessageFields } from "../../../../src/client/web.js";
+import { contentWords } from "../../texts/content.js";
 import { talkWords } from "../../texts/talk.js";
+import { Boundary } from "../../ui/boundary.js";
 import { sentenceOf } from "../../ui/error.js";
 import { Note } from "../../ui/parts.js";
 import { A2UI_MEDIA_TYPE, a2uiMessagesOf } from "../a2ui.js";
 import css from "../talk.module.css";
 import "./surface.css";
 import { A2uiSurface, catalog, MessageProcessor } from "./renderer.js";
+import { SurfaceSize } from "./surface-size.js";
 
 type Surface = SurfaceModel<ReactComponentImplementation>;
 
@@ -35,12 +38,14 @@ export default function Surfaces({ messages, onAction }: SurfacesProps): ReactNo
         (action) => act.current(actionMessage(processor, action as unknown as JsonObject)),
         { version: VERSION },
       );
+    const size = new SurfaceSize();
     let fault: string | undefined;
     for (const message of messages) {
       for (const part of message.parts) {
         const described = a2uiMessagesOf(part)?.filter((each) => !isAction(each));
         if (described === undefined || described.length === 0) continue;
         try {
+          size.add(described);
           processor.processMessages(described as unknown as A2uiMessage[]);
         } catch (error) {
           fault = sentenceOf(error);
@@ -57,7 +62,9 @@ export default function Surfaces({ messages, onAction }: SurfacesProps): ReactNo
     <>
       {drawn?.surfaces.map((surface) => (
         <section key={surface.id} className={`${css.surface} a2ui`} aria-label={talkWords.surface.label}>
-          <A2uiSurface surface={surface} />
+          <Boundary instead={<Note tone="wait">{contentWords.unshowable}</Note>}>
+            <A2uiSurface surface={surface} />
+          </Boundary>
         </section>
       ))}
       {drawn?.fault !== undefined && (
