@@ -28,6 +28,9 @@ export function linkScheme(link: LinkToken): SecurityScheme {
   });
 }
 
+/** Time between two checks of the credentials of a session during a request of it, in milliseconds. */
+export const credentialsCheck: { readonly everyMs: number } = { everyMs: 30_000 };
+
 /** Checks of a console, by the way that they belong to. */
 export type LoginChecks = Readonly<Partial<Record<Login, OperatorAccess>>>;
 
@@ -157,10 +160,17 @@ export class ConsoleAccess implements OperatorAccess {
     request: HttpRequest,
     answer: (operator: Operator) => Promise<HttpResponse> | HttpResponse,
   ): Promise<HttpResponse> {
-    const session = this.#sessions.find(request.header("cookie"))?.[1];
+    const [id, session] = this.#sessions.find(request.header("cookie")) ?? [];
     const operator = await this.operatorOf(request);
-    if (session === undefined || session.isOver) throw new A2AError("UNAUTHENTICATED", ENDED);
-    const done = session.hold(request);
+    if (id === undefined || session === undefined || session.isOver) throw new A2AError("UNAUTHENTICATED", ENDED);
+    const forget = session.hold(request);
+    // A refusal ends the session. Other errors say nothing about it.
+    const check = (): void => void this.#checked(id, session, request).catch(() => {});
+    const timer = session.credentials && setInterval(check, credentialsCheck.everyMs).unref();
+    const done = (): void => {
+      clearInterval(timer);
+      forget();
+    };
     try {
       const answered = await answer(operator);
       if (isSource(answered.body)) return { ...answered, body: new WatchedBody(answered.body, done) };

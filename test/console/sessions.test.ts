@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { credentialsCheck } from "../../src/console/access.js";
 import { sessionIdle } from "../../src/console/sessions.js";
 import { createServer } from "../../src/index.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -9,6 +10,7 @@ import {
   ask,
   type ConsoleWorld,
   cookieIn,
+  follow,
   isOpen,
   logIn,
   openConsole,
@@ -249,7 +251,12 @@ describe("a console that others reach", () => {
     try {
       const session = await sessionOf(other.base, bearer(tokens.write));
       expect(await isOpen(other.base, session)).toBe(true);
+      setConstants(credentialsCheck, { everyMs: 20 });
+      const stream = await follow(other, session);
+      const ended = new Promise((resolve) => stream.resume().once("close", resolve));
       list.length = 0;
+      // Without a further request.
+      await ended;
       expect(await isOpen(other.base, session)).toBe(false);
       list.push(...operators);
       expect(await isOpen(other.base, session)).toBe(false);
