@@ -30,10 +30,16 @@ async function install(folder) {
     if (isInstalled()) return;
     process.stderr.write(`Installing what is needed in ${folder} …\n`);
     // No package here needs its install script, which only moves or checks what npm has put in place; peers are the project's.
-    const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
-    const { status } = npm(["ci", "--ignore-scripts", "--legacy-peer-deps", ...quiet], join(root, folder), {
-      stdio: ["ignore", 2, 2],
-    });
+    // NODE_ENV=production would leave out the packages that build.
+    const how = [
+      "--include=dev",
+      "--ignore-scripts",
+      "--legacy-peer-deps",
+      "--no-audit",
+      "--no-fund",
+      "--loglevel=error",
+    ];
+    const { status } = npm(["ci", ...how], join(root, folder), { stdio: ["ignore", 2, 2] });
     if (status !== 0) throw new Error(`npm ci in ${folder} ended with ${status}`);
     writeFileSync(mark, wanted);
   } finally {
