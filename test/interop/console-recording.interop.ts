@@ -265,6 +265,33 @@ describe("a conversation of the console", () => {
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("broken");
   });
 
+  it("is recorded after its task was opened elsewhere, and without what the browser did not keep", async () => {
+    const { page } = opened;
+    await talkTo(opened);
+    await page.getByRole("link", { name: "New conversation" }).click();
+    await page
+      .getByRole("link", { name: /Travel/ })
+      .last()
+      .click();
+    await tell(page, "Plan a trip", "Input required");
+    await page.locator("input[type=file]").first().setInputFiles(file);
+    await say(page, "Rome");
+    await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("Have a good trip.");
+    const id = await page.locator("article footer button[title]").first().getAttribute("title");
+    await page.getByRole("link", { name: "Record and replay" }).click();
+    await expect.poll(() => turns(page).count(), PATIENCE).toBe(2);
+    // The bytes of files do not outlive a reload.
+    await page.reload();
+    await page.getByText("1 message is left out").waitFor(PATIENCE);
+    expect(await turns(page).count()).toBe(1);
+    await page.evaluate("localStorage.clear()");
+    await opened.go(`talk?agent=${encodeURIComponent(opened.server.url)}&task=${id}`);
+    await page.getByRole("link", { name: "Record and replay" }).click();
+    // The agent has the last answer only.
+    await page.getByText("1 message is left out").waitFor(PATIENCE);
+    expect(await turns(page).allTextContents()).toEqual([expect.stringContaining("Three days in Rome")]);
+  });
+
   it("leaves out what was not answered, and says so", async () => {
     const { page } = opened;
     await talkTo(opened);
