@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { Braces } from "lucide-react";
-import { memo, type ReactNode } from "react";
+import { memo, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { partsOf } from "../../../src/client/web.js";
 import { linesOf } from "../../../src/examine/recording/compare.js";
@@ -28,11 +28,9 @@ interface TurnProps {
 /** A turn: the message, and the recorded answer or what differs from it. It is drawn again when it changes only. */
 export const TurnItem = memo(function TurnItem(props: TurnProps): ReactNode {
   const { number, turn, message, comparison, result, exchange } = props;
-  const differences = result?.differences[comparison] ?? [];
-  const lines =
-    differences.length > 0 ? differences : linesOf(turn.answer, comparison === "shape").map((line) => `    ${line}`);
+  const [item, isNear] = useNear<HTMLLIElement>();
   return (
-    <li className={`${ui.card} ${css.turn}`}>
+    <li ref={item} className={`${ui.card} ${css.turn}`}>
       <header className={css.turnHead}>
         <h3>{recordingWords.turn(number)}</h3>
         <Verdict {...props} />
@@ -58,10 +56,36 @@ export const TurnItem = memo(function TurnItem(props: TurnProps): ReactNode {
       <p className={css.message}>
         <span className={ui.soft}>{recordingWords.you}</span> {textIn(message)}
       </p>
-      <AnswerLines label={recordingWords.answer(number)} lines={lines} />
+      {isNear && <AnswerLines label={recordingWords.answer(number)} lines={shownLines(turn, result, comparison)} />}
     </li>
   );
 });
+
+function shownLines(turn: RecordedTurn, result: Result | undefined, comparison: Comparison): readonly string[] {
+  const differences = result?.differences[comparison] ?? [];
+  if (differences.length > 0) return differences;
+  return linesOf(turn.answer, comparison === "shape").map((line) => `    ${line}`);
+}
+
+/** True for an element that is or was near the window: a thousand answers at once would stop the page. */
+function useNear<Element extends HTMLElement>(): readonly [RefObject<Element | null>, boolean] {
+  const ref = useRef<Element>(null);
+  const [isNear, setNear] = useState(false);
+  useEffect(() => {
+    if (ref.current === null) return;
+    const observer = new IntersectionObserver(
+      (seen) => {
+        if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
+        setNear(true);
+        observer.disconnect();
+      },
+      { rootMargin: "1000px" },
+    );
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, isNear];
+}
 
 function Verdict({ state, result, comparison }: TurnProps): ReactNode {
   if (state === "running") return <Badge tone="busy">{recordingWords.running}</Badge>;
