@@ -35,7 +35,17 @@ export function Shortcuts({ withAdmin }: { readonly withAdmin: boolean }): React
         <Keys keys={["/"]}>{shortcuts.search}</Keys>
         <Keys keys={["j"]}>{shortcuts.next}</Keys>
         <Keys keys={["k"]}>{shortcuts.previous}</Keys>
+        <Keys keys={["Home", "End"]}>{shortcuts.ends}</Keys>
         <Keys keys={["Enter"]}>{shortcuts.open}</Keys>
+        {withAdmin && (
+          <>
+            <Keys keys={["x", "Space"]}>{shortcuts.choose}</Keys>
+            <Keys keys={["+", "-", "0"]}>{shortcuts.zoom}</Keys>
+            <Keys keys={["←", "→"]}>{shortcuts.move}</Keys>
+          </>
+        )}
+        <Keys keys={["Enter"]}>{shortcuts.message}</Keys>
+        <Keys keys={["Ctrl+Enter"]}>{shortcuts.answer}</Keys>
         <Keys keys={["Esc"]}>{shortcuts.close}</Keys>
         {places.map(({ key, name }) => (
           <Keys key={key} keys={["g", key]}>

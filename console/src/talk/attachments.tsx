@@ -12,10 +12,10 @@ const MAX_BYTES = 48 * 1024 * 1024;
 /** Files of one message. */
 const MAX_FILES = 20;
 
-/** A file to be sent. Its bytes are read when it is. */
+/** A file to be sent, whose bytes are read when it is, or the URL of one, which the agent reads. */
 export interface Attachment {
   readonly id: string;
-  readonly file: File;
+  readonly file: File | string;
 }
 
 export interface Attachments {
@@ -23,6 +23,7 @@ export interface Attachments {
   /** Reason for which the last file was not attached. */
   readonly fault: string | undefined;
   readonly add: (files: Iterable<File>) => void;
+  readonly addUrl: (url: string) => void;
   readonly remove: (id: string) => void;
   readonly clear: () => void;
 }
@@ -38,12 +39,15 @@ export function useAttachments(): Attachments {
     const more = all.filter(({ size }) => size <= MAX_BYTES).map((file) => ({ id: newId(), file }));
     setList((now) => [...now, ...more].slice(0, MAX_FILES));
   }, []);
+  const addUrl = useCallback((url: string): void => {
+    setList((now) => [...now, { id: newId(), file: url }].slice(0, MAX_FILES));
+  }, []);
   const remove = useCallback((id: string): void => setList((now) => now.filter((each) => each.id !== id)), []);
   const clear = useCallback((): void => {
     setList([]);
     setFault(undefined);
   }, []);
-  return { list, fault, add, remove, clear };
+  return { list, fault, add, addUrl, remove, clear };
 }
 
 type Parts = Exclude<MessageFields["parts"], string>;
@@ -51,12 +55,18 @@ type Parts = Exclude<MessageFields["parts"], string>;
 /** Reads the files as parts of a message. */
 export function partsOfFiles(list: readonly Attachment[]): Promise<Parts> {
   return Promise.all(
-    list.map(async ({ file }) => ({
-      raw: new Uint8Array(await file.arrayBuffer()),
-      filename: file.name,
-      ...(file.type !== "" && { mediaType: file.type }),
-    })),
+    list.map(async ({ file }) => {
+      if (typeof file === "string") return { url: file, filename: nameIn(file) };
+      const raw = new Uint8Array(await file.arrayBuffer());
+      return { raw, filename: file.name, ...(file.type !== "" && { mediaType: file.type }) };
+    }),
   );
+}
+
+/** Returns the file's name in a URL, or its host. */
+function nameIn(url: string): string {
+  const { pathname, host } = new URL(url);
+  return pathname.split("/").at(-1) || host;
 }
 
 interface DropZoneProps {

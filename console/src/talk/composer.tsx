@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { Bell, BellRing, Braces, Paperclip, SendHorizontal, X } from "lucide-react";
+import { Bell, BellRing, SendHorizontal, X } from "lucide-react";
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
 import type { MessageFields } from "../../../src/client/web.js";
 import { Failure } from "../receiver/failure.js";
@@ -9,6 +9,7 @@ import { talkWords } from "../texts/talk.js";
 import { bytesText } from "../ui/format.js";
 import { Button, classes, Skeleton, css as ui } from "../ui/parts.js";
 import { type Attachments, partsOfFiles } from "./attachments.js";
+import { ComposerTools, type Extra, ExtraField } from "./composer-tools.js";
 import css from "./talk.module.css";
 import type { TalkStore } from "./talk-store.js";
 import type { TalkView } from "./talk-view.js";
@@ -36,6 +37,7 @@ export function Composer(props: ComposerProps): ReactNode {
   const [json, setJson] = useState<string>();
   const [target, setTarget] = useState<string>();
   const notified = useNotified(store.kept.agent);
+  const [extra, setExtra] = useState<Extra>();
   const to = targetOf(view, target);
   const data = json === undefined || json.trim() === "" ? undefined : parsed(json);
   const isEmpty = text.trim() === "" && files.list.length === 0 && data === undefined;
@@ -63,18 +65,16 @@ export function Composer(props: ComposerProps): ReactNode {
     >
       <Chips files={files} references={references} onReferences={onReferences} />
       {json !== undefined && <Data text={json} fault={data?.fault} onText={setJson} onSend={() => void send()} />}
+      <ExtraField open={extra} files={files} store={store} onDone={() => setExtra(undefined)} />
       <TextBox {...props} text={text} onText={setText} onSend={() => void send()} isAnswer={to !== undefined} />
       <div className={css.composeRow}>
-        <FilePicker files={files} />
-        <Button
-          kind="plain"
-          icon
-          title={compose.data}
-          aria-pressed={json !== undefined}
-          onClick={() => setJson(json === undefined ? "{\n  \n}" : undefined)}
-        >
-          <Braces size={16} aria-hidden="true" />
-        </Button>
+        <ComposerTools
+          files={files}
+          hasData={json !== undefined}
+          onData={() => setJson(json === undefined ? "{\n  \n}" : undefined)}
+          open={extra}
+          onOpen={setExtra}
+        />
         <NotifyButton view={view} notified={notified} />
         {view.waiting.length > 0 && <Target view={view} to={to} onChange={setTarget} />}
         <Button kind="main" type="submit" disabled={isBlocked} className={css.sendButton}>
@@ -186,28 +186,6 @@ function TextBox({ files, text, onText, onSend, isAnswer, hasFocus }: TextBoxPro
   );
 }
 
-function FilePicker({ files }: { readonly files: Attachments }): ReactNode {
-  const input = useRef<HTMLInputElement>(null);
-  return (
-    <>
-      <Button kind="plain" icon title={compose.attach} onClick={() => input.current?.click()}>
-        <Paperclip size={16} aria-hidden="true" />
-      </Button>
-      <input
-        ref={input}
-        type="file"
-        multiple
-        hidden
-        aria-label={compose.attach}
-        onChange={(event) => {
-          files.add(event.target.files ?? []);
-          event.target.value = "";
-        }}
-      />
-    </>
-  );
-}
-
 interface TargetProps {
   readonly view: TalkView;
   readonly to: string | undefined;
@@ -253,7 +231,11 @@ function Chips({
         />
       ))}
       {files.list.map(({ id, file }) => (
-        <Chip key={id} text={compose.attached(file.name, bytesText(file.size))} onRemove={() => files.remove(id)} />
+        <Chip
+          key={id}
+          text={typeof file === "string" ? file : compose.attached(file.name, bytesText(file.size))}
+          onRemove={() => files.remove(id)}
+        />
       ))}
     </div>
   );

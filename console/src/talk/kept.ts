@@ -39,6 +39,8 @@ export interface KeptTalk {
   readonly contextId?: string | undefined;
   /** Name of the chosen way to speak, see speech.ts. */
   readonly speech?: string | undefined;
+  /** Types of answers that are accepted, with commas between them. Empty or undefined: all. */
+  readonly accepts?: string | undefined;
   /** Tasks that were opened without a message of this page. */
   readonly opened: readonly string[];
   /** The last generation of each task that this page has seen. */

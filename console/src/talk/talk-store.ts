@@ -123,8 +123,16 @@ export class TalkStore extends ViewStore<TalkView> {
     void this.#run(turn.id, taskId, (client, signal) => {
       const a2ui = a2uiExtensionOf(client.card);
       const headers = a2ui === undefined ? {} : { headers: { [EXTENSIONS_PARAMETER]: a2ui } };
-      return client.stream(message, { signal, ...headers, ...push });
+      const modes = modesIn(this.#kept.accepts);
+      const accepted = modes.length > 0 && { acceptedOutputModes: modes };
+      return client.stream(message, { signal, ...headers, ...push, ...accepted });
     });
+  };
+
+  /** Sets the types of answers that are accepted, as a text with commas between them. */
+  readonly accept = (text: string): void => {
+    this.#kept = { ...this.#kept, accepts: text };
+    this.#keep();
   };
 
   /** Sends a message again as a new task. */
@@ -374,3 +382,5 @@ export class TalkStore extends ViewStore<TalkView> {
     this.#onKept();
   }
 }
+
+const modesIn = (text = ""): readonly string[] => text.split(/[\s,]+/).filter((mode) => mode !== "");

@@ -39,7 +39,13 @@ export const words = {
     search: "Search or filter",
     next: "Next row",
     previous: "Previous row",
+    ends: "First or last row",
     open: "Open the row",
+    choose: "Choose the row, where several can be",
+    zoom: "Zoom the timeline in and out, and show all of it",
+    move: "Move the timeline, or step through a replay",
+    message: "Send the message; with Shift it begins a line",
+    answer: "Send the answer or the data that is being written",
     go: (where: string): string => `Go to ${where}`,
   },
   login: {

@@ -23,10 +23,15 @@ interface FormViewProps {
 
 /** A form of an agent, with its faults at their fields. */
 export default function FormView(props: FormViewProps): ReactNode {
+  const { instructions, isParley } = props.form;
   return (
-    <Boundary instead={<Note tone="wait">{texts.unusable}</Note>}>
-      <Filled {...props} />
-    </Boundary>
+    <>
+      {/* Agents of Parley have them in the text beside the form, too. */}
+      {!isParley && instructions !== "" && <p>{instructions.slice(0, 2_000)}</p>}
+      <Boundary instead={<Note tone="wait">{texts.unusable}</Note>}>
+        <Filled {...props} />
+      </Boundary>
+    </>
   );
 }
 

@@ -22,11 +22,16 @@ function described({ id, rawErrors, required }: Pick<WidgetProps, "id" | "rawErr
   };
 }
 
+/** Types of inputs for formats of texts that are not those of JSON Schema, such as in the first samples of A2A. */
+const inputTypes: Partial<Record<string, string>> = {
+  ...{ number: "number", integer: "number", tel: "tel", phone: "tel", url: "url", month: "month", week: "week" },
+};
+
 /** All inputs of one line: texts, numbers, dates. */
 export function BaseInput(props: BaseInputTemplateProps): ReactNode {
   const { id, value, readonly, disabled, onChange, onChangeOverride, onBlur, schema, options, type, placeholder } =
     props;
-  const { step, ...input } = getInputProps(schema, type, options);
+  const { step, ...input } = getInputProps(schema, type ?? inputTypes[schema.format ?? ""], options);
   return (
     <input
       id={id}
