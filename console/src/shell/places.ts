@@ -5,6 +5,7 @@ import {
   Inbox,
   ListTree,
   type LucideIcon,
+  MessageSquare,
   MessagesSquare,
   ScrollText,
   Send,
@@ -24,6 +25,7 @@ export interface Place {
 /** Pages for everybody. */
 export const talkPlaces: readonly Place[] = [
   { to: "/agents", name: words.agents, icon: Bot, key: "a" },
+  { to: "/talk", name: words.talks, icon: MessageSquare, key: "m" },
   { to: "/recording", name: words.replay, icon: History, key: "r" },
   { to: "/receiver", name: words.receiver, icon: Webhook, key: "n" },
 ];

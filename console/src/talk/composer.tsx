@@ -37,7 +37,7 @@ export function Composer(props: ComposerProps): ReactNode {
   const [json, setJson] = useState<string>();
   const [target, setTarget] = useState<string>();
   const notified = useNotified(store.kept.agent);
-  const [extra, setExtra] = useState<Extra>();
+  const [extra, setExtra] = useState<Extra | undefined>(store.kept.accepts ? "types" : undefined);
   const to = targetOf(view, target);
   const data = json === undefined || json.trim() === "" ? undefined : parsed(json);
   const isEmpty = text.trim() === "" && files.list.length === 0 && data === undefined;

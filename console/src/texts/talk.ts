@@ -3,7 +3,7 @@ import { words } from "./words.js";
 
 /** Texts of the conversations with agents. */
 export const talkWords = {
-  title: "Conversations",
+  title: words.talks,
   newTalk: "New conversation",
   newWith: (agent: string): string => `New conversation with ${agent}`,
   choose: "Talk to an agent",

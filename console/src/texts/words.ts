@@ -21,6 +21,7 @@ export const words = {
   talk: "Talk",
   operate: "Operate",
   agents: "Agents",
+  talks: "Your conversations",
   replay: "Replay",
   receiver: "Receiver",
   tasks: "Tasks",
