@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { receiverWords } from "../texts/receiver.js";
 import { CopyText, Note, css as ui } from "../ui/parts.js";
 import { flagsFor, isOutOfReach } from "./reach.js";
+import css from "./receiver.module.css";
 
 interface ReachProps {
   readonly address: string;
@@ -19,7 +20,9 @@ export function ReachNote({ address, agent }: ReachProps): ReactNode {
   return (
     <Note>
       <p className={ui.small}>{receiverWords.inner}</p>
-      <CopyText text={flags} />
+      <p className={css.flags}>
+        <CopyText text={flags} />
+      </p>
     </Note>
   );
 }

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { Bell, BellRing, SendHorizontal, X } from "lucide-react";
 import { type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from "react";
 import type { MessageFields } from "../../../src/client/web.js";
-import { Failure } from "../receiver/failure.js";
+import { NotifyNotes } from "../receiver/notify-notes.js";
 import { useNotified } from "../receiver/use-notified.js";
 import { receiverWords } from "../texts/receiver.js";
 import { talkWords } from "../texts/talk.js";
@@ -83,7 +83,7 @@ export function Composer(props: ComposerProps): ReactNode {
         </Button>
       </div>
       {view.isFirst && !isEmpty && <p className={css.fault}>{compose.firstFirst}</p>}
-      {notified.error !== undefined && <Failure error={notified.error} />}
+      <NotifyNotes agent={store.kept.agent} notified={notified} />
     </form>
   );
 }
