@@ -8,6 +8,7 @@ import { launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { lookOf, withOneFont } from "./console/looks.js";
 import { faultsOf, linkOf } from "./console/open.js";
+import { fillReceiver } from "./console/receiver.js";
 
 const home = new Home("--console");
 /** Serves the agent of a replay, whose tasks are in no other picture. */
@@ -78,6 +79,8 @@ const pages: Readonly<Record<string, LookedAt>> = {
     shows: "text=different.",
     act: replayed,
   },
+  receiver: { path: () => `receiver?agent=${encodeURIComponent(server.url)}`, shows: "[role=row] >> text=Refused" },
+  notification: { path: () => "receiver?open=2", shows: "[role=dialog] >> text=Call the carrier" },
   tasks: { path: () => "operate/tasks", shows: "[role=row] >> text=Completed" },
   task: { path: () => `operate/tasks/${taskId}`, shows: "text=Completed" },
   log: { path: () => `operate/tasks/${taskId}?tab=log`, shows: "[role=grid] [role=row]" },
@@ -110,6 +113,7 @@ describe.each(sizes)("the console at $width pixels", (viewport) => {
       url = link.replace(/#.*/, "");
       await page.goto(link);
       await page.waitForSelector("main h1");
+      await fillReceiver(page);
     });
     afterAll(async () => {
       await context?.close();

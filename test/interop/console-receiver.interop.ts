@@ -13,6 +13,7 @@ import { launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { buildConsole } from "./console/build.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
+import { type OwnReceiver, post, receiverOf } from "./console/receiver.js";
 import { fitsIn, PATIENCE, reaches, say, talkTo } from "./console/talk.js";
 
 const key = keyPair("ES256");
@@ -52,17 +53,6 @@ afterAll(async () => {
   rmSync(keyFile, { force: true });
 });
 
-interface Own {
-  readonly address: string;
-  readonly token: string;
-}
-
-/** The receiver of the page's session. */
-const receiverOf = (page: Page): Promise<Own> =>
-  page.evaluate<Own>(
-    `fetch(new URL("api/receiver", document.baseURI), { method: "POST" }).then((answer) => answer.json())`,
-  );
-
 const rows = (page: Page) => page.getByRole("grid", { name: "Notifications" }).getByRole("row");
 
 /** Opens the newest notification with a text, by a click beside its links. */
@@ -72,11 +62,6 @@ async function openRow(page: Page, text: string) {
     .first()
     .click({ position: { x: 30, y: 15 } });
   return page.getByRole("dialog", { name: "Notification" });
-}
-
-async function post({ address, token }: Own, headers: Record<string, string> = {}, body = bodyOf("task-1", "hello")) {
-  const own = { "content-type": "application/a2a+json", "x-a2a-notification-token": token };
-  return (await fetch(address, { method: "POST", headers: { ...own, ...headers }, body })).status;
 }
 
 describe("the receiver of the console", () => {
@@ -244,7 +229,7 @@ describe("the receiver of the console", () => {
 });
 
 /** Headers of a signature by another key in the name of the agent. */
-async function forged({ address, token }: Own): Promise<Record<string, string>> {
+async function forged({ address, token }: OwnReceiver): Promise<Record<string, string>> {
   const [taskId, configId, generation] = ["task-1", "config-1", 1];
   const other = await createPushSigner({
     signing: { keys: [{ key: keyPair("ES256").pem }] },

@@ -38,6 +38,8 @@ export async function withOneFont(context: BrowserContext): Promise<void> {
 /** Replaces what differs from run to run: ids, times, ports, durations and sizes. */
 const settle = `{
   const rules = [
+    [/hooks\\/[\\w-]{43}/g, "hooks/id"],
+    [/--push-ports \\d+/g, "--push-ports 8080"],
     [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "01a2-id"],
     [/…?\\b(?=[0-9a-f]*\\d)[0-9a-f]{6,16}\\b…?/g, "01a2-id"],
     [/(127\\.0\\.0\\.1|localhost):\\d+/g, "localhost:8080"],
