@@ -57,6 +57,11 @@ describe.each(cases)("the tasks of operators in $store over $binding", ({ store,
     expect(summary).toMatchObject({ taskId, owner: "alice", state: TaskState.COMPLETED });
     expect(task?.artifacts[0]?.parts).toHaveLength(3);
     expect(bytes).toBeGreaterThan(300n);
+    expect((await admin.getTask({ taskId, maxEntries: 7 })).task).toEqual(task);
+    const row = await admin.getTask({ taskId, maxEntries: 6 });
+    expect(row).toMatchObject({ summary: { ...summary }, bytes: 0n, damaged: false });
+    expect(row.task).toBe(undefined);
+    expect(await codeOf(admin.getTask({ taskId: "nowhere", maxEntries: 1 }))).toBe(Code.NotFound);
     const { entries } = await admin.listEntries({ taskId, raw: true });
     const told = entries.map(({ entry, attempt }) => [entry?.position, entry?.event.case, attempt]);
     const events = ["created", "status", "step", "artifact", "artifact", "artifact", "status"];

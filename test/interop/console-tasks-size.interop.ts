@@ -147,6 +147,15 @@ describe("a log of 1,000,000 entries", { timeout: 120_000 }, () => {
     note("log", { ...scrolled, calls: calls() });
   });
 
+  it("is put together when somebody asks for it", async () => {
+    const { page, go } = opened;
+    await go(`operate/tasks/${long}?tab=content`);
+    await page.getByText("The task has 1,000,000 entries.").waitFor();
+    expect(await page.getByText("part 1", { exact: true }).count()).toBe(0);
+    await page.getByRole("button", { name: "Read the whole task" }).click();
+    await page.getByText("part 1", { exact: true }).first().waitFor({ timeout: 100_000 });
+  });
+
   it("is drawn and replayed from a bounded part", async () => {
     const { page, go } = opened;
     const calls = countCalls(page, "ListEntries");

@@ -2,9 +2,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
+import type { GetTaskResponse } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { taskPageWords } from "../texts/task.js";
 import { ErrorNote } from "../ui/error.js";
-import { css, Empty, Note, Skeleton } from "../ui/parts.js";
+import { Button, css, Empty, Note, Skeleton } from "../ui/parts.js";
 import { TabLinks } from "../ui/tabs.js";
 import { DelegationsTab } from "./tasks/delegations-tab.js";
 import { DeliveriesTab } from "./tasks/deliveries-tab.js";
@@ -40,7 +41,13 @@ function OnePage({ taskId }: { readonly taskId: string }): ReactNode {
       </div>
     );
   }
-  if (answer === undefined) return <LatePage task={task} taskId={taskId} />;
+  if (answer === undefined) {
+    return (
+      <div className={css.page}>
+        <Skeleton lines={4} />
+      </div>
+    );
+  }
   const { damaged, deliveries } = answer;
   return (
     <div className={css.page}>
@@ -48,28 +55,21 @@ function OnePage({ taskId }: { readonly taskId: string }): ReactNode {
       {damaged && <Note tone="bad">{taskPageWords.damaged}</Note>}
       <Tabs configs={deliveries.length} isDamaged={damaged} />
       <Suspense fallback={<Skeleton lines={5} />}>
-        <Tab task={task} taskId={taskId} />
+        <Tab task={task} answer={answer} taskId={taskId} />
       </Suspense>
     </div>
   );
 }
 
-/** The page while the server still puts a large task together: what needs only the log is there. */
-function LatePage({ task, taskId }: { readonly task: OneTask; readonly taskId: string }): ReactNode {
-  useLogVersion(task.log);
+/** Stands for what needs the whole of a task with a long log. */
+function LongTask({ task: { log, error, readWhole, reload } }: { readonly task: OneTask }): ReactNode {
+  if (error !== null) return <ErrorNote error={error} onRetry={reload} />;
+  if (readWhole === undefined) return <Skeleton lines={5} />;
   return (
-    <div className={css.page}>
-      <Skeleton lines={4} />
-      {task.log.total > 0 && (
-        <>
-          <Note>{taskPageWords.large}</Note>
-          <Tabs configs={0} isDamaged={false} />
-          <Suspense fallback={<Skeleton lines={5} />}>
-            <Tab task={task} taskId={taskId} />
-          </Suspense>
-        </>
-      )}
-    </div>
+    <Note>
+      <p>{taskPageWords.long(log.total)}</p>
+      <Button onClick={readWhole}>{taskPageWords.readWhole}</Button>
+    </Note>
   );
 }
 
@@ -106,23 +106,30 @@ function Tabs({ configs, isDamaged }: TabsProps): ReactNode {
   return <TabLinks label={tabs.label} tabs={names} current={tab} />;
 }
 
-function Tab({ task, taskId }: { readonly task: OneTask; readonly taskId: string }): ReactNode {
+interface TabProps {
+  readonly task: OneTask;
+  readonly answer: GetTaskResponse;
+  readonly taskId: string;
+}
+
+function Tab({ task, answer, taskId }: TabProps): ReactNode {
   const { tab } = useSearch({ from: "/operate/tasks/$taskId" });
-  const { log, answer } = task;
+  const { log } = task;
   useLogVersion(log);
   switch (tab) {
     case "log":
       return <LogTab log={log} />;
     case "replay":
-      return <ReplayTab log={log} end={answer?.summary?.generation ?? log.total} />;
+      return <ReplayTab log={log} end={answer.summary?.generation ?? log.total} />;
     case "content":
-      return answer?.task === undefined ? undefined : <ContentTab task={answer.task} log={log} />;
+      return answer.task === undefined ? <LongTask task={task} /> : <ContentTab task={answer.task} log={log} />;
     case "delegations":
       return <DelegationsTab log={log} />;
     case "deliveries":
-      return answer && <DeliveriesTab deliveries={answer.deliveries} />;
+      return <DeliveriesTab deliveries={answer.deliveries} />;
     case "raw":
-      return answer && <RawTab answer={answer} taskId={taskId} />;
+      if (answer.task === undefined && !answer.damaged) return <LongTask task={task} />;
+      return <RawTab answer={answer} taskId={taskId} />;
     default:
       return <TimelineTab log={log} />;
   }

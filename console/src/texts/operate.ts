@@ -78,6 +78,7 @@ export const operateWords = {
     hideCompare: "Hide the comparison",
     inTasks: "Show in the list of tasks",
     damaged: "The log of this task cannot be read.",
+    long: "The log of this task is long. Its own page shows it.",
     noMessages: "No messages",
     showMessages: (left: number): string => `Show ${count(left, "more message", "more messages")}`,
     showTasks: (left: number): string => `Show ${count(left, "more task", "more tasks")}`,

@@ -19,7 +19,9 @@ export const taskPageWords = {
   },
   back: "All tasks",
   damaged: "The stored log of this task is damaged. The log shows what is left of it. Nothing but deletion can end it.",
-  large: "The task is large. Its log can be read while the server puts the rest together.",
+  long: (entries: number): string =>
+    `The task has ${count(entries, "entry", "entries")}. The server needs a while to put them together.`,
+  readWhole: "Read the whole task",
   missing: "The server has no task with this id. It may have been deleted.",
   deleted: "The task was deleted.",
   facts: {

@@ -4,6 +4,7 @@ import {
   CancelTaskResponseSchema,
   DeleteTaskResponseSchema,
   FailTaskResponseSchema,
+  type GetTaskRequest,
   type GetTaskResponse,
   GetTaskResponseSchema,
   type ListEntriesResponse,
@@ -41,8 +42,8 @@ export function taskOperations(
   const poll = new ChangePoll(store);
   return {
     listTasks: (request) => listTasks(parts, request),
-    async getTask({ taskId }, { call }) {
-      const read = (): Promise<GetTaskResponse> => getTask(parts, taskId);
+    async getTask(request, { call }) {
+      const read = (): Promise<GetTaskResponse> => getTask(parts, request);
       return budget.admitAnswer(call, await read(), read);
     },
     async listEntries(request, { call }) {
@@ -80,9 +81,17 @@ interface ReadTask extends Pick<StoredTask, "head" | "bytes"> {
   readonly damaged: boolean;
 }
 
-/** Reads a task. Only the row of one whose log cannot be read. @throws A2AError TASK_NOT_FOUND, UNAVAILABLE */
-async function readTask({ store, engine }: AdminParts, taskId: string): Promise<ReadTask> {
+/**
+ * Reads a task; only the row of one whose log cannot be read or is too long.
+ * @throws A2AError TASK_NOT_FOUND, UNAVAILABLE
+ */
+async function readTask(
+  { store, engine }: AdminParts,
+  { taskId, maxEntries }: Pick<GetTaskRequest, "taskId" | "maxEntries">,
+): Promise<ReadTask> {
   try {
+    const row = maxEntries === 0 ? undefined : await store.head({ taskId });
+    if (row !== undefined && row.position > maxEntries) return { bytes: 0, head: row, damaged: false };
     const { task, bytes, head } = await engine.control.get(taskId);
     return { task, bytes, head, damaged: false };
   } catch (error) {
@@ -92,9 +101,9 @@ async function readTask({ store, engine }: AdminParts, taskId: string): Promise<
   }
 }
 
-async function getTask(parts: AdminParts, taskId: string): Promise<GetTaskResponse> {
-  const { task, bytes, head, damaged } = await readTask(parts, taskId);
-  const { deliveries } = await parts.store.listDeliveries({ taskId, limit: MAX_DELIVERIES });
+async function getTask(parts: AdminParts, request: GetTaskRequest): Promise<GetTaskResponse> {
+  const { task, bytes, head, damaged } = await readTask(parts, request);
+  const { deliveries } = await parts.store.listDeliveries({ taskId: request.taskId, limit: MAX_DELIVERIES });
   const summary = summaryOf(parts, head);
   const answer = { summary, task, bytes: BigInt(bytes), deliveries: deliveries.map(deliveryOf), damaged };
   return weighed(create(GetTaskResponseSchema, answer), bytes);

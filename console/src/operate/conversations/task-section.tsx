@@ -40,6 +40,7 @@ export function TaskSection({ task: { row, created, details, error, retry }, lin
         {error !== null && <ErrorNote error={error} onRetry={retry} />}
         {details === undefined && error === null && <Skeleton lines={3} />}
         {details?.damaged === true && <Note tone="bad">{texts.damaged}</Note>}
+        {details !== undefined && details.task === undefined && !details.damaged && <Note>{texts.long}</Note>}
         {details?.task !== undefined && <Content task={details.task} lineage={lineage} />}
       </article>
     </li>

@@ -5,6 +5,7 @@ import { readAll } from "../shared/pages.js";
 import { useVisible } from "../shared/visible.js";
 import { type FollowState, useFollow } from "../tasks/follow.js";
 import { rowOf, type TaskRow } from "../tasks/task-row.js";
+import { MAX_ENTRIES } from "../tasks/use-task.js";
 
 /** Most tasks of a conversation that are read, the newest. */
 const MAX_TASKS = 2_000;
@@ -76,7 +77,7 @@ export function useConversation(contextId: string, filter: Filter, shown: number
     queries: rows.map(({ id, position }) => ({
       // Another position is another content; the one before stays in view meanwhile.
       queryKey: ["conversation-task", id, position],
-      queryFn: () => admin.getTask({ taskId: id }),
+      queryFn: () => admin.getTask({ taskId: id, maxEntries: MAX_ENTRIES }),
       staleTime: Number.POSITIVE_INFINITY,
       placeholderData: () =>
         queries.getQueriesData<GetTaskResponse>({ queryKey: ["conversation-task", id] }).at(-1)?.[1],

@@ -105,7 +105,7 @@ const AGAIN_MS = 2_000;
 function useKnown(taskId: string): GetTaskResponse | undefined {
   const { data } = useQuery({
     queryKey: ["operate", "sub-task", taskId],
-    queryFn: ({ signal }) => admin.getTask({ taskId }, { signal }),
+    queryFn: ({ signal }) => admin.getTask({ taskId, maxEntries: 1 }, { signal }),
     enabled: taskId !== "",
     retry: false,
     structuralSharing: false,

@@ -28,7 +28,7 @@ interface SummaryProps {
 /** The head of a task's page: its state, its facts, and what can be done. */
 export function Summary({ task, answer, taskId, onDeleted }: SummaryProps): ReactNode {
   const { state, follow } = task;
-  const { summary, bytes, damaged } = answer;
+  const { summary, task: whole, bytes, damaged } = answer;
   return (
     <>
       <header className={css.head}>
@@ -45,12 +45,18 @@ export function Summary({ task, answer, taskId, onDeleted }: SummaryProps): Reac
         </div>
       </header>
       <Actions task={task} taskId={taskId} summary={summary} isDamaged={damaged} onDeleted={onDeleted} />
-      {summary !== undefined && <SummaryFacts summary={summary} bytes={bytes} />}
+      {summary !== undefined && <SummaryFacts summary={summary} bytes={whole && bytes} />}
     </>
   );
 }
 
-function SummaryFacts({ summary, bytes }: { readonly summary: TaskSummary; readonly bytes: bigint }): ReactNode {
+interface SummaryFactsProps {
+  readonly summary: TaskSummary;
+  /** Undefined if the task was not read. */
+  readonly bytes: bigint | undefined;
+}
+
+function SummaryFacts({ summary, bytes }: SummaryFactsProps): ReactNode {
   const { agent, owner, tenant, contextId, statusTime, position, generation, lease } = summary;
   const conversation = (
     <Link to="/operate/conversations/$contextId" params={{ contextId }} search={{ tenant, owner }}>
@@ -71,7 +77,7 @@ function SummaryFacts({ summary, bytes }: { readonly summary: TaskSummary; reado
         rows={[
           [facts.since, <Time key="" at={dateOf(statusTime)} />],
           [facts.log, facts.logOf(position, generation)],
-          [facts.size, <Bytes key="" size={bytes} />],
+          bytes !== undefined && [facts.size, <Bytes key="" size={bytes} />],
           lease !== undefined && [
             facts.execution,
             lease.holder === "" ? facts.unclaimed(lease.attempt) : facts.heldBy(lease.holder, lease.attempt),

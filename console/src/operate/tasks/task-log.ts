@@ -56,22 +56,6 @@ export class TaskLog {
     this.#tell();
   }
 
-  /** Looks for the end of the log, by few small calls. */
-  async findEnd(): Promise<void> {
-    const exists = async (position: number): Promise<boolean> => {
-      const answer = await admin.listEntries({ taskId: this.taskId, after: position - 1, pageSize: 1 });
-      return answer.entries.length > 0;
-    };
-    let [low, high] = [0, CHUNK];
-    for (; await exists(high); high *= 4) low = high;
-    while (low + 1 < high) {
-      const middle = Math.floor((low + high) / 2);
-      if (await exists(middle)) low = middle;
-      else high = middle;
-    }
-    this.reach(low);
-  }
-
   /** Adds the next entry of a stream. */
   append(entry: Entry): void {
     const position = entry.entry?.position ?? this.#total + 1;

@@ -1,5 +1,5 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { TaskState } from "../../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { GetTaskResponse } from "../../../../gen/parley/admin/v1/admin_pb.js";
 import { stateAfter } from "../../../../src/task/entry.js";
@@ -12,8 +12,8 @@ import { TaskLog } from "./task-log.js";
 const SMALL_BYTES = 1_000_000;
 const REFRESH_MS = 1_000;
 
-/** Milliseconds after which the log is read without the task. */
-const LATE_MS = 1_000;
+/** A task with more entries is read when someone asks for it: putting it together may take the server seconds. */
+export const MAX_ENTRIES = 20_000;
 
 /** One task with its log, both followed. */
 export interface OneTask {
@@ -23,6 +23,8 @@ export interface OneTask {
   readonly follow: FollowState;
   readonly error: Error | null;
   readonly reload: () => void;
+  /** Reads a task whose log is long; undefined if it was asked for or read. */
+  readonly readWhole: (() => void) | undefined;
 }
 
 const keyOf = (taskId: string) => ["operate", "task", taskId] as const;
@@ -30,22 +32,17 @@ const keyOf = (taskId: string) => ["operate", "task", taskId] as const;
 export function useTask(taskId: string): OneTask {
   const queries = useQueryClient();
   const log = useMemo(() => new TaskLog(taskId), [taskId]);
+  const [isWhole, setWhole] = useState(false);
   const { data, error, refetch } = useQuery({
-    queryKey: keyOf(taskId),
-    queryFn: ({ signal }) => admin.getTask({ taskId }, { signal }),
+    queryKey: [...keyOf(taskId), isWhole],
+    queryFn: ({ signal }) => admin.getTask({ taskId, ...(!isWhole && { maxEntries: MAX_ENTRIES }) }, { signal }),
     structuralSharing: false,
+    placeholderData: keepPreviousData,
   });
   const state = data?.summary?.state ?? TaskState.UNSPECIFIED;
   useEffect(() => {
     if (data?.summary !== undefined) log.reach(data.summary.position);
   }, [data, log]);
-  const isLate = data === undefined && error === null;
-  useEffect(() => {
-    if (!isLate) return;
-    // The server folds the whole log for its answer, which takes long for a large one. Its log can be read before.
-    const timer = setTimeout(() => log.findEnd().catch(() => {}), LATE_MS);
-    return () => clearTimeout(timer);
-  }, [isLate, log]);
   const refresh = useThrottled(() => void queries.invalidateQueries({ queryKey: keyOf(taskId) }));
   const isSmall = data !== undefined && Number(data.bytes) <= SMALL_BYTES;
   const follow = useFollow({
@@ -65,6 +62,7 @@ export function useTask(taskId: string): OneTask {
   });
   return {
     ...{ answer: data, state, log, error, reload: () => void refetch() },
+    readWhole: isWhole || data?.task !== undefined ? undefined : () => setWhole(true),
     follow: data !== undefined && isTerminal(state) ? { is: "ended" } : follow,
   };
 }
