@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Trash2, Users } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import type { OwnerUsage } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { admin } from "../api/admin.js";
 import { operateWords } from "../texts/operate.js";
@@ -79,6 +79,7 @@ export default function Page(): ReactNode {
   const { tenant } = useSearch({ from: "/operate/owners" });
   const navigate = useNavigate({ from: "/operate/owners" });
   const [asked, setAsked] = useState<OwnerUsage>();
+  const columns = useMemo(() => ownerColumns(setAsked), []);
   const filter = namedFilter({ tenant });
   const list = usePages({
     key: ["owners", filter],
@@ -105,7 +106,7 @@ export default function Page(): ReactNode {
         emptyTitle={texts.noneTitle}
         empty={tenant === undefined ? texts.none : texts.noMatch}
         label={texts.title}
-        columns={ownerColumns(setAsked)}
+        columns={columns}
         keyOf={(usage) => JSON.stringify([usage.tenant, usage.owner])}
       />
       <DeleteDialog usage={asked} onClose={() => setAsked(undefined)} />

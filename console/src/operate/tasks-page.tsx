@@ -68,12 +68,11 @@ function List({ list, search, mayWrite }: ListProps): ReactNode {
   const columns = useMemo(
     () =>
       taskColumns({
-        now: (row) => live.now(row),
         isChosen: ({ id }) => chosen.has(id),
         onChoose: ({ id }) => toggle(id),
         onMenu: (row, anchor) => setMenu({ row, anchor }),
       }),
-    [live, chosen, toggle],
+    [chosen, toggle],
   );
   const onChanged = (kind: ChangeKind, id: string, row: TaskRow | undefined): void => {
     if (row !== undefined) live.take(row);
@@ -93,6 +92,7 @@ function List({ list, search, mayWrite }: ListProps): ReactNode {
           rows={rows}
           columns={columns}
           keyOf={idOf}
+          now={(row) => live.now(row)}
           onOpen={({ id }) => void navigate({ to: "/operate/tasks/$taskId", params: { taskId: id } })}
           onEnd={list.loadMore}
           isLoading={list.isLoading}

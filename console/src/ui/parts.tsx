@@ -1,5 +1,5 @@
 import { Check, CircleAlert, Copy, Info, TriangleAlert } from "lucide-react";
-import { type ButtonHTMLAttributes, type ReactNode, useEffect, useState } from "react";
+import { type ButtonHTMLAttributes, type ReactNode, useSyncExternalStore } from "react";
 import { words } from "../texts/words.js";
 import { absoluteTime, bytesText, relativeTime } from "./format.js";
 import css from "./ui.module.css";
@@ -101,13 +101,23 @@ export function PageHead({
   );
 }
 
+/** One timer for all times of a page, of which long lists have many. */
+const clock = { ticks: 0, watchers: new Set<() => void>(), timer: undefined as number | undefined };
+
+function watchClock(tell: () => void): () => void {
+  clock.watchers.add(tell);
+  clock.timer ??= window.setInterval(() => {
+    clock.ticks += 1;
+    for (const each of clock.watchers) each();
+  }, 15_000);
+  return () => void clock.watchers.delete(tell);
+}
+
+const clockTick = (): number => clock.ticks;
+
 /** A time as people say it, with the exact one in its title. */
 export function Time({ at }: { readonly at: Date | undefined }): ReactNode {
-  const [, setNow] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 15_000);
-    return () => clearInterval(timer);
-  }, []);
+  useSyncExternalStore(watchClock, clockTick);
   if (at === undefined) return <span className={css.soft}>–</span>;
   return (
     <time dateTime={at.toISOString()} title={absoluteTime(at)}>

@@ -1,16 +1,17 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import {
   type CSSProperties,
   type KeyboardEvent,
   type MouseEvent,
+  memo,
   type ReactNode,
-  useCallback,
   useEffect,
   useMemo,
   useRef,
   useState,
+  useSyncExternalStore,
 } from "react";
 import { words } from "../texts/words.js";
+import { useLongView } from "./long-view.js";
 import { classes, css as ui } from "./parts.js";
 import css from "./rows.module.css";
 
@@ -23,6 +24,7 @@ export interface Column<Row> {
   readonly isNameHidden?: boolean;
   /** True if narrow screens leave it out. */
   readonly minor?: boolean;
+  /** Depends on nothing but the row, unless the columns are others then. */
   readonly cell: (row: Row) => ReactNode;
 }
 
@@ -32,6 +34,8 @@ interface RowsProps<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
+  /** Returns a row as it is now, where rows change in place. A row is drawn again when this is another object. */
+  readonly now?: (row: Row) => Row;
   /** Opens a row, by a click or Enter. */
   readonly onOpen?: (row: Row) => void;
   /** Key of the row that is open. */
@@ -58,26 +62,23 @@ const AHEAD = 20;
  * grid has one stop of the Tab key and names the active row. It is not a table element, whose rows all exist.
  */
 export function Rows<Row>(props: RowsProps<Row>): ReactNode {
-  const { label, rows, columns, keyOf, onEnd, isLoading = false, height } = props;
+  const { label, rows, columns, keyOf, now = same, onEnd, isLoading = false, height } = props;
   const scroll = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroll.current,
-    estimateSize: () => 41,
-    overscan: 12,
-    getItemKey: useItemKeys(rows, keyOf),
-  });
+  const size = useRowSize(columns);
+  const view = useLongView(scroll, { count: rows.length, ...size, overscan: OVERSCAN });
+  const { first, last, show, isAtStart } = view;
   const [at, setAt] = useActive(rows, keyOf);
-  useStart(props, virtual.scrollOffset ?? 0);
-  const items = virtual.getVirtualItems();
-  useEnds(props, items.at(-1)?.index ?? -1, virtual.scrollToIndex);
+  useStart(props, isAtStart);
+  useEnds(props, last, show);
   const onKeyDown = useKeys(props, at, (next) => {
     setAt(next);
-    virtual.scrollToIndex(next);
+    show(next);
   });
-  const idOf = (index: number): string => `${label}-${index}`.replaceAll(/\s/g, "-");
+  const calls = useLatest({ setAt, onOpen: props.onOpen });
+  const name = label.replaceAll(/\s/g, "-");
   const style = {
     "--columns": columns.map(({ width }) => width).join(" "),
+    "--row": `${size.row}px`,
     ...(height && { "--rows-height": height }),
   };
   return (
@@ -89,39 +90,69 @@ export function Rows<Row>(props: RowsProps<Row>): ReactNode {
         aria-label={label}
         aria-multiselectable={props.onChoose && true}
         aria-rowcount={onEnd === undefined ? rows.length + 1 : -1}
-        aria-activedescendant={items.some(({ index }) => index === at) ? idOf(at) : undefined}
+        aria-activedescendant={at >= first && at <= last ? `${name}-${at}` : undefined}
         tabIndex={0}
         data-rows=""
         onKeyDown={onKeyDown}
       >
         <Head columns={columns} />
-        <div className={css.body} role="rowgroup" style={{ height: virtual.getTotalSize() }}>
-          {items.map(({ index, start, key }) => {
-            const place = { index, start, id: idOf(index), isActive: index === at, measure: virtual.measureElement };
-            return <RowView key={key} of={props} place={place} onActive={setAt} />;
+        <div className={css.body} role="rowgroup" style={{ height: view.height }}>
+          {rows.slice(first, last + 1).map((row, offset) => {
+            const [index, key] = [first + offset, keyOf(row)];
+            const isCurrent = props.current === key;
+            return (
+              <RowView
+                key={key}
+                {...{ name, index, calls, isCurrent }}
+                row={now(row)}
+                columns={columns as RowViewProps["columns"]}
+                top={view.topOf(index)}
+                isSelected={props.isChosen?.(row) ?? isCurrent}
+                isActive={index === at}
+                opens={props.onOpen !== undefined}
+              />
+            );
           })}
         </div>
-        {isLoading && (
-          <p className={css.end} role="status">
-            {words.loading}
-          </p>
-        )}
+        {isLoading && <Loading />}
       </div>
     </div>
   );
 }
 
-/** Returns the keys of rows. The function stays the same with the rows, so that no place is computed twice. */
-function useItemKeys<Row>(rows: readonly Row[], keyOf: (row: Row) => string): (index: number) => string | number {
-  const latest = useRef(keyOf);
-  latest.current = keyOf;
-  return useCallback(
-    (index) => {
-      const row = rows[index];
-      return row === undefined ? index : latest.current(row);
-    },
-    [rows],
+function Loading(): ReactNode {
+  return (
+    <p className={css.end} role="status">
+      {words.loading}
+    </p>
   );
+}
+
+/** Returns a reference that stays the same, to a value that does not. */
+function useLatest<T>(value: T): { readonly current: T } {
+  const latest = useRef(value);
+  latest.current = value;
+  return latest;
+}
+
+const same = <Row,>(row: Row): Row => row;
+
+/** Rows beside those in view. */
+const OVERSCAN = 12;
+
+const narrow = matchMedia("(max-width: 720px)");
+
+function watchNarrow(tell: () => void): () => void {
+  narrow.addEventListener("change", tell);
+  return () => narrow.removeEventListener("change", tell);
+}
+
+/** Heights of the rows and the head in pixels, as rows.module.css has them: on narrow screens two cells share a line. */
+function useRowSize(columns: readonly Pick<Column<never>, "minor">[]): { readonly row: number; readonly head: number } {
+  const isNarrow = useSyncExternalStore(watchNarrow, () => narrow.matches);
+  if (!isNarrow) return { row: 41, head: 34 };
+  const lines = Math.ceil(columns.filter(({ minor }) => !minor).length / 2);
+  return { row: 11 + 26 * lines, head: 0 };
 }
 
 /** Rows around its old place where the active row is looked for after rows were added or removed. */
@@ -153,11 +184,7 @@ function useActive<Row>(rows: readonly Row[], keyOf: (row: Row) => string): [num
   return [at, moveTo];
 }
 
-/** Pixels that still count as the start of a list. */
-const START = 20;
-
-function useStart<Row>({ onStart }: RowsProps<Row>, offset: number): void {
-  const isAtStart = offset < START;
+function useStart<Row>({ onStart }: RowsProps<Row>, isAtStart: boolean): void {
   const latest = useRef(onStart);
   latest.current = onStart;
   useEffect(() => latest.current?.(isAtStart), [isAtStart]);
@@ -167,14 +194,14 @@ function useStart<Row>({ onStart }: RowsProps<Row>, offset: number): void {
 function useEnds<Row>(
   { rows: { length }, onEnd, isLoading = false, followsEnd = false }: RowsProps<Row>,
   last: number,
-  scrollTo: (index: number, options: { readonly align: "end" }) => void,
+  show: (index: number) => void,
 ): void {
   useEffect(() => {
     if (onEnd !== undefined && !isLoading && last >= length - AHEAD) onEnd();
   }, [onEnd, isLoading, last, length]);
   useEffect(() => {
-    if (followsEnd && length > 0) scrollTo(length - 1, { align: "end" });
-  }, [followsEnd, length, scrollTo]);
+    if (followsEnd && length > 0) show(length - 1);
+  }, [followsEnd, length, show]);
 }
 
 const keys: Partial<Record<string, number | "first" | "last">> = {
@@ -210,53 +237,51 @@ function Head<Row>({ columns }: Pick<RowsProps<Row>, "columns">): ReactNode {
   );
 }
 
-interface RowViewProps<Row> {
-  readonly of: RowsProps<Row>;
-  readonly place: {
-    readonly index: number;
-    /** Distance from the top of the list in pixels. */
-    readonly start: number;
-    readonly id: string;
-    readonly isActive: boolean;
-    readonly measure: (element: Element | null) => void;
+interface RowViewProps {
+  readonly row: unknown;
+  readonly columns: readonly Column<unknown>[];
+  /** Name of the list in the ids of its rows. */
+  readonly name: string;
+  readonly index: number;
+  /** Distance from the top of the list in pixels. */
+  readonly top: number;
+  readonly isActive: boolean;
+  readonly isCurrent: boolean;
+  readonly isSelected: boolean;
+  readonly opens: boolean;
+  readonly calls: {
+    readonly current: { readonly setAt: (index: number) => void; readonly onOpen: ((row: never) => void) | undefined };
   };
-  readonly onActive: (index: number) => void;
 }
 
-function RowView<Row>({
-  of: { rows, columns, keyOf, onOpen, current, isChosen },
-  place,
-  onActive,
-}: RowViewProps<Row>): ReactNode {
-  const { index, start, id, isActive, measure } = place;
-  const row = rows[index];
-  if (row === undefined) return undefined;
-  const isCurrent = current === keyOf(row);
+/** A row. While the list is scrolled or rows elsewhere change, it stays as it is. */
+const RowView = memo((props: RowViewProps): ReactNode => {
+  const { row, columns, name, index, top, isActive, isCurrent, isSelected, opens, calls } = props;
   const onClick = ({ target }: MouseEvent): void => {
-    onActive(index);
+    const { setAt, onOpen } = calls.current;
+    setAt(index);
     // A link or button in the row, or selected text, is not for the row.
     const isForRow = !(target as Element).closest("a,button,input,label") && getSelection()?.isCollapsed !== false;
-    if (isForRow) onOpen?.(row);
+    if (isForRow) onOpen?.(row as never);
   };
   return (
     <div
-      id={id}
-      ref={measure}
+      id={`${name}-${index}`}
       data-index={index}
       className={css.row}
       role="row"
       aria-rowindex={index + 2}
-      aria-selected={isChosen?.(row) ?? isCurrent}
+      aria-selected={isSelected}
       data-current={isCurrent || isActive ? "" : undefined}
-      data-open={onOpen && ""}
-      style={{ transform: `translateY(${start}px)` }}
+      data-open={opens ? "" : undefined}
+      style={{ transform: `translateY(${top}px)` }}
       onClick={onClick}
     >
-      {columns.map(({ name, minor, cell }) => (
-        <div key={name} role="gridcell" className={classes(css.cell, minor && css.minor)}>
+      {columns.map(({ name: column, minor, cell }) => (
+        <div key={column} role="gridcell" className={classes(css.cell, minor && css.minor)}>
           {cell(row)}
         </div>
       ))}
     </div>
   );
-}
+});

@@ -3,6 +3,9 @@ import type { TaskRow } from "./task-row.js";
 /** Most new tasks beside the pages. With more, the first page is read again. */
 const MAX_FRESH = 2_000;
 
+/** Time in which changes are collected, in milliseconds. */
+const APPLY_MS = 100;
+
 /** Changes since the pages were read. */
 export interface Changes {
   /** Tasks that no page has, newest first. */
@@ -16,8 +19,7 @@ export interface Changes {
 }
 
 /**
- * Changes of tasks, applied to the rows of a list. Changes of one frame are told at once, and a row that has changed keeps
- * its place.
+ * Changes of tasks, applied to the rows of a list, at most ten times a second. A row that has changed keeps its place.
  */
 export class LiveTasks {
   /** Ids of the pages' rows. */
@@ -29,7 +31,7 @@ export class LiveTasks {
   readonly #freshIds = new Set<string>();
   #queue = new Map<string, { readonly row: TaskRow; readonly isMatch: boolean }>();
   #held = new Map<string, TaskRow>();
-  #frame = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #changes: Changes = { fresh: [], held: 0, removed: new Set(), version: 0 };
   readonly #listeners = new Set<() => void>();
   /** True while the reader is elsewhere in the list. */
@@ -76,12 +78,12 @@ export class LiveTasks {
   }
 
   /**
-   * Takes a change, which is applied with the next frame.
+   * Takes a change, which is applied soon.
    * @param isMatch true if the server says that the task belongs in the list
    */
   take(row: TaskRow, isMatch = false): void {
     this.#queue.set(row.id, { row, isMatch });
-    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#apply());
+    this.#timer ??= setTimeout(() => this.#apply(), APPLY_MS);
   }
 
   /** Shows the new tasks that were held. */
@@ -94,7 +96,7 @@ export class LiveTasks {
   }
 
   #apply(): void {
-    this.#frame = 0;
+    this.#timer = undefined;
     const queue = this.#queue;
     this.#queue = new Map();
     const added: TaskRow[] = [];

@@ -34,8 +34,8 @@ const columns = [
   { name: names.size, width: "66px", minor: true },
 ] as const;
 
-/** Columns that are left beside an open entry. */
-const BESIDE = 5;
+/** Those that are left beside an open entry. */
+const fewColumns = columns.slice(0, 5);
 
 const tones: Partial<Record<EntryKind, Tone>> = { damaged: "bad", status: "busy", artifact: "good", step: "wait" };
 
@@ -51,7 +51,7 @@ export function LogTab({ log }: { readonly log: TaskLog }): ReactNode {
   useEffect(() => {
     if (log.total > 0 && log.peek(1) === undefined) log.want(1, 1);
   }, [log]);
-  const shown = opened === undefined ? columns : columns.slice(0, BESIDE);
+  const shown = opened === undefined ? columns : fewColumns;
   const open = (index: number | undefined): void =>
     void navigate({
       search: (before) => ({ ...before, entry: index === undefined ? undefined : index + 1 }),
@@ -72,7 +72,8 @@ export function LogTab({ log }: { readonly log: TaskLog }): ReactNode {
           label={logWords.label}
           count={log.total}
           columns={shown}
-          cells={(index) => cellsOf(log.peek(index + 1), index + 1).slice(0, shown.length)}
+          itemOf={(index) => log.peek(index + 1)}
+          cells={cellsOf}
           at={at}
           onAt={(index) => (opened === undefined ? setAt(index) : show(index))}
           onOpen={open}
@@ -85,7 +86,8 @@ export function LogTab({ log }: { readonly log: TaskLog }): ReactNode {
   );
 }
 
-function cellsOf(entry: Entry | undefined, position: number): readonly ReactNode[] {
+function cellsOf(entry: Entry | undefined, index: number): readonly ReactNode[] {
+  const position = index + 1;
   if (entry === undefined) return [numberText(position), "", "", "", <span key="" className={css.skeleton} />];
   const { entry: stored, attempt, writer, bytes } = entry;
   const kind = kindOf(stored);

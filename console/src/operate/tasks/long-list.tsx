@@ -1,30 +1,29 @@
 import {
   type CSSProperties,
   type KeyboardEvent,
+  memo,
   type ReactNode,
-  type RefObject,
   useEffect,
   useLayoutEffect,
   useRef,
-  useState,
 } from "react";
+import { useLongView } from "../../ui/long-view.js";
 import page from "./log.module.css";
 
-/** Height of a row in pixels. All are alike, so that a million of them need no measuring. */
+/** Height of a row and of the head, in pixels. */
 const ROW = 30;
-
-/** Highest element that all browsers draw, in pixels. A longer list scrolls by more than a pixel for each pixel. */
-const MAX_HEIGHT = 10_000_000;
 
 /** Rows beside those in view. */
 const OVERSCAN = 15;
 
-interface LongListProps {
+interface LongListProps<Item> {
   readonly label: string;
   readonly count: number;
-  readonly columns: readonly { readonly name: string; readonly width: string; readonly minor?: boolean }[];
-  /** The cells of a row, in the order of the columns. */
-  readonly cells: (index: number) => readonly ReactNode[];
+  readonly columns: readonly LongColumn[];
+  /** What a row shows; undefined until it is known. A row is drawn again when this is another object. */
+  readonly itemOf: (index: number) => Item | undefined;
+  /** The cells of a row, in the order of the columns. Does not change. */
+  readonly cells: (item: Item | undefined, index: number) => readonly ReactNode[];
   /** Index of the active row. */
   readonly at: number;
   readonly onAt: (index: number) => void;
@@ -35,11 +34,17 @@ interface LongListProps {
   readonly followsEnd: boolean;
 }
 
+interface LongColumn {
+  readonly name: string;
+  readonly width: string;
+  readonly minor?: boolean;
+}
+
 /** A list of up to millions of rows of one height. Only those in view exist. `j` and `k` move, Enter opens. */
-export function LongList(props: LongListProps): ReactNode {
-  const { label, count, columns, at, onAt, onOpen, onView, followsEnd } = props;
+export function LongList<Item>(props: LongListProps<Item>): ReactNode {
+  const { label, count, columns, itemOf, cells, at, onAt, onOpen, onView, followsEnd } = props;
   const scroll = useRef<HTMLDivElement>(null);
-  const view = useView(scroll, count);
+  const view = useLongView(scroll, { count, row: ROW, head: ROW, overscan: OVERSCAN });
   const { first, last } = view;
   useEffect(() => onView(first, last), [onView, first, last]);
   const isThere = at < count;
@@ -56,6 +61,8 @@ export function LongList(props: LongListProps): ReactNode {
     else return;
     event.preventDefault();
   };
+  const calls = useRef({ onAt, onOpen });
+  calls.current = { onAt, onOpen };
   const indexes = Array.from({ length: Math.max(0, last - first + 1) }, (_, offset) => first + offset);
   const style = { "--columns": columns.map(({ width }) => width).join(" ") } as CSSProperties;
   return (
@@ -80,7 +87,14 @@ export function LongList(props: LongListProps): ReactNode {
         </div>
         <div role="rowgroup" className={page.body} style={{ height: view.height }}>
           {indexes.map((index) => (
-            <Line key={index} of={props} index={index} top={view.topOf(index)} />
+            <Line
+              key={index}
+              {...{ columns, index, calls }}
+              item={itemOf(index)}
+              cells={cells as LineProps["cells"]}
+              isActive={index === at}
+              top={view.topOf(index)}
+            />
           ))}
         </div>
       </div>
@@ -89,37 +103,39 @@ export function LongList(props: LongListProps): ReactNode {
 }
 
 interface LineProps {
-  readonly of: LongListProps;
+  readonly columns: readonly LongColumn[];
+  readonly item: unknown;
+  readonly cells: LongListProps<unknown>["cells"];
   readonly index: number;
+  readonly isActive: boolean;
   /** Distance from the top of the list in pixels. */
   readonly top: number;
+  readonly calls: { readonly current: Pick<LongListProps<unknown>, "onAt" | "onOpen"> };
 }
 
-function Line({ of: { columns, cells, at, onAt, onOpen }, index, top }: LineProps): ReactNode {
+const Line = memo(({ columns, item, cells, index, isActive, top, calls }: LineProps): ReactNode => {
+  const shown = cells(item, index);
   return (
     <div
       id={`entry-${index}`}
       role="row"
       aria-rowindex={index + 2}
-      aria-selected={index === at}
+      aria-selected={isActive}
       className={page.row}
       style={{ transform: `translateY(${top}px)` }}
       onClick={() => {
-        onAt(index);
-        onOpen(index);
+        calls.current.onAt(index);
+        calls.current.onOpen(index);
       }}
     >
-      {cells(index).map((cell, place) => {
-        const column = columns[place];
-        return (
-          <div key={column?.name} role="gridcell" className={column?.minor ? page.minor : undefined}>
-            {cell}
-          </div>
-        );
-      })}
+      {columns.map(({ name, minor }, place) => (
+        <div key={name} role="gridcell" className={minor ? page.minor : undefined}>
+          {shown[place]}
+        </div>
+      ))}
     </div>
   );
-}
+});
 
 const steps: Partial<Record<string, number>> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
 
@@ -134,41 +150,4 @@ function moved(event: KeyboardEvent, at: number, count: number, rows: number): n
   else if (event.key === "Home") next = 0;
   else if (event.key === "End") next = count - 1;
   return next === undefined ? undefined : Math.max(0, Math.min(count - 1, next));
-}
-
-/** The rows in view of an element that scrolls. */
-function useView(scroll: RefObject<HTMLDivElement | null>, count: number) {
-  const [{ top, shown }, setScroll] = useState({ top: 0, shown: 600 });
-  useEffect(() => {
-    const element = scroll.current;
-    if (element === null) return;
-    const read = (): void => setScroll({ top: element.scrollTop, shown: element.clientHeight });
-    const watch = new ResizeObserver(read);
-    watch.observe(element);
-    element.addEventListener("scroll", read, { passive: true });
-    return () => {
-      watch.disconnect();
-      element.removeEventListener("scroll", read);
-    };
-  }, [scroll]);
-  const total = count * ROW;
-  const height = Math.min(total, MAX_HEIGHT);
-  // The head sticks above the rows.
-  const room = Math.max(ROW, shown - ROW);
-  const ratio = height === total ? 1 : (total - room) / (height - room);
-  const offset = top * ratio;
-  const first = Math.max(0, Math.floor(offset / ROW) - OVERSCAN);
-  const last = Math.min(count - 1, Math.ceil((offset + room) / ROW) + OVERSCAN);
-  const latest = useRef({ ratio, room });
-  latest.current = { ratio, room };
-  const show = useRef((index: number): void => {
-    const element = scroll.current;
-    if (element === null) return;
-    const now = element.scrollTop * latest.current.ratio;
-    const [start, end] = [index * ROW, (index + 1) * ROW];
-    if (start >= now && end <= now + latest.current.room) return;
-    element.scrollTop = (start < now ? start : end - latest.current.room) / latest.current.ratio;
-  }).current;
-  const topOf = (index: number): number => top + index * ROW - offset;
-  return { first, last, height, rows: Math.floor(room / ROW), show, topOf };
 }

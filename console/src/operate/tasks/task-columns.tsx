@@ -1,24 +1,22 @@
-import { Link } from "@tanstack/react-router";
 import { MoreHorizontal } from "lucide-react";
-import { memo, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { taskWords } from "../../texts/tasks.js";
 import { numberText } from "../../ui/format.js";
 import { Button, css, Time } from "../../ui/parts.js";
 import type { Column } from "../../ui/rows.js";
 import { StateBadge } from "../../ui/states.js";
+import { TaskLink } from "../shared/names.js";
 import type { TaskRow } from "./task-row.js";
 import page from "./tasks.module.css";
 
 interface ColumnsOf {
-  /** Returns a row as it is now. */
-  readonly now: (row: TaskRow) => TaskRow;
   readonly isChosen: (row: TaskRow) => boolean;
   readonly onChoose: (row: TaskRow) => void;
   readonly onMenu: (row: TaskRow, anchor: Element) => void;
 }
 
 /** The columns of the list of tasks. */
-export function taskColumns({ now, isChosen, onChoose, onMenu }: ColumnsOf): readonly Column<TaskRow>[] {
+export function taskColumns({ isChosen, onChoose, onMenu }: ColumnsOf): readonly Column<TaskRow>[] {
   return [
     {
       name: taskWords.choose,
@@ -27,9 +25,13 @@ export function taskColumns({ now, isChosen, onChoose, onMenu }: ColumnsOf): rea
       minor: true,
       cell: (row) => <Choice id={row.id} isChosen={isChosen(row)} onChoose={() => onChoose(row)} />,
     },
-    { name: taskWords.state, width: "126px", cell: (row) => <StateBadge state={now(row).state} /> },
-    { name: taskWords.changed, width: "116px", cell: (row) => <At at={now(row).at} /> },
-    { name: taskWords.task, width: "minmax(0, 2fr)", cell: (row) => <TaskLink id={row.id} /> },
+    { name: taskWords.state, width: "126px", cell: ({ state }) => <StateBadge state={state} /> },
+    { name: taskWords.changed, width: "116px", cell: ({ at }) => <At at={at} /> },
+    {
+      name: taskWords.task,
+      width: "minmax(0, 2fr)",
+      cell: ({ id }) => <TaskLink id={id} className={page.id} tabIndex={-1} />,
+    },
     {
       name: taskWords.agent,
       width: "minmax(0, 1fr)",
@@ -48,7 +50,7 @@ export function taskColumns({ now, isChosen, onChoose, onMenu }: ColumnsOf): rea
       minor: true,
       cell: ({ tenant }) => <Name name={tenant} empty={taskWords.defaultTenant} />,
     },
-    { name: taskWords.size, width: "90px", minor: true, cell: (row) => numberText(now(row).generation) },
+    { name: taskWords.size, width: "90px", minor: true, cell: ({ generation }) => numberText(generation) },
     {
       name: taskWords.actions,
       isNameHidden: true,
@@ -61,7 +63,7 @@ export function taskColumns({ now, isChosen, onChoose, onMenu }: ColumnsOf): rea
           tabIndex={-1}
           title={taskWords.actionsOf(row.id)}
           aria-haspopup="menu"
-          onClick={({ currentTarget }) => onMenu(now(row), currentTarget)}
+          onClick={({ currentTarget }) => onMenu(row, currentTarget)}
         >
           <MoreHorizontal size={16} aria-hidden="true" />
         </Button>
@@ -70,25 +72,10 @@ export function taskColumns({ now, isChosen, onChoose, onMenu }: ColumnsOf): rea
   ];
 }
 
-const At = memo(({ at }: { readonly at: number }): ReactNode => <Time at={at === 0 ? undefined : new Date(at)} />);
+const At = ({ at }: { readonly at: number }): ReactNode => <Time at={at === 0 ? undefined : new Date(at)} />;
 
 const Name = ({ name, empty }: { readonly name: string; readonly empty: string }): ReactNode =>
   name === "" ? <span className={css.soft}>{empty}</span> : <span title={name}>{name}</span>;
-
-/** Opens in a tab of its own, too. The row itself has the keys. */
-const TaskLink = memo(
-  ({ id }: { readonly id: string }): ReactNode => (
-    <Link
-      to="/operate/tasks/$taskId"
-      params={{ taskId: id }}
-      className={`${page.id} ${css.mono}`}
-      title={id}
-      tabIndex={-1}
-    >
-      {id}
-    </Link>
-  ),
-);
 
 interface ChoiceProps {
   readonly id: string;

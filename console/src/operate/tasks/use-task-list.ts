@@ -115,6 +115,7 @@ function useRows(data: Pages | undefined, live: LiveTasks, { fresh, removed }: C
     return rows;
   }, [data, live]);
   return useMemo(() => {
+    if (fresh.length === 0 && removed.size === 0) return paged;
     const news = new Set(fresh.map(({ id }) => id));
     const old = news.size === 0 ? paged : paged.filter(({ id }) => !news.has(id));
     const rows = [...fresh, ...old];
