@@ -138,7 +138,7 @@ function useLatest<T>(value: T): { readonly current: T } {
 const same = <Row,>(row: Row): Row => row;
 
 /** Rows beside those in view. */
-const OVERSCAN = 12;
+const OVERSCAN = 8;
 
 const narrow = matchMedia("(max-width: 720px)");
 
