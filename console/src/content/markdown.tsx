@@ -1,11 +1,11 @@
 import { ExternalLink } from "lucide-react";
-import { memo, type ReactNode, useDeferredValue, useMemo, useState } from "react";
+import { memo, type ReactNode, useDeferredValue, useEffect, useMemo, useState } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import { contentWords } from "../texts/content.js";
 import { Boundary } from "../ui/boundary.js";
 import { Button } from "../ui/parts.js";
-import { blocksOf } from "./blocks.js";
+import { blocksOf, codeIn, fenceIn, growingParts } from "./blocks.js";
 import { Code } from "./code.js";
 import css from "./content.module.css";
 import { languageNamed } from "./languages.js";
@@ -21,15 +21,19 @@ export default function Markdown({ text }: { readonly text: string }): ReactNode
   const [limit, setLimit] = useState(SHOWN);
   const deferred = useDeferredValue(text);
   const shown = deferred.length > limit ? deferred.slice(0, limit) : deferred;
+  const isGrowing = useGrowing(shown);
   const blocks = useMemo(() => blocksOf(shown), [shown]);
+  const last = blocks.at(-1) ?? "";
+  const [head, rest] = isGrowing ? growingParts(last) : [last, ""];
   return (
     <div className={css.markdown}>
       {blocks.map((block, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a block keeps its place while the text grows.
         <Boundary key={at} instead={<p>{block}</p>}>
-          <Block text={block} />
+          <Block text={at === blocks.length - 1 ? head : block} />
         </Boundary>
       ))}
+      {rest !== "" && <div className={css.plain}>{rest}</div>}
       {text.length > limit && (
         <Button onClick={() => setLimit(limit * 4)}>{contentWords.showMore(text.length - limit)}</Button>
       )}
@@ -37,9 +41,26 @@ export default function Markdown({ text }: { readonly text: string }): ReactNode
   );
 }
 
+/** Time without a change after which a text counts as complete, in milliseconds. */
+const SETTLED_MS = 400;
+
+/** True while a text changes. */
+function useGrowing(text: string): boolean {
+  const [settled, setSettled] = useState(text);
+  const isGrowing = settled !== text;
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return isGrowing;
+}
+
 const plugins = [remarkGfm];
 
 const Block = memo(({ text }: { readonly text: string }): ReactNode => {
+  const fence = fenceIn(text);
+  if (fence !== undefined)
+    return <Code code={codeIn(text)} language={languageNamed(/\S+/.exec(fence)?.[0]) ?? undefined} />;
   return (
     <ReactMarkdown remarkPlugins={plugins} components={components} urlTransform={keepUrl}>
       {text}
