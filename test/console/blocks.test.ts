@@ -28,10 +28,18 @@ describe("blocksOf()", () => {
     }
   });
 
+  it("bounds paragraphs, of lines or of one line", () => {
+    for (const text of [lines(900, (index) => `line ${index} of a log`), `${"word ".repeat(9_000)}\nend`]) {
+      const blocks = blocksOf(text);
+      expect(blocks.join("")).toBe(text);
+      expect(Math.max(...blocks.map(({ length }) => length))).toBeLessThan(4_100);
+    }
+  });
+
   it("does not split what belongs together", () => {
     const rows = lines(200, (index) => `| cell ${index} | other |`);
     expect(blocksOf(`| a | b |\n|---|---|\n${rows}`)).toHaveLength(1);
-    const paragraph = lines(100, (index) => `a line of a paragraph, and then the year\n${1_900 + index}. It goes on`);
+    const paragraph = lines(60, (index) => `a line of a paragraph, and then the year\n${1_900 + index}. It goes on`);
     expect(blocksOf(paragraph)).toHaveLength(1);
     expect(blocksOf(`\`\`\`\n${lines(300, (index) => `\n- line ${index}\n\`\`\`js`)}`)).toHaveLength(1);
   });
