@@ -5,11 +5,12 @@ import type { AgentCard } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { cardViolations } from "../../../src/examine/card-validate.js";
 import { PlainText } from "../content/text-view.js";
 import { agentWords } from "../texts/agents.js";
-import { ErrorNote } from "../ui/error.js";
 import { Badge, Button, Facts, Note, css as ui } from "../ui/parts.js";
+import { AgentError } from "./agent-error.js";
 import css from "./agents.module.css";
 import type { ReceivedCard } from "./card.js";
 import { useAgent } from "./client.js";
+import { logins } from "./logins.js";
 import { Outward } from "./outward.js";
 import { Skills } from "./skills.js";
 
@@ -47,7 +48,7 @@ export function CardTab({ agent, card: { found } }: TabProps): ReactNode {
           <About card={card} found={found} />
           <Capabilities card={card} />
           {found.card.capabilities?.extendedAgentCard === true && extended === undefined && (
-            <Extended agent={agent} onCard={setExtended} />
+            <Extended agent={agent} card={found.card} onCard={setExtended} />
           )}
         </div>
       </div>
@@ -171,11 +172,13 @@ export function Modes({ modes }: { readonly modes: readonly string[] }): ReactNo
 
 interface ExtendedProps {
   readonly agent: string;
+  readonly card: AgentCard;
   readonly onCard: (card: AgentCard) => void;
 }
 
-function Extended({ agent, onCard }: ExtendedProps): ReactNode {
+function Extended({ agent, card: { securitySchemes }, onCard }: ExtendedProps): ReactNode {
   const { data: client, error } = useAgent(agent);
+  const isLoggedIn = !hasAny(securitySchemes) || hasAny(logins.get(agent).schemes);
   const load = useMutation({
     mutationFn: async () => await client?.extendedCard(),
     onSuccess: (card) => card !== undefined && onCard(card),
@@ -186,11 +189,15 @@ function Extended({ agent, onCard }: ExtendedProps): ReactNode {
       <h2>{texts.extended}</h2>
       <p className={ui.soft}>{texts.extendedHint}</p>
       <div className={ui.row}>
-        <Button disabled={client === undefined || load.isPending} onClick={() => load.mutate()}>
-          {texts.loadExtended}
-        </Button>
+        {isLoggedIn ? (
+          <Button disabled={client === undefined || load.isPending} onClick={() => load.mutate()}>
+            {texts.loadExtended}
+          </Button>
+        ) : (
+          <TabLink tab="login">{texts.extendedLogin}</TabLink>
+        )}
       </div>
-      {(load.error ?? error) !== null && <ErrorNote error={load.error ?? error} />}
+      {(load.error ?? error) !== null && <AgentError agent={agent} error={load.error ?? error} />}
     </section>
   );
 }

@@ -10,7 +10,7 @@ import css from "./agents.module.css";
 import type { ReceivedCard } from "./card.js";
 import { CheckGroups } from "./check-groups.js";
 import { cardLines, interfaceLines } from "./checks-run.js";
-import { logins, secretsOf } from "./logins.js";
+import { secretsAt } from "./logins.js";
 import { MessageForm } from "./message-form.js";
 import { reportText, summaryOf } from "./report.js";
 
@@ -78,7 +78,7 @@ function useChecks(agent: string, card: ReceivedCard) {
     setLines([]);
     setError(undefined);
     setRunning(true);
-    const secrets = secretsOf(logins.get(agent));
+    const secrets = secretsAt(agent);
     const add = (line: Line): void => {
       const detail = line.detail === null ? null : withoutSecretTexts(line.detail, secrets);
       setLines((before) => [...before, { ...line, detail }]);

@@ -36,6 +36,8 @@ export interface Login {
 
 const none: Login = { schemes: {} };
 const known = new Map<string, Login>();
+/** Secrets by agent, also of logins that were changed or forgotten: exchanges before may hold them. */
+const used = new Map<string, ReadonlySet<string>>();
 const revisions = new Map<string, number>();
 const listeners = new Set<() => void>();
 
@@ -48,13 +50,13 @@ export const logins = {
   /** Returns the login at an agent. @param agent its URL, as `absolute` returns it */
   get(agent: string): Login {
     const found = known.get(agent) ?? read(agent);
-    known.set(agent, found);
+    remember(agent, found);
     return found;
   },
   /** Returns a number that changes with the login, which may stand in keys where secrets may not. */
   revision: (agent: string): number => revisions.get(agent) ?? 0,
   set(agent: string, login: Login): void {
-    known.set(agent, login);
+    remember(agent, login);
     sessionStorage.setItem(KEY + agent, JSON.stringify(login));
     changed(agent);
   },
@@ -100,8 +102,19 @@ function read(agent: string): Login {
   }
 }
 
-/** Returns the texts of a login that must not be shown. */
-export function secretsOf({ schemes }: Login): readonly string[] {
+function remember(agent: string, login: Login): void {
+  if (known.get(agent) === login) return;
+  known.set(agent, login);
+  used.set(agent, new Set([...(used.get(agent) ?? []), ...secretsOf(login)]));
+}
+
+/** Returns the texts that must not be shown: secrets of the login at an agent, and of its logins before. */
+export function secretsAt(agent: string): readonly string[] {
+  logins.get(agent);
+  return [...(used.get(agent) ?? [])];
+}
+
+function secretsOf({ schemes }: Login): readonly string[] {
   return Object.values(schemes).flatMap((login) => {
     switch (login.kind) {
       case "apiKey":

@@ -49,6 +49,7 @@ function SchemeBody(props: SchemeProps): ReactNode {
       return <OAuthCard {...props} />;
     case "apiKeySecurityScheme": {
       const { location, name } = scheme.value;
+      if (location === "cookie") return <Note tone="wait">{texts.cookie}</Note>;
       const about = texts.keyIn(location.slice(0, 20), name.slice(0, 100));
       const fields = [{ name: "key", label: texts.key, isSecret: true, isRequired: true }];
       return <Secret {...props} about={about} fields={fields} read={({ key = "" }) => ({ kind: "apiKey", key })} />;

@@ -34,7 +34,10 @@ export function WhoAmI({ agent, card }: { readonly agent: string; readonly card:
       <div role="status">
         {answer?.is === "refused" && (
           <Note tone="bad">
-            {texts.refused} {answer.why.slice(0, 600)}
+            <p>
+              {texts.refused} {answer.why.slice(0, 600)}
+            </p>
+            <p>{texts.refusedHint}</p>
           </Note>
         )}
         {answer !== undefined && answer.is !== "refused" && (

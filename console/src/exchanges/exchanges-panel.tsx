@@ -2,8 +2,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { ArrowLeft, Eye, EyeOff, Network } from "lucide-react";
 import { type ReactNode, useDeferredValue, useMemo, useState, useSyncExternalStore } from "react";
 import { cardQuery } from "../agents/card.js";
-import { connectedCard } from "../agents/client.js";
-import { logins, secretsOf } from "../agents/logins.js";
+import { connectedCard, useLoginRevision } from "../agents/client.js";
+import { secretsAt } from "../agents/logins.js";
 import { absolute } from "../api/agents.js";
 import { type Exchange, exchangeLog } from "../api/exchanges.js";
 import { exchangeWords } from "../texts/exchanges.js";
@@ -20,8 +20,8 @@ export function ExchangesPanel({ agent }: { readonly agent: string }): ReactNode
   const exchanges = useMemo(() => all.filter((each) => absolute(each.agent) === of).toReversed(), [all, of]);
   const [openId, setOpen] = useState<number>();
   const [isRevealed, setRevealed] = useState(false);
-  const login = useSyncExternalStore(logins.subscribe, () => logins.get(of));
-  const secrets = useMemo(() => secretsOf(login), [login]);
+  useLoginRevision(of);
+  const secrets = secretsAt(of);
   const queries = useQueryClient();
   const open = exchanges.find(({ id }) => id === openId);
   if (exchanges.length === 0) {

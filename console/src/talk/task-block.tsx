@@ -3,10 +3,11 @@ import { type ReactNode, useState } from "react";
 import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { A2AError, TaskState, textOf } from "../../../src/client/web.js";
 import { isInterrupted, isTerminal } from "../../../src/task/state.js";
+import { AgentError } from "../agents/agent-error.js";
+import { useContentPlace } from "../content/content-context.js";
 import { Failure } from "../receiver/failure.js";
 import { TaskBell } from "../receiver/task-bell.js";
 import { talkWords } from "../texts/talk.js";
-import { ErrorNote } from "../ui/error.js";
 import { Button, CopyText, classes, Note, css as ui } from "../ui/parts.js";
 import { FirstOf, LastOf } from "../ui/some-of.js";
 import { StateBadge } from "../ui/states.js";
@@ -64,8 +65,9 @@ function progressOf(messages: readonly Message[], { task }: TaskView): string {
 }
 
 function TaskError({ error }: { readonly error: unknown }): ReactNode {
+  const { agent = "" } = useContentPlace();
   const isMissing = error instanceof A2AError && error.reason === "TASK_NOT_FOUND";
-  return isMissing ? <Note>{talkWords.isMissing}</Note> : <ErrorNote error={error} />;
+  return isMissing ? <Note>{talkWords.isMissing}</Note> : <AgentError agent={agent} error={error} />;
 }
 
 /** The messages, with those about progress folded together. */

@@ -1,8 +1,9 @@
 import { RotateCcw } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
+import { AgentError } from "../agents/agent-error.js";
+import { useContentPlace } from "../content/content-context.js";
 import { talkWords } from "../texts/talk.js";
-import { ErrorNote } from "../ui/error.js";
 import { Badge, Button, css as ui } from "../ui/parts.js";
 import { Bubble, WorkingLine } from "./bubble.js";
 import css from "./talk.module.css";
@@ -12,6 +13,7 @@ import type { Turn } from "./talk-view.js";
 /** A message without a task: on its way, answered by a message, or failed. */
 export function TurnBlock({ turn, store }: { readonly turn: Turn; readonly store: TalkStore }): ReactNode {
   const { message, reply, phase, error } = turn;
+  const { agent = "" } = useContentPlace();
   return (
     <article className={css.block}>
       <Bubble message={message} saying="own" />
@@ -24,7 +26,7 @@ export function TurnBlock({ turn, store }: { readonly turn: Turn; readonly store
           </Button>
         </div>
       )}
-      {phase === "failed" && <ErrorNote error={error ?? talkWords.unknownArrival} />}
+      {phase === "failed" && <AgentError agent={agent} error={error ?? talkWords.unknownArrival} />}
       <footer className={css.blockFoot}>
         {reply !== undefined && <Badge>{talkWords.messageOnly}</Badge>}
         {phase === "left" && reply === undefined && <span className={ui.soft}>{talkWords.left}</span>}

@@ -10,11 +10,19 @@ export function sentenceOf(error: unknown): string {
   return typeof raw === "string" && raw !== "" ? raw : error.message;
 }
 
+interface ErrorProps {
+  readonly error: unknown;
+  readonly onRetry?: () => void;
+  /** Other remedies. */
+  readonly children?: ReactNode;
+}
+
 /** An error in place of what could not be loaded, with a way to try again. */
-export function ErrorNote({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }): ReactNode {
+export function ErrorNote({ error, onRetry, children }: ErrorProps): ReactNode {
   return (
     <Note tone="bad">
       <p>{sentenceOf(error)}</p>
+      {children}
       {onRetry !== undefined && (
         <div className={css.row} style={{ marginTop: 8 }}>
           <Button onClick={onRetry}>{words.tryAgain}</Button>
