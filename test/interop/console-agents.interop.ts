@@ -12,7 +12,6 @@ import { type Agent, createServer, reply, type Server } from "../../src/index.js
 import { memoryStore } from "../../src/store/memory/index.js";
 import { launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
-import { buildConsole } from "./console/build.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
 import { AUDIENCE, OidcIssuer, PlainBrowser } from "./support/oidc-issuer.js";
 
@@ -55,7 +54,6 @@ function securedAgent(issuerUrl: string): Agent {
 }
 
 beforeAll(async () => {
-  buildConsole();
   browser = await launch();
   pages = createHttp((request, response) => {
     const path = request.url ?? "";
@@ -246,6 +244,12 @@ describe("the login at an agent", () => {
     expect(
       await page.evaluate("JSON.stringify({ ...sessionStorage }) + JSON.stringify({ ...localStorage })"),
     ).not.toContain(KEY);
+    // Exchanges before have it still, and hide it.
+    await page.getByRole("link", { name: "Exchanges" }).click();
+    await page.locator("li button", { hasText: "GetTask" }).last().click();
+    await page.getByText("headers").first().click();
+    await page.getByText("x-key").first().waitFor();
+    expect(await page.content()).not.toContain(KEY);
   });
 
   it("signs in at the issuer's page and comes back", async () => {

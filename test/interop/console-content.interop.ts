@@ -3,37 +3,20 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { connect, dataOf, TaskState } from "../../src/client/index.js";
-import { root } from "../e2e/support/build.js";
-import { launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
-import { buildConsole } from "./console/build.js";
-import { type OpenedConsole, openConsole } from "./console/open.js";
 import { boxOf, isHarmed, lastOf, PATIENCE, reaches, say, talkTo, tell } from "./console/talk.js";
+import { contentAgent, useConsole } from "./console/use-console.js";
 
-const agent = join(root, "test/fixtures/agents/content.mjs");
 const folder = mkdtempSync(join(tmpdir(), "parley-console-"));
 
-let browser: Browser;
-let opened: OpenedConsole;
-
-beforeAll(async () => {
-  buildConsole();
-  browser = await launch();
-  opened = await openConsole(browser, { agent });
-});
-
-afterAll(async () => {
-  await opened?.close();
-  await browser?.close();
-});
+const used = useConsole({ agent: contentAgent });
 
 describe("content that means harm", () => {
   it("is shown without running or loading anything: Markdown, SVG, HTML, false PDF", async () => {
-    const { page, foreign } = opened;
-    await talkTo(opened);
+    const { page, foreign } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "markdown");
     const text = lastOf(page);
     await text.getByRole("heading", { name: "A title", level: 2 }).waitFor(PATIENCE);
@@ -51,8 +34,8 @@ describe("content that means harm", () => {
   });
 
   it("is stored under a safe name", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "names");
     const download = page.waitForEvent("download");
     await page
@@ -63,8 +46,8 @@ describe("content that means harm", () => {
   });
 
   it("is shown in part where it is deep or long", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "deep");
     await lastOf(page).getByText("level 29").first().waitFor(PATIENCE);
     for (let level = 28; level > 18; level--)
@@ -82,8 +65,8 @@ describe("content that means harm", () => {
   });
 
   it("does not hang the page with 52 MB of files, and keeps none of them as text", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "large");
     expect(await lastOf(page).locator("figure figure").count()).toBe(13);
     // The page answers: another task runs.
@@ -95,8 +78,8 @@ describe("content that means harm", () => {
 
 describe("data, code and versions", () => {
   it("shows a list of objects as a table, and as a tree", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "table");
     const headings = lastOf(page).getByRole("columnheader");
     await expect.poll(() => headings.allTextContents(), PATIENCE).toEqual(["name", "age", "left"]);
@@ -106,8 +89,8 @@ describe("data, code and versions", () => {
   });
 
   it("colours code, and compares it with the version before by lines and words", async () => {
-    const { page, faults } = opened;
-    await talkTo(opened);
+    const { page, faults } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "code 80");
     await lastOf(page).locator("code span[style*='color']").first().waitFor(PATIENCE);
     await tell(page, "code 8080");
@@ -122,8 +105,8 @@ describe("data, code and versions", () => {
 
 describe("files", () => {
   it("go up by the picker, by dropping and by pasting, and come back to be shown and stored", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     const path = join(folder, "notes.txt");
     writeFileSync(path, "some notes");
     await page.getByLabel("Attach files").last().setInputFiles(path);
@@ -148,7 +131,7 @@ describe("files", () => {
   });
 
   it("of other servers are links, and come through the relay after a click", async () => {
-    const { page, foreign } = opened;
+    const { page, foreign } = used.opened;
     const asked: (string | undefined)[] = [];
     const server = createServer((request, response) => {
       asked.push(request.headers.cookie);
@@ -158,7 +141,7 @@ describe("files", () => {
     });
     await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/drawing.svg`;
-    await talkTo(opened);
+    await talkTo(used.opened);
     await tell(page, `link ${url}`);
     await lastOf(page).getByText("A link that is not opened").waitFor(PATIENCE);
     expect(asked).toEqual([]);
@@ -170,8 +153,8 @@ describe("files", () => {
   });
 
   it("of data are written in an editor of JSON", async () => {
-    const { page, faults } = opened;
-    await talkTo(opened);
+    const { page, faults } = used.opened;
+    await talkTo(used.opened);
     await page.getByRole("button", { name: "Add data as JSON" }).click();
     const editor = page.getByRole("textbox", { name: "Data as JSON" });
     await editor.waitFor(PATIENCE);
@@ -196,8 +179,8 @@ describe("files", () => {
 
 describe("forms", () => {
   it("of JSON Schema show faults at their fields, have defaults, and leave a card of what was sent", async () => {
-    const { page, faults } = opened;
-    await talkTo(opened);
+    const { page, faults } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "form", "Input required");
     const field = (name: string) => page.getByLabel(name, { exact: false }).last();
     await field("City").waitFor(PATIENCE);
@@ -229,8 +212,8 @@ describe("forms", () => {
   });
 
   it("are declined", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "form", "Input required");
     await page.getByRole("button", { name: "Decline" }).click();
     await reaches(page, "Failed");
@@ -238,8 +221,8 @@ describe("forms", () => {
   });
 
   it("of the first samples of A2A are filled in, and declined by their text", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "oldform", "Input required");
     const date = page.getByLabel("Date").last();
     await date.waitFor(PATIENCE);
@@ -261,11 +244,11 @@ describe("forms", () => {
 
 describe("a form in the inbox", () => {
   it("is filled in by an operator in place of the owner, or answered by a text", async () => {
-    const { page, server, faults } = opened;
+    const { page, server, faults } = used.opened;
     const client = await connect(server.url);
     const { task } = await client.send("form");
     const id = task?.id ?? "";
-    await opened.go("operate/inbox");
+    await used.opened.go("operate/inbox");
     const card = page.locator(`[data-inbox="${id}"]`);
     await card.getByText("Where to?").waitFor(PATIENCE);
     const city = card.getByLabel("City");
@@ -290,8 +273,8 @@ describe("a form in the inbox", () => {
 
 describe("a surface of A2UI", () => {
   it("is drawn for an agent that offers it, and its action goes back as a message", async () => {
-    const { page, foreign, faults } = opened;
-    await talkTo(opened);
+    const { page, foreign, faults } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "surface", "Input required");
     const field = page.getByLabel("Your name");
     await field.waitFor(PATIENCE);

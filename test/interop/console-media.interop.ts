@@ -1,33 +1,19 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import type { Browser, Dialog } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "../e2e/support/build.js";
+import type { Dialog } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { Receiver } from "../push/receiver.js";
-import { launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
 import { recorded, script, scriptedPdf, tone } from "./console/media.js";
-import { type OpenedConsole, openConsole } from "./console/open.js";
 import { isHarmed, lastOf, PATIENCE, talkTo, tell } from "./console/talk.js";
+import { contentAgent, useConsole } from "./console/use-console.js";
 
-let browser: Browser;
-let opened: OpenedConsole;
-
-beforeAll(async () => {
-  browser = await launch();
-  opened = await openConsole(browser, { agent: join(root, "test/fixtures/agents/content.mjs") });
-});
-
-afterAll(async () => {
-  await opened?.close();
-  await browser?.close();
-});
+const used = useConsole({ agent: contentAgent });
 
 /** Sends a file to the agent, which sends it back. */
 async function exchange(name: string, mimeType: string, buffer: Buffer): Promise<void> {
-  await talkTo(opened);
-  await opened.page.getByLabel("Attach files").last().setInputFiles({ name, mimeType, buffer });
-  await tell(opened.page, "back");
+  await talkTo(used.opened);
+  await used.opened.page.getByLabel("Attach files").last().setInputFiles({ name, mimeType, buffer });
+  await tell(used.opened.page, "back");
 }
 
 interface Player {
@@ -39,15 +25,15 @@ interface Player {
 
 /** Plays the last audio or video of the page to its end. */
 async function played(kind: "audio" | "video"): Promise<Player> {
-  const player = lastOf(opened.page).locator(`figure ${kind}`).last();
+  const player = lastOf(used.opened.page).locator(`figure ${kind}`).last();
   await player.waitFor(PATIENCE);
   const element = await player.elementHandle();
-  await opened.page.evaluate((node) => (node as unknown as { play(): Promise<void> }).play(), element);
+  await used.opened.page.evaluate((node) => (node as unknown as { play(): Promise<void> }).play(), element);
   await expect.poll(async () => (await stateOf()).hasEnded, PATIENCE).toBe(true);
   return stateOf();
 
   function stateOf(): Promise<Player> {
-    return opened.page.evaluate((node) => {
+    return used.opened.page.evaluate((node) => {
       const { duration, videoWidth: width = 0, currentTime: time, ended: hasEnded } = node as never;
       return { duration, width, time, hasEnded };
     }, element);
@@ -60,23 +46,23 @@ describe("media of an agent", () => {
     expect(await played("audio")).toMatchObject({ duration: 1, time: 1 });
     await exchange("other.wav", "", tone(2));
     expect(await played("audio")).toMatchObject({ duration: 2, time: 2 });
-    expect(await axeFindings(opened.page)).toEqual([]);
-    expect(opened.faults).toEqual([]);
+    expect(await axeFindings(used.opened.page)).toEqual([]);
+    expect(used.opened.faults).toEqual([]);
   });
 
   it("plays a video", async () => {
-    await exchange("square.webm", "video/webm", await recorded(browser));
+    await exchange("square.webm", "video/webm", await recorded(used.browser));
     const { width, time } = await played("video");
     expect(width).toBe(64);
     expect(time).toBeGreaterThan(0);
-    expect(await axeFindings(opened.page)).toEqual([]);
-    expect(opened.faults).toEqual([]);
+    expect(await axeFindings(used.opened.page)).toEqual([]);
+    expect(used.opened.faults).toEqual([]);
   });
 });
 
 describe("a PDF", () => {
   it("is shown in the browser's viewer after a click, where it can neither reach the page nor another host", async () => {
-    const { page, foreign, faults } = opened;
+    const { page, foreign, faults } = used.opened;
     const other = await Receiver.start();
     const dialogs: string[] = [];
     const note = (dialog: Dialog): void => {
@@ -100,7 +86,7 @@ describe("a PDF", () => {
   });
 
   it("is a download where the browser has no viewer", async () => {
-    const { page } = opened;
+    const { page } = used.opened;
     await page.addInitScript("Object.defineProperty(navigator, 'pdfViewerEnabled', { value: false })");
     await exchange("page.pdf", "application/pdf", scriptedPdf("A page to read", "https://example.org/"));
     await lastOf(page).getByRole("button", { name: "Show", exact: true }).last().click();
@@ -119,11 +105,11 @@ describe("media that mean harm", () => {
     ["dot.png", "image/png"],
   ])("says that %s cannot be shown if it is HTML", async (name, type) => {
     await exchange(name, type, Buffer.from(`<script>${script}</script>`));
-    await lastOf(opened.page)
+    await lastOf(used.opened.page)
       .getByText("The browser cannot show this file. Download it instead.")
       .last()
       .waitFor(PATIENCE);
-    expect(await isHarmed(opened.page)).toBe(false);
-    expect(opened.foreign).toEqual([]);
+    expect(await isHarmed(used.opened.page)).toBe(false);
+    expect(used.opened.foreign).toEqual([]);
   });
 });

@@ -4,7 +4,6 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { launch } from "./browser/chromium.js";
-import { buildConsole } from "./console/build.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
 import { lastOf, PATIENCE, reaches, say, talkTo, tell } from "./console/talk.js";
 import { type Started, started } from "./support/servers.js";
@@ -17,7 +16,6 @@ let opened: OpenedConsole;
 let older: Started;
 
 beforeAll(async () => {
-  buildConsole();
   const into = await installed({
     name: "a2a-js-sdk-0.3.14",
     needs: "npm, and access to its registry",

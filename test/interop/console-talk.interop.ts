@@ -1,33 +1,15 @@
-import { join } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "../e2e/support/build.js";
-import { launch } from "./browser/chromium.js";
+import { describe, expect, it } from "vitest";
 import { axeFindings } from "./console/axe.js";
-import { buildConsole } from "./console/build.js";
-import { type OpenedConsole, openConsole } from "./console/open.js";
+import { openConsole } from "./console/open.js";
 import { boxOf, fitsIn, lastOf, PATIENCE, reaches, say, talkTo, tell } from "./console/talk.js";
+import { contentAgent, useConsole } from "./console/use-console.js";
 
-const agent = join(root, "test/fixtures/agents/content.mjs");
-
-let browser: Browser;
-let opened: OpenedConsole;
-
-beforeAll(async () => {
-  buildConsole();
-  browser = await launch();
-  opened = await openConsole(browser, { agent });
-});
-
-afterAll(async () => {
-  await opened?.close();
-  await browser?.close();
-});
+const used = useConsole({ agent: contentAgent });
 
 describe("a conversation", () => {
   it("streams the parts of an artifact as they come", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await say(page, "count 40 50");
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("1 2 3");
     expect(await lastOf(page).textContent()).not.toContain("39 40");
@@ -37,8 +19,8 @@ describe("a conversation", () => {
   });
 
   it("shows a question, and sends the next message as its answer", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "oldform", "Input required");
     await page.getByRole("combobox", { name: "Send to" }).waitFor();
     await say(page, "the red one");
@@ -48,16 +30,16 @@ describe("a conversation", () => {
   });
 
   it("sends a new task while another one waits, if told to", async () => {
-    const { page } = opened;
-    await talkTo(opened, undefined, "&beside=none");
+    const { page } = used.opened;
+    await talkTo(used.opened, undefined, "&beside=none");
     await tell(page, "oldform", "Input required");
     await page.getByRole("combobox", { name: "Send to" }).selectOption("new");
     await tell(page, "table");
   });
 
   it("goes on after a reload in the middle, with all that was said", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await say(page, "count 60 50");
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("1 2 3 4 5");
     // The page stores its state each second.
@@ -72,8 +54,8 @@ describe("a conversation", () => {
   });
 
   it("resumes exactly after its connection was cut on purpose, and tells how", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await say(page, "count 60 50");
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("1 2 3 4 5");
     await page.getByRole("button", { name: "Cut the stream" }).click();
@@ -88,8 +70,8 @@ describe("a conversation", () => {
   });
 
   it("cancels a task, and sends its message again as a new one", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await say(page, "count 500 50");
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("1 2");
     await page.getByRole("button", { name: "Cancel", exact: true }).click();
@@ -101,8 +83,8 @@ describe("a conversation", () => {
   });
 
   it("stops waiting, and continues to wait", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await say(page, "count 40 50");
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("1 2");
     await page.getByRole("button", { name: "Stop waiting" }).click();
@@ -113,8 +95,8 @@ describe("a conversation", () => {
   });
 
   it("refers to earlier tasks", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "table");
     await page.getByRole("button", { name: "Refer to this task" }).last().click();
     await tell(page, "back");
@@ -122,13 +104,13 @@ describe("a conversation", () => {
   });
 
   it("opens the task that the address names, with the others of its conversation", async () => {
-    const { page, server } = opened;
-    await talkTo(opened);
+    const { page, server } = used.opened;
+    await talkTo(used.opened);
     await tell(page, "table");
     await tell(page, "code 80");
     const id = await page.locator("article button[title]").first().getAttribute("title");
     await page.evaluate("localStorage.clear()");
-    await page.goto(`${opened.url}talk?agent=${encodeURIComponent(server.url)}&task=${id}`);
+    await page.goto(`${used.opened.url}talk?agent=${encodeURIComponent(server.url)}&task=${id}`);
     await expect.poll(() => page.locator("article").count(), PATIENCE).toBeGreaterThan(1);
     await reaches(page, "Completed");
     expect(await page.textContent("[role=log]")).toContain("Ann");
@@ -138,8 +120,8 @@ describe("a conversation", () => {
 
 describe("the ways to speak", () => {
   it("are those of the card that a browser can speak, and each works", async () => {
-    const { page } = opened;
-    await talkTo(opened);
+    const { page } = used.opened;
+    await talkTo(used.opened);
     const menu = page.getByRole("combobox", { name: "Binding and version" });
     await menu.waitFor(PATIENCE);
     const ways = await menu.locator("option").allTextContents();
@@ -154,7 +136,7 @@ describe("the ways to speak", () => {
 
 describe("two conversations", () => {
   it("run beside each other, and are both in the list", async () => {
-    const other = await openConsole(browser, { agent, viewport: { width: 1600, height: 900 } });
+    const other = await openConsole(used.browser, { agent: contentAgent, viewport: { width: 1600, height: 900 } });
     const { page } = other;
     await talkTo(other);
     await say(page, "count 60 50");
@@ -172,7 +154,9 @@ describe("two conversations", () => {
     await expect
       .poll(() => page.locator("article footer").allTextContents(), PATIENCE)
       .toEqual([expect.stringContaining("Completed"), expect.stringContaining("Completed")]);
-    expect(await page.getByRole("navigation", { name: "Conversations of this browser" }).locator("li").count()).toBe(2);
+    expect(
+      await page.getByRole("navigation", { name: "Conversations of this browser" }).locator("li").count(),
+    ).toBe(2);
     expect(await axeFindings(page)).toEqual([]);
     expect(other.faults).toEqual([]);
     await other.close();
@@ -182,7 +166,11 @@ describe("two conversations", () => {
 describe.each([360, 768, 1440])("conversations at %i pixels", (width) => {
   it("fit in, in light and dark", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
-      const other = await openConsole(browser, { agent, viewport: { width, height: 800 }, colorScheme });
+      const other = await openConsole(used.browser, {
+        agent: contentAgent,
+        viewport: { width, height: 800 },
+        colorScheme,
+      });
       const { page } = other;
       await other.go("talk");
       await page
@@ -206,8 +194,8 @@ describe.each([360, 768, 1440])("conversations at %i pixels", (width) => {
 
 describe("the keyboard alone", () => {
   it("begins a conversation, fills in a form and sends it", async () => {
-    const { page } = opened;
-    await opened.go("talk");
+    const { page } = used.opened;
+    await used.opened.go("talk");
     const agentLink = page.getByRole("link", { name: /Content/ }).last();
     await agentLink.waitFor(PATIENCE);
     await agentLink.focus();

@@ -1,62 +1,34 @@
-import { join } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { root } from "../e2e/support/build.js";
+import { describe, expect, it } from "vitest";
 import { openDatabase } from "../support/database.js";
-import { launch } from "./browser/chromium.js";
 import { axeFindings } from "./console/axe.js";
-import { buildConsole } from "./console/build.js";
-import { linkOf, type OpenedConsole, openConsole } from "./console/open.js";
+import { linkOf, openConsole } from "./console/open.js";
 import { operatorFlags, send } from "./console/operator.js";
-
-const agent = join(root, "test/fixtures/agents/worker.mjs");
+import { useConsoles, workerAgent } from "./console/use-console.js";
 
 /** Allows a webhook on this machine. */
 const push = ["--push", "--push-allow-http", "--push-allow", "127.0.0.1", "--push-ports", "9"];
 
-let browser: Browser;
-let opened: OpenedConsole;
-
-beforeAll(async () => {
-  buildConsole();
-  browser = await launch();
-});
-
-afterAll(async () => {
-  await browser?.close();
-});
-
-beforeEach(async () => {
-  opened = await openConsole(browser, { agent, flags: [...operatorFlags(), ...push] });
-});
-
-afterEach(async () => {
-  // A server that was started again has another port.
-  expect(opened.foreign.filter((url) => !url.startsWith("http://127.0.0.1:"))).toEqual([]);
-  // The browser reports that the first request has no session yet, and requests that are refused or cut.
-  expect(opened.faults.filter((fault) => !/40[0-4]|net::ERR/.test(fault))).toEqual([]);
-  await opened.close();
-});
+const used = useConsoles({ agent: workerAgent, flags: [...operatorFlags(), ...push] }, /40[0-4]|net::ERR/);
 
 /** Opens a view of a task and waits for the state that the page shows. */
 async function show(id: string, state: string, tab = ""): Promise<void> {
-  await opened.go(`operate/tasks/${id}${tab === "" ? "" : `?tab=${tab}`}`);
-  await opened.page.locator("header").getByText(state, { exact: true }).waitFor();
+  await used.opened.go(`operate/tasks/${id}${tab === "" ? "" : `?tab=${tab}`}`);
+  await used.opened.page.locator("header").getByText(state, { exact: true }).waitFor();
 }
 
 /** Creates a task that has worked in two turns, with a question between them. */
 async function twoTurns(): Promise<string> {
-  const { server } = opened;
+  const { server } = used.opened;
   const id = await send(server.url, "steps");
   await show(id, "Input required");
   await send(server.url, "Yes, it is.", { taskId: id });
-  await opened.page.locator("header").getByText("Completed", { exact: true }).waitFor();
+  await used.opened.page.locator("header").getByText("Completed", { exact: true }).waitFor();
   return id;
 }
 
 describe("the timeline of a task", () => {
   it("shows turns, model calls, steps, waits and artifacts as bars, and as a table", async () => {
-    const { page } = opened;
+    const { page } = used.opened;
     await twoTurns();
     const chart = page.getByRole("region", { name: "Timeline" });
     for (const name of [/^Turn 1: Client: steps/, /^Turn 2: Client: Yes, it is\./, /^model, /, /^search, /]) {
@@ -86,7 +58,7 @@ describe("the timeline of a task", () => {
   });
 
   it("shows the attempt that follows a crash", async () => {
-    const { page, server, home } = opened;
+    const { page, server, home } = used.opened;
     const id = await send(server.url, "wait");
     await show(id, "Working");
     await page.getByRole("button", { name: /^Attempt 1 by / }).waitFor();
@@ -101,7 +73,7 @@ describe("the timeline of a task", () => {
 
 describe("the log of a task", () => {
   it("opens an entry as JSON and bytes, by a link and by the keyboard", async () => {
-    const { page, go } = opened;
+    const { page, go } = used.opened;
     const id = await twoTurns();
     await go(`operate/tasks/${id}?tab=log&entry=3`);
     const detail = page.getByRole("region", { name: "Entry 3" });
@@ -118,7 +90,7 @@ describe("the log of a task", () => {
   });
 
   it("follows the end of a running task", async () => {
-    const { page, server } = opened;
+    const { page, server } = used.opened;
     const id = await send(server.url, "emit 400 5");
     await show(id, "Working", "log");
     await page.getByLabel("Stay at the end").check();
@@ -129,7 +101,7 @@ describe("the log of a task", () => {
 
 describe("the replay of a task", () => {
   it("shows the task as it was at a generation of the address, and plays on from there", async () => {
-    const { page, go } = opened;
+    const { page, go } = used.opened;
     const id = await twoTurns();
     await go(`operate/tasks/${id}?tab=replay&at=1`);
     const messages = page.getByRole("region", { name: "Messages" });
@@ -154,7 +126,7 @@ describe("the replay of a task", () => {
 
 describe("the content of a task", () => {
   it("shows messages, and artifacts with their versions and what changed", async () => {
-    const { page, go } = opened;
+    const { page, go } = used.opened;
     const id = await twoTurns();
     await go(`operate/tasks/${id}?tab=content`);
     await page.getByRole("region", { name: "Messages" }).getByText("Is the draft good?").waitFor();
@@ -172,7 +144,7 @@ describe("the content of a task", () => {
 
 describe("the delegations of a task", () => {
   it("are a tree of all levels that leads to each sub-task", async () => {
-    const { page, server } = opened;
+    const { page, server } = used.opened;
     const id = await send(server.url, `delegate ${server.url} delegate ${server.url} hello`);
     await show(id, "Completed", "delegations");
     const links = page.getByRole("link", { name: "Open the task" });
@@ -188,8 +160,8 @@ describe("the delegations of a task", () => {
   });
 
   it("leads to the agent where this server does not have the sub-task", async () => {
-    const { page, server } = opened;
-    const other = await openConsole(browser, { agent });
+    const { page, server } = used.opened;
+    const other = await openConsole(used.browser, { agent: workerAgent });
     try {
       const id = await send(server.url, `delegate ${other.server.url} hello`);
       await show(id, "Completed", "delegations");
@@ -204,7 +176,7 @@ describe("the delegations of a task", () => {
 
 describe("actions on a task's page", () => {
   it("fail a task live, and delete it", async () => {
-    const { page, server } = opened;
+    const { page, server } = used.opened;
     const id = await send(server.url, "wait");
     await show(id, "Working");
     expect(await page.getByRole("button", { name: "Delete" }).isDisabled()).toBe(true);
@@ -221,7 +193,7 @@ describe("actions on a task's page", () => {
   });
 
   it("delete a task whose log is damaged, of which the page shows what is left", async () => {
-    const { page, server, home } = opened;
+    const { page, server, home } = used.opened;
     const id = await send(server.url, "steps");
     await show(id, "Input required");
     const db = openDatabase(home.store);
@@ -245,7 +217,7 @@ describe("actions on a task's page", () => {
 
 describe("push configurations of a task", () => {
   it("are listed with the way to their deliveries", async () => {
-    const { page, server } = opened;
+    const { page, server } = used.opened;
     const id = await send(server.url, "wait");
     await show(id, "Working", "deliveries");
     await page.getByText("No push configurations").waitFor();
@@ -266,7 +238,7 @@ describe("push configurations of a task", () => {
 
 describe.each([360, 768, 1440])("a task's page at %d pixels", (width) => {
   it("has no sideways scroll in any view, and no findings of axe", async () => {
-    const { page, go } = opened;
+    const { page, go } = used.opened;
     const id = await twoTurns();
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme: "dark" });

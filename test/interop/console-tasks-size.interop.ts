@@ -4,7 +4,6 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { launch } from "./browser/chromium.js";
-import { buildConsole } from "./console/build.js";
 import { type OpenedConsole, openConsole } from "./console/open.js";
 import { operatorFlags, send } from "./console/operator.js";
 import { seedLongTask, seedTasks } from "./console/seed.js";
@@ -20,7 +19,6 @@ let long = "";
 let shorter = "";
 
 beforeAll(async () => {
-  buildConsole();
   browser = await launch();
   opened = await openConsole(browser, {
     ...{ agent, flags: operatorFlags() },

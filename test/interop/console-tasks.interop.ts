@@ -1,45 +1,19 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, Locator } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { root } from "../e2e/support/build.js";
-import { launch } from "./browser/chromium.js";
+import type { Locator } from "playwright-core";
+import { describe, expect, it } from "vitest";
 import { axeFindings } from "./console/axe.js";
-import { buildConsole } from "./console/build.js";
-import { type OpenedConsole, openConsole } from "./console/open.js";
 import { logInAs, operatorFlags, send } from "./console/operator.js";
+import { useConsoles, workerAgent } from "./console/use-console.js";
 
-const agent = join(root, "test/fixtures/agents/worker.mjs");
+const used = useConsoles({ agent: workerAgent, flags: operatorFlags() }, /40[01]|net::ERR_FAILED/);
 
-let browser: Browser;
-let opened: OpenedConsole;
-
-beforeAll(async () => {
-  buildConsole();
-  browser = await launch();
-});
-
-afterAll(async () => {
-  await browser?.close();
-});
-
-beforeEach(async () => {
-  opened = await openConsole(browser, { agent, flags: operatorFlags() });
-});
-
-afterEach(async () => {
-  expect(opened.foreign).toEqual([]);
-  // The browser reports that the first request has no session yet, and requests that are refused or cut.
-  expect(opened.faults.filter((fault) => !/40[01]|net::ERR_FAILED/.test(fault))).toEqual([]);
-  await opened.close();
-});
-
-const rowOf = (id: string): Locator => opened.page.getByRole("row").filter({ hasText: id });
+const rowOf = (id: string): Locator => used.opened.page.getByRole("row").filter({ hasText: id });
 
 describe("the list of tasks", () => {
   it("shows new tasks and changes without a reload, and keeps them back while it is paused", async () => {
-    const { page, server, go } = opened;
+    const { page, server, go } = used.opened;
     await go("operate/tasks");
     await page.getByText("No tasks", { exact: true }).waitFor();
     const first = await send(server.url, "wait");
@@ -55,7 +29,7 @@ describe("the list of tasks", () => {
   });
 
   it("opens the stream again after it was cut, and shows what it has missed", async () => {
-    const { page, server, go } = opened;
+    const { page, server, go } = used.opened;
     const first = await send(server.url, "wait");
     await go("operate/tasks");
     await rowOf(first).waitFor();
@@ -70,7 +44,7 @@ describe("the list of tasks", () => {
   });
 
   it("filters by what the address says, and saves filters in the browser", async () => {
-    const { page, server, go } = opened;
+    const { page, server, go } = used.opened;
     const waiting = await send(server.url, "wait");
     const found = await send(server.url, "the needle");
     await expect.poll(() => stateOf(found)).toBe("TASK_STATE_COMPLETED");
@@ -103,7 +77,7 @@ describe("the list of tasks", () => {
   });
 
   it("is used by the keyboard alone", async () => {
-    const { page, server, go } = opened;
+    const { page, server, go } = used.opened;
     for (const text of ["one", "two", "three"]) await send(server.url, text);
     await go("operate/tasks");
     const grid = page.getByRole("grid", { name: "Tasks" });
@@ -126,7 +100,7 @@ describe("the list of tasks", () => {
 
 describe("changes from the list", () => {
   it("cancels, fails with a text and deletes after a confirmation", async () => {
-    const { page, server, go } = opened;
+    const { page, server, go } = used.opened;
     const [canceled, failed] = [await send(server.url, "wait"), await send(server.url, "wait")];
     await go("operate/tasks");
     await act(canceled, "Cancel");
@@ -146,7 +120,7 @@ describe("changes from the list", () => {
   });
 
   it("says which of several tasks could not be changed", async () => {
-    const { page, server, go } = opened;
+    const { page, server, go } = used.opened;
     const [waiting, ended] = [await send(server.url, "wait"), await send(server.url, "hello")];
     await expect.poll(() => stateOf(ended)).toBe("TASK_STATE_COMPLETED");
     await go("operate/tasks");
@@ -158,7 +132,7 @@ describe("changes from the list", () => {
   });
 
   it("exports a task as a file, which imports after the task was deleted", async () => {
-    const { page, server, go } = opened;
+    const { page, server, go } = used.opened;
     const id = await send(server.url, "hello");
     await expect.poll(() => stateOf(id)).toBe("TASK_STATE_COMPLETED");
     await go("operate/tasks");
@@ -185,7 +159,7 @@ describe("changes from the list", () => {
 
 describe("an operator with the role read", () => {
   it("sees tasks, and is told why it cannot change them", async () => {
-    const { page, server, go } = opened;
+    const { page, server, go } = used.opened;
     const id = await send(server.url, "wait");
     await logInAs(page, "read");
     await go("operate/tasks");
@@ -211,7 +185,7 @@ describe.each([
   { width: 1440, colorScheme: "light" },
 ] as const)("the list at $width pixels, $colorScheme", ({ width, colorScheme }) => {
   it("has no findings of axe, and no sideways scroll", async () => {
-    const { page, server, go } = opened;
+    const { page, server, go } = used.opened;
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });
     await go("operate/tasks");
@@ -242,11 +216,11 @@ describe.each([
 /** Opens the menu of a row, and chooses an action. */
 async function act(id: string, action: string): Promise<void> {
   await rowOf(id).getByRole("button", { name: "Actions" }).click();
-  await opened.page.getByRole("menuitem", { name: new RegExp(`^${action}`) }).click();
+  await used.opened.page.getByRole("menuitem", { name: new RegExp(`^${action}`) }).click();
 }
 
 async function taskOf(id: string): Promise<{ readonly status?: { readonly state?: string } }> {
-  const answer = await fetch(`${opened.server.url}/tasks/${id}`, { headers: { "a2a-version": "1.0" } });
+  const answer = await fetch(`${used.opened.server.url}/tasks/${id}`, { headers: { "a2a-version": "1.0" } });
   return (await answer.json()) as { readonly status?: { readonly state?: string } };
 }
 

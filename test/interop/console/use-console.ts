@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { root } from "../../e2e/support/build.js";
+import { launch } from "../browser/chromium.js";
+import { type OpenedConsole, type OpenOptions, openConsole } from "./open.js";
+
+const agentAt = (name: string): string => join(root, "test/fixtures/agents", name);
+
+/** Sends content of every kind. */
+export const contentAgent: string = agentAt("content.mjs");
+/** Does the work of agents: steps, questions, delegations. */
+export const workerAgent: string = agentAt("worker.mjs");
+
+/** The browser of a test file, and the console that is open in it. Both are there once the hooks have run. */
+export interface UsedConsole {
+  readonly browser: Browser;
+  readonly opened: OpenedConsole;
+}
+
+/** Opens one console for all tests of a file. */
+export function useConsole(options: OpenOptions): UsedConsole {
+  const used = useBrowser();
+  beforeAll(async () => {
+    used.opened = await openConsole(used.browser, options);
+  });
+  afterAll(() => used.opened?.close());
+  return used as UsedConsole;
+}
+
+/**
+ * Opens a console for each test of a file. It must not call other hosts, nor report errors.
+ *
+ * @param caused errors that the tests cause: requests that are refused or cut
+ */
+export function useConsoles(options: OpenOptions, caused: RegExp): UsedConsole {
+  const used = useBrowser();
+  beforeEach(async () => {
+    used.opened = await openConsole(used.browser, options);
+  });
+  afterEach(async () => {
+    const { opened } = used as UsedConsole;
+    // A server that was started again has another port.
+    expect(opened.foreign.filter((url) => !url.startsWith("http://127.0.0.1:"))).toEqual([]);
+    expect(opened.faults.filter((fault) => !caused.test(fault))).toEqual([]);
+    await opened.close();
+  });
+  return used as UsedConsole;
+}
+
+function useBrowser(): { browser: Browser; opened?: OpenedConsole } {
+  const used = {} as { browser: Browser; opened?: OpenedConsole };
+  beforeAll(async () => {
+    used.browser = await launch();
+  });
+  afterAll(() => used.browser?.close());
+  return used;
+}
