@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Send } from "lucide-react";
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { agentWords } from "../texts/agents.js";
 import { sentenceOf } from "../ui/error.js";
 import { Empty, Note, css as ui } from "../ui/parts.js";
@@ -9,6 +9,7 @@ import { BindingsTable, type Outcome } from "./bindings-table.js";
 import type { ReceivedCard } from "./card.js";
 import { type Callable, interfacesOf } from "./interfaces.js";
 import { MessageForm } from "./message-form.js";
+import { useRun } from "./use-run.js";
 
 interface TabProps {
   readonly agent: string;
@@ -59,32 +60,22 @@ export default function BindingsTab({ agent, card: { found } }: TabProps): React
 /** Runs a message over the interfaces, one after the other, so that they do not slow each other down. */
 function useRuns(agent: string, found: ReceivedCard["found"], all: readonly Callable[]) {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map());
-  const [isRunning, setRunning] = useState(false);
-  const abort = useRef<AbortController>(undefined);
-  useEffect(() => () => abort.current?.abort(), []);
-  const start = async (text: string): Promise<void> => {
-    abort.current?.abort();
-    const controller = new AbortController();
-    abort.current = controller;
-    setRunning(true);
+  const { isRunning, run, stop } = useRun();
+  const send = async (text: string, signal: AbortSignal): Promise<void> => {
     setOutcomes(new Map(all.map(({ key }) => [key, { is: "waiting" }])));
     const note = (key: string, outcome: Outcome): void => setOutcomes((before) => new Map(before).set(key, outcome));
     const { runOver } = await import("./bindings-run.js");
     for (const { key, candidate } of all) {
-      if (controller.signal.aborted) break;
+      if (signal.aborted) break;
       note(key, { is: "running" });
       try {
-        note(key, {
-          is: "done",
-          run: await runOver(agent, found.card, { candidate, text, signal: controller.signal }),
-        });
+        note(key, { is: "done", run: await runOver(agent, found.card, { candidate, text, signal }) });
       } catch (error) {
         note(key, { is: "failed", why: sentenceOf(error) });
       }
     }
-    if (abort.current === controller) setRunning(false);
   };
-  return { outcomes, isRunning, start, stop: () => abort.current?.abort() };
+  return { outcomes, isRunning, start: (text: string) => run((signal) => send(text, signal)), stop };
 }
 
 function Verdict({

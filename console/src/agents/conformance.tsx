@@ -1,5 +1,5 @@
 import { ListChecks } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Line } from "../../../src/examine/line.js";
 import { withoutSecretTexts } from "../exchanges/hide.js";
 import { agentWords } from "../texts/agents.js";
@@ -13,6 +13,7 @@ import { cardLines, interfaceLines } from "./checks-run.js";
 import { secretsAt } from "./logins.js";
 import { MessageForm } from "./message-form.js";
 import { reportText, summaryOf } from "./report.js";
+import { useRun } from "./use-run.js";
 
 interface ConformanceProps {
   readonly agent: string;
@@ -66,18 +67,11 @@ export function Conformance({ agent, card }: ConformanceProps): ReactNode {
 /** Runs the checks, and collects their lines without the secrets that an agent may repeat. */
 function useChecks(agent: string, card: ReceivedCard) {
   const [lines, setLines] = useState<readonly Line[]>([]);
-  const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<unknown>();
-  const abort = useRef<AbortController>(undefined);
-  useEffect(() => () => abort.current?.abort(), []);
-  const start = async (text: string): Promise<void> => {
-    abort.current?.abort();
-    const controller = new AbortController();
-    abort.current = controller;
-    const { signal } = controller;
+  const { isRunning, run, stop } = useRun();
+  const check = async (text: string, signal: AbortSignal): Promise<void> => {
     setLines([]);
     setError(undefined);
-    setRunning(true);
     const secrets = secretsAt(agent);
     const add = (line: Line): void => {
       const detail = line.detail === null ? null : withoutSecretTexts(line.detail, secrets);
@@ -89,7 +83,6 @@ function useChecks(agent: string, card: ReceivedCard) {
     } catch (thrown) {
       if (!signal.aborted) setError(thrown);
     }
-    if (abort.current === controller) setRunning(false);
   };
-  return { lines, isRunning, error, start, stop: () => abort.current?.abort() };
+  return { lines, isRunning, error, start: (text: string) => run((signal) => check(text, signal)), stop };
 }
