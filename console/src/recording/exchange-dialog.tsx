@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useSyncExternalStore } from "react";
 import { connectedCard } from "../agents/client.js";
-import { logins, secretsOf } from "../agents/logins.js";
+import { secretsAt } from "../agents/logins.js";
 import { exchangeLog } from "../api/exchanges.js";
 import { recordingWords } from "../texts/recording.js";
 import { Modal } from "../ui/dialog.js";
@@ -30,7 +30,7 @@ export function ExchangeDialog({ id }: { readonly id: number | undefined }): Rea
           <ExchangeView
             exchange={exchange}
             card={connectedCard(queries, exchange.agent)}
-            secrets={secretsOf(logins.get(exchange.agent))}
+            secrets={secretsAt(exchange.agent)}
             isRevealed={false}
           />
         </Suspense>

@@ -9,7 +9,7 @@ import {
   turnLine,
 } from "../../../src/examine/recording/format.js";
 import { useLoginRevision } from "../agents/client.js";
-import { logins, secretsOf } from "../agents/logins.js";
+import { secretsAt } from "../agents/logins.js";
 import { type Session, serverRecording } from "../api/session.js";
 import { withoutKnown } from "../exchanges/hide.js";
 import { recordedTalk } from "../talk/recorded.js";
@@ -28,7 +28,7 @@ export interface Opened {
 
 /** Removes the credentials for an agent, as the command line does. */
 export function cleanFor(agent: string): (text: string) => string {
-  const secrets = secretsOf(logins.get(agent));
+  const secrets = secretsAt(agent);
   return (text) => withoutKnown(text, secrets, "[redacted]");
 }
 
