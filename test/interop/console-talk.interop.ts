@@ -154,9 +154,7 @@ describe("two conversations", () => {
     await expect
       .poll(() => page.locator("article footer").allTextContents(), PATIENCE)
       .toEqual([expect.stringContaining("Completed"), expect.stringContaining("Completed")]);
-    expect(
-      await page.getByRole("navigation", { name: "Conversations of this browser" }).locator("li").count(),
-    ).toBe(2);
+    expect(await page.getByRole("navigation", { name: "Conversations of this browser" }).locator("li").count()).toBe(2);
     expect(await axeFindings(page)).toEqual([]);
     expect(other.faults).toEqual([]);
     await other.close();
