@@ -9,13 +9,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { newId } from "../src/core/ids.js";
+import { writeEntries } from "../src/store/segment.js";
 import { Committer } from "../src/store/sqlite/commit.js";
 import { openReader, openWriter, type Synchronous } from "../src/store/sqlite/connection.js";
 import { sqliteDriver, useDriver } from "../src/store/sqlite/driver/choose.js";
 import type { DriverName } from "../src/store/sqlite/driver/driver.js";
 import { prepareFile } from "../src/store/sqlite/open.js";
 import { Reader } from "../src/store/sqlite/reader.js";
-import { writeEntries } from "../src/store/sqlite/segment.js";
 import type { AppendWrite } from "../src/store/sqlite/write.js";
 
 const BATCH = 50;

@@ -175,6 +175,7 @@ function compose({ reader, writer, backups: loadBackups, file, health, shared, u
       return writer.append(request);
     },
     head: async ({ taskId }) => reader.head(taskId),
+    heads: async ({ taskIds }) => reader.heads(taskIds),
     load: async (request) => reader.load(request),
     loadMany: async ({ taskIds }) => reader.loadMany(taskIds),
     readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),

@@ -1,8 +1,8 @@
+import { redriveInSteps } from "../redrive.js";
 import type { DeadDelivery, PushConfigKey, PushStore } from "../task-store.js";
 import { RESCHEDULE_STEP } from "./push-configs.js";
 import { claimedOf } from "./push-rows.js";
 import type { Reader } from "./reader.js";
-import { redriveInSteps } from "./redrive.js";
 import type { WriterClient } from "./writer-client.js";
 
 /** The push part of the store: changes go to the writer, reads run here. */

@@ -1,3 +1,4 @@
+import { readEntries, salvageEntries } from "../segment.js";
 import {
   type Census,
   type ClaimDeliveries,
@@ -33,7 +34,6 @@ import { type AttemptsQuery, attemptsQuery, toAttempt } from "./push-attempts.js
 import { DeliveryLists } from "./push-list.js";
 import { type DeadQuery, deadQuery, deadValues, toDead } from "./push-rows.js";
 import { HEAD_COLUMNS, type HeadRow, type ListedRow, toHead, toListedHead } from "./rows.js";
-import { readEntries, salvageEntries } from "./segment.js";
 import { TERMINAL } from "./states.js";
 
 /** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
@@ -154,6 +154,15 @@ export class Reader {
       const row = this.#head.get(taskId);
       return row && toHead(row);
     });
+  }
+
+  heads(taskIds: readonly string[]): TaskHead[] {
+    return this.#query("heads", () =>
+      taskIds.flatMap((taskId) => {
+        const row = this.#head.get(taskId);
+        return row === undefined ? [] : [toHead(row)];
+      }),
+    );
   }
 
   load({ taskId, of }: LoadRequest): LoadedTask | undefined {

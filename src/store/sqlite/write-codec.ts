@@ -1,3 +1,4 @@
+import { planSegments, type Segment, writeEntries } from "../segment.js";
 import type {
   AppendRequest,
   AttemptFacts,
@@ -11,7 +12,6 @@ import type {
   SnapshotPiece,
 } from "../task-store.js";
 import { numberIn, textIn } from "./column.js";
-import { planSegments, type Segment, writeEntries } from "./segment.js";
 import type { AppendWrite, OtherWrite, Write, WriteRequest } from "./write.js";
 
 /**

@@ -1,3 +1,4 @@
+import type { Segment } from "../segment.js";
 import type {
   AppendRequest,
   ConversationWrite,
@@ -13,7 +14,6 @@ import type {
 } from "../task-store.js";
 import type { FileFault } from "./file-guard.js";
 import type { ClaimedBatch } from "./push-rows.js";
-import type { Segment } from "./segment.js";
 
 /** The methods besides `append` that change the file. The writer executes those of one task in call order. */
 export type WriteMethod =

@@ -4,7 +4,7 @@ import { membersOf } from "../../core/members.js";
 import { isTerminal } from "../../task/state.js";
 import { type AppendRequest, type AppendResult, type CommitObserver, StoreError } from "../task-store.js";
 import { BulkQueue, type Caller, WriteQueue } from "./queue.js";
-import { BULK_BYTES } from "./segment.js";
+import { BULK_BYTES } from "./sizes.js";
 import { restartFault, type StoreFaults } from "./store-faults.js";
 import type { FromWriter, OtherWrite, Reply, WriteMethod, WriteOutcome, WriteRequest, WriteResult } from "./write.js";
 import { CLOSE, type MessageBuilder, PROBE } from "./write-codec.js";

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { configOf, headOf, leaseOf, numbered, OWNER } from "../../../contract/setup.js";
+import { planSegments, writeEntries } from "../../../src/store/segment.js";
 import { Committer, type Outcome } from "../../../src/store/sqlite/commit.js";
 import { codeOf } from "../../../src/store/sqlite/driver/codes.js";
 import type { Database, Parameter, Query } from "../../../src/store/sqlite/driver/driver.js";
 import { migrate } from "../../../src/store/sqlite/migrations.js";
-import { planSegments, writeEntries } from "../../../src/store/sqlite/segment.js";
 import type { AppendWrite } from "../../../src/store/sqlite/write.js";
 import { NO_HOLDER, type TaskHead } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bytesOf, headOf } from "../../../contract/setup.js";
-import { readEntries } from "../../../src/store/sqlite/segment.js";
+import { readEntries } from "../../../src/store/segment.js";
 import type { OtherWrite, Write } from "../../../src/store/sqlite/write.js";
 import { type Message, MessageBuilder, readMessage } from "../../../src/store/sqlite/write-codec.js";
 import type { AppendRequest, SnapshotPiece, TaskHead } from "../../../src/store/task-store.js";

@@ -1,4 +1,4 @@
-import { StoreError } from "../task-store.js";
+import { StoreError } from "./task-store.js";
 
 /**
  * A segment is the stored form of one append: its entries, each preceded by its length as a base-128 varint, low bits
@@ -7,15 +7,6 @@ import { StoreError } from "../task-store.js";
 
 /** An append larger than this many bytes becomes several segments, so that a short read never loads a long one. */
 export const MAX_SEGMENT_BYTES: number = 16 * 1024;
-
-/**
- * The largest value stored in its row, in bytes. A row of a table without rowid may take a quarter of a page, about
- * 1,000 bytes, before SQLite moves the rest to overflow pages and has to fetch it for each key comparison.
- */
-export const MAX_INLINE_BYTES = 900;
-
-/** Threshold of bulk writes, in bytes: their commits take longer, so small writes do not wait for them. */
-export const BULK_BYTES: number = 128 * 1024;
 
 /** Size of a segment: its number of entries, and their bytes including the length prefixes. */
 interface SegmentSize {

@@ -1,11 +1,14 @@
-import type { DeadDelivery, PushConfigKey } from "../push-store.js";
+import type { DeadDelivery, PushConfigKey } from "./push-store.js";
 
 /** Configurations per transaction, so that other writes wait only briefly. */
 const STEP = 500;
 
 /** Functions to list and redrive dead deliveries. */
 interface Redriving {
-  readonly listDead: (after: PushConfigKey | undefined, limit: number) => readonly DeadDelivery[];
+  readonly listDead: (
+    after: PushConfigKey | undefined,
+    limit: number,
+  ) => Promise<readonly DeadDelivery[]> | readonly DeadDelivery[];
   readonly redrive: (keys: readonly PushConfigKey[]) => Promise<number> | number;
 }
 
@@ -24,7 +27,7 @@ export async function redriveInSteps(
     return count;
   }
   for (let after: PushConfigKey | undefined; ; ) {
-    const dead: readonly DeadDelivery[] = listDead(after, STEP);
+    const dead: readonly DeadDelivery[] = await listDead(after, STEP);
     if (dead.length > 0) count += await redrive(dead.map(({ taskId, configId }) => ({ taskId, configId })));
     if (dead.length < STEP) return count;
     after = dead.at(-1);

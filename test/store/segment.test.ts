@@ -7,7 +7,7 @@ import {
   type Segment,
   salvageEntries,
   writeEntries,
-} from "../../../src/store/sqlite/segment.js";
+} from "../../src/store/segment.js";
 
 /** Sizes at which a length takes one byte more, and around the size of a segment. */
 const edges = [0, 1, 127, 128, 129, 16_383, 16_384, MAX_SEGMENT_BYTES - 4, MAX_SEGMENT_BYTES, MAX_SEGMENT_BYTES + 1];
