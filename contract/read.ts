@@ -5,6 +5,7 @@ import {
   decodeUtf8,
   follow,
   headOf,
+  leaseOf,
   OWNER,
   readAll,
   type StoreContract,
@@ -14,8 +15,21 @@ import {
 /** `read`, `load` and `saveSnapshot`. */
 export function readContract(contract: StoreContract): void {
   contract.suite.describe("read()", () => reading(contract));
+  contract.suite.describe("heads()", () => heads(contract));
   contract.suite.describe("load()", () => loading(contract));
   contract.suite.describe("saveSnapshot()", () => snapshots(contract));
+}
+
+function heads(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
+  scenario(contract, "gives those that exist, as they are now", async (store) => {
+    const a = await create(store, { taskId: "a", lease: leaseOf() });
+    const b = await follow(store, await create(store, { taskId: "b", owner: "another" }), {}, 2);
+    const found = await store.heads({ taskIds: ["b", "unknown", "a"] });
+    expect([...found].sort((one, other) => (one.taskId < other.taskId ? -1 : 1))).toEqual([a, b]);
+    expect(await store.heads({ taskIds: [] })).toEqual([]);
+  });
 }
 
 function reading(contract: StoreContract): void {

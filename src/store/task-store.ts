@@ -47,8 +47,18 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
    */
   append(request: AppendRequest): Promise<AppendResult | undefined>;
 
+  /**
+   * Calls the listener with ids of tasks that other processes have changed, soon after they did. Only hints: each may be
+   * lost, late or repeated, so readers poll as well. A store without this method leaves it to polling. Only the last
+   * given listener is called. It must not throw.
+   */
+  onHint?(listener: HintListener): void;
+
   /** A task's head row, or undefined. */
   head(request: { readonly taskId: string }): Promise<TaskHead | undefined>;
+
+  /** Heads of those of the named tasks that exist, in any order. */
+  heads(request: { readonly taskIds: readonly string[] }): Promise<readonly TaskHead[]>;
 
   /**
    * Returns everything needed to fold a task, at one moment: its head, the newest snapshot, and the entries after that;
@@ -145,6 +155,9 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
   /** Waits for pending appends, then releases every resource. Later calls fail with `closed`. */
   close(): Promise<void>;
 }
+
+/** Receives ids of tasks that may have changed. */
+export type HintListener = (taskIds: readonly string[]) => void;
 
 /** A task to read. */
 export interface LoadRequest {

@@ -46,6 +46,16 @@ async function expireInterrupted(
 /** Finished tasks removed per batch. */
 const removeSize = 500;
 
+/** Tasks in use that are compared with the store per batch. */
+const comparedSize = 500;
+
+/** True if the store has other entries or another lease than this process knows, or nothing any more. */
+function hasMoved(log: TaskLog, stored: TaskHead | undefined): boolean {
+  if (stored === undefined || stored.position !== log.fold.position) return true;
+  const { lease } = log.head;
+  return stored.lease?.holder !== lease?.holder || stored.lease?.attempt !== lease?.attempt;
+}
+
 /** Waiting tasks checked per batch. */
 const interruptedSize = 100;
 
@@ -99,7 +109,7 @@ export class Maintenance {
 
   /** Sends the first heartbeat, then continues in the background until `stop`. */
   async start(): Promise<void> {
-    const { leases, leaseMs, retentionMs, maxInterruptedMs } = this.#options;
+    const { store, leases, leaseMs, retentionMs, maxInterruptedMs } = this.#options;
     await leases.heartbeat();
     // The engine may have been stopped while the store responded.
     if (this.#over) return;
@@ -112,6 +122,7 @@ export class Maintenance {
       await leases.claim();
     });
     this.#every(1_000, () => this.#refresh());
+    store.onHint?.((taskIds) => void this.#refreshHinted(taskIds));
     this.#every(periodOf(maxInterruptedMs), () => this.#expireInterrupted());
     if (retentionMs !== undefined) this.#every(periodOf(retentionMs), () => this.#remove());
   }
@@ -242,20 +253,39 @@ export class Maintenance {
 
   /** Reads entries of other processes, and entries of this process whose append had no clear result. */
   async #refresh(): Promise<void> {
-    const { store, logs, executions, logger } = this.#options;
-    for (const log of logs.all()) {
-      if (!store.shared && !log.uncertain) continue;
-      try {
-        await log.refresh();
-      } catch (error) {
-        // A task that cannot be read must not block the others.
-        logger.error({ err: error, taskId: log.taskId }, "a task's changes could not be read; retrying later");
-        continue;
-      }
-      // Another process canceled or ended the task, so the agent need not continue here.
-      if (log.fold.state === TaskState.FAILED) executions.get(log.taskId)?.abandon("failed");
-      else if (isTerminal(log.fold.state)) executions.get(log.taskId)?.cancel().catch(this.noteTrouble);
+    const { store, logs } = this.#options;
+    const uncertain = [...logs.all()].filter((log) => log.uncertain);
+    for (const log of uncertain) await this.#refreshLog(log);
+    if (!store.shared) return;
+    const all = [...logs.all()];
+    for (let first = 0; first < all.length; first += comparedSize) {
+      const some = all.slice(first, first + comparedSize);
+      const heads = await store.heads({ taskIds: some.map(({ taskId }) => taskId) });
+      const stored = new Map(heads.map((head) => [head.taskId, head]));
+      for (const log of some) if (hasMoved(log, stored.get(log.taskId))) await this.#refreshLog(log);
     }
+  }
+
+  /** Reads those tasks in use that another process may have changed. */
+  async #refreshHinted(taskIds: readonly string[]): Promise<void> {
+    for (const taskId of taskIds) {
+      const log = this.#stopped ? undefined : this.#options.logs.get(taskId);
+      if (log !== undefined) await this.#refreshLog(log);
+    }
+  }
+
+  /** Never rejects: a task that cannot be read must not block the others. */
+  async #refreshLog(log: TaskLog): Promise<void> {
+    const { executions, logger } = this.#options;
+    try {
+      await log.refresh();
+    } catch (error) {
+      logger.error({ err: error, taskId: log.taskId }, "a task's changes could not be read; retrying later");
+      return;
+    }
+    // Another process canceled or ended the task, so the agent need not continue here.
+    if (log.fold.state === TaskState.FAILED) executions.get(log.taskId)?.abandon("failed");
+    else if (isTerminal(log.fold.state)) executions.get(log.taskId)?.cancel().catch(this.noteTrouble);
   }
 
   async #expireInterrupted(): Promise<void> {

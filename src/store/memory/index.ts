@@ -63,7 +63,7 @@ interface Task extends Listed {
   sends: string[] | undefined;
 }
 
-type Method = Exclude<keyof TaskStore, keyof BackupStore | "kind" | "shared" | "health">;
+type Method = Exclude<keyof TaskStore, keyof BackupStore | "kind" | "shared" | "health" | "onHint">;
 type Request<M extends Method> = Parameters<TaskStore[M]>[0];
 type Answer<M extends Method> = ReturnType<TaskStore[M]>;
 
@@ -124,6 +124,10 @@ class MemoryStore implements TaskStore {
 
   async head({ taskId }: { readonly taskId: string }): Promise<TaskHead | undefined> {
     return this.#task(taskId)?.head;
+  }
+
+  async heads({ taskIds }: Request<"heads">): Answer<"heads"> {
+    return taskIds.flatMap((taskId) => this.#task(taskId)?.head ?? []);
   }
 
   async load({ taskId, of }: Request<"load">): Promise<LoadedTask | undefined> {
