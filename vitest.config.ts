@@ -26,15 +26,15 @@ const long = [
   "engine/conversation-kills",
   "network/{fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
-  "store/sqlite/contract-shared",
+  "store/{sqlite/contract-shared,postgres/contract}",
 ].map((name) => `test/${name}.test.ts`);
 
 /** Files that take long, and mostly wait. */
 const waiting =
-  /test\/(e2e|network|cli)\/|(store\/sqlite\/(contract|lock|upgrade)|push\/(sharing|giving-up)|engine\/(two-processes|recovery)|auth\/stream-expiry|v0\.1\/reopened)[^/]*$/;
+  /test\/(e2e|network|cli)\/|(store\/(sqlite|postgres)\/(contract|outage|lock|upgrade)|push\/(sharing|giving-up)|engine\/(two-processes|recovery)|auth\/stream-expiry|v0\.1\/reopened)[^/]*$/;
 
 const isSmallAndLong = ({ moduleId }: TestSpecification): boolean =>
-  /test\/(store\/(sqlite|memory)\/contract|engine\/conversation-kills|docs\/typescript|client\/restarts)[^/]*$/.test(
+  /test\/(store\/(sqlite|memory|postgres)\/contract|engine\/conversation-kills|docs\/typescript|client\/restarts)[^/]*$/.test(
     moduleId,
   );
 

@@ -23,7 +23,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const out = join(root, "dist");
 
 /** What a program that embeds Parley may give to it, or get from it, has to be the one that the program imports itself. */
-const external = ["@grpc/grpc-js", "@opentelemetry/api", "@photostructure/sqlite", "ai", "fastify", "react"];
+const external = ["@grpc/grpc-js", "@opentelemetry/api", "@photostructure/sqlite", "ai", "fastify", "pg", "react"];
 
 /**
  * Packages in CommonJS ask for the modules of Node.js when they run; the bundle has no `require` for that. HTTP is never imported:

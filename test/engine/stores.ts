@@ -1,7 +1,10 @@
 import { afterEach, beforeEach } from "vitest";
+import { alwaysHealthy } from "../../src/store/health.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { postgresStore } from "../../src/store/postgres/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { thePostgres } from "../store/postgres/server.js";
 import { temporaryFile } from "../store/sqlite/files.js";
 import { seeded, slowStore } from "../support/slow-store.js";
 
@@ -10,7 +13,7 @@ import { seeded, slowStore } from "../support/slow-store.js";
  * more, on stores that delay and reorder whatever they are asked. `PARLEY_STORE_SEED` repeats the delays of a run.
  */
 export interface Lane {
-  readonly behind: "memory" | "SQLite";
+  readonly behind: "memory" | "SQLite" | "PostgreSQL";
   readonly shared: boolean;
 }
 
@@ -47,8 +50,41 @@ export function openShared(): [TaskStore, TaskStore] {
 export function openStores(count: number): TaskStore[] {
   const lane = lanes.parleyTestLane;
   const shared = count > 1 || lane?.shared === true;
-  const behind = lane?.behind === "SQLite" ? sqliteStores(count, shared) : memoryStores(count, shared);
+  const behind = behindOf(lane, count, shared);
   return lane === undefined ? behind : behind.map((store) => slowStore(store, { random: () => random() }));
+}
+
+function behindOf(lane: Lane | undefined, count: number, shared: boolean): TaskStore[] {
+  if (lane?.behind === "PostgreSQL") return postgresStores(count);
+  return lane?.behind === "SQLite" ? sqliteStores(count, shared) : memoryStores(count, shared);
+}
+
+/** Stores of one schema, which are opened while they are already used. */
+function postgresStores(count: number): TaskStore[] {
+  const server = thePostgres();
+  const schema = `s${++schemas}`;
+  return Array.from({ length: count }, () =>
+    kept(opening(postgresStore({ url: server.url, schema, require: "none", connections: 5 }))),
+  );
+}
+
+let schemas = 0;
+
+/** A store whose calls wait until it is open. */
+function opening(store: Promise<TaskStore>): TaskStore {
+  let opened: TaskStore | undefined;
+  void store.then((it) => (opened = it));
+  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(memoryStore())).concat("onCommit", "onHint");
+  const methods = names.filter((name) => name !== "constructor");
+  const calls = methods.map((name) => [
+    name,
+    async (...args: unknown[]) => {
+      const it = (await store) as unknown as Record<string, (...given: unknown[]) => unknown>;
+      return it[name]?.(...args);
+    },
+  ]);
+  const made = { shared: true, kind: "postgres", ...Object.fromEntries(calls) } as TaskStore;
+  return Object.defineProperty(made, "health", { get: () => opened?.health ?? alwaysHealthy });
 }
 
 function sqliteStores(count: number, shared: boolean): TaskStore[] {

@@ -90,10 +90,11 @@ describe("what is built", () => {
       "@photostructure/sqlite",
       "ai",
       ...own,
+      "pg",
       "react",
     ]);
     for (const name of own) expect(dependencies).toHaveProperty(name);
-    for (const name of ["@opentelemetry/api", "@photostructure/sqlite", "ai", "react"])
+    for (const name of ["@opentelemetry/api", "@photostructure/sqlite", "ai", "pg", "react"])
       expect(peerDependencies).toHaveProperty(name);
   });
 

@@ -7,6 +7,7 @@ const lanes: readonly Lane[] = [
   { behind: "memory", shared: true },
   { behind: "SQLite", shared: false },
   { behind: "SQLite", shared: true },
+  { behind: "PostgreSQL", shared: true },
 ];
 
 /**

@@ -1,0 +1,47 @@
+import { membersOf } from "../../core/members.js";
+import { StoreError, type StoreErrorKind } from "../task-store.js";
+
+/** The code of a race that only the repetition of one request decides, raised by the function of appends. */
+export const RACE = "PA001";
+
+/** Codes after which the whole statement was undone, and may succeed if it is repeated: a deadlock, a serialization. */
+const UNDONE: ReadonlySet<string> = new Set(["40P01", "40001", RACE]);
+
+/** The code of an error of PostgreSQL or of a socket; empty if it has none. */
+export function codeOf(thrown: unknown): string {
+  const { code } = membersOf(thrown);
+  return typeof code === "string" ? code : "";
+}
+
+/** True for an error after which the statement has no effect and may succeed if it is repeated. */
+export function isUndone(thrown: unknown): boolean {
+  return UNDONE.has(codeOf(thrown));
+}
+
+/**
+ * Converts any error of PostgreSQL or of its connection to a StoreError, with the original as its cause. Codes:
+ * https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+export function toStoreError(thrown: unknown, doing: string): StoreError {
+  if (thrown instanceof StoreError) return thrown;
+  const code = codeOf(thrown);
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const detail = code === "" ? text : `${text} (${code})`;
+  return new StoreError(kindOf(code), `${doing}: ${detail}`, { cause: thrown });
+}
+
+function kindOf(code: string): StoreErrorKind {
+  // Damaged data and indexes.
+  if (/^XX00[12]$/.test(code)) return "damaged";
+  return isOutage(code) ? "unavailable" : "failed";
+}
+
+/**
+ * True for an error of the server or of the connection, independent of the statement. An error without a code comes from
+ * the connection: it ended, or an answer took too long.
+ */
+export function isOutage(code: string): boolean {
+  // Connection, resources, shutdown of the server, error of its system, a server that became read-only, an unfinished
+  // rollback, a failed login, and codes of sockets.
+  return code === "" || /^(08|53|57|58|40|28|3D|25006|55P03|XX)/.test(code) || /^E[A-Z_]+$/.test(code);
+}

@@ -1,0 +1,205 @@
+// Stores tasks in PostgreSQL, for any number of processes.
+
+import { type Logger, silentLogger } from "../../core/log.js";
+import * as check from "../../core/options.js";
+import { redriveInSteps } from "../redrive.js";
+import { type PushStore, StoreError, type TaskStore } from "../task-store.js";
+import { Appends } from "./appends.js";
+import { Database } from "./database.js";
+import { type Durability, readDurability, type StoreDurability } from "./durability.js";
+import { Hints } from "./hints.js";
+import { Leases } from "./leases.js";
+import { Lists } from "./lists.js";
+import { migrate } from "./migrate.js";
+import { Operators } from "./operators.js";
+import { Probe } from "./probe.js";
+import { PushClaims } from "./push-claims.js";
+import { PushConfigs } from "./push-configs.js";
+import { PushLists } from "./push-lists.js";
+import { Reads } from "./reads.js";
+import { Removal } from "./removal.js";
+import { Snapshots } from "./snapshots.js";
+
+export type { Durability, StoreDurability } from "./durability.js";
+
+/** Options of `postgresStore`. */
+export interface PostgresStoreOptions {
+  /** Address of the database: `postgres://user:password@host:5432/database?sslmode=verify-full`. */
+  readonly url: string;
+  /** Schema of the tables, created if missing: lower-case letters, digits and `_`. Default `parley`. */
+  readonly schema?: string;
+  /** Most connections of this process, from 3. Default 10. */
+  readonly connections?: number;
+  /**
+   * A statement without an answer fails after this time with `unavailable`, its outcome unknown, in milliseconds.
+   * Default 5,000.
+   */
+  readonly timeoutMs?: number;
+  /** False for poolers that know no prepared statements, such as pgbouncer before 1.21. Default true. */
+  readonly prepared?: boolean;
+  /**
+   * The durability to insist on. The store does not open if the database promises less: `none` < `local` <
+   * `replicated`. Default `local`.
+   */
+  readonly require?: Durability;
+  readonly logger?: Logger;
+}
+
+/** A store in PostgreSQL. */
+export interface PostgresStore extends TaskStore {
+  /** What the database promised when the store was opened. */
+  readonly durability: StoreDurability;
+  /** Numbers of appends, and of the statements that stored them. */
+  readonly statistics: { readonly commits: number; readonly writes: number };
+}
+
+/**
+ * Keeps tasks in PostgreSQL 15 or later, for any number of processes on any number of machines. Needs the package `pg`.
+ *
+ * @throws StoreError `failed` for wrong options, without the package, or if the database promises too little;
+ * `unavailable` if the database does not answer; `newer-schema` if a later release has migrated it
+ */
+export async function postgresStore(options: string | PostgresStoreOptions): Promise<PostgresStore> {
+  const settings = checked(typeof options === "string" ? { url: options } : options);
+  const { url, schema, connections, timeoutMs, prepared, require, logger } = settings;
+  const database = await Database.open({ url, connections, timeoutMs, prepared, logger });
+  try {
+    await migrate(database, schema, logger);
+    const durability = await readDurability(database);
+    if (LEVELS.indexOf(durability.level) < LEVELS.indexOf(require)) {
+      throw new StoreError("failed", `The store requires durability "${require}". ${durability.text}`);
+    }
+    logger.info({ schema, durability: durability.level }, `the PostgreSQL store is open. ${durability.text}`);
+    const removal = new Removal(database, schema);
+    await removal.sweep();
+    return compose({ database, schema, removal, durability, logger });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+const LEVELS: readonly Durability[] = ["none", "local", "replicated"];
+
+const checks: check.OptionChecks<PostgresStoreOptions> = {
+  url: check.aText("an address that begins with postgres://", (url) => /^postgres(ql)?:\/\//.test(url)),
+  schema: check.aText("lower-case letters, digits and _, at most 40", (name) => /^[a-z_][a-z0-9_]{0,39}$/.test(name)),
+  connections: check.aWholeNumber(3, 1_000),
+  timeoutMs: check.aWholeNumber(100, 3_600_000),
+  prepared: check.aBoolean(),
+  require: check.oneOf(LEVELS),
+  logger: check.aLogger(),
+};
+
+const defaults = {
+  schema: "parley",
+  connections: 10,
+  timeoutMs: 5_000,
+  prepared: true,
+  require: "local",
+  logger: silentLogger,
+} as const;
+
+/** Applies the defaults. @throws StoreError `failed` that names every wrong option. */
+function checked(options: PostgresStoreOptions): Required<PostgresStoreOptions> {
+  const faults = check.optionFaults(options, checks, "", ["url"]);
+  if (faults.length > 0) throw new StoreError("failed", `The PostgreSQL store cannot be opened: ${faults.join("; ")}.`);
+  return { ...defaults, ...check.given(options) };
+}
+
+interface Parts {
+  readonly database: Database;
+  readonly schema: string;
+  readonly removal: Removal;
+  readonly durability: StoreDurability;
+  readonly logger: Logger;
+}
+
+function compose({ database, schema, removal, durability, logger }: Parts): PostgresStore {
+  const appends = new Appends(database, schema);
+  const reads = new Reads(database, schema);
+  const lists = new Lists(database, schema);
+  const leases = new Leases(database, schema);
+  const operators = new Operators(database, schema);
+  const snapshots = new Snapshots(database, schema);
+  const probe = new Probe(database);
+  const hints = new Hints(database, schema, logger);
+  appends.onStored((taskIds) => hints.publish(taskIds));
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    probe.close();
+    await appends.close();
+    await hints.close();
+    await database.close();
+  };
+  return {
+    kind: "postgres",
+    shared: true,
+    health: probe.health,
+    durability,
+    get statistics() {
+      return appends.statistics;
+    },
+    append: async (request) => appends.append(request),
+    onCommit: (observer) => appends.onCommit(observer),
+    head: ({ taskId }) => reads.head(taskId),
+    heads: ({ taskIds }) => reads.heads(taskIds),
+    onHint: (listener) => hints.onHint(listener),
+    load: (request) => reads.load(request),
+    loadMany: ({ taskIds }) => reads.loadMany(taskIds),
+    read: (request) => reads.read(request),
+    readSnapshot: ({ taskId, position, piece }) => reads.readSnapshot(taskId, position, piece),
+    findSend: (key) => reads.findSend(key),
+    conversation: (key) => reads.conversation(key),
+    saveSnapshot: (request) => snapshots.save(request),
+    list: (request) => lists.list(request),
+    countOpen: (request) => lists.countOpen(request),
+    listInterrupted: (request) => lists.listInterrupted(request),
+    census: () => lists.census(),
+    heartbeat: (request) => leases.heartbeat(request),
+    claimLeases: (request) => leases.claim(request),
+    leasesOf: (request) => leases.of(request),
+    setLease: (request) => leases.set(request),
+    removeFinished: (request) => removal.removeFinished(request),
+    removeTasks: (request) => removal.removeTasks(request),
+    listHeads: (request) => operators.listHeads(request),
+    listContexts: (request) => operators.listContexts(request),
+    listOwners: (request) => operators.listOwners(request),
+    listLeased: (request) => operators.listLeased(request),
+    ...pushStoreOf(database, schema, leases),
+    close: () => (closed ??= close()),
+  };
+}
+
+function pushStoreOf(database: Database, schema: string, leases: Leases): PushStore {
+  const configs = new PushConfigs(database, schema);
+  const claims = new PushClaims(database, schema, leases);
+  const lists = new PushLists(database, schema);
+  return {
+    putPushConfig: (request) => configs.put(request),
+    rewritePushConfig: (request) => configs.rewrite(request),
+    deletePushConfig: (request) => configs.delete(request),
+    savePushPosition: (request) => configs.savePosition(request),
+    settleDelivery: (request) => configs.settle(request),
+    rescheduleDeliveries: (request) => configs.reschedule(request),
+    claimDeliveries: (request) => claims.claim(request),
+    nextDelivery: () => claims.next(),
+    getPushConfig: (key) => lists.get(key),
+    listPushConfigs: (request) => lists.ofTask(request),
+    scanPushConfigs: (request) => lists.scan(request),
+    listDeadDeliveries: (request) => lists.dead(request),
+    listDeliveries: (request) => lists.list(request),
+    listAttempts: (key) => lists.attempts(key),
+    async redriveDeliveries({ now, keys, ...filter }) {
+      // A closed store refuses a redrive of nothing as well.
+      database.check();
+      return redriveInSteps(
+        {
+          listDead: (after, limit) => lists.dead({ ...filter, limit, ...(after && { after }) }),
+          redrive: (step) => configs.redrive(step, now),
+        },
+        keys,
+      );
+    },
+  };
+}

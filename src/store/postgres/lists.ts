@@ -1,0 +1,84 @@
+import { CENSUS_LIMIT, type Census } from "../census-store.js";
+import { DEAD, DUE } from "../deliveries.js";
+import type { InterruptedRequest, ListPage, ListRequest, TaskHead } from "../task-store.js";
+import { type Database, first, type Value } from "./database.js";
+import { HEAD_COLUMNS, lastSegment, toHead } from "./heads.js";
+import { INTERRUPTED, TERMINAL } from "./states.js";
+
+/** Lists and counts of tasks. */
+export class Lists {
+  readonly #database: Database;
+  readonly #s: string;
+
+  constructor(database: Database, schema: string) {
+    this.#database = database;
+    this.#s = schema;
+  }
+
+  /** The total is counted along an index, in the database. */
+  async list(request: ListRequest): Promise<ListPage> {
+    const { tenant, owner, contextId, state, statusFrom, after, limit } = request;
+    const values: Value[] = [tenant, owner];
+    let where = "t.tenant = $1 AND t.owner = $2";
+    const add = (condition: string, ...more: Value[]): void => {
+      let place = values.push(...more) - more.length;
+      where += ` AND ${condition.replaceAll("?", () => `$${++place}`)}`;
+    };
+    if (contextId !== undefined) add("t.context_id = ?", contextId);
+    if (state !== undefined) add("t.state = ?", state);
+    if (statusFrom !== undefined) add("t.status_time >= ?", statusFrom);
+    const total = `SELECT count(*) FROM ${this.#s}.task t WHERE ${where}`;
+    const filters = [...values];
+    if (after !== undefined) add("(t.status_time, t.task_id) < (?, ?)", after.statusTime, after.taskId);
+    values.push(limit);
+    const page =
+      `SELECT ${HEAD_COLUMNS} FROM (SELECT * FROM ${this.#s}.task t WHERE ${where} ` +
+      `ORDER BY t.status_time DESC, t.task_id DESC LIMIT $${values.length}) t ${lastSegment(this.#s)} ` +
+      "ORDER BY t.status_time DESC, t.task_id DESC";
+    return this.#database.snapshot(async (on) => {
+      const heads = (await on.query(page, values)).map(toHead);
+      const counted = await first(on.query<[number]>(total, filters));
+      return { heads, total: counted?.[0] ?? 0 };
+    });
+  }
+
+  /** Counts the open tasks along their index: an owner's limit bounds their number. */
+  async countOpen({
+    owner,
+    tenant,
+  }: {
+    readonly owner: string;
+    readonly tenant?: string | undefined;
+  }): Promise<number> {
+    const open = `SELECT count(*) FROM ${this.#s}.task t WHERE t.owner = $1 AND t.state NOT IN (${TERMINAL})`;
+    const row =
+      tenant === undefined
+        ? await first(this.#database.query<[number]>(open, [owner]))
+        : await first(this.#database.query<[number]>(`${open} AND t.tenant = $2`, [owner, tenant]));
+    return row?.[0] ?? 0;
+  }
+
+  async listInterrupted({ before, after, limit }: InterruptedRequest): Promise<TaskHead[]> {
+    const { statusTime = Number.MIN_SAFE_INTEGER, taskId = "" } = after ?? {};
+    const sql =
+      `SELECT ${HEAD_COLUMNS} FROM (SELECT * FROM ${this.#s}.task t WHERE t.state IN (${INTERRUPTED}) ` +
+      "AND t.status_time < $1 AND (t.status_time, t.task_id) > ($2, $3) ORDER BY t.status_time, t.task_id LIMIT $4) t " +
+      `${lastSegment(this.#s)} ORDER BY t.status_time, t.task_id`;
+    return (await this.#database.query(sql, [before, statusTime, taskId, limit])).map(toHead);
+  }
+
+  async census(): Promise<Census> {
+    const most = (from: string): string => `(SELECT count(*) FROM (SELECT FROM ${from} LIMIT ${CENSUS_LIMIT}) f)`;
+    const size =
+      "(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c " +
+      "WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'S'))";
+    const sql =
+      `SELECT ${size}, (SELECT count(*) FROM ${this.#s}.task t WHERE t.state NOT IN (${TERMINAL})), ` +
+      `${most(`${this.#s}.task t WHERE t.state IN (${INTERRUPTED})`)}, ` +
+      `${most(`${this.#s}.push_config p WHERE p.state = ${DUE}`)}, ` +
+      most(`${this.#s}.push_config p WHERE p.state = ${DEAD}`);
+    const [row] = await this.#database.query<number[]>(sql, [this.#s]);
+    const [bytes = 0, openTasks = 0, interrupted = 0, due = 0, dead = 0] = row ?? [];
+    return { bytes, openTasks, interrupted, due, dead };
+  }
+}

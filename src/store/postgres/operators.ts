@@ -1,0 +1,155 @@
+import { headKeyOf } from "../order.js";
+import type {
+  ContextSummary,
+  ContextsPage,
+  ContextsRequest,
+  HeadsPage,
+  HeadsRequest,
+  LeasedRequest,
+  OwnersRequest,
+  OwnerUsage,
+  TaskHead,
+} from "../task-store.js";
+import { texts } from "./arrays.js";
+import type { Database, Value } from "./database.js";
+import { HEAD_COLUMNS, lastSegment, toHead } from "./heads.js";
+import { TERMINAL } from "./states.js";
+
+/** Tasks that one page examines at most. */
+const EXAMINED = 100_000;
+
+/** Columns of `HEAD_COLUMNS`. */
+const HEAD_WIDTH = 11;
+
+/** A row of keys that ends a page which examined as many tasks as it may. */
+type KeyRow = [statusTime: number, taskId: string];
+
+/** Lists for operators, over all owners. */
+export class Operators {
+  readonly #database: Database;
+  readonly #s: string;
+
+  constructor(database: Database, schema: string) {
+    this.#database = database;
+    this.#s = schema;
+  }
+
+  /**
+   * The tasks of one owner or context are found by their own index. Other filters examine the list of all tasks, as far
+   * as one page may go.
+   */
+  async listHeads(request: HeadsRequest): Promise<HeadsPage> {
+    const { limit, contextId, owner, tenants } = request;
+    const { where, values } = filtersOf(request);
+    const has = contextId !== undefined || (owner !== undefined && tenants !== undefined);
+    const { range, values: all } = rangeOf(request, values);
+    const s = this.#s;
+    const order = "ORDER BY t.status_time DESC, t.task_id DESC";
+    const from = has
+      ? `SELECT * FROM ${s}.task t WHERE ${range}${where} ${order} LIMIT ${limit}`
+      : `SELECT * FROM (SELECT * FROM ${s}.task t WHERE ${range} ${order} LIMIT ${EXAMINED}) t WHERE true${where} ` +
+        `${order} LIMIT ${limit}`;
+    return this.#database.snapshot(async (on) => {
+      const rows = await on.query(`SELECT ${HEAD_COLUMNS} FROM (${from}) t ${lastSegment(s)} ${order}`, all);
+      const heads = rows.map(toHead);
+      if (heads.length === limit) return pageOf(heads, limit);
+      if (has) return { heads };
+      const end = `SELECT t.status_time, t.task_id FROM ${s}.task t WHERE ${range} ${order} OFFSET ${EXAMINED - 1} LIMIT 1`;
+      const [last] = await on.query<KeyRow>(end, rangeOf(request, []).values);
+      return last === undefined ? { heads } : { heads, next: { statusTime: last[0], taskId: last[1] } };
+    });
+  }
+
+  async listContexts(request: ContextsRequest): Promise<ContextsPage> {
+    const { limit } = request;
+    const { where, values } = filtersOf(request);
+    const { range, values: all } = rangeOf(request, values);
+    const s = this.#s;
+    const order = "ORDER BY t.status_time DESC, t.task_id DESC";
+    const same = "k.context_id = t.context_id AND k.tenant = t.tenant AND k.owner = t.owner";
+    // A context stands where its newest task stands.
+    const rows = await this.#database.query<[string, string, string, string, number, number, number, number]>(
+      `SELECT t.task_id, t.tenant, t.owner, t.context_id, t.status_time, ` +
+        `(SELECT count(*) FROM ${s}.task k WHERE ${same}), ` +
+        `(SELECT count(*) FROM ${s}.task k WHERE ${same} AND k.state NOT IN (${TERMINAL})), ` +
+        `coalesce((SELECT octet_length(k.bytes) FROM ${s}.conversation k WHERE ${same}), 0) ` +
+        `FROM (SELECT * FROM ${s}.task t WHERE ${range}${where} AND NOT EXISTS (SELECT FROM ${s}.task k WHERE ${same} ` +
+        `AND (k.status_time, k.task_id) > (t.status_time, t.task_id)) ${order} LIMIT ${limit}) t ${order}`,
+      all,
+    );
+    const contexts = rows.map(
+      ([, tenant, owner, contextId, statusTime, tasks, openTasks, stateBytes]): ContextSummary => ({
+        ...{ tenant, owner, contextId, statusTime, tasks, openTasks, stateBytes },
+      }),
+    );
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < limit) return { contexts };
+    return { contexts, next: { statusTime: last[4], taskId: last[0] } };
+  }
+
+  /** Finds the owners one by one along an index, and counts the tasks of each. */
+  async listOwners({ tenant, after, limit }: OwnersRequest): Promise<OwnerUsage[]> {
+    const s = this.#s;
+    const next = (place: string): string =>
+      `SELECT t.tenant, t.owner FROM ${s}.task t WHERE ${place} ORDER BY t.tenant, t.owner LIMIT 1`;
+    const of = tenant === undefined ? "" : "t.tenant = $4 AND ";
+    const first = after === undefined ? ">=" : ">";
+    const count = (from: string): string => `(SELECT count(*) FROM ${s}.${from})`;
+    const its = "t.tenant = o.tenant AND t.owner = o.owner";
+    const rows = await this.#database.query<[string, string, number, number, number, number]>(
+      `WITH RECURSIVE o(tenant, owner, n) AS (SELECT f.*, 1 FROM (${next(`${of}(t.tenant, t.owner) ${first} ($1, $2)`)}) f ` +
+        `UNION ALL SELECT f.*, o.n + 1 FROM o CROSS JOIN LATERAL (${next(`${of}(t.tenant, t.owner) > (o.tenant, o.owner)`)}) f ` +
+        `WHERE o.n < $3) SELECT o.tenant, o.owner, ${count(`task t WHERE ${its}`)}, ` +
+        `${count(`task t WHERE ${its} AND t.state NOT IN (${TERMINAL})`)}, ` +
+        `${count("push_config p WHERE p.tenant = o.tenant AND p.owner = o.owner AND p.counted")}, ` +
+        `(SELECT max(t.status_time) FROM ${s}.task t WHERE ${its}) FROM o ORDER BY o.n`,
+      [after?.tenant ?? tenant ?? "", after?.owner ?? "", limit, ...(tenant === undefined ? [] : [tenant])],
+    );
+    return rows.map(([of, owner, tasks, openTasks, pushConfigs, statusTime]) => ({
+      ...{ tenant: of, owner, tasks, openTasks, pushConfigs, statusTime },
+    }));
+  }
+
+  async listLeased({ after, limit }: LeasedRequest): Promise<TaskHead[]> {
+    const place = after === undefined ? ">= ($1, $2)" : "> ($1, $2)";
+    const sql =
+      `SELECT ${HEAD_COLUMNS} FROM (SELECT * FROM ${this.#s}.task t WHERE t.lease_holder IS NOT NULL ` +
+      `AND (t.lease_holder, t.task_id) ${place} ORDER BY t.lease_holder, t.task_id LIMIT $3) t ${lastSegment(this.#s)} ` +
+      "ORDER BY t.lease_holder, t.task_id";
+    const rows = await this.#database.query(sql, [after?.holder ?? "", after?.taskId ?? "", limit]);
+    return rows.map((row) => toHead(row.slice(0, HEAD_WIDTH)));
+  }
+}
+
+type Filtered = Pick<HeadsRequest, "tenants" | "owner" | "contextId" | "states">;
+
+/** Conditions that follow the four values of a range. */
+function filtersOf({ tenants, owner, contextId, states = [] }: Filtered): { where: string; values: Value[] } {
+  const values: Value[] = [];
+  let where = "";
+  const add = (condition: string, value: Value): void => {
+    where += ` AND ${condition.replace("?", `$${values.push(value) + 4}`)}`;
+  };
+  if (tenants !== undefined) add("t.tenant = ANY (?::text[])", texts(tenants));
+  if (owner !== undefined) add("t.owner = ?", owner);
+  if (contextId !== undefined) add("t.context_id = ?", contextId);
+  if (states.length > 0) where += ` AND t.state IN (${states.map(Number).join(", ")})`;
+  return { where, values };
+}
+
+/** The range of a page. The empty id is the first one, so a time alone is a key as well. */
+function rangeOf(
+  { statusFrom, statusBefore, after }: Pick<HeadsRequest, "statusFrom" | "statusBefore" | "after">,
+  values: readonly Value[],
+): { range: string; values: Value[] } {
+  const before = { statusTime: statusBefore ?? Number.MAX_SAFE_INTEGER, taskId: "" };
+  const start = after === undefined || before.statusTime <= after.statusTime ? before : after;
+  const range = "(t.status_time, t.task_id) < ($1, $2) AND (t.status_time, t.task_id) >= ($3, $4)";
+  const from = statusFrom ?? Number.MIN_SAFE_INTEGER;
+  return { range, values: [start.statusTime, start.taskId, from, "", ...values] };
+}
+
+function pageOf(heads: readonly TaskHead[], limit: number): HeadsPage {
+  const last = heads.at(-1);
+  return last === undefined || heads.length < limit ? { heads } : { heads, next: headKeyOf(last) };
+}
