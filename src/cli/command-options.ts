@@ -5,7 +5,10 @@ import type { DriverName } from "../store/sqlite/driver/driver.js";
 
 /** Options of `parley serve` only; a program that embeds Parley does the same in code. */
 export interface CommandOptions {
-  /** SQLite file of the tasks; `memory` keeps them until the process ends. Default `parley.db`. */
+  /**
+   * SQLite file of the tasks, or the address of a PostgreSQL database (`postgres://…`; docs/store-postgres.md); `memory`
+   * keeps them until the process ends. Default `parley.db`.
+   */
   readonly store: string;
   /**
    * Driver of SQLite: `node:sqlite` or `@photostructure/sqlite`. Default: Node.js itself from 22.13 on, otherwise the
@@ -89,7 +92,7 @@ const file: OptionKind<string> = text("<file>");
 const strings = (placeholder: string): OptionKind<readonly string[]> => list(placeholder, anything());
 
 export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<CommandOptions[K]> } = {
-  store: { kind: file, help: "SQLite file for the tasks; memory keeps them until the process ends" },
+  store: { kind: file, help: "SQLite file for the tasks, or postgres://…; memory keeps them until the process ends" },
   sqliteDriver: {
     kind: choice<DriverName>(["node:sqlite", "@photostructure/sqlite"], "<name>"),
     help: "driver of SQLite",

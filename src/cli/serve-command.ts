@@ -4,6 +4,7 @@ import type { AdminOptions } from "../admin/options.js";
 import { defaultLimits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import { messageIn } from "../core/members.js";
+import { withoutSecrets } from "../core/net.js";
 import { given as optionsGiven } from "../core/options.js";
 import { openServer, type Server } from "../server/create-server.js";
 import { storeClose } from "../server/lifecycle.js";
@@ -71,7 +72,7 @@ export async function serve(path: string, given: Given, parts?: ServeParts): Pro
   const openStore = storeOf(options.store, given, logger);
   // Invalid agents or options must neither create nor lock a file.
   const settings = settingsOf(options, logger);
-  const store = openStore();
+  const store = await openStore();
   noteAppends(store, parts?.onAppend);
   noteUnexpectedEnd(store);
   let server: Server | undefined;
@@ -92,7 +93,7 @@ export async function serve(path: string, given: Given, parts?: ServeParts): Pro
   const withTlsFiles = options.tls !== undefined && "keyFile" in options.tls ? server : undefined;
   reload = () => reloadFiles(logger, auditFile, withTlsFiles);
   restartOnFailure(server, logger);
-  const tasks = options.store === undefined ? command.store : "the store of the module";
+  const tasks = options.store === undefined ? shownStore(command.store) : "the store of the module";
   const names = { agents: Object.keys(options.agents ?? {}), store: tasks };
   (parts?.greet ?? greet)(server, settings, names);
   await notifySystemd("READY=1", logger);
@@ -191,12 +192,24 @@ async function close(server: Server, logger: Logger, { code, signal, graceMs }: 
   return exitProcess(code, signal);
 }
 
+function shownStore(store: string): string {
+  return isPostgres(store) ? withoutSecrets(store) : store;
+}
+
+function isPostgres(store: string): boolean {
+  return /^postgres(ql)?:/.test(store);
+}
+
 /** Opens the store that the module exports, or the one that the command line names. */
-function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger): () => TaskStore {
+function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger): () => TaskStore | Promise<TaskStore> {
   const { store: path, shared } = { ...defaultCommandOptions, ...command };
   if (own !== undefined) {
     if (command.store === undefined && !shared) return () => own;
     throw new UsageError("the module exports a store of its own: omit --store and --shared");
+  }
+  if (isPostgres(path)) {
+    if (shared) throw new UsageError("--shared is for SQLite files: servers share a PostgreSQL database without it");
+    return async () => (await import("../store/postgres/index.js")).postgresStore({ url: path, logger });
   }
   if (command.sqliteDriver !== undefined) useDriver(command.sqliteDriver);
   if (path !== "memory") return () => sqliteStore({ path, shared, logger });
