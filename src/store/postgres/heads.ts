@@ -20,7 +20,7 @@ export type HeadRow = [
  * Columns of a head, of `task t` and the last segment of its log (`LAST_SEGMENT`). An append that changes no status
  * writes no row of `task`, which would leave a dead one each time.
  */
-export const HEAD_COLUMNS =
+export const HEAD_COLUMNS: string =
   "t.task_id, t.tenant, t.owner, t.context_id, t.state, t.status_time, l.last, l.generation, " +
   "t.lease_holder, t.lease_turn, t.lease_attempt";
 
