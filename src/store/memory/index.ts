@@ -3,28 +3,19 @@
 import { isTerminal } from "../../task/state.js";
 import { appendRejection, checkRequest, holds, isOf, type StoredTask, tooManyPushConfigs } from "../check.js";
 import { alwaysHealthy } from "../health.js";
-import { compareIds } from "../order.js";
 import {
   type AppendRequest,
   type AppendResult,
   type BackupStore,
   type ConversationKey,
-  type DeadDelivery,
-  type DeadDeliveryRequest,
-  type DeliveryPage,
   type DeliveryProgress,
   type FailedAttempt,
   type IdempotencyKey,
   type IdempotencyRecord,
   type Lease,
   type LeaseOutcome,
-  type ListDeliveries,
-  type ListPage,
-  type ListRequest,
   type LoadedTask,
   type PushConfigKey,
-  type PutPushConfig,
-  type PutPushOutcome,
   type RedriveDeliveries,
   type SnapshotPiece,
   type StoredConversation,
@@ -39,7 +30,15 @@ import { Conversations } from "./conversations.js";
 import { Leases } from "./leases.js";
 import type { Listed } from "./list.js";
 import { MemoryLog } from "./log.js";
-import { listDeliveries, type PushConfig, Pushes, rewrite, scan, toStored as toStoredConfig } from "./pushes.js";
+import {
+  listConfigs,
+  listDeliveries,
+  type PushConfig,
+  Pushes,
+  rewrite,
+  scan,
+  toStored as toStoredConfig,
+} from "./pushes.js";
 import { TaskLists, type Usages } from "./task-lists.js";
 
 /** Options of `memoryStore`. */
@@ -153,7 +152,7 @@ class MemoryStore implements TaskStore {
     this.#task(request.taskId)?.log.saveSnapshot(request.snapshot);
   }
 
-  async list(request: ListRequest): Promise<ListPage> {
+  async list(request: Request<"list">): Answer<"list"> {
     this.#check();
     return this.#lists.list(request);
   }
@@ -221,7 +220,7 @@ class MemoryStore implements TaskStore {
     return "set";
   }
 
-  async putPushConfig(request: PutPushConfig): Promise<PutPushOutcome> {
+  async putPushConfig(request: Request<"putPushConfig">): Answer<"putPushConfig"> {
     const task = this.#task(request.taskId);
     if (task === undefined) return "no-task";
     const tooManyOf = this.#pushes.tooManyOf(task, task.head, request);
@@ -236,11 +235,7 @@ class MemoryStore implements TaskStore {
   }
 
   async listPushConfigs(request: Request<"listPushConfigs">): Answer<"listPushConfigs"> {
-    const configs = [...(this.#task(request.taskId)?.configs?.values() ?? [])]
-      .filter(({ configId }) => compareIds(configId, request.after) > 0)
-      .sort((a, b) => compareIds(a.configId, b.configId))
-      .slice(0, request.limit);
-    return configs.map((config) => ({ configId: config.configId, config: toStoredConfig(config) }));
+    return listConfigs(this.#task(request.taskId)?.configs?.values() ?? [], request);
   }
 
   async scanPushConfigs(request: Request<"scanPushConfigs">): Answer<"scanPushConfigs"> {
@@ -249,8 +244,7 @@ class MemoryStore implements TaskStore {
   }
 
   async rewritePushConfig(request: Request<"rewritePushConfig">): Answer<"rewritePushConfig"> {
-    const config = this.#config(request);
-    return config !== undefined && rewrite(config, request);
+    return rewrite(this.#config(request), request);
   }
 
   async deletePushConfig(key: PushConfigKey): Promise<void> {
@@ -283,12 +277,12 @@ class MemoryStore implements TaskStore {
     return this.#pushes.save(config, request) ? this.#pushes.settle(config, request.outcome) : "lost";
   }
 
-  async listDeadDeliveries(request: DeadDeliveryRequest): Promise<DeadDelivery[]> {
+  async listDeadDeliveries(request: Request<"listDeadDeliveries">): Answer<"listDeadDeliveries"> {
     this.#check();
     return this.#pushes.listDead(request);
   }
 
-  async listDeliveries(request: ListDeliveries): Promise<DeliveryPage> {
+  async listDeliveries(request: Request<"listDeliveries">): Answer<"listDeliveries"> {
     this.#check();
     const { taskId } = request;
     const task = taskId === undefined ? undefined : this.#tasks.get(taskId);

@@ -305,6 +305,18 @@ export function toStored({ bytes, delivery: { position } }: PushConfig): StoredP
   return { bytes: new Uint8Array(bytes), position };
 }
 
+/** Configurations of one task after an id, in the order of their ids. */
+export function listConfigs(
+  all: Iterable<PushConfig>,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): { configId: string; config: StoredPushConfig }[] {
+  return [...all]
+    .filter(({ configId }) => compareIds(configId, after) > 0)
+    .sort((a, b) => compareIds(a.configId, b.configId))
+    .slice(0, limit)
+    .map((config) => ({ configId: config.configId, config: toStored(config) }));
+}
+
 /** Configurations of tasks, in the order of their keys. */
 export function scan(
   tasks: Iterable<Pushed>,
@@ -328,7 +340,8 @@ export function listDeliveries(tasks: Iterable<Pushed>, request: ListDeliveries)
 }
 
 /** Replaces the bytes of a configuration, if they are still `from`. */
-export function rewrite(config: PushConfig, { from, to }: RewritePushConfig): boolean {
+export function rewrite(config: PushConfig | undefined, { from, to }: RewritePushConfig): boolean {
+  if (config === undefined) return false;
   const { bytes } = config;
   if (bytes.length !== from.length || bytes.some((byte, i) => byte !== from[i])) return false;
   config.bytes = new Uint8Array(to);

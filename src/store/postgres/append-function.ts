@@ -6,7 +6,8 @@ import { TERMINAL } from "./states.js";
 export const outcome = { stored: 0, refused: 1, conversation: 2, taskConfigs: 3, ownerConfigs: 4 } as const;
 
 /**
- * The function that appends to many tasks in one statement, and so in one transaction with one commit. Its arguments are
+ * The function that appends to many tasks in one statement, and so in one transaction with one commit; `{s}` stands for
+ * the schema. Its arguments are
  * arrays with an element for each append, no two of the same task, and arrays of segments, each with the number of its
  * append. It returns a row for each append, with the facts on which a refusal rests.
  *
@@ -15,9 +16,8 @@ export const outcome = { stored: 0, refused: 1, conversation: 2, taskConfigs: 3,
  * - A race for a row that neither process has found (the same new task, key or conversation) undoes the whole statement
  *   with the code ${RACE}; the caller then repeats its appends one by one.
  */
-export function appendFunction(s: string): string {
-  return `
-CREATE FUNCTION ${s}.append_1(
+export const appendFunctions: string = `
+CREATE FUNCTION {s}.append_1(
   ids text[], tenants text[], owners text[], contexts text[], states smallint[], times bigint[],
   expecteds bigint[], generations bigint[], nows bigint[],
   fence_holders text[], fence_attempts integer[],
@@ -35,7 +35,7 @@ CREATE FUNCTION ${s}.append_1(
 ) LANGUAGE plpgsql AS $append$
 DECLARE
   r record;
-  t ${s}.task%ROWTYPE;
+  t {s}.task%ROWTYPE;
   logs bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(ids)]);
   ends boolean;
   new_config boolean;
@@ -53,17 +53,17 @@ BEGIN
   LOOP
     outcome := 0; remembered_task := NULL; version := NULL; at := 0; new_config := false;
     ends := r.state IN (${TERMINAL});
-    SELECT * INTO t FROM ${s}.task k WHERE k.task_id = r.id FOR NO KEY UPDATE;
+    SELECT * INTO t FROM {s}.task k WHERE k.task_id = r.id FOR NO KEY UPDATE;
     known := t.task_id IS NOT NULL;
     tenant := t.tenant; owner := t.owner; context_id := t.context_id;
     terminal := t.state IN (${TERMINAL});
     holder := t.lease_holder; turn := t.lease_turn; attempt := t.lease_attempt;
     IF known THEN
-      SELECT g.last INTO at FROM ${s}.segment g WHERE g.log = t.log ORDER BY g.last DESC LIMIT 1;
+      SELECT g.last INTO at FROM {s}.segment g WHERE g.log = t.log ORDER BY g.last DESC LIMIT 1;
     END IF;
     IF r.send_key IS NOT NULL THEN
       SELECT d.fingerprint, d.task_id, d.position INTO fingerprint, remembered_task, remembered_position
-      FROM ${s}.send d WHERE d.tenant = r.send_tenant AND d.owner = r.send_owner AND d.key = r.send_key;
+      FROM {s}.send d WHERE d.tenant = r.send_tenant AND d.owner = r.send_owner AND d.key = r.send_key;
     END IF;
     IF remembered_task IS NOT NULL OR terminal OR at <> r.expected
       OR (known AND (t.tenant <> r.tenant OR t.owner <> r.owner OR t.context_id <> r.context))
@@ -78,7 +78,7 @@ BEGIN
     END IF;
 
     IF r.conversation_version IS NOT NULL THEN
-      SELECT c.version INTO version FROM ${s}.conversation c
+      SELECT c.version INTO version FROM {s}.conversation c
       WHERE c.tenant = r.tenant AND c.owner = r.owner AND c.context_id = r.context FOR NO KEY UPDATE;
       version := coalesce(version, 0);
       IF version <> r.conversation_expected THEN
@@ -88,9 +88,9 @@ BEGIN
       END IF;
     END IF;
     IF r.config_id IS NOT NULL THEN
-      new_config := NOT EXISTS (SELECT FROM ${s}.push_config p WHERE p.task_id = r.id AND p.config_id = r.config_id);
+      new_config := NOT EXISTS (SELECT FROM {s}.push_config p WHERE p.task_id = r.id AND p.config_id = r.config_id);
       IF new_config THEN
-        outcome := ${s}.push_excess_1(r.id, r.tenant, r.owner, false, r.most_of_task, r.most_of_owner, r.of_all);
+        outcome := {s}.push_excess_1(r.id, r.tenant, r.owner, false, r.most_of_task, r.most_of_owner, r.of_all);
         IF outcome > 0 THEN
           RETURN NEXT;
           CONTINUE;
@@ -99,15 +99,15 @@ BEGIN
     END IF;
 
     IF r.send_key IS NOT NULL THEN
-      INSERT INTO ${s}.send AS d (tenant, owner, key, fingerprint, task_id, position)
+      INSERT INTO {s}.send AS d (tenant, owner, key, fingerprint, task_id, position)
       VALUES (r.send_tenant, r.send_owner, r.send_key, r.fingerprint, r.send_task, r.send_position)
       ON CONFLICT DO NOTHING;
       IF NOT FOUND THEN RAISE 'a key was taken' USING ERRCODE = '${RACE}'; END IF;
     END IF;
     IF NOT known THEN
-      t.log := ((extract(epoch FROM now())::bigint / 86400) << 36) | nextval('${s.replaceAll("'", "''")}.log_number');
+      t.log := ((extract(epoch FROM now())::bigint / 86400) << 36) | nextval('{s}.log_number');
       t.pushed := 0;
-      INSERT INTO ${s}.task AS k (task_id, log, tenant, owner, context_id, state, status_time,
+      INSERT INTO {s}.task AS k (task_id, log, tenant, owner, context_id, state, status_time,
         lease_holder, lease_turn, lease_attempt)
       VALUES (r.id, t.log, r.tenant, r.owner, r.context, r.state, r.time,
         CASE WHEN ends THEN NULL ELSE r.lease_holder END, CASE WHEN ends THEN NULL ELSE r.lease_turn END,
@@ -116,7 +116,7 @@ BEGIN
       IF NOT FOUND THEN RAISE 'a task was created' USING ERRCODE = '${RACE}'; END IF;
     ELSIF ends OR t.state <> r.state OR t.status_time <> r.time
       OR (t.lease_holder IS NULL AND r.lease_holder IS NOT NULL) THEN
-      UPDATE ${s}.task k SET state = r.state, status_time = r.time,
+      UPDATE {s}.task k SET state = r.state, status_time = r.time,
         lease_holder = CASE WHEN ends THEN NULL ELSE coalesce(t.lease_holder, r.lease_holder) END,
         lease_turn = CASE WHEN ends THEN NULL WHEN t.lease_holder IS NULL THEN r.lease_turn ELSE t.lease_turn END,
         lease_attempt = CASE WHEN ends THEN NULL WHEN t.lease_holder IS NULL THEN r.lease_attempt
@@ -127,59 +127,58 @@ BEGIN
 
     IF r.conversation_version IS NOT NULL THEN
       IF version = 0 THEN
-        INSERT INTO ${s}.conversation AS c (tenant, owner, context_id, version, bytes)
+        INSERT INTO {s}.conversation AS c (tenant, owner, context_id, version, bytes)
         VALUES (r.tenant, r.owner, r.context, r.conversation_version, r.conversation_bytes)
         ON CONFLICT DO NOTHING;
         IF NOT FOUND THEN RAISE 'a conversation was created' USING ERRCODE = '${RACE}'; END IF;
       ELSE
-        UPDATE ${s}.conversation c SET version = r.conversation_version, bytes = r.conversation_bytes
+        UPDATE {s}.conversation c SET version = r.conversation_version, bytes = r.conversation_bytes
         WHERE c.tenant = r.tenant AND c.owner = r.owner AND c.context_id = r.context;
       END IF;
     END IF;
 
     pushed := t.pushed > 0 OR r.config_id IS NOT NULL;
     IF t.pushed > 0 THEN
-      UPDATE ${s}.push_config p SET state = ${DUE}, at = r.now WHERE p.task_id = r.id AND p.state = ${IDLE};
+      UPDATE {s}.push_config p SET state = ${DUE}, at = r.now WHERE p.task_id = r.id AND p.state = ${IDLE};
     END IF;
     IF new_config THEN
-      INSERT INTO ${s}.push_config AS p (task_id, config_id, tenant, owner, target, position, state, at, counted, bytes)
+      INSERT INTO {s}.push_config AS p (task_id, config_id, tenant, owner, target, position, state, at, counted, bytes)
       VALUES (r.id, r.config_id, r.tenant, r.owner, r.target, r.expected, ${DUE}, r.now, true, r.config_bytes);
     ELSIF r.config_id IS NOT NULL THEN
-      UPDATE ${s}.push_config p SET target = r.target, bytes = r.config_bytes, state = ${DUE}, at = r.now, attempts = 0,
+      UPDATE {s}.push_config p SET target = r.target, bytes = r.config_bytes, state = ${DUE}, at = r.now, attempts = 0,
         failing_since = NULL, failure = NULL, holder = NULL, claim = NULL, counted = true
       WHERE p.task_id = r.id AND p.config_id = r.config_id;
-      DELETE FROM ${s}.push_attempt a WHERE a.task_id = r.id AND a.config_id = r.config_id;
+      DELETE FROM {s}.push_attempt a WHERE a.task_id = r.id AND a.config_id = r.config_id;
     END IF;
-    IF pushed THEN PERFORM ${s}.push_remark_1(r.id); END IF;
+    IF pushed THEN PERFORM {s}.push_remark_1(r.id); END IF;
     RETURN NEXT;
   END LOOP;
 
-  INSERT INTO ${s}.segment (log, last, count, generation, bytes)
+  INSERT INTO {s}.segment (log, last, count, generation, bytes)
   SELECT logs[g.of], g.last, g.count, generations[g.of], g.bytes
   FROM unnest(segment_of, segment_last, segment_count, segment_bytes) AS g(of, last, count, bytes)
   WHERE logs[g.of] IS NOT NULL;
 END
 $append$;
 
-CREATE FUNCTION ${s}.push_excess_1(
+CREATE FUNCTION {s}.push_excess_1(
   id text, of_tenant text, of_owner text, terminal boolean, most_of_task integer, most_of_owner integer, of_all boolean
 ) RETURNS integer LANGUAGE sql STABLE AS $excess$
   SELECT CASE
-    WHEN (SELECT count(*) FROM ${s}.push_config p WHERE p.task_id = id) >= most_of_task THEN ${outcome.taskConfigs}
-    WHEN NOT terminal AND (SELECT count(*) FROM ${s}.push_config p WHERE p.owner = of_owner AND p.counted
+    WHEN (SELECT count(*) FROM {s}.push_config p WHERE p.task_id = id) >= most_of_task THEN ${outcome.taskConfigs}
+    WHEN NOT terminal AND (SELECT count(*) FROM {s}.push_config p WHERE p.owner = of_owner AND p.counted
       AND (of_all OR p.tenant = of_tenant)) >= most_of_owner THEN ${outcome.ownerConfigs}
     ELSE 0 END
 $excess$;
 
-CREATE FUNCTION ${s}.push_remark_1(id text) RETURNS void LANGUAGE sql AS $remark$
-  UPDATE ${s}.task t SET pushed = n.pushed FROM (
+CREATE FUNCTION {s}.push_remark_1(id text) RETURNS void LANGUAGE sql AS $remark$
+  UPDATE {s}.task t SET pushed = n.pushed FROM (
     SELECT CASE
       WHEN k.state IN (${TERMINAL})
-        AND EXISTS (SELECT FROM ${s}.push_config p WHERE p.task_id = id AND p.state = ${DUE}) THEN 2
-      WHEN EXISTS (SELECT FROM ${s}.push_config p WHERE p.task_id = id) THEN 1
+        AND EXISTS (SELECT FROM {s}.push_config p WHERE p.task_id = id AND p.state = ${DUE}) THEN 2
+      WHEN EXISTS (SELECT FROM {s}.push_config p WHERE p.task_id = id) THEN 1
       ELSE 0 END AS pushed
-    FROM ${s}.task k WHERE k.task_id = id
+    FROM {s}.task k WHERE k.task_id = id
   ) n WHERE t.task_id = id AND t.pushed <> n.pushed
 $remark$;
 `;
-}

@@ -33,6 +33,7 @@ export class Hints {
   #ids = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #beat: NodeJS.Timeout | undefined;
+  #sending: Promise<void> = Promise.resolve();
   #isHeard = false;
   #failures = 0;
   #isClosed = false;
@@ -70,9 +71,14 @@ export class Hints {
     for (const payload of payloadsOf(this.#self, ids)) await this.#notify(payload);
   }
 
-  async #notify(payload: string): Promise<void> {
+  /** One notification at a time. Never rejects. */
+  #notify(payload: string): Promise<void> {
     const client = this.#client;
-    await client?.query("SELECT pg_notify($1, $2)", [this.#channel, payload]).catch(() => this.#lose(client));
+    const send = async (): Promise<void> => {
+      await client?.query("SELECT pg_notify($1, $2)", [this.#channel, payload]).catch(() => this.#lose(client));
+    };
+    this.#sending = this.#sending.then(send);
+    return this.#sending;
   }
 
   async #connect(): Promise<void> {

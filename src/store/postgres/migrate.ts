@@ -21,7 +21,7 @@ export async function migrate(database: Database, schema: string, logger: Logger
       const stored = (await first(on.query<[number]>(`SELECT max(version) FROM ${schema}.version`)))?.[0] ?? 0;
       // Another process was faster.
       if (stored > version) return;
-      await on.run(migrations[version]?.(schema) ?? "");
+      await on.run((migrations[version] ?? "").replaceAll("{s}", schema));
       await on.query(`INSERT INTO ${schema}.version VALUES ($1)`, [version + 1]);
     });
   }

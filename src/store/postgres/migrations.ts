@@ -1,12 +1,12 @@
 import { DEAD, DUE, IDLE } from "../deliveries.js";
-import { appendFunction } from "./append-function.js";
+import { appendFunctions } from "./append-function.js";
 import { INTERRUPTED, TERMINAL } from "./states.js";
 
 /** Bits of a log's number below its day: each day has room for 68 billion logs. */
 export const LOG_BITS = 36;
 
 /**
- * Version 1. Texts compare by their bytes (`COLLATE "C"`), as in every store.
+ * Version 1; `{s}` stands for the schema. Texts compare by their bytes (`COLLATE "C"`), as in every store.
  *
  * - `task` has no position: it is that of the last segment, so that an append without a status changes no row.
  * - A log has a number of its own. It begins with the day of its creation, by which segments are partitioned: the
@@ -21,10 +21,9 @@ export const LOG_BITS = 36;
  * - `holder` has the heartbeat of each process, a random number that changes. Observers measure by their own clocks how
  *   long it stays the same, so that no time of day decides about a lease.
  */
-function tables(s: string): string {
-  return `
-    CREATE SEQUENCE ${s}.log_number MAXVALUE ${2 ** LOG_BITS - 1} CYCLE;
-    CREATE TABLE ${s}.task (
+const tables = `
+    CREATE SEQUENCE {s}.log_number MAXVALUE ${2 ** LOG_BITS - 1} CYCLE;
+    CREATE TABLE {s}.task (
       task_id text COLLATE "C" PRIMARY KEY,
       log bigint NOT NULL,
       tenant text COLLATE "C" NOT NULL,
@@ -37,17 +36,17 @@ function tables(s: string): string {
       lease_attempt integer,
       pushed smallint NOT NULL DEFAULT 0
     ) WITH (fillfactor = 80);
-    CREATE INDEX task_by_owner ON ${s}.task (tenant, owner, status_time, task_id);
-    CREATE INDEX task_by_state ON ${s}.task (tenant, owner, state, status_time, task_id);
-    CREATE INDEX task_by_context ON ${s}.task (context_id, tenant, owner, status_time, task_id);
-    CREATE INDEX task_by_status ON ${s}.task (status_time, task_id);
-    CREATE INDEX task_by_log ON ${s}.task (log);
-    CREATE INDEX task_open ON ${s}.task (owner, tenant) WHERE state NOT IN (${TERMINAL});
-    CREATE INDEX task_interrupted ON ${s}.task (status_time, task_id) WHERE state IN (${INTERRUPTED});
-    CREATE INDEX task_removable ON ${s}.task (status_time) WHERE state IN (${TERMINAL}) AND pushed < 2;
-    CREATE INDEX task_leased ON ${s}.task (lease_holder, task_id) WHERE lease_holder IS NOT NULL;
+    CREATE INDEX task_by_owner ON {s}.task (tenant, owner, status_time, task_id);
+    CREATE INDEX task_by_state ON {s}.task (tenant, owner, state, status_time, task_id);
+    CREATE INDEX task_by_context ON {s}.task (context_id, tenant, owner, status_time, task_id);
+    CREATE INDEX task_by_status ON {s}.task (status_time, task_id);
+    CREATE INDEX task_by_log ON {s}.task (log);
+    CREATE INDEX task_open ON {s}.task (owner, tenant) WHERE state NOT IN (${TERMINAL});
+    CREATE INDEX task_interrupted ON {s}.task (status_time, task_id) WHERE state IN (${INTERRUPTED});
+    CREATE INDEX task_removable ON {s}.task (status_time) WHERE state IN (${TERMINAL}) AND pushed < 2;
+    CREATE INDEX task_leased ON {s}.task (lease_holder, task_id) WHERE lease_holder IS NOT NULL;
 
-    CREATE TABLE ${s}.segment (
+    CREATE TABLE {s}.segment (
       log bigint NOT NULL,
       last bigint NOT NULL,
       count integer NOT NULL,
@@ -55,11 +54,11 @@ function tables(s: string): string {
       bytes bytea NOT NULL,
       PRIMARY KEY (log, last)
     ) PARTITION BY RANGE (log);
-    CREATE TABLE ${s}.segment_other PARTITION OF ${s}.segment DEFAULT;
-    CREATE TABLE ${s}.garbage (log bigint PRIMARY KEY);
+    CREATE TABLE {s}.segment_other PARTITION OF {s}.segment DEFAULT;
+    CREATE TABLE {s}.garbage (log bigint PRIMARY KEY);
 
-    CREATE TABLE ${s}.snapshot (log bigint PRIMARY KEY, position bigint NOT NULL, pieces integer NOT NULL);
-    CREATE TABLE ${s}.snapshot_piece (
+    CREATE TABLE {s}.snapshot (log bigint PRIMARY KEY, position bigint NOT NULL, pieces integer NOT NULL);
+    CREATE TABLE {s}.snapshot_piece (
       log bigint NOT NULL,
       position bigint NOT NULL,
       piece integer NOT NULL,
@@ -67,7 +66,7 @@ function tables(s: string): string {
       PRIMARY KEY (log, position, piece)
     );
 
-    CREATE TABLE ${s}.send (
+    CREATE TABLE {s}.send (
       tenant text COLLATE "C" NOT NULL,
       owner text COLLATE "C" NOT NULL,
       key text COLLATE "C" NOT NULL,
@@ -76,9 +75,9 @@ function tables(s: string): string {
       position bigint NOT NULL,
       PRIMARY KEY (tenant, owner, key)
     );
-    CREATE INDEX send_by_task ON ${s}.send (task_id);
+    CREATE INDEX send_by_task ON {s}.send (task_id);
 
-    CREATE TABLE ${s}.conversation (
+    CREATE TABLE {s}.conversation (
       tenant text COLLATE "C" NOT NULL,
       owner text COLLATE "C" NOT NULL,
       context_id text COLLATE "C" NOT NULL,
@@ -87,16 +86,13 @@ function tables(s: string): string {
       PRIMARY KEY (tenant, owner, context_id)
     );
 
-    CREATE UNLOGGED TABLE ${s}.holder (id text COLLATE "C" PRIMARY KEY, beat bigint NOT NULL) WITH (fillfactor = 50);
-    ${pushTables(s)}
-    ${appendFunction(s)}
-  `;
-}
+    CREATE UNLOGGED TABLE {s}.holder (id text COLLATE "C" PRIMARY KEY, beat bigint NOT NULL) WITH (fillfactor = 50);
+`;
 
-function pushTables(s: string): string {
-  return `
-    CREATE SEQUENCE ${s}.claim_number;
-    CREATE TABLE ${s}.push_config (
+/** Push configurations and their attempts; see above. */
+const pushTables = `
+    CREATE SEQUENCE {s}.claim_number;
+    CREATE TABLE {s}.push_config (
       task_id text COLLATE "C" NOT NULL,
       config_id text COLLATE "C" NOT NULL,
       tenant text COLLATE "C" NOT NULL,
@@ -114,15 +110,15 @@ function pushTables(s: string): string {
       bytes bytea NOT NULL,
       PRIMARY KEY (task_id, config_id)
     );
-    CREATE INDEX push_due ON ${s}.push_config (at, task_id, config_id) WHERE state = ${DUE} AND holder IS NULL;
-    CREATE INDEX push_due_of_target ON ${s}.push_config (target, at, task_id, config_id) WHERE state = ${DUE} AND holder IS NULL;
-    CREATE INDEX push_held ON ${s}.push_config (holder) WHERE holder IS NOT NULL;
-    CREATE INDEX push_dead ON ${s}.push_config (task_id, config_id) WHERE state = ${DEAD};
-    CREATE INDEX push_counted ON ${s}.push_config (owner, tenant) WHERE counted;
-    CREATE INDEX push_of_owner ON ${s}.push_config (owner, task_id, config_id);
-    CREATE INDEX push_of_target ON ${s}.push_config (target, task_id, config_id);
-    CREATE INDEX push_late ON ${s}.push_config (at) WHERE state = ${DUE};
-    CREATE TABLE ${s}.push_attempt (
+    CREATE INDEX push_due ON {s}.push_config (at, task_id, config_id) WHERE state = ${DUE} AND holder IS NULL;
+    CREATE INDEX push_due_of_target ON {s}.push_config (target, at, task_id, config_id) WHERE state = ${DUE} AND holder IS NULL;
+    CREATE INDEX push_held ON {s}.push_config (holder) WHERE holder IS NOT NULL;
+    CREATE INDEX push_dead ON {s}.push_config (task_id, config_id) WHERE state = ${DEAD};
+    CREATE INDEX push_counted ON {s}.push_config (owner, tenant) WHERE counted;
+    CREATE INDEX push_of_owner ON {s}.push_config (owner, task_id, config_id);
+    CREATE INDEX push_of_target ON {s}.push_config (target, task_id, config_id);
+    CREATE INDEX push_late ON {s}.push_config (at) WHERE state = ${DUE};
+    CREATE TABLE {s}.push_attempt (
       task_id text COLLATE "C" NOT NULL,
       config_id text COLLATE "C" NOT NULL,
       number bigint NOT NULL,
@@ -135,12 +131,11 @@ function pushTables(s: string): string {
       holder text NOT NULL,
       PRIMARY KEY (task_id, config_id, number)
     );
-    COMMENT ON COLUMN ${s}.push_config.state IS '${IDLE} idle, ${DUE} due, ${DEAD} dead';
-  `;
-}
+    COMMENT ON COLUMN {s}.push_config.state IS '${IDLE} idle, ${DUE} due, ${DEAD} dead';
+`;
 
-/** The step from version n to n + 1 is element n: SQL for a schema, whose quoted name it gets. */
-export const migrations: readonly ((schema: string) => string)[] = [tables];
+/** The step from version n to n + 1 is element n: SQL in which `{s}` stands for the schema. */
+export const migrations: readonly string[] = [tables + pushTables + appendFunctions];
 
 /** Version of the schema that this code reads and writes. */
 export const SCHEMA_VERSION: number = migrations.length;

@@ -174,17 +174,7 @@ function compose({ reader, writer, backups: loadBackups, file, health, shared, u
       checkRequest(request);
       return writer.append(request);
     },
-    head: async ({ taskId }) => reader.head(taskId),
-    heads: async ({ taskIds }) => reader.heads(taskIds),
-    load: async (request) => reader.load(request),
-    loadMany: async ({ taskIds }) => reader.loadMany(taskIds),
-    readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),
-    read: async (request) => reader.read(request),
-    list: async (request) => reader.list(request),
-    countOpen: async (request) => reader.countOpen(request),
-    listInterrupted: async (request) => reader.listInterrupted(request),
-    conversation: async (request) => reader.conversation(request),
-    findSend: async (key) => reader.findSend(key),
+    ...readsOf(reader),
     saveSnapshot: async (request) => writer.saveSnapshot(request),
     async claimLeases(request) {
       if (claimable?.every((holder) => reader.leasesOf({ holder, after: "", limit: 1 }).length === 0)) return [];
@@ -203,6 +193,37 @@ function compose({ reader, writer, backups: loadBackups, file, health, shared, u
       return (await backups).make(request);
     },
     close: () => (closed ??= close()),
+  };
+}
+
+function readsOf(
+  reader: Reader,
+): Pick<
+  TaskStore,
+  | "head"
+  | "heads"
+  | "load"
+  | "loadMany"
+  | "readSnapshot"
+  | "read"
+  | "list"
+  | "countOpen"
+  | "listInterrupted"
+  | "conversation"
+  | "findSend"
+> {
+  return {
+    head: async ({ taskId }) => reader.head(taskId),
+    heads: async ({ taskIds }) => reader.heads(taskIds),
+    load: async (request) => reader.load(request),
+    loadMany: async ({ taskIds }) => reader.loadMany(taskIds),
+    readSnapshot: async ({ taskId, position, piece }) => reader.readSnapshot(taskId, position, piece),
+    read: async (request) => reader.read(request),
+    list: async (request) => reader.list(request),
+    countOpen: async (request) => reader.countOpen(request),
+    listInterrupted: async (request) => reader.listInterrupted(request),
+    conversation: async (request) => reader.conversation(request),
+    findSend: async (key) => reader.findSend(key),
   };
 }
 
