@@ -72,6 +72,6 @@ export class Kept {
   }
 }
 
-function sizeOf({ headers, body, refusal }: KeptNotification): number {
-  return body.length + JSON.stringify([headers, refusal]).length;
+function sizeOf({ body, ...rest }: KeptNotification): number {
+  return body.length + JSON.stringify(rest).length;
 }

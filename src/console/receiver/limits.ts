@@ -4,7 +4,7 @@ export interface ReceiverLimits {
   readonly receivers: number;
   /** Notifications that a receiver keeps. The oldest are dropped first. */
   readonly notifications: number;
-  /** Size of the bodies and headers that a receiver keeps, in bytes. */
+  /** Size of the bodies, headers and facts that a receiver keeps, in bytes. */
   readonly bytes: number;
   /** Size of a body, in bytes. */
   readonly bodyBytes: number;

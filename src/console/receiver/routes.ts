@@ -38,7 +38,9 @@ export class ReceiverRoutes {
     if (receiver === undefined) return notFound();
     const { access, arrivals } = this.#parts;
     if (!(await access.isOpen(receiver.session, request))) return notFound();
-    return receiver.receive(request, arrivals);
+    const answer = await receiver.receive(request, arrivals);
+    // It may have ended while the notification arrived.
+    return this.#receivers.get(receiver.session) === receiver ? answer : notFound();
   }
 
   /** Answers the page of a session. @throws A2AError */

@@ -135,13 +135,15 @@ export class FetchExchange extends HttpExchange implements HttpRequest {
     const head = headOf(answer, this);
     const headers = new Headers();
     for (let i = 0; i < head.length; i += 2) headers.set(defined(head[i]), defined(head[i + 1]));
+    const isBodiless = bodiless.has(status);
     if (isSource(body)) {
-      const isRead = !this.canceled && this.method !== "HEAD" && !bodiless.has(status);
+      const isRead = !this.canceled && this.method !== "HEAD" && !isBodiless;
       if (isRead) return new Response(this.#streamOf(body), { status, headers });
       body.cancel();
     }
     this.#end();
-    if (typeof body !== "string" && !(body instanceof Uint8Array)) return new Response(null, { status, headers });
+    const isGiven = typeof body === "string" || body instanceof Uint8Array;
+    if (!isGiven || isBodiless) return new Response(null, { status, headers });
     headers.set("content-length", `${Buffer.byteLength(body)}`);
     return new Response(this.method === "HEAD" ? null : (body as ResponseBody), { status, headers });
   }

@@ -137,6 +137,19 @@ describe("FetchExchange", () => {
     exchangeOf({ signal: AbortSignal.abort() }).respond({ status: 200, headers: [], body: body() });
     expect(released).toBe(2);
   });
+
+  it.each([204, 205, 304])("answers %i without a body, and releases the one it was given", async (status) => {
+    let released = 0;
+    const written = (): void => void released++;
+    const source = new PiecesBody({ pieces: [new Uint8Array(9)], written, failed: () => {} });
+    for (const body of [source, "text", new Uint8Array(9)]) {
+      const exchange = exchangeOf();
+      const response = exchange.respond({ status, headers: [["etag", '"1"']], body });
+      expect([response.status, response.body, response.headers.get("etag")]).toEqual([status, null, '"1"']);
+      expect([response.headers.get("content-length"), exchange.canceled]).toEqual([null, false]);
+    }
+    expect(released).toBe(1);
+  });
 });
 
 describe("FetchExchange.readBody()", () => {
