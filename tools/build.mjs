@@ -116,6 +116,8 @@ const results = await Promise.all([
   // A thread of its own shares nothing with others but the file, so this one has what it needs and no more. It is beside the
   // chunks, one of which starts it.
   build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/writer.ts", out: "src/chunks/writer" }] }),
+  // Beside the entry point that starts it.
+  build({ ...bundled, entryPoints: [{ in: "src/store/postgres/pulse.ts", out: "src/store/postgres/pulse" }] }),
   // So does the process that makes backups.
   build({ ...bundled, entryPoints: [{ in: "src/store/sqlite/copier.ts", out: "src/chunks/copier" }] }),
   build({ ...options, entryPoints: filesIn("examples/probe") }),

@@ -2,18 +2,15 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
-import { Home, type ServerProcess } from "./support/server-process.js";
+import type { Home, ServerProcess } from "./support/server-process.js";
+import { endDatabase, sharedStores } from "./support/shared-stores.js";
 import { resuming, Story, say, settled, stateOf } from "./support/story.js";
 
-const home = new Home("--shared", "--lease", "1s");
+let home: Home;
 let one: ServerProcess;
 let two: ServerProcess;
 
-beforeAll(async () => {
-  [one, two] = await Promise.all([home.start(), home.start()]);
-}, 60_000);
-
-afterAll(() => home.leave());
+afterAll(endDatabase);
 
 /** Has a task executed by the first server, and says which it is. */
 async function begin(driver: Driver, text: string): Promise<string> {
@@ -23,7 +20,14 @@ async function begin(driver: Driver, text: string): Promise<string> {
   return String(task.id);
 }
 
-describe("two servers that share a file", { timeout: 60_000 }, () => {
+describe.each(sharedStores)("two servers that share $name", { timeout: 60_000 }, (store) => {
+  beforeAll(async () => {
+    home = store.home("--lease", "1s");
+    [one, two] = await Promise.all([home.start(), home.start()]);
+  }, 60_000);
+
+  afterAll(() => home.leave());
+
   it("tell of each other's events, over every binding", async () => {
     await Promise.all(
       bindings.map(async (binding) => {

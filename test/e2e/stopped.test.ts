@@ -1,13 +1,14 @@
 import { writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { JsonObject } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { root } from "./support/build.js";
-import { Home, type ServerProcess } from "./support/server-process.js";
+import type { Home, ServerProcess } from "./support/server-process.js";
+import { endDatabase, type SharedStore, sharedStores } from "./support/shared-stores.js";
 import { logOf, resuming, say, settled, stateOf, statusText } from "./support/story.js";
 
 /** Long enough that a healthy process on a busy machine says several times within it that it lives. */
@@ -19,10 +20,10 @@ let two: ServerProcess;
 let here: Driver;
 let there: Driver;
 
-/** Two servers on one file; their clocks jump as a file beside it says. */
-async function start(): Promise<void> {
+/** Two servers on one store; their clocks jump as a file says. */
+async function start(store: SharedStore): Promise<void> {
   const clock = pathToFileURL(join(root, "test/fixtures/jumping-clock.mjs")).href;
-  home = new Home("--shared", "--lease", `${leaseMs}ms`);
+  home = store.home("--lease", `${leaseMs}ms`);
   home.agent = join(root, "test/fixtures/agents/marking.mjs");
   home.under = ["env", `NODE_OPTIONS=--import=${clock}`, `TEST_CLOCK_FILE=${clockFile()}`];
   [one, two] = await Promise.all([home.start(), home.start()]);
@@ -30,16 +31,9 @@ async function start(): Promise<void> {
   [here, there] = [binding?.connect(one) as Driver, binding?.connect(two) as Driver];
 }
 
-const clockFile = (): string => join(dirname(home.store), "clock");
+const clockFile = (): string => join(home.folder, "clock");
 
-beforeEach(start, 60_000);
-
-afterEach(async () => {
-  for (const server of [one, two]) server.signal("SIGCONT");
-  here.close();
-  there.close();
-  await home.leave();
-});
+afterAll(endDatabase);
 
 /** Has a task executed by a server, and waits until it is stored. */
 async function begin(text: string, driver: Driver = here): Promise<string> {
@@ -76,7 +70,16 @@ async function attemptsOf(driver: Driver, id: string): Promise<string[]> {
   });
 }
 
-describe("two servers on one file", { timeout: 120_000 }, () => {
+describe.each(sharedStores)("two servers on $name", { timeout: 120_000 }, (store) => {
+  beforeEach(() => start(store), 60_000);
+
+  afterEach(async () => {
+    for (const server of [one, two]) server.signal("SIGCONT");
+    here.close();
+    there.close();
+    await home.leave();
+  });
+
   it("leave a task to the one that took it over while the other was stopped, and which then goes on", async () => {
     const ids = await Promise.all([begin("mark 60 100"), begin("mark 60 100")]);
     await sleep(1_000);

@@ -19,12 +19,16 @@ import { PushLists } from "./push-lists.js";
 import { Reads } from "./reads.js";
 import { Removal } from "./removal.js";
 import { Snapshots } from "./snapshots.js";
+import { startPulse } from "./start-pulse.js";
 
 export type { Durability, StoreDurability } from "./durability.js";
 
 /** Options of `postgresStore`. */
 export interface PostgresStoreOptions {
-  /** Address of the database: `postgres://user:password@host:5432/database?sslmode=verify-full`. */
+  /**
+   * Address of the database: `postgres://user:password@host:5432/database?sslmode=verify-full`. `schema=name` in it is
+   * the same as `schema`, which wins.
+   */
   readonly url: string;
   /** Schema of the tables, created if missing: lower-case letters, digits and `_`. Default `parley`. */
   readonly schema?: string;
@@ -72,7 +76,7 @@ export async function postgresStore(options: string | PostgresStoreOptions): Pro
     logger.info({ schema, durability: durability.level }, `the PostgreSQL store is open. ${durability.text}`);
     const removal = new Removal(database, schema);
     await removal.sweep();
-    return compose({ database, schema, removal, durability, logger });
+    return compose({ ...settings, database, removal, durability });
   } catch (error) {
     await database.close();
     throw error;
@@ -102,24 +106,30 @@ const defaults = {
 
 /** Applies the defaults. @throws StoreError `failed` that names every wrong option. */
 function checked(options: PostgresStoreOptions): Required<PostgresStoreOptions> {
-  const faults = check.optionFaults(options, checks, "", ["url"]);
+  const faults = check.optionFaults(withSchema(options), checks, "", ["url"]);
   if (faults.length > 0) throw new StoreError("failed", `The PostgreSQL store cannot be opened: ${faults.join("; ")}.`);
-  return { ...defaults, ...check.given(options) };
+  return { ...defaults, ...check.given(withSchema(options)) };
 }
 
-interface Parts {
+/** Takes the schema out of an address that names it. */
+function withSchema(options: PostgresStoreOptions): PostgresStoreOptions {
+  const [, before = "", schema = "", after = ""] =
+    /^([^?]*\?(?:.*&)?)schema=([^&]*)&?(.*)$/.exec(options.url ?? "") ?? [];
+  if (schema === "") return options;
+  return { schema: decodeURIComponent(schema), ...options, url: before + after };
+}
+
+interface Parts extends Required<PostgresStoreOptions> {
   readonly database: Database;
-  readonly schema: string;
   readonly removal: Removal;
   readonly durability: StoreDurability;
-  readonly logger: Logger;
 }
 
-function compose({ database, schema, removal, durability, logger }: Parts): PostgresStore {
+function compose({ database, url, schema, timeoutMs, removal, durability, logger }: Parts): PostgresStore {
   const appends = new Appends(database, schema);
   const reads = new Reads(database, schema);
   const lists = new Lists(database, schema);
-  const leases = new Leases(database, schema);
+  const leases = new Leases(database, schema, () => startPulse({ url, schema, timeoutMs }));
   const operators = new Operators(database, schema);
   const snapshots = new Snapshots(database, schema);
   const probe = new Probe(database);
@@ -130,6 +140,7 @@ function compose({ database, schema, removal, durability, logger }: Parts): Post
     probe.close();
     await appends.close();
     await hints.close();
+    await leases.close();
     await database.close();
   };
   return {

@@ -1,3 +1,4 @@
+import type { Worker } from "node:worker_threads";
 import { LivenessMonitor } from "../liveness.js";
 import {
   type ClaimRequest,
@@ -16,16 +17,30 @@ import { HEAD_COLUMNS, lastSegment, toHead } from "./heads.js";
 export class Leases {
   readonly #database: Database;
   readonly #s: string;
+  readonly #startPulse: () => Worker;
+  #pulse: Worker | undefined;
+  #isClosed = false;
   readonly #watch = new LivenessMonitor();
   /** Random start, so that no process repeats the number of another. */
   #heartbeat = Math.floor(Math.random() * 2 ** 48);
 
-  constructor(database: Database, schema: string) {
+  constructor(database: Database, schema: string, startPulse: () => Worker) {
     this.#database = database;
     this.#s = schema;
+    this.#startPulse = startPulse;
   }
 
-  async heartbeat({ holder, leaseMs, again }: HeartbeatRequest): Promise<boolean> {
+  /** Ends the thread. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pulse?.terminate();
+  }
+
+  /** A thread continues the heartbeats while the event loop is blocked. */
+  async heartbeat(request: HeartbeatRequest): Promise<boolean> {
+    const { holder, leaseMs, again } = request;
+    if (!this.#isClosed && this.#pulse === undefined) this.#beginPulse();
+    this.#pulse?.postMessage(request);
     // A heartbeat also checks the other holders: it is on time even when claims are late.
     await this.#gone(leaseMs);
     const beat = this.#heartbeat++;
@@ -39,6 +54,16 @@ export class Leases {
       [holder, beat],
     );
     return !again;
+  }
+
+  /** A thread that ends is started again with the next heartbeat. */
+  #beginPulse(): void {
+    const pulse = this.#startPulse();
+    const onEnd = (): void => {
+      if (this.#pulse === pulse) this.#pulse = undefined;
+    };
+    pulse.on("error", onEnd).on("exit", onEnd);
+    this.#pulse = pulse;
   }
 
   async claim({ holder, leaseMs, limit }: ClaimRequest): Promise<TaskHead[]> {

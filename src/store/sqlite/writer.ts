@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
+import { Heartbeat } from "../heartbeat.js";
 import { StoreError } from "../task-store.js";
 import { Committer, type Outcome } from "./commit.js";
 import {
@@ -16,7 +17,6 @@ import { toStoreError } from "./errors.js";
 import { type FileFault, FileGuard } from "./file-guard.js";
 import type { Probed, Reply, Started, Write, WriteOutcome } from "./write.js";
 import { CLOSE, type Message, PROBE, readMessage } from "./write-codec.js";
-import { Heartbeat } from "./writer-heartbeat.js";
 
 /** Writes and bytes at which a commit takes no more messages, so that the first does not wait long for the last. */
 const MAX_WRITES = 1_024;
@@ -68,7 +68,7 @@ export class Writer {
 
   #round(first: WriterMessage | undefined): void {
     const writes = this.#gather(first);
-    this.#pulse.note(writes);
+    for (const write of writes) if (write.method === "heartbeat") this.#pulse.note(write.request);
     if (writes.length > 0) {
       this.#port.postMessage(this.#commit(writes));
       this.#wrote(this.#committer.takeGivenBack());

@@ -142,17 +142,18 @@ export async function within<T>(ms: number, promise: Promise<T>, message: () => 
 
 /** Servers of one test after the other on one store, which is removed in the end. */
 export class Home {
-  readonly store: string;
+  /** The file, or the address of a database. */
+  store: string;
   /** Module of the agent that is served. */
   agent: string = probe;
   /** A command that runs another one, under which servers are started. */
   under: readonly string[] = [];
-  readonly #folder = mkdtempSync(join(tmpdir(), "parley-e2e-"));
+  readonly folder: string = mkdtempSync(join(tmpdir(), "parley-e2e-"));
   readonly #flags: readonly string[];
   #servers: ServerProcess[] = [];
 
   constructor(...flags: readonly string[]) {
-    this.store = join(this.#folder, "tasks.db");
+    this.store = join(this.folder, "tasks.db");
     this.#flags = flags;
   }
 
@@ -175,6 +176,6 @@ export class Home {
   async leave(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.kill()));
     this.#servers = [];
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }

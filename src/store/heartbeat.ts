@@ -1,9 +1,7 @@
-import type { Write, WriteRequest } from "./write.js";
-
-type Request = WriteRequest<"heartbeat">;
+import type { HeartbeatRequest } from "./task-store.js";
 
 interface Holder {
-  readonly request: Request;
+  readonly request: HeartbeatRequest;
   /** Time of the last heartbeat of its own event loop. */
   own: number;
   /** Time of the last stored heartbeat. */
@@ -11,22 +9,17 @@ interface Holder {
 }
 
 /**
- * Sends heartbeats for the holders of this process from the writer thread, because an agent may block the event loop.
+ * Sends heartbeats for the holders of this process from another thread, because an agent may block the event loop.
  * Stops after `maxStallMs`, so that a process whose loop never recovers is evicted.
  */
 export class Heartbeat {
-  readonly #send: (request: Request) => void;
+  readonly #send: (request: HeartbeatRequest) => void;
   readonly #holders = new Map<string, Holder>();
   #timer: NodeJS.Timeout | undefined;
   #every = Number.POSITIVE_INFINITY;
 
-  constructor(send: (request: Request) => void) {
+  constructor(send: (request: HeartbeatRequest) => void) {
     this.#send = send;
-  }
-
-  /** Records the heartbeats among incoming writes. */
-  note(writes: readonly Write[]): void {
-    for (const write of writes) if (write.method === "heartbeat") this.#note(write.request);
   }
 
   /** Stops the timer. */
@@ -34,7 +27,8 @@ export class Heartbeat {
     clearInterval(this.#timer);
   }
 
-  #note(request: Request): void {
+  /** Records a heartbeat of a holder's own event loop. */
+  note(request: HeartbeatRequest): void {
     const now = performance.now();
     this.#holders.set(request.holder, { request, own: now, last: now });
     // With the heartbeats skipped below, at most half a lease passes between two.

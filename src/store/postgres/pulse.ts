@@ -1,0 +1,53 @@
+// The thread that sends heartbeats while an agent blocks the event loop.
+
+import { parentPort, workerData } from "node:worker_threads";
+import driver, { type Client } from "pg";
+import { Heartbeat } from "../heartbeat.js";
+import type { HeartbeatRequest } from "../task-store.js";
+
+/** What the thread is started with. */
+export interface PulseData {
+  readonly url: string;
+  readonly schema: string;
+  readonly timeoutMs: number;
+}
+
+// `startPulse` passes it.
+const { url, schema, timeoutMs } = workerData as PulseData;
+
+let connection: Client | undefined;
+
+/** The connection, opened when a heartbeat is due: few processes ever need one. */
+async function connected(): Promise<Client> {
+  if (connection !== undefined) return connection;
+  const client = new driver.Client({
+    connectionString: url,
+    application_name: "parley heartbeat",
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+  });
+  client.on("error", () => drop(client));
+  await client.connect();
+  connection = client;
+  return client;
+}
+
+function drop(client: Client | undefined): void {
+  if (connection === client) connection = undefined;
+  client?.end().catch(() => {});
+}
+
+/** Changes the number of a holder. One that another process has evicted stays evicted. */
+async function beat({ holder }: HeartbeatRequest): Promise<void> {
+  try {
+    const client = await connected();
+    const number = Math.floor(Math.random() * 2 ** 48);
+    await client.query(`UPDATE ${schema}.holder SET beat = $1 WHERE id = $2`, [number, holder]);
+  } catch {
+    // The next one tries again, on another connection.
+    drop(connection);
+  }
+}
+
+const pulse = new Heartbeat((request) => void beat(request));
+parentPort?.on("message", (request: HeartbeatRequest) => pulse.note(request));

@@ -1,0 +1,30 @@
+import { PostgresServer, programs } from "../../store/postgres/server.js";
+import { Home } from "./server-process.js";
+
+/** A store that several servers share. */
+export interface SharedStore {
+  readonly name: string;
+  /** A new, empty one, with flags for its servers. */
+  home(...flags: readonly string[]): Home;
+}
+
+let server: PostgresServer | undefined;
+let schemas = 0;
+
+/** A file, and a database where PostgreSQL is installed. Call `endDatabase` after all tests. */
+export const sharedStores: readonly SharedStore[] = [
+  { name: "a file", home: (...flags) => new Home("--shared", ...flags) },
+  ...(programs() === undefined ? [] : [{ name: "a PostgreSQL database", home: databaseHome }]),
+];
+
+function databaseHome(...flags: readonly string[]): Home {
+  server ??= new PostgresServer(programs() ?? "");
+  const home = new Home(...flags);
+  home.store = `${server.url}&schema=s${++schemas}`;
+  return home;
+}
+
+/** Ends the database of this file's tests. */
+export function endDatabase(): void {
+  server?.stop("immediate");
+}
