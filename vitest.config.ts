@@ -22,7 +22,7 @@ const long = [
   "client/{hostile/hostile,restarts}",
   "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
-  "e2e/{restored,secrets,shutdown,stopped}",
+  "e2e/{database-outage,restored,secrets,shutdown,stopped}",
   "engine/conversation-kills",
   "network/{fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",

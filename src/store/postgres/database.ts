@@ -60,7 +60,11 @@ export class Database implements Statements {
     };
     const pool = new Pool({ ...config, max: connections });
     // A connection that ends while it is idle: the pool opens another one when it needs it.
-    pool.on("error", (error) => logger.debug({ error }, "an idle connection to PostgreSQL ended"));
+    pool.on("error", (err) => logger.debug({ err }, "an idle connection to PostgreSQL ended"));
+    // While it is in use, its statement fails as well; the event without a listener would end the process.
+    pool.on("connect", (client) =>
+      client.on("error", (err) => logger.debug({ err }, "a connection to PostgreSQL ended")),
+    );
     return new Database(pool, () => new Client(config), options);
   }
 
@@ -117,6 +121,7 @@ export class Database implements Statements {
   /** Opens a connection beside the pool. The caller ends it. */
   async connection(): Promise<Client> {
     const client = this.#client();
+    client.on("error", () => {});
     await client.connect();
     return client;
   }
