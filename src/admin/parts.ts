@@ -26,6 +26,8 @@ export interface AdminParts {
   readonly agents: AgentDirectory;
   readonly lifecycle: AdminLifecycle;
   readonly limits: Limits;
+  /** Time for which finished tasks are kept, in milliseconds; undefined for ever. */
+  readonly retentionMs: number | undefined;
   readonly logger: Logger;
   /** Undefined without an audit log. */
   readonly audit: Audit | undefined;

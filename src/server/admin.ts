@@ -108,7 +108,7 @@ export function adminBindingOptions(
   const { afterStart } = components.lifecycle;
   const recentAudit = defined(settings.recentAudit);
   const parts: AdminParts = {
-    ...{ store, agents, limits: all, logger, audit, recentAudit },
+    ...{ store, agents, limits: all, retentionMs: settings.engine.retentionMs, logger, audit, recentAudit },
     ...components,
     versions: versionNames(settings.versions),
   };

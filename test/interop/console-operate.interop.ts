@@ -242,6 +242,7 @@ describe("the server's page", () => {
     await opened.go("operate/server");
     await seen(page.getByText(/^Parley [\d.]+, Node\.js [\d.]+, A2A 1\.0/));
     await seen(page.getByText("Ready", { exact: true }));
+    await seen(page.getByText("removed after 7 d 0 h"));
     await page.getByLabel("Log level").selectOption("debug");
     await page.getByRole("button", { name: "Set" }).click();
     await seen(page.locator("dd", { hasText: /^debug$/ }));

@@ -35,6 +35,9 @@ export const serverWords = {
     dead: (number: number): string => `${number} given up`,
     store: "Store",
     sharedStore: "may be shared with other processes",
+    retention: "Finished tasks",
+    retentionText: (time: string | undefined): string =>
+      time === undefined ? "kept without end" : `removed after ${time}`,
     commits: "Commits",
     commitsText: (commits: number, mean: string): string =>
       `${count(commits, "commit", "commits")}, ${mean} on average`,

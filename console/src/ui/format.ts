@@ -54,5 +54,7 @@ export function durationText(ms: number): string {
   if (ms < 60_000) return `${decimal.format(ms / 1_000)} s`;
   const seconds = Math.round(ms / 1_000);
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`;
+  const hours = Math.floor(seconds / 3_600);
+  if (hours >= 48) return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+  return `${hours} h ${Math.floor((seconds % 3_600) / 60)} min`;
 }

@@ -103,6 +103,7 @@ async function getServer(parts: AdminParts): ReturnType<Methods["getServer"]> {
     interrupted: BigInt(interrupted),
     shared: store.shared,
     endedCalls: BigInt(metrics.endedCalls()),
+    ...(parts.retentionMs !== undefined && { retentionMs: BigInt(parts.retentionMs) }),
     ...commitsOf(metrics),
   });
 }

@@ -12,7 +12,7 @@ import {
 import type { Io } from "../io.js";
 import { lookOf } from "../look.js";
 import { type Cell, type Column, facts } from "../table.js";
-import { age, bytes, moment, taskColumns, taskRow } from "./format.js";
+import { age, bytes, duration, moment, taskColumns, taskRow } from "./format.js";
 import { printAnswer, printList } from "./lists.js";
 import { addLimit, addReach } from "./options.js";
 import { readPages } from "./pages.js";
@@ -61,7 +61,8 @@ export function readinessCell({ readiness, readinessReason }: GetServerResponse)
 
 function serverFacts(server: GetServerResponse): Parameters<typeof facts>[0] {
   const { version, nodeVersion, protocolVersions, agents, started, holder, calls, streams } = server;
-  const { running, waiting, leases, interrupted, deliveries, deadDeliveries, store, storeBytes, shared } = server;
+  const { running, waiting, leases, interrupted, deliveries, deadDeliveries, store, storeBytes, shared, retentionMs } =
+    server;
   const named = agents.map(({ tenant, name, version: of }) => `${tenant === "" ? "" : `${tenant}: `}${name} ${of}`);
   return [
     ["Readiness", readinessCell(server)],
@@ -74,6 +75,7 @@ function serverFacts(server: GetServerResponse): Parameters<typeof facts>[0] {
     ["Tasks", `${interrupted} wait for a person`],
     ["Deliveries", `${deliveries} under way, ${deadDeliveries} dead`],
     ["Store", `${store}, ${bytes(storeBytes)}${shared ? ", shared" : ""}`],
+    ["Finished tasks", `kept ${retentionMs === undefined ? "without end" : duration(Number(retentionMs) / 1_000)}`],
     ["Memory", bytes(server.memoryBytes)],
     ["Log", server.logLevel],
   ];

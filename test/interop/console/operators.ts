@@ -41,6 +41,7 @@ export async function openOperated(browser: Browser, answer: Answer): Promise<Op
   const receiver = await Receiver.start(answer);
   const flags = [
     ...["--admin", "127.0.0.1:0", "--admin-tokens", file, "--admin-backups", folder],
+    ...["--retention", "7d"],
     ...["--push", "--push-allow-http", "--push-ports", String(receiver.port), "--push-allow", "127.0.0.1"],
   ];
   const opened = await openConsole(browser, { flags });

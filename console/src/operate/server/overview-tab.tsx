@@ -34,7 +34,7 @@ export function OverviewTab({ server }: { readonly server: GetServerResponse }):
 }
 
 function ServerFacts({ server }: { readonly server: GetServerResponse }): ReactNode {
-  const { version, nodeVersion, protocolVersions, started, holder, commits, commitSeconds } = server;
+  const { version, nodeVersion, protocolVersions, started, holder, commits, commitSeconds, retentionMs } = server;
   const [calls, streams, ended] = [server.calls, server.streams, server.endedCalls].map(Number);
   const mean = durationText((commitSeconds / Math.max(1, Number(commits))) * 1_000);
   return (
@@ -65,6 +65,9 @@ function ServerFacts({ server }: { readonly server: GetServerResponse }): ReactN
       </Fact>
       <Fact name={texts.store}>
         <Store server={server} />
+      </Fact>
+      <Fact name={texts.retention}>
+        {texts.retentionText(retentionMs === undefined ? undefined : durationText(Number(retentionMs)))}
       </Fact>
       {commits > 0n && <Fact name={texts.commits}>{texts.commitsText(Number(commits), mean)}</Fact>}
       <Fact name={texts.memory}>
