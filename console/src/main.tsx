@@ -4,6 +4,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { watchSession } from "./api/session.js";
 import { createConsoleRouter } from "./router.js";
 
 const queries = new QueryClient({
@@ -11,6 +12,7 @@ const queries = new QueryClient({
   defaultOptions: { queries: { retry: 1, refetchOnWindowFocus: false, staleTime: 2_000 } },
 });
 const router = createConsoleRouter(queries);
+watchSession(queries, () => void router.invalidate());
 const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce;
 
 const root = document.getElementById("root");

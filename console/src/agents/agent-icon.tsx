@@ -1,11 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { hostOf } from "../../../src/client/hosts.js";
+import { fetchClient } from "../../../src/client/web/http.js";
+import { Gathered } from "../../../src/core/bytes.js";
+import { inBackground } from "../api/background.js";
 import { relayFetchOf } from "../api/relay.js";
 import css from "./agents.module.css";
 
 /** Largest icon, in bytes. */
 const MAX_BYTES = 256 * 1024;
+
+/** Time for an icon, in milliseconds. */
+const TIMEOUT_MS = 15_000;
 
 interface IconProps {
   /** URL of the agent. */
@@ -21,7 +27,8 @@ export function AgentIcon({ agent, name, icon }: IconProps): ReactNode {
   const isOwn = url !== undefined && /^https?:/.test(url) && hostOf(url) === hostOf(agent);
   const { data } = useQuery({
     queryKey: ["icon", url],
-    queryFn: ({ signal }) => loaded(url ?? "", signal),
+    queryFn: ({ signal }) =>
+      inBackground(signal, () => loaded(url ?? "", AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]))),
     enabled: isOwn,
     staleTime: Infinity,
     retry: false,
@@ -36,10 +43,16 @@ export function AgentIcon({ agent, name, icon }: IconProps): ReactNode {
 }
 
 async function loaded(url: string, signal: AbortSignal): Promise<Blob | null> {
-  const answer = await relayFetchOf(`icon ${url}`)(url, { signal });
-  const blob = await answer.blob();
+  const http = fetchClient(relayFetchOf(`icon ${url}`));
+  const answer = await http({ url, method: "GET", headers: [], signal });
+  const gathered = new Gathered();
+  for await (const chunk of answer.chunks()) {
+    gathered.push(chunk);
+    if (gathered.size > MAX_BYTES) return null;
+  }
   // Without a script in it: an image runs none.
-  return answer.ok && blob.type.startsWith("image/") && blob.size <= MAX_BYTES ? blob : null;
+  const isImage = answer.status === 200 && answer.contentType.startsWith("image/");
+  return isImage ? new Blob([new Uint8Array(gathered.bytes)], { type: answer.contentType }) : null;
 }
 
 function useBlobUrl(blob: Blob | null | undefined): string | undefined {

@@ -14,7 +14,7 @@ import { cardQuery, UnusableCard } from "./card.js";
 
 /** One agent of the list, with the state that its card shows. */
 export function AgentRow({ agent: { name, url, own, added } }: { readonly agent: KnownAgent }): ReactNode {
-  const query = useQuery(cardQuery(url));
+  const query = useQuery(cardQuery(url, true));
   const card = query.data?.found.card;
   const { list } = agentWords;
   const shown = (card?.name.trim() || name).slice(0, 120);

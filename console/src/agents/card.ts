@@ -6,6 +6,7 @@ import { fetchClient } from "../../../src/client/web/http.js";
 import { type CardViolation, cardViolations } from "../../../src/examine/card-validate.js";
 import { type Exchange, Wire } from "../../../src/examine/wire.js";
 import { absolute } from "../api/agents.js";
+import { inBackground } from "../api/background.js";
 import { relayFetchOf } from "../api/relay.js";
 
 /** A card as it was received. */
@@ -34,12 +35,20 @@ export class UnusableCard extends Error {
 /** Returns the HTTP client with which an agent is examined. */
 export const httpOf = (agent: string): HttpClient => fetchClient(relayFetchOf(agent));
 
-/** Returns the query of an agent's card. @param url that of the agent or of its card */
-export function cardQuery(url: string) {
+/**
+ * Returns the query of an agent's card.
+ *
+ * @param url that of the agent or of its card
+ * @param isListed true for one of many, which wait for one another
+ */
+export function cardQuery(url: string, isListed = false) {
   const agent = absolute(url);
   return queryOptions({
     queryKey: ["card", agent],
-    queryFn: ({ signal }) => receivedCard(agent, signal),
+    queryFn: ({ signal }) => {
+      const read = (): Promise<ReceivedCard> => receivedCard(agent, signal);
+      return isListed ? inBackground(signal, read) : read();
+    },
     staleTime: 60_000,
     retry: false,
     structuralSharing: false,

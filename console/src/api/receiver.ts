@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from "@tanstack/react-query";
 import { apiUrl } from "./base.js";
+import { ownFetch } from "./own-fetch.js";
 
 /** A notification in the list. */
 export interface NotificationSummary {
@@ -83,7 +84,7 @@ export function notificationQuery(number: number) {
   return queryOptions({
     queryKey: ["receiver-notification", number],
     queryFn: async ({ signal }) => {
-      const answer = await fetch(apiUrl(`receiver/notifications/${number}`), { signal });
+      const answer = await ownFetch(apiUrl(`receiver/notifications/${number}`), { signal });
       if (answer.status === 404) return null;
       if (!answer.ok) throw new Error(await reasonOf(answer));
       return (await answer.json()) as Notification;
@@ -105,7 +106,7 @@ export async function changeReceiver(
 }
 
 async function ask(path: string, init: RequestInit): Promise<Response> {
-  const answer = await fetch(apiUrl(`receiver${path}`), init);
+  const answer = await ownFetch(apiUrl(`receiver${path}`), init);
   if (!answer.ok) throw new Error(await reasonOf(answer));
   return answer;
 }

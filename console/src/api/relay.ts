@@ -1,5 +1,6 @@
 import { apiUrl } from "./base.js";
 import { RunningExchange } from "./exchanges.js";
+import { refusals } from "./own-fetch.js";
 
 /** Names of headers whose values are secrets. */
 export const secretHeaders: RegExp =
@@ -54,7 +55,9 @@ async function send(request: Request, body: Uint8Array<ArrayBuffer>, signal: Abo
     redirect: "follow",
     ...(hasBody && { body }),
   });
-  if (answer.headers.has("parley-relay-error")) {
+  const fault = answer.headers.get("parley-relay-error");
+  if (fault !== null) {
+    if (fault === "ERR_NO_SESSION") refusals.tell();
     const { error } = (await answer.json()) as { error: string };
     throw new TypeError(error);
   }

@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from "@tanstack/react-query";
 import { apiUrl } from "./base.js";
+import { ownFetch, refusals } from "./own-fetch.js";
 
 /** An agent that the console's server names. */
 export interface NamedAgent {
@@ -50,20 +51,44 @@ export async function logIn(queries: QueryClient, how: Login, secret: string): P
     ...(how === "token" && { body: JSON.stringify({ token: secret }) }),
   });
   if (!answer.ok) throw new Error(await reasonOf(answer));
-  await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+  otherTabs.postMessage("");
+  await readAgain(queries);
 }
 
 /** Ends the session and forgets everything that was read in it. */
 export async function logOut(queries: QueryClient): Promise<void> {
   await fetch(apiUrl("session"), { method: "DELETE" });
-  // The page watches the query of the session, which therefore stays and is read again.
-  queries.removeQueries({ predicate: ({ queryKey: [name] }) => name !== sessionQuery.queryKey[0] });
-  await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+  otherTabs.postMessage("");
+  await readAgain(queries);
+}
+
+/** The other tabs of this browser, which have the same session. */
+const otherTabs = new BroadcastChannel("parley-console-session");
+
+/**
+ * Reads the session again when another tab has begun or ended it, and when the server refuses a request without one.
+ *
+ * @param onRead called after each read
+ */
+export function watchSession(queries: QueryClient, onRead: () => void): void {
+  const read = (): void => void readAgain(queries).then(onRead);
+  refusals.subscribe(read);
+  otherTabs.addEventListener("message", read);
+}
+
+/** Reads the session again. Without one, everything that was read in it is forgotten. */
+async function readAgain(queries: QueryClient): Promise<void> {
+  const { queryKey } = sessionQuery;
+  await queries.invalidateQueries({ queryKey });
+  const state = queries.getQueryData(queryKey);
+  if (state === undefined || "session" in state) return;
+  // The page watches the query of the session, which therefore stays.
+  queries.removeQueries({ predicate: ({ queryKey: [name] }) => name !== queryKey[0] });
 }
 
 /** Returns the text of the recording that the command line opened. @throws Error with the server's reason */
 export async function serverRecording(): Promise<string> {
-  const answer = await fetch(apiUrl("recording"));
+  const answer = await ownFetch(apiUrl("recording"));
   if (!answer.ok) throw new Error(await reasonOf(answer));
   return answer.text();
 }

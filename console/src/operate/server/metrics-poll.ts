@@ -1,5 +1,6 @@
 import { useEffect, useSyncExternalStore } from "react";
 import { apiUrl } from "../../api/base.js";
+import { ownFetch } from "../../api/own-fetch.js";
 import { useVisible } from "../shared/visible.js";
 import { type Sample, sampleOf } from "./samples.js";
 
@@ -26,7 +27,7 @@ function tell(changed: Partial<MetricsState>): void {
 
 async function read(signal: AbortSignal): Promise<void> {
   try {
-    const answer = await fetch(apiUrl("admin/metrics"), { signal, headers: { accept: "text/plain" } });
+    const answer = await ownFetch(apiUrl("admin/metrics"), { signal, headers: { accept: "text/plain" } });
     if (answer.status === 404) return tell({ isOff: true, error: undefined });
     if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`.trim());
     const sample = sampleOf(await answer.text(), Date.now());
