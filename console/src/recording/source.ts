@@ -35,7 +35,8 @@ export function cleanFor(agent: string): (text: string) => string {
 /** Reads the text of a file. @throws Error with a sentence about the file */
 function read(name: string, text: string): Opened {
   try {
-    const recording = parseRecording(text);
+    // Lines beyond the limit are not read: there may be a million.
+    const recording = parseRecording(text.split("\n", MAX_TURNS + 3).join("\n"));
     if (recording.turns.length > MAX_TURNS) throw new Error(recordingWords.tooMany(name, MAX_TURNS));
     return { name, recording };
   } catch (error) {

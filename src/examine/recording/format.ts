@@ -98,7 +98,8 @@ export function parseRecording(text: string): Recording {
   const head = objectIn(first, 1);
   if (head.format !== FORMAT) throw new RecordingFault("is not a recording");
   if (head.version !== VERSION) {
-    throw new RecordingFault(`is a recording of version ${String(head.version).slice(0, 20)}, not ${VERSION}`);
+    const version = JSON.stringify(head.version ?? null).slice(0, 20);
+    throw new RecordingFault(`is a recording of version ${version}, not ${VERSION}`);
   }
   if (others.length === 0) throw new RecordingFault("has no turns");
   const turns = others.map((line, at) => turnIn(objectIn(line, at + 2), at + 2));
@@ -128,13 +129,15 @@ function recordedIn({ agent, interface: called, at }: Record<string, unknown>): 
   };
 }
 
+const timeIn = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) ? value : 0);
+
 const textIn = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function turnIn(json: Record<string, unknown>, number: number): RecordedTurn {
   const { message, begins, tookMs } = json;
   const answer = recordedAnswerIn(json.answer);
   if (isJsonObject(message) && Array.isArray(message.parts) && answer !== undefined)
-    return { begins: begins === true, message: message as JsonObject, answer, tookMs: Number(tookMs) || 0 };
+    return { begins: begins === true, message: message as JsonObject, answer, tookMs: timeIn(tookMs) };
   throw new RecordingFault("is not a turn", number);
 }
 
