@@ -258,6 +258,11 @@ describe("record and replay", { timeout: 30_000 }, () => {
     ["nothing", "", "line 1: is not a JSON object"],
     ["another file", '{"a":1}\n', "is not a recording"],
     ["a later version", '{"format":"parley-recording","version":2}\n', "is a recording of version 2, not 1"],
+    [
+      "a version that is no text",
+      '{"format":"parley-recording","version":{"toString":1,"valueOf":1}}\n',
+      'is a recording of version {"toString":1,"value, not 1',
+    ],
     ["a broken line", '{"format":"parley-recording","version":1}\n{\n', "line 2: is not a JSON object"],
     ["no turn", '{"format":"parley-recording","version":1}\n{}\n', "line 2: is not a turn"],
     [
