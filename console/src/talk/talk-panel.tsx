@@ -35,7 +35,7 @@ export function TalkPanel({ store, search, isBeside = false }: TalkPanelProps): 
   const login = useLoginRevision(agent);
   // Another login needs another client.
   useEffect(() => store.begin(login), [store, login]);
-  const name = view.connected?.client.card.name ?? (agentName || agent);
+  const name = (view.connected?.client.card.name ?? (agentName || agent)).slice(0, 120);
   const place = useMemo(() => ({ agent }), [agent]);
   const close = (): void => void navigate({ to: "/talk", search: { ...search, beside: undefined } });
   return (

@@ -123,12 +123,12 @@ export const hostile: Readonly<Record<string, readonly object[]>> = {
   ),
 };
 
-/** Starts an agent that answers by `hostile`, over JSON-RPC. */
-export async function serveHostile(): Promise<HostileAgent> {
+/** Starts an agent that answers by `hostile`, over JSON-RPC. @param name that of its card */
+export async function serveHostile(name = "Hostile"): Promise<HostileAgent> {
   const server: Server = createServer(async (request, response) => {
     const { port } = server.address() as AddressInfo;
     const body = Buffer.concat(await request.toArray()).toString();
-    if (request.method === "GET") return void response.end(JSON.stringify(cardAt(`http://127.0.0.1:${port}`)));
+    if (request.method === "GET") return void response.end(JSON.stringify(cardAt(`http://127.0.0.1:${port}`, name)));
     const { id, params } = JSON.parse(body);
     response.setHeader("content-type", "text/event-stream");
     for (const result of hostile[params?.message?.parts?.[0]?.text] ?? []) {
@@ -143,9 +143,9 @@ export async function serveHostile(): Promise<HostileAgent> {
   };
 }
 
-function cardAt(url: string): object {
+function cardAt(url: string, name: string): object {
   return {
-    ...{ name: "Hostile", description: "Means harm.", version: "1.0.0" },
+    ...{ name, description: "Means harm.", version: "1.0.0", provider: { organization: name, url } },
     supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
     capabilities: { streaming: true, extensions: [{ uri: "https://a2ui.org/a2a-extension/a2ui/v0.9.1" }] },
     ...{ defaultInputModes: ["*/*"], defaultOutputModes: ["*/*"] },
