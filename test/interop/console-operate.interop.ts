@@ -78,7 +78,7 @@ describe("the inbox", () => {
     await page.keyboard.type("[1, 2]");
     await card.getByRole("button", { name: "Send the answer" }).click();
     await unseen(page.locator(`[data-inbox="${id}"]`));
-    await seen(page.getByRole("heading", { name: "Nobody waits" }));
+    await seen(page.getByRole("heading", { name: "No task waits" }));
     expect(await axeFindings(page)).toEqual([]);
   });
 });

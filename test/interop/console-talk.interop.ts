@@ -45,7 +45,7 @@ describe("a conversation", () => {
     // The page stores its state each second.
     await page.waitForFunction(`/"generations":\\{"[^"]+":[1-9]/.test(Object.values(localStorage).join())`);
     await page.reload();
-    await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("The page was left or loaded again.");
+    await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("The page was left or loaded again");
     await reaches(page, "Completed");
     const text = (await lastOf(page).textContent()) ?? "";
     expect(text).toContain(Array.from({ length: 60 }, (_, at) => at + 1).join(" "));

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { isLoopback } from "../../../src/core/net.js";
 import { absolute, addedAgents, type KnownAgent } from "../api/agents.js";
 import { agentWords } from "../texts/agents.js";
@@ -16,6 +16,7 @@ const MAX_NAME = 200;
 
 /** Adds an agent by its URL or that of its card, which is read first. */
 export function AddAgent({ known }: { readonly known: readonly KnownAgent[] }): ReactNode {
+  const id = useId();
   const [text, setText] = useState("");
   const [fault, setFault] = useState<string>();
   const queries = useQueryClient();
@@ -47,10 +48,13 @@ export function AddAgent({ known }: { readonly known: readonly KnownAgent[] }): 
         submit();
       }}
     >
-      <label className={ui.field}>
-        <span>{list.url}</span>
+      <div className={ui.field}>
+        <label htmlFor={id} className={ui.label}>
+          {list.url}
+        </label>
         <div className={css.addRow}>
           <input
+            id={id}
             className={ui.input}
             inputMode="url"
             autoComplete="url"
@@ -65,7 +69,7 @@ export function AddAgent({ known }: { readonly known: readonly KnownAgent[] }): 
             {add.isPending ? list.looking : list.submit}
           </Button>
         </div>
-      </label>
+      </div>
       {fault !== undefined && <Note tone="bad">{fault}</Note>}
       {failed !== undefined && (
         <NotFound error={add.error} onRetry={submit} onKeep={() => keep(failed, new URL(failed).host)} />

@@ -1,5 +1,5 @@
 import { CircleStop } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import { Button, css as ui } from "../ui/parts.js";
 import css from "./agents.module.css";
 
@@ -17,6 +17,7 @@ interface MessageFormProps {
 /** Asks for the message of a run, starts and stops it. */
 export function MessageForm({ initial, isRunning, texts, action, onSend, onStop }: MessageFormProps): ReactNode {
   const [text, setText] = useState(initial);
+  const id = useId();
   return (
     <form
       onSubmit={(event) => {
@@ -24,10 +25,12 @@ export function MessageForm({ initial, isRunning, texts, action, onSend, onStop 
         onSend(text);
       }}
     >
-      <label className={ui.field}>
-        <span>{texts.message}</span>
+      <div className={ui.field}>
+        <label htmlFor={id} className={ui.label}>
+          {texts.message}
+        </label>
         <div className={css.addRow}>
-          <input className={ui.input} value={text} onChange={({ target }) => setText(target.value)} />
+          <input id={id} className={ui.input} value={text} onChange={({ target }) => setText(target.value)} />
           {isRunning ? (
             <Button key="stop" onClick={onStop}>
               <CircleStop size={15} aria-hidden="true" />
@@ -39,7 +42,7 @@ export function MessageForm({ initial, isRunning, texts, action, onSend, onStop 
             </Button>
           )}
         </div>
-      </label>
+      </div>
     </form>
   );
 }

@@ -1,3 +1,4 @@
+import { exchangeWords } from "../texts/exchanges.js";
 import { apiUrl } from "./base.js";
 import { RunningExchange } from "./exchanges.js";
 import { refusals } from "./own-fetch.js";
@@ -25,7 +26,7 @@ export function relayFetchOf(agent: string, onExchange?: (id: number) => void): 
       exchange.answered(answer.status, answer.headers);
       return watched(answer, exchange);
     } catch (error) {
-      exchange.ended(error instanceof Error ? error.message : String(error));
+      exchange.ended(whyEnded(error));
       throw error;
     }
   };
@@ -99,15 +100,21 @@ function watched(answer: Response, exchange: RunningExchange): Response {
         exchange.took(value);
         controller.enqueue(value);
       } catch (error) {
-        exchange.ended(error instanceof Error ? error.message : String(error));
+        exchange.ended(whyEnded(error));
         controller.error(error);
       }
     },
     cancel(reason) {
-      exchange.ended("The page stopped reading.");
+      exchange.ended(exchangeWords.stopped);
       return reader.cancel(reason);
     },
   });
   const { status, statusText, headers } = answer;
   return new Response(body, { status, statusText, headers });
+}
+
+/** Why a call ended. What browsers say of a call that the page itself ended is no help. */
+function whyEnded(error: unknown): string {
+  if (error instanceof DOMException && error.name === "AbortError") return exchangeWords.stopped;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -30,7 +30,7 @@ export function notificationColumns(places: TaskPlaces): readonly Column<Notific
     { name: texts.columns.size, width: "84px", minor: true, cell: ({ size }) => bytesText(size) },
     {
       name: texts.columns.at,
-      width: "108px",
+      width: "138px",
       cell: ({ at }) => <time dateTime={at}>{clockTime(new Date(at))}</time>,
     },
   ];

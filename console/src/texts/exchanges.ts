@@ -22,6 +22,7 @@ export const exchangeWords = {
   running: "Running",
   failed: "No answer",
   brokeOff: "Broke off",
+  stopped: "The page ended the call.",
   card: "Agent card",
   other: "Request",
   url: "URL",

@@ -54,8 +54,8 @@ export const talkWords = {
   failed: "The message was not answered.",
   isMissing: "The agent does not have this task anymore.",
   cutOn: {
-    purpose: "The connection was cut.",
-    reload: "The page was left or loaded again.",
+    purpose: "The connection was cut",
+    reload: "The page was left or loaded again",
   },
   cutBefore: (events: number): string => `${words.count(events, "event", "events")} before it`,
   cutAt: (generation: number): string => `at generation ${generation}`,
@@ -132,7 +132,7 @@ export const talkWords = {
   },
   surface: {
     label: "Surface of the agent",
-    asForm: "Show as a form",
+    asForm: "Show the console's form",
     asSurface: "Show as the agent's surface",
     broken: "The surface cannot be shown:",
     sent: (name: string): string => `Action: ${name}`,
