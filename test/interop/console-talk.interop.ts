@@ -59,7 +59,7 @@ describe("a conversation", () => {
     await say(page, "count 60 50");
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("1 2 3 4 5");
     await page.getByRole("button", { name: "Cut the stream" }).click();
-    await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("The connection was cut.");
+    await expect.poll(() => lastOf(page).textContent(), PATIENCE).toContain("The connection was cut");
     await expect.poll(() => lastOf(page).textContent(), PATIENCE).toMatch(/Resumed exactly after generation \d+/);
     await reaches(page, "Completed");
     const text = (await lastOf(page).textContent()) ?? "";
@@ -187,6 +187,40 @@ describe.each([360, 768, 1440])("conversations at %i pixels", (width) => {
       expect(other.foreign).toEqual([]);
       await other.close();
     }
+  });
+});
+
+describe("the place of things", () => {
+  it("scrolls the messages, not the page, and keeps the head beside the exchanges", async () => {
+    const { page } = used.opened;
+    await page.setViewportSize({ width: 1440, height: 600 });
+    await talkTo(used.opened);
+    for (const _ of Array.from({ length: 4 })) await tell(page, "table");
+    const toggle = page.getByRole("button", { name: "Raw exchanges" });
+    await toggle.click();
+    await say(page, "count 200 50");
+    const cut = page.getByRole("button", { name: "Cut the stream" });
+    await cut.waitFor(PATIENCE);
+    const exchanges = page.getByRole("region", { name: "Exchanges" });
+    const left = await exchanges.evaluate((element) => element.getBoundingClientRect().left);
+    expect(await toggle.evaluate((element) => element.getBoundingClientRect().right)).toBeLessThanOrEqual(left);
+    expect(await page.evaluate("document.documentElement.scrollHeight - innerHeight")).toBe(0);
+    await cut.click();
+    await exchanges
+      .getByRole("button", { name: /^SendStreamingMessage/ })
+      .first()
+      .click();
+    await exchanges.getByText("The page ended the call.").waitFor(PATIENCE);
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await reaches(page, "Canceled");
+  });
+
+  it("shows the tabs of an agent without a bar to scroll them", async () => {
+    const { page, go, server } = used.opened;
+    await go(`agent?url=${encodeURIComponent(server.url)}`);
+    const tabs = page.getByRole("navigation", { name: "Parts of the agent's page" });
+    await tabs.waitFor(PATIENCE);
+    expect(await tabs.evaluate((element) => element.scrollHeight - element.clientHeight)).toBe(0);
   });
 });
 
