@@ -49,9 +49,7 @@ export function AddAgent({ known }: { readonly known: readonly KnownAgent[] }): 
       }}
     >
       <div className={ui.field}>
-        <label htmlFor={id} className={ui.label}>
-          {list.url}
-        </label>
+        <label htmlFor={id}>{list.url}</label>
         <div className={css.addRow}>
           <input
             id={id}

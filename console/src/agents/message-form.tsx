@@ -26,9 +26,7 @@ export function MessageForm({ initial, isRunning, texts, action, onSend, onStop 
       }}
     >
       <div className={ui.field}>
-        <label htmlFor={id} className={ui.label}>
-          {texts.message}
-        </label>
+        <label htmlFor={id}>{texts.message}</label>
         <div className={css.addRow}>
           <input id={id} className={ui.input} value={text} onChange={({ target }) => setText(target.value)} />
           {isRunning ? (
