@@ -7,6 +7,9 @@ import type { Clean } from "./format.js";
 /** Changed lines beyond which two answers count as wholly different. The time of a comparison grows with their square. */
 const MAX_CHANGES = 1_000;
 
+/** Lines of a part that are compared one by one. What follows counts as one line, because there may be millions. */
+const MAX_LINES = 100_000;
+
 /** Rules of a comparison. */
 export interface ComparisonRules {
   /** True to compare states, names and kinds of parts, but not what they hold. */
@@ -52,11 +55,18 @@ function partLines(part: RecordedPart, isShape: boolean): string[] {
     const kind = `  (${"text" in part ? "text" : "data"})${mediaType && ` ${mediaType}`}`;
     if (isShape) return [kind];
     const content = "text" in part ? part.text : JSON.stringify(sorted(withoutFormId(part.data)), null, 2);
-    const lines = content.split("\n").map((line) => `  ${line}`);
+    const lines = linesIn(content).map((line) => `  ${line}`);
     return mediaType === "" ? lines : [kind, ...lines];
   }
   const { name, mediaType, ...content } = part;
   return [`  (file) ${JSON.stringify(name)} ${mediaType}${isShape ? "" : ` ${JSON.stringify(content)}`}`];
+}
+
+function linesIn(text: string): string[] {
+  const lines = text.split("\n", MAX_LINES);
+  if (lines.length < MAX_LINES) return lines;
+  const rest = text.slice(lines.reduce((sum, { length }) => sum + length + 1, 0));
+  return rest === "" ? lines : [...lines, rest];
 }
 
 /** The order of members says nothing. */

@@ -321,6 +321,15 @@ describe("record and replay", { timeout: 30_000 }, () => {
 });
 
 describe("the comparison", () => {
+  it("takes what follows 100,000 lines as one, and notices a difference in it", () => {
+    const linesWith = (end: string): readonly string[] =>
+      linesOf({ state: null, message: [{ text: `${"\n".repeat(300_000)}${end}` }], artifacts: [], error: null }, false);
+    const [one, other] = [linesWith("a"), linesWith("b")];
+    expect(one.length).toBe(100_002);
+    expect(differences(one, one)).toEqual([]);
+    expect(differences(one, other).filter((line) => /^ {2}[+-]/.test(line))).toHaveLength(2);
+  });
+
   const part = fc.oneof(
     fc.record({ text: fc.string() }),
     fc.record({ data: fc.jsonValue() as fc.Arbitrary<never> }),
