@@ -18,15 +18,15 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
  * these out.
  */
 const long = [
-  "cli/{backup,dev,dev-chat,init,operate-process,operate-stalled,a2a/pressure}",
-  "client/{hostile/hostile,restarts}",
+  "cli/{backup,card,console,dev,dev-chat,init,operate-process,operate-stalled,a2a/pressure}",
+  "client/{cuts,hostile/hostile,restarts}",
   "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
   "e2e/{database-outage,restored,secrets,shutdown,stopped}",
   "engine/conversation-kills",
-  "network/{fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
+  "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
-  "store/{sqlite/contract-shared,postgres/contract}",
+  "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/outage}",
 ].map((name) => `test/${name}.test.ts`);
 
 /** Files that take long, and mostly wait. */

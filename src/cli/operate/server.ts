@@ -75,7 +75,7 @@ function serverFacts(server: GetServerResponse): Parameters<typeof facts>[0] {
     ["Tasks", `${interrupted} wait for a person`],
     ["Deliveries", `${deliveries} under way, ${deadDeliveries} dead`],
     ["Store", `${store}, ${bytes(storeBytes)}${shared ? ", shared" : ""}`],
-    ["Finished tasks", `kept ${retentionMs === undefined ? "without end" : duration(Number(retentionMs) / 1_000)}`],
+    ["Retention", retentionMs === undefined ? "none" : `${duration(Number(retentionMs) / 1_000)} after the end`],
     ["Memory", bytes(server.memoryBytes)],
     ["Log", server.logLevel],
   ];
