@@ -8,7 +8,7 @@ import { freePort } from "../support/free-port.js";
 import { type Installed, install, ours, root, sizeOf } from "./installed.js";
 
 /** What may be on the disk: the package with all that it depends on, and what `npm ci` installs in a clone. In bytes. */
-const MOST = { package: 40 * 1024 ** 2, clone: 153 * 1024 ** 2 };
+const MOST = { package: 40 * 1024 ** 2, clone: 154 * 1024 ** 2 };
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
@@ -88,7 +88,7 @@ describe("the first install of a clone", () => {
   it("is light: what few need comes with the commands that need it", () => {
     const { bytes, files } = sizeOf(join(root, "node_modules"));
     expect(bytes).toBeLessThan(MOST.clone);
-    expect(files).toBeLessThan(8_300);
+    expect(files).toBeLessThan(8_450);
   });
 });
 
