@@ -26,23 +26,23 @@ const EVERY = 10_000;
 
 function ownerColumns(onDelete: (usage: OwnerUsage) => void): readonly Column<OwnerUsage>[] {
   return [
-    { name: operateWords.owner, width: "minmax(0, 1fr)", cell: ({ owner }) => <OwnerName owner={owner} /> },
+    { name: operateWords.owner, width: "minmax(72px, 1.4fr)", cell: ({ owner }) => <OwnerName owner={owner} /> },
     {
       name: operateWords.tenant,
-      width: "minmax(0, 1fr)",
+      width: "minmax(48px, 1fr)",
       minor: true,
       cell: ({ tenant }) => <TenantName tenant={tenant} />,
     },
-    { name: texts.tasks, width: "70px", minor: true, cell: ({ tasks }) => numberText(tasks) },
+    { name: texts.tasks, width: "46px", minor: true, cell: ({ tasks }) => numberText(tasks) },
     {
       name: texts.open,
-      width: "60px",
+      width: "44px",
       minor: true,
       cell: ({ openTasks }) => (openTasks > 0n ? <Badge tone="busy">{numberText(openTasks)}</Badge> : "–"),
     },
-    { name: texts.configs, width: "140px", minor: true, cell: ({ pushConfigs }) => numberText(pushConfigs) },
-    { name: texts.latest, width: "120px", cell: ({ statusTime }) => <Time at={dateOf(statusTime)} /> },
-    { name: texts.actions, width: "minmax(0, 250px)", cell: (usage) => <Links usage={usage} /> },
+    { name: texts.configs, width: "72px", minor: true, cell: ({ pushConfigs }) => numberText(pushConfigs) },
+    { name: texts.latest, width: "64px", cell: ({ statusTime }) => <Time at={dateOf(statusTime)} /> },
+    { name: texts.actions, width: "226px", cell: (usage) => <Links usage={usage} /> },
     {
       name: texts.remove,
       isNameHidden: true,
