@@ -202,8 +202,8 @@ describe("the place of things", () => {
     const cut = page.getByRole("button", { name: "Cut the stream" });
     await cut.waitFor(PATIENCE);
     const exchanges = page.getByRole("region", { name: "Exchanges" });
-    const left = await exchanges.evaluate((element) => element.getBoundingClientRect().left);
-    expect(await toggle.evaluate((element) => element.getBoundingClientRect().right)).toBeLessThanOrEqual(left);
+    const [button, panel] = [await toggle.boundingBox(), await exchanges.boundingBox()];
+    expect((button?.x ?? 0) + (button?.width ?? 0)).toBeLessThanOrEqual(panel?.x ?? 0);
     expect(await page.evaluate("document.documentElement.scrollHeight - innerHeight")).toBe(0);
     await cut.click();
     await exchanges
@@ -220,7 +220,8 @@ describe("the place of things", () => {
     await go(`agent?url=${encodeURIComponent(server.url)}`);
     const tabs = page.getByRole("navigation", { name: "Parts of the agent's page" });
     await tabs.waitFor(PATIENCE);
-    expect(await tabs.evaluate((element) => element.scrollHeight - element.clientHeight)).toBe(0);
+    const bar = "(element) => element.scrollHeight - element.clientHeight";
+    expect(await tabs.evaluate(bar)).toBe(0);
   });
 });
 
