@@ -5,6 +5,9 @@ import { postgresStore } from "../../../src/store/postgres/index.js";
 import type { TaskStore } from "../../../src/store/task-store.js";
 import { PostgresServer, programs } from "./server.js";
 
+/** Some of the tests send thousands of statements. */
+vitest.vi.setConfig({ testTimeout: 60_000 });
+
 const bin = programs();
 
 if (bin === undefined) vitest.it.skip("needs a PostgreSQL server (Debian: apt-get install postgresql)", () => {});
