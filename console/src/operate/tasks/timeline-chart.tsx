@@ -1,5 +1,5 @@
 import { ArrowLeft, ArrowRight, Maximize, ZoomIn, ZoomOut } from "lucide-react";
-import { type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import { states } from "../../texts/states.js";
 import { timelineWords } from "../../texts/tasks-timeline.js";
 import { clockTime, durationText } from "../../ui/format.js";
@@ -180,26 +180,64 @@ interface MarksProps {
   readonly onOpen: (position: number) => void;
 }
 
-/** The statuses, as points. */
+/** The statuses, as points. Of those that lie on each other the last is a button; zooming in separates them. */
 function Marks({ marks, range: { from, to }, onOpen }: MarksProps): ReactNode {
+  const [line, width] = useWidth();
   const shown = marks.filter(({ at }) => at >= from && at <= to).slice(-MAX_BARS);
+  const apart = farApart(shown, ((to - from) * MARK_PX) / Math.max(width, MARK_PX));
   return (
     <div className={page.lane}>
       <span className={page.name}>{timelineWords.status}</span>
-      <div className={page.line}>
-        {shown.map(({ state, at, position }) => (
-          <button
-            key={position}
-            type="button"
-            className={page.mark}
-            title={`${states[state]} ${clockTime(new Date(at))}`}
-            aria-label={`${states[state]} ${clockTime(new Date(at))}`}
-            data-state={state}
-            style={{ left: `${((at - from) / (to - from)) * 100}%` }}
-            onClick={() => onOpen(position)}
-          />
-        ))}
+      <div className={page.line} ref={line}>
+        {shown.map((mark) => {
+          const { state, at, position } = mark;
+          const text = `${states[state]} ${clockTime(new Date(at))}`;
+          const looks = {
+            className: page.mark,
+            "data-state": state,
+            style: { left: `${((at - from) / (to - from)) * 100}%` },
+          };
+          if (!apart.has(mark)) return <span key={position} aria-hidden="true" {...looks} />;
+          return (
+            <button
+              key={position}
+              type="button"
+              title={text}
+              aria-label={text}
+              {...looks}
+              onClick={() => onOpen(position)}
+            />
+          );
+        })}
       </div>
     </div>
   );
+}
+
+/** Width of the button of a status in pixels, the least for a target. */
+const MARK_PX = 24;
+
+/** The marks that are at least so many milliseconds apart, the last ones first. */
+function farApart(marks: readonly Mark[], ms: number): ReadonlySet<Mark> {
+  const apart = new Set<Mark>();
+  let next = Number.POSITIVE_INFINITY;
+  for (const mark of [...marks].reverse()) {
+    if (next - mark.at < ms) continue;
+    apart.add(mark);
+    next = mark.at;
+  }
+  return apart;
+}
+
+/** A reference to an element, with its width in pixels. */
+function useWidth(): [ref: RefObject<HTMLDivElement | null>, width: number] {
+  const ref = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (ref.current === null) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(entry?.contentRect.width ?? 0));
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width];
 }
