@@ -36,11 +36,16 @@ const files: Readonly<Record<string, () => Promise<unknown>>> = {
   "execution-queue": () => import("../engine/execution-queue.test.js"),
 };
 
+/** Opens hundreds of stores, for each of which PostgreSQL would create its tables. */
+const manyStores = "conversation-state";
+
 const covered = cover(
   Object.keys(files).flatMap((file, i) => {
     // A cover takes what comes first: half of the files begin with another lane.
     const order = i % 2 === 0 ? lanes : [...lanes.slice(1), ...lanes.slice(0, 1)];
-    return order.map(({ behind, shared }) => ({ file, behind, shared }));
+    return order
+      .filter(({ behind }) => behind !== "PostgreSQL" || file !== manyStores)
+      .map(({ behind, shared }) => ({ file, behind, shared }));
   }),
   ({ file, behind, shared }) => pairs(file, behind, String(shared)),
 );
