@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { Role } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { Role, TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
@@ -9,6 +9,7 @@ import { A2AError } from "../../src/core/error.js";
 import type { TaskHandle } from "../../src/engine/read/task-handle.js";
 import { waitingTurns } from "../../src/engine/send/acceptance.js";
 import type { TaskStore } from "../../src/store/task-store.js";
+import { decodeEntry } from "../../src/task/entry.js";
 import { setConstants } from "../support/constants.js";
 import { scaled } from "../support/cover.js";
 import { isSlow, openShared } from "./stores.js";
@@ -26,6 +27,12 @@ async function twoProcesses(
   if (one === undefined || two === undefined) missing();
   await Promise.all([one.engine.start(), two.engine.start()]);
   return { one, two, end: () => Promise.all([one.engine.drain(0), two.engine.drain(0)]) };
+}
+
+/** The state that an entry gives its task, if any. */
+function stateOf(bytes: Uint8Array): TaskState | undefined {
+  const { event } = decodeEntry(bytes);
+  return event.case === "status" ? event.value.status?.state : undefined;
 }
 
 /** What happens to a task from now on. */
@@ -133,6 +140,57 @@ describe("a message that one process accepts for a task of the other", () => {
     expect(await settle(second)).toBe("COMPLETED");
     expect(second.now().task.artifacts.map(({ name }) => name)).toEqual(["answer"]);
     await end();
+  });
+});
+
+describe("a task that ends while another process reads it", () => {
+  it("does not answer a message with the pause of the turn before", async () => {
+    const [one = missing(), two = missing()] = openShared();
+    const [go, end] = [gate(), gate()];
+    let isPaused = false;
+    // Between the entries and the head that the second process reads, the first one ends the task.
+    const late = new Proxy(two, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (name === "read") {
+          return async (request: Parameters<TaskStore["read"]>[0]) => {
+            const entries = await target.read(request);
+            isPaused ||= entries.some((bytes) => stateOf(bytes) === TaskState.INPUT_REQUIRED);
+            return entries;
+          };
+        }
+        if (name !== "head") return typeof value === "function" ? value.bind(target) : value;
+        return async (request: Parameters<TaskStore["head"]>[0]) => {
+          if (isPaused) {
+            end.open();
+            await expect.poll(async () => (await target.head(request))?.state).toBe(TaskState.COMPLETED);
+          }
+          return target.head(request);
+        };
+      },
+    });
+    const processes = await twoProcesses(
+      {
+        async *execute(turn) {
+          if (turn.text === "first") {
+            yield working();
+            await go.opened;
+            return yield inputRequired("More?");
+          }
+          await end.opened;
+          yield artifact({ name: "answer", text: turn.text });
+        },
+      },
+      {},
+      [one, late],
+    );
+    const held = await processes.one.send("first");
+    const { id: taskId } = held.accepted!.task;
+    const second = await processes.two.send("second", { message: { taskId } });
+    go.open();
+    expect(await settle(second)).toBe("COMPLETED");
+    expect(isPaused).toBe(true);
+    await processes.end();
   });
 });
 

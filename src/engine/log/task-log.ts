@@ -31,6 +31,9 @@ interface TaskLogOptions extends StoredLogOptions {
   readonly hooks?: LogHooks;
 }
 
+/** Times that a refresh reads again because another process has appended meanwhile. The next refresh continues. */
+const MOST_ROUNDS = 10;
+
 /**
  * The only writer of a task in this process, and the source for its readers. `StoredLog` has the stored entries, this
  * class those that are not stored yet.
@@ -215,6 +218,12 @@ export class TaskLog extends StoredLog {
    * flight are left to the answer of that append, since they may be read before the answer arrives.
    */
   async refresh(): Promise<void> {
+    // A head that is ahead of the entries has the lease of a later moment: beside a pause, none would look like its end.
+    for (let rounds = 1; !(await this.#refreshOnce()) && rounds < MOST_ROUNDS; rounds++);
+  }
+
+  /** Returns false if entries were appended between the reads of the entries and of the head. */
+  async #refreshOnce(): Promise<boolean> {
     const appends = this.#appends;
     const failures = this.#failures;
     // An unhealthy store may still store an append that it received.
@@ -232,9 +241,11 @@ export class TaskLog extends StoredLog {
     }
     const { leaseChanges } = this.storedHead;
     const head = await this.store.head({ taskId: this.taskId });
-    if (head === undefined || this.#appending || !this.storedHead.mayTakeLease(leaseChanges)) return;
+    if (head === undefined || this.#appending || !this.storedHead.mayTakeLease(leaseChanges)) return true;
+    if (head.position > this.fold.position) return false;
     this.storedHead.changeLease(head.lease);
     this.noteLease();
+    return true;
   }
 
   #takeOver(read: readonly Uint8Array[]): void {
