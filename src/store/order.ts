@@ -1,8 +1,33 @@
-import type { HeadKey } from "./operator-store.js";
+import type { HeadKey, HeadsPage, HeadsRequest } from "./operator-store.js";
+import type { TaskHead } from "./task-head.js";
 
 /** The place of a task in a list by status. */
 export function headKeyOf({ statusTime, taskId }: HeadKey): HeadKey {
   return { statusTime, taskId };
+}
+
+/** A range of a list by status, newest first: keys below `before`, from `from` on. */
+export interface KeyRange {
+  readonly before: HeadKey;
+  readonly from: HeadKey;
+}
+
+/** The range of a request. The empty id is the first one, so a time alone is a key as well. */
+export function rangeOf({
+  statusFrom,
+  statusBefore,
+  after,
+}: Pick<HeadsRequest, "statusFrom" | "statusBefore" | "after">): KeyRange {
+  const from = { statusTime: statusFrom ?? Number.MIN_SAFE_INTEGER, taskId: "" };
+  const before = { statusTime: statusBefore ?? Number.MAX_SAFE_INTEGER, taskId: "" };
+  const isLater = after === undefined || before.statusTime <= after.statusTime;
+  return { from, before: isLater ? before : after };
+}
+
+/** A page that ends where the list was cut, if it was. */
+export function headsPage(heads: readonly TaskHead[], limit: number): HeadsPage {
+  const last = heads.at(-1);
+  return last === undefined || heads.length < limit ? { heads } : { heads, next: headKeyOf(last) };
 }
 
 /** Compares places in a list by status, the oldest first. */

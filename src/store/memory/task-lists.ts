@@ -1,11 +1,10 @@
 import { isInterrupted, isTerminal } from "../../task/state.js";
-import { compareIds, headKeyOf } from "../order.js";
+import { compareIds, headKeyOf, rangeOf } from "../order.js";
 import type {
   ContextSummary,
   ContextsPage,
   ContextsRequest,
   ConversationKey,
-  HeadKey,
   HeadsPage,
   HeadsRequest,
   ListPage,
@@ -106,7 +105,7 @@ export class TaskLists<T extends Listed> {
     const list = isOne ? this.#owners.get(ownerKey({ tenant: only, owner }))?.tasks.all : this.#all;
     const heads: TaskHead[] = [];
     let examined = 0;
-    for (const { head } of list?.newestFirst(startOf(request)) ?? []) {
+    for (const { head } of list?.newestFirst(rangeOf(request).before) ?? []) {
       if (head.statusTime < (request.statusFrom ?? Number.NEGATIVE_INFINITY)) break;
       if (matches(head, request)) heads.push(head);
       if (heads.length === limit || ++examined === MAX_EXAMINED) return { heads, next: headKeyOf(head) };
@@ -118,7 +117,7 @@ export class TaskLists<T extends Listed> {
   listContexts({ after, limit, ...filter }: ContextsRequest, usages: Usages): ContextsPage {
     const contexts: ContextSummary[] = [];
     let examined = 0;
-    for (const { head } of this.#all.newestFirst(startOf({ after }))) {
+    for (const { head } of this.#all.newestFirst(after)) {
       if (matches(head, filter)) {
         const { tenant, owner, contextId, statusTime } = head;
         const context = this.#owners.get(ownerKey(head))?.tasks.newestOf(head);
@@ -157,12 +156,6 @@ export class TaskLists<T extends Listed> {
     if (count === 0) this.#open.delete(owner);
     else this.#open.set(owner, count);
   }
-}
-
-/** The key before which a list begins; the empty id is the first one, so a time alone is a key as well. */
-function startOf({ statusBefore, after }: Pick<HeadsRequest, "statusBefore" | "after">): HeadKey | undefined {
-  if (statusBefore === undefined || (after !== undefined && after.statusTime < statusBefore)) return after;
-  return { statusTime: statusBefore, taskId: "" };
 }
 
 type Filter = ScopeFilter & Pick<HeadsRequest, "contextId" | "states">;

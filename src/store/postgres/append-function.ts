@@ -1,6 +1,6 @@
 import { DUE, IDLE } from "../deliveries.js";
+import { TERMINAL } from "../states.js";
 import { RACE } from "./errors.js";
-import { TERMINAL } from "./states.js";
 
 /** Outcomes of one append, as the function returns them. Refusals say which of the facts refused it. */
 export const outcome = { stored: 0, refused: 1, conversation: 2, taskConfigs: 3, ownerConfigs: 4 } as const;

@@ -1,6 +1,8 @@
 import type { PoolClient } from "pg";
+import { defined } from "../../core/defined.js";
 import { runNextTurn } from "../../core/event-loop.js";
 import { appendRejection, checkRequest, conversationRejection, tooManyPushConfigs } from "../check.js";
+import { toLease } from "../head-rows.js";
 import { planSegments, type Segment, writeEntries } from "../segment.js";
 import {
   type AppendRequest,
@@ -14,7 +16,6 @@ import { outcome } from "./append-function.js";
 import { bigints, booleans, byteArrays, integers, smallints, sparse, texts } from "./arrays.js";
 import type { Database } from "./database.js";
 import { isUndone, toStoreError } from "./errors.js";
-import { toLease } from "./heads.js";
 
 /** Appends and bytes of one statement at most. A larger append is a statement of its own. */
 const MOST_APPENDS = 256;
@@ -188,11 +189,10 @@ export class Appends {
     this.#writes += batch.length;
     this.#observer((performance.now() - begun) / 1_000, batch.length);
     for (const [index, { request, resolve, reject }] of batch.entries()) {
-      const facts = rows[index];
-      const refusal =
-        facts === undefined ? new StoreError("failed", "An append got no answer.") : refusalOf(request, facts);
-      if (facts === undefined || refusal !== undefined) reject(refusal ?? new StoreError("failed", ""));
-      else resolve(resultOf(request, facts));
+      const facts = defined(rows[index]);
+      const refusal = refusalOf(request, facts);
+      if (refusal === undefined) resolve(resultOf(request, facts));
+      else reject(refusal);
     }
     this.#onStored(batch.map(({ request }) => request.head.taskId));
   }

@@ -207,6 +207,7 @@ const parsers: Readonly<Record<number, (value: string) => unknown>> = {
   20: Number,
   21: Number,
   23: Number,
+  701: Number,
 };
 
 /** Bytes as PostgreSQL writes them: `\x` and hexadecimal digits. */

@@ -1,5 +1,6 @@
 import { membersOf } from "../../core/members.js";
-import { StoreError, type StoreErrorKind } from "../task-store.js";
+import { storeErrorOf } from "../errors.js";
+import type { StoreError, StoreErrorKind } from "../task-store.js";
 
 /** The code of a race that only the repetition of one request decides, raised by the function of appends. */
 export const RACE = "PA001";
@@ -23,11 +24,7 @@ export function isUndone(thrown: unknown): boolean {
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 export function toStoreError(thrown: unknown, doing: string): StoreError {
-  if (thrown instanceof StoreError) return thrown;
-  const code = codeOf(thrown);
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  const detail = code === "" ? text : `${text} (${code})`;
-  return new StoreError(kindOf(code), `${doing}: ${detail}`, { cause: thrown });
+  return storeErrorOf(thrown, doing, codeOf(thrown), kindOf);
 }
 
 function kindOf(code: string): StoreErrorKind {

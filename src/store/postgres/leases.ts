@@ -1,4 +1,5 @@
 import type { Worker } from "node:worker_threads";
+import { type HeadRow, toHead } from "../head-rows.js";
 import { LivenessMonitor } from "../liveness.js";
 import {
   type ClaimRequest,
@@ -11,7 +12,7 @@ import {
 } from "../task-store.js";
 import { texts } from "./arrays.js";
 import { type Database, first, type Statements } from "./database.js";
-import { HEAD_COLUMNS, lastSegment, toHead } from "./heads.js";
+import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 
 /** Leases, and the heartbeats of their holders. */
 export class Leases {
@@ -130,7 +131,7 @@ export class Leases {
       [holder, from, limit],
     );
     if (ids.length === 0) return [];
-    const heads = await on.query(
+    const heads = await on.query<HeadRow>(
       `SELECT ${HEAD_COLUMNS} FROM ${this.#s}.task t ${lastSegment(this.#s)} WHERE t.task_id = ANY ($1) ORDER BY t.task_id`,
       [texts(ids.map(([id]) => id))],
     );

@@ -1,9 +1,10 @@
 import { CENSUS_LIMIT, type Census } from "../census-store.js";
 import { DEAD, DUE } from "../deliveries.js";
+import { type HeadRow, toHead } from "../head-rows.js";
+import { INTERRUPTED, TERMINAL } from "../states.js";
 import type { InterruptedRequest, ListPage, ListRequest, TaskHead } from "../task-store.js";
 import { type Database, first, type Value } from "./database.js";
-import { HEAD_COLUMNS, lastSegment, toHead } from "./heads.js";
-import { INTERRUPTED, TERMINAL } from "./states.js";
+import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 
 /** Lists and counts of tasks. */
 export class Lists {
@@ -36,7 +37,7 @@ export class Lists {
       `ORDER BY t.status_time DESC, t.task_id DESC LIMIT $${values.length}) t ${lastSegment(this.#s)} ` +
       "ORDER BY t.status_time DESC, t.task_id DESC";
     return this.#database.snapshot(async (on) => {
-      const heads = (await on.query(page, values)).map(toHead);
+      const heads = (await on.query<HeadRow>(page, values)).map(toHead);
       const counted = await first(on.query<[number]>(total, filters));
       return { heads, total: counted?.[0] ?? 0 };
     });
@@ -64,7 +65,7 @@ export class Lists {
       `SELECT ${HEAD_COLUMNS} FROM (SELECT * FROM ${this.#s}.task t WHERE t.state IN (${INTERRUPTED}) ` +
       "AND t.status_time < $1 AND (t.status_time, t.task_id) > ($2, $3) ORDER BY t.status_time, t.task_id LIMIT $4) t " +
       `${lastSegment(this.#s)} ORDER BY t.status_time, t.task_id`;
-    return (await this.#database.query(sql, [before, statusTime, taskId, limit])).map(toHead);
+    return (await this.#database.query<HeadRow>(sql, [before, statusTime, taskId, limit])).map(toHead);
   }
 
   async census(): Promise<Census> {

@@ -1,6 +1,6 @@
 import { DEAD, DUE, IDLE } from "../deliveries.js";
+import { INTERRUPTED, TERMINAL } from "../states.js";
 import { appendFunctions } from "./append-function.js";
-import { INTERRUPTED, TERMINAL } from "./states.js";
 
 /** Bits of a log's number below its day: each day has room for 68 billion logs. */
 export const LOG_BITS = 36;

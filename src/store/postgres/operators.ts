@@ -1,4 +1,6 @@
-import { headKeyOf } from "../order.js";
+import { type HeadRow, toHead } from "../head-rows.js";
+import { headsPage, rangeOf } from "../order.js";
+import { TERMINAL } from "../states.js";
 import type {
   ContextSummary,
   ContextsPage,
@@ -10,16 +12,16 @@ import type {
   OwnerUsage,
   TaskHead,
 } from "../task-store.js";
-import { texts } from "./arrays.js";
+import { smallints, texts } from "./arrays.js";
 import type { Database, Value } from "./database.js";
-import { HEAD_COLUMNS, lastSegment, toHead } from "./heads.js";
-import { TERMINAL } from "./states.js";
+import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 
 /** Tasks that one page examines at most. */
 const EXAMINED = 100_000;
 
-/** Columns of `HEAD_COLUMNS`. */
-const HEAD_WIDTH = 11;
+/** The order of lists, and a range in it. */
+const ORDER = "ORDER BY t.status_time DESC, t.task_id DESC";
+const RANGE = "(t.status_time, t.task_id) < ($1, $2) AND (t.status_time, t.task_id) >= ($3, $4)";
 
 /** A row of keys that ends a page which examined as many tasks as it may. */
 type KeyRow = [statusTime: number, taskId: string];
@@ -41,21 +43,19 @@ export class Operators {
   async listHeads(request: HeadsRequest): Promise<HeadsPage> {
     const { limit, contextId, owner, tenants } = request;
     const { where, values } = filtersOf(request);
-    const has = contextId !== undefined || (owner !== undefined && tenants !== undefined);
-    const { range, values: all } = rangeOf(request, values);
+    const isIndexed = contextId !== undefined || (owner !== undefined && tenants !== undefined);
+    const range = rangeValues(request);
     const s = this.#s;
-    const order = "ORDER BY t.status_time DESC, t.task_id DESC";
-    const from = has
-      ? `SELECT * FROM ${s}.task t WHERE ${range}${where} ${order} LIMIT ${limit}`
-      : `SELECT * FROM (SELECT * FROM ${s}.task t WHERE ${range} ${order} LIMIT ${EXAMINED}) t WHERE true${where} ` +
-        `${order} LIMIT ${limit}`;
+    const from = isIndexed
+      ? `SELECT * FROM ${s}.task t WHERE ${RANGE}${where} ${ORDER} LIMIT $5`
+      : `SELECT * FROM (SELECT * FROM ${s}.task t WHERE ${RANGE} ${ORDER} LIMIT ${EXAMINED}) t WHERE true${where} ` +
+        `${ORDER} LIMIT $5`;
+    const sql = `SELECT ${HEAD_COLUMNS} FROM (${from}) t ${lastSegment(s)} ${ORDER}`;
     return this.#database.snapshot(async (on) => {
-      const rows = await on.query(`SELECT ${HEAD_COLUMNS} FROM (${from}) t ${lastSegment(s)} ${order}`, all);
-      const heads = rows.map(toHead);
-      if (heads.length === limit) return pageOf(heads, limit);
-      if (has) return { heads };
-      const end = `SELECT t.status_time, t.task_id FROM ${s}.task t WHERE ${range} ${order} OFFSET ${EXAMINED - 1} LIMIT 1`;
-      const [last] = await on.query<KeyRow>(end, rangeOf(request, []).values);
+      const heads = (await on.query<HeadRow>(sql, [...range, limit, ...values])).map(toHead);
+      if (isIndexed || heads.length === limit) return headsPage(heads, limit);
+      const end = `SELECT t.status_time, t.task_id FROM ${s}.task t WHERE ${RANGE} ${ORDER} OFFSET ${EXAMINED - 1} LIMIT 1`;
+      const [last] = await on.query<KeyRow>(end, range);
       return last === undefined ? { heads } : { heads, next: { statusTime: last[0], taskId: last[1] } };
     });
   }
@@ -63,9 +63,7 @@ export class Operators {
   async listContexts(request: ContextsRequest): Promise<ContextsPage> {
     const { limit } = request;
     const { where, values } = filtersOf(request);
-    const { range, values: all } = rangeOf(request, values);
     const s = this.#s;
-    const order = "ORDER BY t.status_time DESC, t.task_id DESC";
     const same = "k.context_id = t.context_id AND k.tenant = t.tenant AND k.owner = t.owner";
     // A context stands where its newest task stands.
     const rows = await this.#database.query<[string, string, string, string, number, number, number, number]>(
@@ -73,9 +71,9 @@ export class Operators {
         `(SELECT count(*) FROM ${s}.task k WHERE ${same}), ` +
         `(SELECT count(*) FROM ${s}.task k WHERE ${same} AND k.state NOT IN (${TERMINAL})), ` +
         `coalesce((SELECT octet_length(k.bytes) FROM ${s}.conversation k WHERE ${same}), 0) ` +
-        `FROM (SELECT * FROM ${s}.task t WHERE ${range}${where} AND NOT EXISTS (SELECT FROM ${s}.task k WHERE ${same} ` +
-        `AND (k.status_time, k.task_id) > (t.status_time, t.task_id)) ${order} LIMIT ${limit}) t ${order}`,
-      all,
+        `FROM (SELECT * FROM ${s}.task t WHERE ${RANGE}${where} AND NOT EXISTS (SELECT FROM ${s}.task k WHERE ${same} ` +
+        `AND (k.status_time, k.task_id) > (t.status_time, t.task_id)) ${ORDER} LIMIT $5) t ${ORDER}`,
+      [...rangeValues(request), limit, ...values],
     );
     const contexts = rows.map(
       ([, tenant, owner, contextId, statusTime, tasks, openTasks, stateBytes]): ContextSummary => ({
@@ -116,40 +114,29 @@ export class Operators {
       `SELECT ${HEAD_COLUMNS} FROM (SELECT * FROM ${this.#s}.task t WHERE t.lease_holder IS NOT NULL ` +
       `AND (t.lease_holder, t.task_id) ${place} ORDER BY t.lease_holder, t.task_id LIMIT $3) t ${lastSegment(this.#s)} ` +
       "ORDER BY t.lease_holder, t.task_id";
-    const rows = await this.#database.query(sql, [after?.holder ?? "", after?.taskId ?? "", limit]);
-    return rows.map((row) => toHead(row.slice(0, HEAD_WIDTH)));
+    const rows = await this.#database.query<HeadRow>(sql, [after?.holder ?? "", after?.taskId ?? "", limit]);
+    return rows.map(toHead);
   }
 }
 
 type Filtered = Pick<HeadsRequest, "tenants" | "owner" | "contextId" | "states">;
 
-/** Conditions that follow the four values of a range. */
+/** Conditions, whose values follow those of a range and the limit. */
 function filtersOf({ tenants, owner, contextId, states = [] }: Filtered): { where: string; values: Value[] } {
   const values: Value[] = [];
   let where = "";
   const add = (condition: string, value: Value): void => {
-    where += ` AND ${condition.replace("?", `$${values.push(value) + 4}`)}`;
+    where += ` AND ${condition.replace("?", `$${values.push(value) + 5}`)}`;
   };
   if (tenants !== undefined) add("t.tenant = ANY (?::text[])", texts(tenants));
   if (owner !== undefined) add("t.owner = ?", owner);
   if (contextId !== undefined) add("t.context_id = ?", contextId);
-  if (states.length > 0) where += ` AND t.state IN (${states.map(Number).join(", ")})`;
+  if (states.length > 0) add("t.state = ANY (?::smallint[])", smallints(states));
   return { where, values };
 }
 
-/** The range of a page. The empty id is the first one, so a time alone is a key as well. */
-function rangeOf(
-  { statusFrom, statusBefore, after }: Pick<HeadsRequest, "statusFrom" | "statusBefore" | "after">,
-  values: readonly Value[],
-): { range: string; values: Value[] } {
-  const before = { statusTime: statusBefore ?? Number.MAX_SAFE_INTEGER, taskId: "" };
-  const start = after === undefined || before.statusTime <= after.statusTime ? before : after;
-  const range = "(t.status_time, t.task_id) < ($1, $2) AND (t.status_time, t.task_id) >= ($3, $4)";
-  const from = statusFrom ?? Number.MIN_SAFE_INTEGER;
-  return { range, values: [start.statusTime, start.taskId, from, "", ...values] };
-}
-
-function pageOf(heads: readonly TaskHead[], limit: number): HeadsPage {
-  const last = heads.at(-1);
-  return last === undefined || heads.length < limit ? { heads } : { heads, next: headKeyOf(last) };
+/** The values of `RANGE`. */
+function rangeValues(request: HeadsRequest | ContextsRequest): Value[] {
+  const { before, from } = rangeOf(request);
+  return [before.statusTime, before.taskId, from.statusTime, from.taskId];
 }

@@ -11,10 +11,10 @@ import {
   settled,
 } from "../deliveries.js";
 import type { DeliveryProgress, FailedAttempt, PushConfigKey } from "../push-store.js";
+import { TERMINAL } from "../states.js";
 import type { DeliveryOutcome, PutPushConfig, PutPushOutcome, RewritePushConfig } from "../task-store.js";
 import { outcome } from "./append-function.js";
 import { type Database, first, type Statements, type Value } from "./database.js";
-import { TERMINAL } from "./states.js";
 
 /** A task, as its push configurations see it. */
 interface PushedTask {

@@ -1,28 +1,18 @@
-import { DEAD, type DeliveryState, deliveryStates, EXAMINED_DELIVERIES, IDLE, passes } from "../deliveries.js";
+import { DEAD, EXAMINED_DELIVERIES } from "../deliveries.js";
+import { type AttemptRow, type DeadRow, type DeliveryRow, deliveryPage, toAttempt, toDead } from "../delivery-rows.js";
 import type { DeadDelivery, DeadDeliveryRequest, DeliveryPage, ListDeliveries } from "../push-store.js";
-import type { FailedAttempt, PushConfigKey, StoredDelivery, StoredPushConfig } from "../task-store.js";
-import { type Database, first, type Value } from "./database.js";
+import type { FailedAttempt, PushConfigKey, StoredPushConfig } from "../task-store.js";
+import { type Database, first, type Row, type Value } from "./database.js";
 import { lastSegment } from "./heads.js";
 
 type ConfigRow = [configId: string, bytes: Uint8Array, position: number];
-type AttemptRow = [number, number, number, number, string, string, string];
 
-type DeliveryRow = [
-  taskId: string,
-  configId: string,
-  tenant: string,
-  owner: string,
-  target: string,
-  position: number,
-  headPosition: number,
-  failure: string | null,
-  failingSince: number | null,
-  at: number,
-  state: DeliveryState,
-  attempts: number,
-  holder: string | null,
-  bytes: Uint8Array | null,
-];
+/** Columns of a `DeliveryRow` and of a `DeadRow`. */
+const LISTED =
+  "p.task_id, p.config_id, p.tenant, p.owner, p.target, p.state, p.position, l.last, p.attempts, p.failure, " +
+  "p.failing_since, p.at, p.holder";
+const LISTED_DEAD =
+  "p.task_id, p.config_id, p.tenant, p.owner, p.target, p.position, l.last, p.failure, p.failing_since, p.at, p.bytes";
 
 /** Reads of push configurations and deliveries. */
 export class PushLists {
@@ -73,57 +63,21 @@ export class PushLists {
         "WHERE task_id = $1 AND config_id = $2 ORDER BY number DESC",
       [taskId, configId],
     );
-    return rows.map(([time, durationMs, generation, status, answer, failure, holder]) => ({
-      ...{ time, durationMs: Number(durationMs), generation, status, answer, failure, holder },
-    }));
+    return rows.map(toAttempt);
   }
 
   async dead({ tenant, owner, target, after, limit }: DeadDeliveryRequest): Promise<DeadDelivery[]> {
-    const rows = await this.#rows({ states: ["dead"], tenant, owner, target, after, limit }, limit, "p.bytes");
-    return rows.map((row) => {
-      const { at = 0, failingSince, failure, ...rest } = toDelivery(row);
-      const { taskId, configId, position, headPosition } = rest;
-      const bytes = row[13] ?? new Uint8Array(0);
-      return {
-        ...{ taskId, configId, tenant: rest.tenant, owner: rest.owner, target: rest.target },
-        ...{ position, headPosition, failure, failingSince, at, bytes },
-      };
-    });
+    const rows = await this.#rows<DeadRow>(LISTED_DEAD, { states: ["dead"], tenant, owner, target, after, limit });
+    return rows.map(toDead);
   }
 
   async list(request: ListDeliveries): Promise<DeliveryPage> {
-    const { limit } = request;
-    const deliveries: StoredDelivery[] = [];
-    let last: PushConfigKey | undefined;
-    const rows = await this.#examined(request);
-    for (const row of rows) {
-      const delivery = toDelivery(row);
-      if (passes(delivery, request)) {
-        if (deliveries.length === limit) return { deliveries, next: last };
-        deliveries.push(delivery);
-      }
-      last = { taskId: delivery.taskId, configId: delivery.configId };
-    }
-    return { deliveries, next: rows.length === EXAMINED_DELIVERIES ? last : undefined };
-  }
-
-  /** Rows by the filter with the best index; the caller applies the others. */
-  #examined(request: ListDeliveries): Promise<DeliveryRow[]> {
-    const { states = [], taskId, target, owner, after } = request;
-    const limit = EXAMINED_DELIVERIES;
-    const page = after === undefined ? { limit } : { limit, after };
-    if (taskId !== undefined) return this.#rows({ ...page, taskId }, limit);
-    if (states.length > 0 && states.every((state) => state === "dead")) {
-      return this.#rows({ ...page, states: ["dead"] }, limit);
-    }
-    if (target !== undefined) return this.#rows({ ...page, target }, limit);
-    if (owner !== undefined) return this.#rows({ ...page, owner }, limit);
-    return this.#rows(page, limit);
+    return deliveryPage(await this.#rows<DeliveryRow>(LISTED, narrowed(request)), request);
   }
 
   /** Rows that match all filters, in the order of their keys. `states` is empty or `dead`. */
-  async #rows(request: ListDeliveries, limit: number, bytes = "NULL"): Promise<DeliveryRow[]> {
-    const values: Value[] = [request.after?.taskId ?? "", request.after?.configId ?? "", limit];
+  async #rows<R extends Row>(columns: string, request: ListDeliveries): Promise<R[]> {
+    const values: Value[] = [request.after?.taskId ?? "", request.after?.configId ?? "", request.limit];
     let where = "(p.task_id, p.config_id) > ($1, $2)";
     const filters = [
       ["p.task_id", request.taskId],
@@ -133,9 +87,8 @@ export class PushLists {
     ] as const;
     for (const [column, value] of filters) if (value !== undefined) where += ` AND ${column} = $${values.push(value)}`;
     if (request.states !== undefined && request.states.length > 0) where += ` AND p.state = ${DEAD}`;
-    return this.#database.query<DeliveryRow>(
-      "SELECT p.task_id, p.config_id, p.tenant, p.owner, p.target, p.position, l.last, p.failure, p.failing_since, p.at, " +
-        `p.state, p.attempts, p.holder, ${bytes} FROM (SELECT * FROM ${this.#s}.push_config p WHERE ${where} ` +
+    return this.#database.query<R>(
+      `SELECT ${columns} FROM (SELECT * FROM ${this.#s}.push_config p WHERE ${where} ` +
         `ORDER BY p.task_id, p.config_id LIMIT $3) p JOIN ${this.#s}.task t ON t.task_id = p.task_id ` +
         `${lastSegment(this.#s)} ORDER BY p.task_id, p.config_id`,
       values,
@@ -143,15 +96,10 @@ export class PushLists {
   }
 }
 
-function toDelivery(row: DeliveryRow): StoredDelivery {
-  const [taskId, configId, tenant, owner, target, position, headPosition, failure, since, at, state, attempts, holder] =
-    row;
-  return {
-    ...{ taskId, configId, tenant, owner, target, position, headPosition, attempts },
-    state: deliveryStates[state],
-    failure: failure ?? "",
-    failingSince: since ?? undefined,
-    at: state === IDLE ? undefined : at,
-    holder: holder ?? undefined,
-  };
+/** The filter with the best index; the page applies the others to what it examines. */
+function narrowed({ states = [], taskId, target, owner, after }: ListDeliveries): ListDeliveries {
+  const page = { after, limit: EXAMINED_DELIVERIES };
+  if (taskId !== undefined) return { ...page, taskId };
+  if (states.length > 0 && states.every((state) => state === "dead")) return { ...page, states };
+  return target !== undefined ? { ...page, target } : { ...page, owner };
 }

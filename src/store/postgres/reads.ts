@@ -1,3 +1,5 @@
+import { isOf } from "../check.js";
+import { type HeadRow, toHead } from "../head-rows.js";
 import { readEntries, salvageEntries } from "../segment.js";
 import type {
   ConversationKey,
@@ -10,8 +12,8 @@ import type {
   TaskHead,
 } from "../task-store.js";
 import { texts } from "./arrays.js";
-import { type Database, first, type Row, type Statements } from "./database.js";
-import { HEAD_COLUMNS, lastSegment, toHead } from "./heads.js";
+import { type Database, first, type Statements } from "./database.js";
+import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 
 /** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
 const READ_BYTES = 1024 * 1024;
@@ -22,6 +24,7 @@ const READ_SEGMENTS = 1_000;
 /** Tasks that one `loadMany` reads. */
 const LOADED_AT_ONCE = 32;
 
+type LoggedRow = [log: number, ...head: HeadRow];
 type SegmentRow = [last: number, count: number, bytes: Uint8Array];
 type SnapshotRow = [position: number, pieces: number, bytes: Uint8Array];
 
@@ -39,7 +42,7 @@ export class Reads {
 
   constructor(database: Database, s: string) {
     this.#database = database;
-    this.#head = `SELECT ${HEAD_COLUMNS}, t.log FROM ${s}.task t ${lastSegment(s)} WHERE t.task_id = $1`;
+    this.#head = `SELECT t.log, ${HEAD_COLUMNS} FROM ${s}.task t ${lastSegment(s)} WHERE t.task_id = $1`;
     this.#heads = `SELECT ${HEAD_COLUMNS} FROM ${s}.task t ${lastSegment(s)} WHERE t.task_id = ANY ($1)`;
     this.#log = `SELECT t.log FROM ${s}.task t WHERE t.task_id = $1`;
     // The size of a value is read without the value.
@@ -58,12 +61,11 @@ export class Reads {
   }
 
   async head(taskId: string): Promise<TaskHead | undefined> {
-    const row = await first(this.#database.query(this.#head, [taskId]));
-    return row && toHead(row);
+    return (await this.heads([taskId]))[0];
   }
 
   async heads(taskIds: readonly string[]): Promise<TaskHead[]> {
-    return (await this.#database.query(this.#heads, [texts(taskIds)])).map(toHead);
+    return (await this.#database.query<HeadRow>(this.#heads, [texts(taskIds)])).map(toHead);
   }
 
   async load(request: LoadRequest): Promise<LoadedTask | undefined> {
@@ -108,11 +110,11 @@ export class Reads {
   }
 
   async #load(on: Statements, { taskId, of }: LoadRequest, bytes: number): Promise<LoadedTask | undefined> {
-    const row = await first(on.query<Row>(this.#head, [taskId]));
+    const row = await first(on.query<LoggedRow>(this.#head, [taskId]));
     if (row === undefined) return undefined;
-    const head = toHead(row);
-    if (of !== undefined && (of.tenant !== head.tenant || of.owner !== head.owner)) return undefined;
-    const log = Number(row.at(-1));
+    const [log, ...columns] = row;
+    const head = toHead(columns);
+    if (of !== undefined && !isOf(head, of)) return undefined;
     const stored = await first(on.query<SnapshotRow>(this.#snapshot, [log]));
     if (stored === undefined) {
       const entries = await this.#entries(on, log, { after: 0, limit: Number.POSITIVE_INFINITY, bytes });

@@ -1,8 +1,8 @@
+import { TERMINAL } from "../states.js";
 import type { TasksRemoval } from "../task-store.js";
 import { bigints, texts } from "./arrays.js";
 import { type Database, first, type Statements } from "./database.js";
 import { LOG_BITS } from "./migrations.js";
-import { TERMINAL } from "./states.js";
 
 /** Tasks that one transaction removes, so that appends wait only briefly. */
 const STEP = 64;

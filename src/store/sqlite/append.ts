@@ -1,11 +1,11 @@
 import { appendRejection, type StoredTask } from "../check.js";
+import { toLease } from "../head-rows.js";
 import type { Segment } from "../segment.js";
 import type { AppendResult, IdempotencyRecord, Lease, TaskRow } from "../task-store.js";
 import type { Conversations } from "./conversations.js";
 import type { Counters } from "./counters.js";
 import type { Command, Database, Query } from "./driver/driver.js";
 import type { PushConfigs } from "./push-configs.js";
-import { toLease } from "./rows.js";
 import { MAX_INLINE_BYTES } from "./sizes.js";
 import type { AppendWrite } from "./write.js";
 

@@ -1,7 +1,7 @@
 import { CENSUS_LIMIT, type Census } from "../census-store.js";
 import { DEAD, DUE } from "../deliveries.js";
+import { TERMINAL } from "../states.js";
 import type { Database, Query } from "./driver/driver.js";
-import { TERMINAL } from "./states.js";
 
 /** Counts of a file, all at one moment. */
 export type CensusQuery = Query<[], [openTasks: number, interrupted: number, due: number, held: number, dead: number]>;

@@ -1,4 +1,5 @@
-import { StoreError, type StoreErrorKind } from "../task-store.js";
+import { storeErrorOf } from "../errors.js";
+import type { StoreError, StoreErrorKind } from "../task-store.js";
 import { codeOf } from "./driver/codes.js";
 
 /**
@@ -6,11 +7,7 @@ import { codeOf } from "./driver/codes.js";
  * https://www.sqlite.org/rescode.html
  */
 export function toStoreError(thrown: unknown, doing: string): StoreError {
-  if (thrown instanceof StoreError) return thrown;
-  const code = codeOf(thrown);
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  const detail = code === "" ? text : `${text} (${code})`;
-  return new StoreError(kindOf(code), `${doing}: ${detail}`, { cause: thrown });
+  return storeErrorOf(thrown, doing, codeOf(thrown), kindOf);
 }
 
 function kindOf(code: string): StoreErrorKind {

@@ -1,8 +1,9 @@
 import { holds } from "../check.js";
+import { type HeadRow, toHead } from "../head-rows.js";
 import { LivenessMonitor } from "../liveness.js";
 import { NO_HOLDER, type TaskHead } from "../task-store.js";
 import type { Command, Database, Query } from "./driver/driver.js";
-import { HEAD_COLUMNS, type HeadRow, toHead } from "./rows.js";
+import { HEAD_COLUMNS } from "./rows.js";
 import type { WriteRequest, WriteResult } from "./write.js";
 
 type Nullable = string | number | null;

@@ -1,6 +1,6 @@
+import { STATES } from "../states.js";
 import type { ListRequest } from "../task-store.js";
 import { LISTED_COLUMNS } from "./rows.js";
-import { STATES } from "./states.js";
 
 /** The filters of a list: each combination has its own two statements. */
 export interface ListShape {

@@ -1,6 +1,7 @@
-import type { HeadKey, HeadsRequest, LeasedRequest, OwnersRequest, TaskHead, TaskScope } from "../task-store.js";
+import type { KeyRange } from "../order.js";
+import { STATES, TERMINAL } from "../states.js";
+import type { HeadsRequest, LeasedRequest, OwnersRequest, TaskHead, TaskScope } from "../task-store.js";
 import { HEAD_COLUMNS } from "./rows.js";
-import { STATES, TERMINAL } from "./states.js";
 
 type Value = string | number;
 
@@ -10,12 +11,6 @@ export interface Statement {
   readonly values: Value[];
 }
 
-/** A range of a list by status, newest first: keys below `before`, from `from` on. */
-export interface KeyRange {
-  readonly before: HeadKey;
-  readonly from: HeadKey;
-}
-
 /** The tasks of one owner under one tenant. */
 export interface Pair extends TaskScope {
   readonly contextId?: string | undefined;
@@ -23,14 +18,6 @@ export interface Pair extends TaskScope {
 
 const ORDER = "ORDER BY status_time DESC, task_id DESC LIMIT ?";
 const RANGE = "(status_time, task_id) < (?, ?) AND (status_time, task_id) >= (?, ?)";
-
-/** The range of a request. The empty id is the first one, so a time alone is a key as well. */
-export function rangeOf({ statusFrom, statusBefore, after }: HeadsRequest): KeyRange {
-  const from = { statusTime: statusFrom ?? Number.MIN_SAFE_INTEGER, taskId: "" };
-  const before = { statusTime: statusBefore ?? Number.MAX_SAFE_INTEGER, taskId: "" };
-  const isLater = after === undefined || before.statusTime <= after.statusTime;
-  return { from, before: isLater ? before : after };
-}
 
 function valuesOf({ before, from }: KeyRange): Value[] {
   return [before.statusTime, before.taskId, from.statusTime, from.taskId];

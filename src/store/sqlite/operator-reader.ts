@@ -1,6 +1,8 @@
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { isTerminal } from "../../task/state.js";
-import { compareHeadKeys, headKeyOf } from "../order.js";
+import { type HeadRow, toHead } from "../head-rows.js";
+import { compareHeadKeys, headKeyOf, headsPage, type KeyRange, rangeOf } from "../order.js";
+import { STATES } from "../states.js";
 import type {
   ContextSummary,
   ContextsPage,
@@ -16,19 +18,15 @@ import type {
 import type { Database, Query } from "./driver/driver.js";
 import {
   globalPage,
-  type KeyRange,
   keyAt,
   leasedPage,
   newerInContext,
   ownersPage,
   type Pair,
   pairPage,
-  rangeOf,
   type Statement,
 } from "./operator-list.js";
 import { isOfAll, type Prepare, pairsOf } from "./operator-scopes.js";
-import { type HeadRow, toHead } from "./rows.js";
-import { STATES } from "./states.js";
 
 type Value = string | number;
 
@@ -61,7 +59,7 @@ export class OperatorReader {
     if (pairs !== undefined) return this.#merged(pairs, states, range, request.limit);
     if (isOfAll(request)) {
       const heads = this.#atOnce("listHeads", () => this.#heads(globalPage({}, states, range, request.limit)));
-      return pageOf(heads, request.limit);
+      return headsPage(heads, request.limit);
     }
     return this.#examined(request, states, range);
   }
@@ -111,7 +109,7 @@ export class OperatorReader {
       pairs.flatMap((pair) => this.#heads(pairPage(pair, states, range, limit))),
     );
     if (pairs.length > 1) heads.sort((a, b) => compareHeadKeys(b, a));
-    return pageOf(heads.slice(0, limit), limit);
+    return headsPage(heads.slice(0, limit), limit);
   }
 
   /** Filters the list of all owners, as far as one page may go. */
@@ -126,7 +124,7 @@ export class OperatorReader {
         heads.push(...this.#heads(globalPage(request, states, { before, from }, wanted)));
         return key === undefined ? undefined : from;
       });
-      if (heads.length === request.limit) return pageOf(heads, request.limit);
+      if (heads.length === request.limit) return headsPage(heads, request.limit);
       if (end === undefined) return { heads };
       before = end;
       await yieldToEventLoop();
@@ -160,7 +158,7 @@ export class OperatorReader {
   #usage({ tenant, owner }: TaskScope, tasks: number, openTasks: number): OwnerUsage {
     const configs = this.#prepare<[number]>("SELECT configs FROM push_owner WHERE tenant = ? AND owner = ?");
     const pushConfigs = configs.get(tenant, owner)?.[0] ?? 0;
-    const [newest] = this.#heads(pairPage({ tenant, owner }, STATES, rangeOf({ limit: 1 }), 1));
+    const [newest] = this.#heads(pairPage({ tenant, owner }, STATES, rangeOf({}), 1));
     const statusTime = newest?.statusTime ?? 0;
     return { tenant, owner, tasks, openTasks, pushConfigs, statusTime };
   }
@@ -181,10 +179,4 @@ export class OperatorReader {
     this.#prepared.set(sql, known);
     return known;
   };
-}
-
-/** A page that ends where the list was cut, if it was. */
-function pageOf(heads: readonly TaskHead[], limit: number): HeadsPage {
-  const last = heads.at(-1);
-  return last === undefined || heads.length < limit ? { heads } : { heads, next: headKeyOf(last) };
 }

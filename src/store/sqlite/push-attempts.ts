@@ -1,16 +1,7 @@
 import { STORED_ATTEMPTS } from "../deliveries.js";
+import type { AttemptRow } from "../delivery-rows.js";
 import type { FailedAttempt, PushConfigKey } from "../push-store.js";
 import type { Command, Database, Query } from "./driver/driver.js";
-
-type AttemptRow = [
-  time: number,
-  durationMs: number,
-  generation: number,
-  status: number,
-  answer: string,
-  failure: string,
-  holder: string,
-];
 
 /** Stored failed attempts of a configuration, newest first. */
 export type AttemptsQuery = Query<[string, string], AttemptRow>;
@@ -21,11 +12,6 @@ export function attemptsQuery(db: Database): AttemptsQuery {
     "SELECT time, duration_ms, generation, status, answer, failure, holder FROM push_attempt " +
       "WHERE task_id = ? AND config_id = ? ORDER BY number DESC",
   );
-}
-
-/** Converts a row. */
-export function toAttempt([time, durationMs, generation, status, answer, failure, holder]: AttemptRow): FailedAttempt {
-  return { time, durationMs, generation, status, answer, failure, holder };
 }
 
 /** Failed attempts, inside the transaction that stores their outcome. */

@@ -1,23 +1,8 @@
-import { DEAD, type DeliveryState, deliveryStates, EXAMINED_DELIVERIES, IDLE, passes } from "../deliveries.js";
+import { DEAD, EXAMINED_DELIVERIES } from "../deliveries.js";
+import { type DeliveryRow, deliveryPage } from "../delivery-rows.js";
 import { compareIds } from "../order.js";
-import type { DeliveryPage, ListDeliveries, PushConfigKey, StoredDelivery } from "../push-store.js";
+import type { DeliveryPage, ListDeliveries } from "../push-store.js";
 import type { Database, Query } from "./driver/driver.js";
-
-type DeliveryRow = [
-  taskId: string,
-  configId: string,
-  tenant: string,
-  owner: string,
-  target: string,
-  state: number,
-  position: number,
-  headPosition: number,
-  attempts: number,
-  failure: string | null,
-  failingSince: number | null,
-  at: number,
-  holder: string | null,
-];
 
 const COLUMNS =
   "p.task_id, p.config_id, h.tenant, h.owner, p.target, p.state, p.position, h.position AS head_position, p.attempts, " +
@@ -47,20 +32,7 @@ export class DeliveryLists {
   }
 
   page(request: ListDeliveries): DeliveryPage {
-    const { limit } = request;
-    const deliveries: StoredDelivery[] = [];
-    let last: PushConfigKey | undefined;
-    let examined = 0;
-    for (const row of this.#rows(request)) {
-      const delivery = toDelivery(row);
-      if (passes(delivery, request)) {
-        if (deliveries.length === limit) return { deliveries, next: last };
-        deliveries.push(delivery);
-      }
-      last = { taskId: delivery.taskId, configId: delivery.configId };
-      examined++;
-    }
-    return { deliveries, next: examined === EXAMINED_DELIVERIES ? last : undefined };
+    return deliveryPage(this.#rows(request), request);
   }
 
   #rows({ taskId, states = [], target, owner, after }: ListDeliveries): Iterable<DeliveryRow> {
@@ -74,18 +46,4 @@ export class DeliveryLists {
     if (owner !== undefined) return this.#ofOwner.iterate(owner, ...key);
     return this.#all.iterate(...key);
   }
-}
-
-function toDelivery(row: DeliveryRow): StoredDelivery {
-  const [taskId, configId, tenant, owner, target, stored, position, headPosition, attempts, ...rest] = row;
-  const [failure, failingSince, at, holder] = rest;
-  return {
-    ...{ taskId, configId, tenant, owner, target, position, headPosition, attempts },
-    // Only values of this type are written.
-    state: deliveryStates[stored as DeliveryState],
-    failure: failure ?? "",
-    failingSince: failingSince ?? undefined,
-    at: stored === IDLE ? undefined : at,
-    holder: holder ?? undefined,
-  };
 }

@@ -1,5 +1,6 @@
 import { DEAD, type Delivery, type DeliveryState } from "../deliveries.js";
-import type { ClaimedDelivery, DeadDelivery, DeadDeliveryRequest } from "../push-store.js";
+import type { DeadRow } from "../delivery-rows.js";
+import type { ClaimedDelivery, DeadDeliveryRequest } from "../push-store.js";
 import { numberIn, textIn } from "./column.js";
 import type { Database, Query } from "./driver/driver.js";
 
@@ -172,20 +173,6 @@ export function claimedOf({ count, fields, bytes }: ClaimedBatch): ClaimedDelive
   return claimed;
 }
 
-type DeadRow = [
-  taskId: string,
-  configId: string,
-  tenant: string,
-  owner: string,
-  target: string,
-  position: number,
-  headPosition: number,
-  failure: string | null,
-  failingSince: number | null,
-  at: number,
-  bytes: Uint8Array,
-];
-
 /** Dead configurations after a key. */
 export type DeadQuery = Query<[string, string, string | null, string | null, string | null, number], DeadRow>;
 
@@ -203,22 +190,4 @@ export function deadQuery(db: Database): DeadQuery {
       "AND (p.task_id, p.config_id) > (?, ?) AND h.tenant = coalesce(?, h.tenant) AND h.owner = coalesce(?, h.owner) " +
       "AND p.target = coalesce(?, p.target) ORDER BY p.task_id, p.config_id LIMIT ?",
   );
-}
-
-/** Converts a row. */
-export function toDead(row: DeadRow): DeadDelivery {
-  const [taskId, configId, tenant, owner, target, position, headPosition, failure, failingSince, at, bytes] = row;
-  return {
-    taskId,
-    configId,
-    tenant,
-    owner,
-    target,
-    position,
-    headPosition,
-    failure: failure ?? "",
-    failingSince: failingSince ?? undefined,
-    at,
-    bytes: new Uint8Array(bytes),
-  };
 }

@@ -1,4 +1,7 @@
+import { toAttempt, toDead } from "../delivery-rows.js";
+import { type HeadRow, toHead } from "../head-rows.js";
 import { readEntries, salvageEntries } from "../segment.js";
+import { TERMINAL } from "../states.js";
 import {
   type Census,
   type ClaimDeliveries,
@@ -30,11 +33,10 @@ import type { Command, Database, Query } from "./driver/driver.js";
 import { toStoreError } from "./errors.js";
 import { type ListSql, listSql, pageValues, shapeOf, totalValues } from "./list.js";
 import { OperatorReader } from "./operator-reader.js";
-import { type AttemptsQuery, attemptsQuery, toAttempt } from "./push-attempts.js";
+import { type AttemptsQuery, attemptsQuery } from "./push-attempts.js";
 import { DeliveryLists } from "./push-list.js";
-import { type DeadQuery, deadQuery, deadValues, toDead } from "./push-rows.js";
-import { HEAD_COLUMNS, type HeadRow, type ListedRow, toHead, toListedHead } from "./rows.js";
-import { TERMINAL } from "./states.js";
+import { type DeadQuery, deadQuery, deadValues } from "./push-rows.js";
+import { HEAD_COLUMNS, type ListedRow, toListedHead } from "./rows.js";
 
 /** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
 export const READ_BYTES: number = 1024 * 1024;

@@ -14,7 +14,7 @@ import {
   type Statement,
 } from "../../../src/store/sqlite/operator-list.js";
 import { Reader } from "../../../src/store/sqlite/reader.js";
-import { STATES } from "../../../src/store/sqlite/states.js";
+import { STATES } from "../../../src/store/states.js";
 import type { HeadKey, ListRequest } from "../../../src/store/task-store.js";
 import { openDatabase } from "../../support/database.js";
 
