@@ -152,7 +152,7 @@ export class ConsoleAccess implements OperatorAccess {
   }
 
   /**
-   * Answers a request in its session: once that ends, the request is aborted, and so is what it waits for.
+   * Answers a request in its session: when the session ends, the request and the calls that it waits for are aborted.
    *
    * @throws A2AError UNAUTHENTICATED without a session
    */

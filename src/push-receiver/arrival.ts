@@ -1,8 +1,8 @@
 import { base64urlOf } from "./bytes.js";
 
-/** What whoever shows or stores notifications needs: the command `listen`, and the console. */
+/** Parts for programs that show or store notifications: the command `listen`, and the console. */
 
-/** Returns a token that nobody guesses. */
+/** Returns a random token. */
 export function newToken(): string {
   return base64urlOf(crypto.getRandomValues(new Uint8Array(24)));
 }

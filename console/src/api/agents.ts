@@ -50,7 +50,7 @@ export function allAgents({ agents }: Session, more: typeof added): readonly Kno
 }
 
 /**
- * Returns the URL of an agent without the slash at its end, so that one agent has one URL. What is no URL stays as it
+ * Returns the URL of an agent without the slash at its end, so that one agent has one URL. A text that is not a URL stays as it
  * is, for the client to refuse.
  */
 export function absolute(url: string): string {

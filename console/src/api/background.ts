@@ -1,5 +1,5 @@
 /**
- * Requests to agents that nobody waits for, which run at once. Browsers have six connections to a server over HTTP/1.1,
+ * The most requests to agents in the background that run at once. Browsers have six connections to a server over HTTP/1.1,
  * so agents that do not answer would otherwise stop the page.
  */
 const MOST = 3;

@@ -62,7 +62,7 @@ const KEY = ["receiver"] as const;
 /** Milliseconds between reads of a page that shows the receiver. */
 export const RECEIVER_EVERY = 1_000;
 
-/** The query of the receiver, which the first read opens. Later ones read what has arrived since. */
+/** The query of the receiver, which the first read opens. Later reads return the notifications since then. */
 export const receiverQuery = queryOptions({
   queryKey: KEY,
   queryFn: async ({ client, signal }): Promise<Receiver> => {

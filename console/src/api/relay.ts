@@ -113,7 +113,7 @@ function watched(answer: Response, exchange: RunningExchange): Response {
   return new Response(body, { status, statusText, headers });
 }
 
-/** Why a call ended. What browsers say of a call that the page itself ended is no help. */
+/** Reason for the end of a call. Browsers describe a call that the page itself ended in words that help nobody. */
 function whyEnded(error: unknown): string {
   if (error instanceof DOMException && error.name === "AbortError") return exchangeWords.stopped;
   return error instanceof Error ? error.message : String(error);

@@ -13,7 +13,7 @@ const item = /^(?:[-*+]|\d{1,9}[.)])\s/;
 /** Items that begin a list within a paragraph. Other numbers are text there. */
 const firstItem = /^(?:[-*+]|1[.)])\s/;
 
-/** Line that begins a fence. What follows backticks has none of them. */
+/** Line that begins a fence. The text after backticks contains none. */
 const fenceMark = /^ {0,3}(`{3,}(?=[^`\n]*(?:\n|$))|~{3,})/;
 
 /**
@@ -93,7 +93,7 @@ export function codeIn(block: string): string {
 }
 
 /**
- * Splits the last block of a text that grows into what is read as Markdown and what is shown as it is until the text
+ * Splits the last block of a growing text into a part to read as Markdown and a rest to show as plain text until it
  * stops growing, because a table cannot be split.
  */
 export function growingParts(block: string): readonly [string, string] {

@@ -11,7 +11,7 @@ import { ReachNote } from "./reach-note.js";
 import css from "./receiver.module.css";
 import { unregister, useRegistrations } from "./registrations.js";
 
-/** The address to register, its token and what it takes. */
+/** The address to register, its token and its limits. */
 export function AddressCard({
   receiver,
   agent,

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Notified } from "../talk/talk-store.js";
 import { receiverFor } from "./registrations.js";
 
-/** Whether the next message of a conversation is to notify the receiver. */
+/** True if the next message of a conversation registers the receiver. */
 export function useNotified(agent: string) {
   const queries = useQueryClient();
   const [isOn, setOn] = useState(false);

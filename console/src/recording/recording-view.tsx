@@ -20,7 +20,7 @@ interface ViewProps {
   readonly talkAgent?: string;
 }
 
-/** A recording: what it is, the agent to replay it with, and its turns. */
+/** A recording: its facts, the agent to replay it with, and its turns. */
 export function RecordingView({ opened, session, search, talkAgent }: ViewProps): ReactNode {
   const { recording } = opened;
   const { turns, messages, isCut } = recording;
@@ -110,7 +110,7 @@ interface OutcomeProps {
   readonly count: number;
 }
 
-/** What has come of a replay, also told to readers of the screen. */
+/** The result of a replay, also announced to screen readers. */
 function Outcome({ state: { phase, at, results, error }, comparison, count }: OutcomeProps): ReactNode {
   const different = results.filter(({ differences }) => differences[comparison].length > 0).length;
   const same = results.length - different;

@@ -121,7 +121,7 @@ async function sourceOf(store: TalkStore): Promise<TalkSource> {
   return { opened: turns.length === 0 ? undefined : { name: title, recording: parseRecording(text) }, text, left };
 }
 
-/** The time in the first line says nothing: a replay goes on while the conversation is the same. */
+/** True if two recordings have the same turns. Their first lines differ by the time at which they were made. */
 function isAlike(one: TalkSource, other: TalkSource): boolean {
   const turnsIn = ({ text }: TalkSource): string => text.slice(text.indexOf("\n"));
   return one.left === other.left && turnsIn(one) === turnsIn(other);

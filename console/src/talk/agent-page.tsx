@@ -143,7 +143,7 @@ function Head({ agent, query }: HeadProps): ReactNode {
   );
 }
 
-/** Tells why there is no card, with the faults of the answer. */
+/** Explains a missing card, with the faults of the answer. */
 function NoCard({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }): ReactNode {
   const { agent: texts } = agentWords;
   return (

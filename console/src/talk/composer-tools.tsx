@@ -19,7 +19,7 @@ interface ToolsProps {
   readonly onOpen: (extra: Extra | undefined) => void;
 }
 
-/** The buttons for what a message has beside its text. */
+/** The buttons for the other parts of a message: files, JSON and settings. */
 export function ComposerTools({ files, hasData, onData, open, onOpen }: ToolsProps): ReactNode {
   const toggle = (extra: Extra) => () => onOpen(open === extra ? undefined : extra);
   return (

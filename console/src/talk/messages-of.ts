@@ -1,7 +1,7 @@
 import type { Message } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type ReadableTask, Role } from "../../../src/client/web.js";
 
-/** What is known of a list of messages, so that an event that adds one does not read all of them again. */
+/** Facts about a list of messages, kept so that an event that adds one does not read all of them again. */
 interface Read {
   readonly keys: Set<unknown>;
   readonly history: readonly Message[];
@@ -45,7 +45,7 @@ function merge(
 ): readonly Message[] {
   const named = new Map(history.map((each) => [keyOf(each), each]));
   if (current !== undefined && !named.has(keyOf(current))) named.set(keyOf(current), current);
-  // The first one began the task. Later ones come after what was known before them.
+  // The first one began the task. Each later one follows the messages before it.
   const first: Message[] = [];
   const after = new Map<unknown, Message[]>();
   let missing = first;

@@ -24,7 +24,7 @@ interface Said {
   readonly task: TaskView | undefined;
 }
 
-/** Returns what has been said in a conversation, and answered, as a recording. */
+/** Returns the messages and answers of a conversation as a recording. */
 export async function recordedTalk(store: TalkStore): Promise<RecordedTalk> {
   const { blocks, connected } = store.view();
   const all = blocks.flatMap(saidIn).toSorted((one, other) => (one.turn?.at ?? 0) - (other.turn?.at ?? 0));

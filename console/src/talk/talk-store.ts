@@ -306,7 +306,7 @@ export class TalkStore extends ViewStore<TalkView> {
     }
   }
 
-  /** Keeps what a recording has of an answer: a later turn of the task changes the task. */
+  /** Keeps the content of an answer for recordings: a later turn of the task changes the task. */
   #note(key: string, answer: RecordedAnswer | undefined): void {
     const turn = this.#turns.findLast(({ id, taskId }) => id === key || taskId === key);
     if (turn === undefined || turn.phase !== "running" || answer === undefined) return;

@@ -15,12 +15,12 @@ import { Proofs } from "./proofs.js";
 
 const MINUTE_MS = 60_000;
 
-/** What came of checking a notification. */
+/** Result of checking a notification. */
 type Verdict = Omit<KeptNotification, "number" | "at" | "size" | "headers" | "body">;
 
 /** The webhook of one session: it verifies notifications of agents and keeps the latest of them. */
 export class ConsoleReceiver {
-  /** Part of its address that nobody guesses. */
+  /** Random part of its address. */
   readonly id: string;
   readonly session: string;
   readonly address: string;
@@ -113,7 +113,7 @@ function factsOf(event: PushEvent): Omit<Verdict, "status" | "unchecked"> {
   return { ...facts, ...shownOf(response), sentAt: sentAt?.toISOString() };
 }
 
-/** Returns what the body of a refused notification says. */
+/** Reads the body of a refused notification. */
 async function claimsIn(body: Buffer): Promise<Partial<Verdict>> {
   try {
     const { response, taskId, contextId } = await readBody(body, defaultReceiverLimits.maxBodyValues);

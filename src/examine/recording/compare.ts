@@ -7,14 +7,14 @@ import type { Clean } from "./format.js";
 /** Changed lines beyond which two answers count as wholly different. The time of a comparison grows with their square. */
 const MAX_CHANGES = 1_000;
 
-/** Lines of a part that are compared one by one. What follows counts as one line, because there may be millions. */
+/** Lines of a part that are compared one by one. The rest counts as one line, because there may be millions. */
 const MAX_LINES = 100_000;
 
 /** Rules of a comparison. */
 export interface ComparisonRules {
-  /** True to compare states, names and kinds of parts, but not what they hold. */
+  /** True to compare states, names and kinds of parts, but not their content. */
   readonly isShape: boolean;
-  /** Removes from the new answer what was removed from the recorded one. */
+  /** Removes the values from the new answer that were removed from the recorded one. */
   readonly clean: Clean;
 }
 
@@ -69,7 +69,7 @@ function linesIn(text: string): string[] {
   return rest === "" ? lines : [...lines, rest];
 }
 
-/** The order of members says nothing. */
+/** Sorts the members, whose order does not matter. */
 function sorted(json: JsonValue): JsonValue {
   if (Array.isArray(json)) return json.map(sorted);
   if (!isJsonObject(json)) return json;

@@ -20,7 +20,7 @@ export interface Statements {
   query<R extends Row>(sql: string, values?: readonly Value[]): Promise<R[]>;
 }
 
-/** How to reach a database. */
+/** Address and settings of a database. */
 export interface DatabaseOptions {
   readonly url: string;
   readonly connections: number;

@@ -8,7 +8,7 @@ import { type Database, first } from "./database.js";
  */
 export type Durability = "replicated" | "local" | "none";
 
-/** What PostgreSQL promises, as its settings are at this moment. */
+/** The durability that the present settings of PostgreSQL promise. */
 export interface StoreDurability {
   readonly level: Durability;
   /** One sentence for people, with the settings that decide. */

@@ -14,7 +14,7 @@ export function codeOf(thrown: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** True for an error after which the statement has no effect and may succeed if it is repeated. */
+/** True for an error that undid the whole statement, which may succeed if it is repeated. */
 export function isUndone(thrown: unknown): boolean {
   return UNDONE.has(codeOf(thrown));
 }

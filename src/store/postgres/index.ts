@@ -51,7 +51,7 @@ export interface PostgresStoreOptions {
 
 /** A store in PostgreSQL. */
 export interface PostgresStore extends TaskStore {
-  /** What the database promised when the store was opened. */
+  /** The durability that the database promised when the store was opened. */
   readonly durability: StoreDurability;
   /** Numbers of appends, and of the statements that stored them. */
   readonly statistics: { readonly commits: number; readonly writes: number };

@@ -8,7 +8,7 @@ export const LOG_BITS = 36;
 /**
  * Version 1; `{s}` stands for the schema. Texts compare by their bytes (`COLLATE "C"`), as in every store.
  *
- * - `task` has no position: it is that of the last segment, so that an append without a status changes no row.
+ * - The position of a task is that of its last segment, so that an append without a status changes no row of `task`.
  * - A log has a number of its own. It begins with the day of its creation, by which segments are partitioned: the
  *   segments of a day are dropped in one step when no task of that day is left. A task that is created again under the
  *   id of a removed one has another log.

@@ -5,7 +5,7 @@ import driver, { type Client } from "pg";
 import { Heartbeat } from "../heartbeat.js";
 import type { HeartbeatRequest } from "../task-store.js";
 
-/** What the thread is started with. */
+/** Data for the start of the thread. */
 export interface PulseData {
   readonly url: string;
   readonly schema: string;

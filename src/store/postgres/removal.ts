@@ -148,7 +148,7 @@ export class Removal {
     }
   }
 
-  /** Drops the partition of a day that has no tasks. */
+  /** Drops the partition of a day without tasks. */
   async #dropped(day: number): Promise<boolean> {
     const [low, high] = [day * 2 ** LOG_BITS, (day + 1) * 2 ** LOG_BITS];
     const task = `SELECT 1 FROM ${this.#s}.task WHERE log >= $1 AND log < $2 LIMIT 1`;

@@ -20,7 +20,7 @@ interface LongListProps<Item> {
   readonly label: string;
   readonly count: number;
   readonly columns: readonly LongColumn[];
-  /** What a row shows; undefined until it is known. A row is drawn again when this is another object. */
+  /** The content of a row; undefined until it is read. A row is drawn again when this is another object. */
   readonly itemOf: (index: number) => Item | undefined;
   /** The cells of a row, in the order of the columns. Does not change. */
   readonly cells: (item: Item | undefined, index: number) => readonly ReactNode[];

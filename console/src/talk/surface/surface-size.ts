@@ -15,7 +15,7 @@ interface Named {
   readonly isList: boolean;
 }
 
-/** How much the surfaces of a task draw at most. A few components can name each other so often that a page hangs. */
+/** Counts the nodes that the surfaces of a task draw. A few components can name each other so often that a page hangs. */
 export class SurfaceSize {
   readonly #components = new Map<string, Named>();
   #values = 0;
