@@ -13,7 +13,11 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
   audit: { may: ["core"], because: "whoever decides about a caller records it; the record knows none of them" },
   wire: { may: ["core"], because: "codecs are pure and serve clients too: they must not drag a server in" },
   task: { may: ["core", "wire"], because: "what a task is does not depend on where it is kept or who runs it" },
-  store: { may: ["core", "task"], because: "a store keeps bytes and a head row; wires are none of its business" },
+  signals: { may: ["core"], because: "hints know neither what is stored nor who reads it" },
+  store: {
+    may: ["core", "signals", "task"],
+    because: "a store keeps bytes and a head row; wires are none of its business",
+  },
   agent: {
     may: ["core", "telemetry", "wire", "task", "auth"],
     because: "an author sees no engine and no store; of wire it takes only how messages hold JSON",
@@ -27,7 +31,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "who calls is found out before anything is done; an agent declares it",
   },
   engine: {
-    may: ["core", "telemetry", "wire", "task", "store", "agent", "card"],
+    may: ["core", "telemetry", "wire", "task", "signals", "store", "agent", "card"],
     because: "the service calls it; it knows no wire, no method",
   },
   version: {
@@ -105,6 +109,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "audit",
       "wire",
       "task",
+      "signals",
       "store",
       "agent",
       "engine",
@@ -305,7 +310,7 @@ describe("the layers of src/", () => {
   it("lie below the contract suite, which knows the seam of stores and nothing of who calls one", () => {
     const wrong = sources("contract")
       .flatMap(importsOf)
-      .filter(({ to }) => !/^(?:contract|gen|src\/(?:core|task))\/|^src\/store\/[^/]+$/.test(to));
+      .filter(({ to }) => !/^(?:contract|gen|src\/(?:core|task))\/|^src\/(?:store|signals)\/[^/]+$/.test(to));
     expect(wrong.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
     expect(imports.filter(({ to }) => to.startsWith("contract/"))).toEqual([]);
   });

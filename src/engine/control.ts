@@ -14,7 +14,8 @@ import type { TaskLog } from "./log/task-log.js";
 import { LogWaiter } from "./read/log-reader.js";
 import { type TaskView, taskViewOf } from "./read/task-handle.js";
 import type { Tasks } from "./read/tasks.js";
-import { cancelTask, type Executions } from "./run/executions.js";
+import { cancelTask } from "./run/cancel.js";
+import type { Executions } from "./run/executions.js";
 import { leaveOthers } from "./run/relayed.js";
 import { type Shutdown, shuttingDown } from "./shutdown.js";
 

@@ -6,6 +6,7 @@ import { defaultLimits, type Limits } from "../core/limits.js";
 import { guardedLogger, type Logger, silentLogger } from "../core/log.js";
 import { TransientMap } from "../core/maps.js";
 import type { Scope, TaskNames } from "../core/task-names.js";
+import type { SignalMember, Signals } from "../signals/signals.js";
 import type { ListRequest, TaskStore } from "../store/task-store.js";
 import type { View } from "../task/fold.js";
 import type { Metrics } from "../telemetry/metrics.js";
@@ -18,8 +19,9 @@ import { countedTenant } from "./quota-scope.js";
 import type { TaskHandle, TaskView } from "./read/task-handle.js";
 import type { TaskPage } from "./read/task-reader.js";
 import { Tasks } from "./read/tasks.js";
+import { answerCancels, cancelTask } from "./run/cancel.js";
 import type { Execution } from "./run/execution.js";
-import { cancelTask, Executions } from "./run/executions.js";
+import { Executions } from "./run/executions.js";
 import { ClockWatch, Maintenance } from "./run/maintenance.js";
 import { Sender } from "./send/send.js";
 import type { SendCommand, SendResult } from "./send/send-command.js";
@@ -32,6 +34,8 @@ export type { SendCommand, SendResult } from "./send/send-command.js";
 /** Options of an engine. */
 export interface EngineOptions {
   readonly store: TaskStore;
+  /** Signals to and from other processes. Default: those of the store, if it has any. */
+  readonly signals?: Signals | undefined;
   /** Returns the agent of a tenant. Used for tasks whose process crashed. */
   readonly agentOf: (tenant: string) => AgentRegistration | undefined;
   readonly limits?: Limits;
@@ -83,6 +87,8 @@ export class Engine {
   readonly control: TaskControl;
   /** The engine's interface for push delivery. */
   readonly pushes: EnginePushes;
+  /** Signals to and from other processes, until the engine ends. Undefined on a store of one process. */
+  readonly signals: SignalMember | undefined;
   readonly #limits: Limits;
   readonly #shutdown = new Shutdown();
   readonly #tasks: Tasks;
@@ -100,11 +106,15 @@ export class Engine {
     const watch = options.now === undefined ? new ClockWatch(logger) : undefined;
     const holder = newId();
     const counted = countedTenant(options.openTenants === true);
+    const signals = store.shared ? (options.signals ?? store.signals)?.join(holder) : undefined;
+    this.signals = signals;
+    const committed = signals && ((taskId: string): void => signals.changed(taskId));
     const running = new TransientMap<Execution>();
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.notify(taskId);
     const { maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
-    const tasks = new Tasks({ store, names, logger, shutdown, maxKeptBytes, pushed, writer: holder, metrics });
+    const hooks = { pushed, committed, writer: holder, metrics };
+    const tasks = new Tasks({ store, names, logger, shutdown, maxKeptBytes, ...hooks });
     const { logs } = tasks;
     const leases = new LeaseKeeper({
       store,
@@ -119,7 +129,7 @@ export class Engine {
     const isSteady = (): boolean => watch?.isSteady ?? true;
     this.pushConfigs = new PushConfigs({ store, tasks, counted, logger, now, notify: pushed });
     this.pushes = new Pushes({ store, holder, leaseMs, leases, logs, isSteady });
-    const shared = { store, logs, leases, logger, now, tracing };
+    const shared = { store, logs, leases, logger, now, tracing, signals };
     const { logsEnds = false, outgoing } = options;
     const executions = new Executions({
       ...{ ...shared, running, holder, limits, counted, logsEnds, tasks, metrics, outgoing },
@@ -142,6 +152,7 @@ export class Engine {
       agentOf,
       isSteady,
     });
+    if (signals !== undefined) answerCancels(signals, executions, this.#maintenance.noteTrouble);
     // Waiting calls check again whether they should keep waiting.
     store.health.onChange(() => this.#wakeAll());
   }

@@ -1,3 +1,4 @@
+import type { Signals } from "../signals/signals.js";
 import type { BackupStore } from "./backup-store.js";
 import type { CensusStore } from "./census-store.js";
 import type { ConversationKey, ConversationWrite, StoredConversation } from "./conversation-store.js";
@@ -32,6 +33,12 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
    */
   readonly shared: boolean;
 
+  /**
+   * Signals between the processes that have the tasks open, closed with the store. A store without them leaves changes by
+   * other processes to polling.
+   */
+  readonly signals?: Signals | undefined;
+
   /** Health of writes, detected within two seconds even when nothing is written. */
   readonly health: StoreHealth;
 
@@ -46,13 +53,6 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
    * `too-many-push-configs` when its configuration exceeds a limit; `closed`.
    */
   append(request: AppendRequest): Promise<AppendResult | undefined>;
-
-  /**
-   * Calls the listener with ids of tasks that other processes have changed, soon after they did. Only hints: each may be
-   * lost, late or repeated, so readers poll as well. A store without this method leaves it to polling. Only the last
-   * given listener is called. It must not throw.
-   */
-  onHint?(listener: HintListener): void;
 
   /** A task's head row, or undefined. */
   head(request: { readonly taskId: string }): Promise<TaskHead | undefined>;
@@ -155,9 +155,6 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
   /** Waits for pending appends, then releases every resource. Later calls fail with `closed`. */
   close(): Promise<void>;
 }
-
-/** Receives ids of tasks that may have changed. */
-export type HintListener = (taskIds: readonly string[]) => void;
 
 /** A task to read. */
 export interface LoadRequest {

@@ -74,7 +74,7 @@ let schemas = 0;
 function opening(store: Promise<TaskStore>): TaskStore {
   let opened: TaskStore | undefined;
   void store.then((it) => (opened = it));
-  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(memoryStore())).concat("onCommit", "onHint");
+  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(memoryStore())).concat("onCommit");
   const methods = names.filter((name) => name !== "constructor");
   const calls = methods.map((name) => [
     name,

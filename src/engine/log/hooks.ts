@@ -8,6 +8,8 @@ export interface LogHooks {
   readonly metrics?: Metrics | undefined;
   /** Called after each append of this process if the task has push configurations. */
   readonly pushed?: ((taskId: string) => void) | undefined;
+  /** Called after each change of a task by this process: an append, or another lease. */
+  readonly committed?: ((taskId: string) => void) | undefined;
   /** Called after each append of this process. Undefined without listeners. */
   changed?: ((taskId: string) => void) | undefined;
 }

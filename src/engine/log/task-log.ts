@@ -208,8 +208,10 @@ export class TaskLog extends StoredLog {
   async setLease(fence: Fence, lease: Lease | null, expected?: number): Promise<boolean> {
     const request = { taskId: this.taskId, fence, lease, ...(expected === undefined ? {} : { expected }) };
     const done = await this.storedHead.setLease(this.store, request);
-    if (done === "set") this.noteLease();
-    else await this.refresh();
+    if (done === "set") {
+      this.noteLease();
+      this.#hooks.committed?.(this.taskId);
+    } else await this.refresh();
     return done === "set";
   }
 
@@ -319,6 +321,7 @@ export class TaskLog extends StoredLog {
       if (request.lease !== undefined) this.storedHead.changeLease(found?.lease ?? request.lease);
       this.#stored(batch);
       if (found?.pushed === true) this.#hooks.pushed?.(this.taskId);
+      this.#hooks.committed?.(this.taskId);
       this.#hooks.changed?.(this.taskId);
     } finally {
       this.#appending = false;

@@ -32,6 +32,8 @@ interface TasksSource {
   readonly maxKeptBytes: number;
   /** Called after each append of this process to a task that has push configurations. */
   readonly pushed: (taskId: string) => void;
+  /** Called after each change of a task by this process. */
+  readonly committed?: ((taskId: string) => void) | undefined;
   /** Name of this process in the entries that it writes. */
   readonly writer?: string;
   readonly metrics: Metrics | undefined;
@@ -47,10 +49,11 @@ export class Tasks {
   readonly #readers: TransientSet<LogReader> | undefined;
 
   constructor(source: TasksSource) {
-    const { store, logger, maxKeptBytes, pushed, writer, metrics } = source;
+    const { store, logger, maxKeptBytes, pushed, committed, writer, metrics } = source;
     this.#source = source;
     this.#readers = metrics && new TransientSet();
-    this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), pushed, writer, metrics });
+    const hooks = { pushed, committed, writer, metrics };
+    this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), ...hooks });
     this.#reader = new TaskReader({
       store,
       logger,

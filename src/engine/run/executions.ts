@@ -2,22 +2,19 @@ import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import type { OutgoingCalls } from "../../agent/delegation.js";
 import type { TurnRequest } from "../../agent/turn-request.js";
 import type { AgentRegistration } from "../../card/agents.js";
-import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
 import { CauseLogger, logFacts } from "../../core/log-facts.js";
 import type { TransientMap } from "../../core/maps.js";
+import type { SignalMember } from "../../signals/signals.js";
 import { NO_HOLDER, type TaskStore } from "../../store/task-store.js";
-import { isInterrupted, isTerminal } from "../../task/state.js";
+import { isInterrupted } from "../../task/state.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import type { Tracing } from "../../telemetry/tracing.js";
-import { statusDraft } from "../log/draft.js";
 import type { LeaseKeeper } from "../log/lease-keeper.js";
-import { isEnded, unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { QuotaScope } from "../quota-scope.js";
-import { type TaskView, taskViewOf } from "../read/task-handle.js";
 import type { Tasks } from "../read/tasks.js";
 import { logLate } from "./agent-end.js";
 import { Execution } from "./execution.js";
@@ -25,7 +22,7 @@ import { type ExecutionSlot, ExecutionSlots } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
 import { questionBefore } from "./question.js";
-import { contextBefore, leaveOthers, messageAt, relayedBefore } from "./relayed.js";
+import { contextBefore, messageAt, relayedBefore } from "./relayed.js";
 import { AgentConversation } from "./turn-conversation.js";
 
 /** Dependencies of a process's executions. */
@@ -36,6 +33,8 @@ export interface ExecutionsSource {
   readonly logs: TaskLogCache;
   /** The name under which this process holds its leases. */
   readonly holder: string;
+  /** Signals to and from other processes. */
+  readonly signals: SignalMember | undefined;
   readonly limits: Limits;
   readonly counted: QuotaScope;
   readonly logger: Logger;
@@ -104,11 +103,21 @@ export class Executions {
     return this.#source.running.has(taskId);
   }
 
+  /** Signals to and from other processes. */
+  get signals(): SignalMember | undefined {
+    return this.#source.signals;
+  }
+
   /** True if another process may be running the task's turn. */
-  mayRunElsewhere({ head: { lease }, fold }: TaskLog): boolean {
+  mayRunElsewhere(log: TaskLog): boolean {
+    return !isInterrupted(log.fold.state) && this.holderElsewhere(log) !== undefined;
+  }
+
+  /** The other process that has the task's lease. */
+  holderElsewhere({ head: { lease } }: TaskLog): string | undefined {
     const { store, holder } = this.#source;
-    if (!store.shared || lease === null || isInterrupted(fold.state)) return false;
-    return lease.holder !== NO_HOLDER && lease.holder !== holder;
+    if (!store.shared || lease === null || lease.holder === NO_HOLDER || lease.holder === holder) return undefined;
+    return lease.holder;
   }
 
   /** Returns the current executions. */
@@ -163,50 +172,4 @@ export class Executions {
     metrics.executions.add(metrics.executions.sets.at(TaskState[plannedState]?.toLowerCase()));
     metrics.executionDuration.observe((performance.now() - execution.slot.began) / 1_000);
   }
-}
-
-/** Maximum number of attempts of a cancel that meets an end in flight which is not stored after all. */
-const MAX_TRIES = 3;
-
-/**
- * Cancels a task and returns it: canceled, or ended by its agent within the grace period (specification 3.1.5).
- * @param traceParent of the call, stored with the status if no execution of this process ends the task
- * @throws A2AError TASK_NOT_CANCELABLE, UNAVAILABLE
- */
-export async function cancelTask(log: TaskLog, executions: Executions, traceParent: string): Promise<TaskView> {
-  const { taskId } = log;
-  const { source } = executions;
-  const shown = log.messageContext.taskId;
-  try {
-    // Only a stored end counts.
-    if (isTerminal(log.plannedState)) await log.stored();
-    if (isTerminal(log.fold.state)) throw notCancelable(shown);
-    // Sub-tasks are canceled first: if a crash interrupts the cancel, the client's retry reaches all of them. An agent
-    // in another process must not notice that and end the task before its client does.
-    const isElsewhere = executions.mayRunElsewhere(log);
-    if (executions.get(taskId) === undefined && !isElsewhere) await leaveOthers(source, log);
-    await executions.get(taskId)?.cancel();
-    // An end in flight may still be rejected, for example because its execution has released the lease: then this
-    // cancel counts.
-    for (let tries = 0; tries < MAX_TRIES && !isTerminal(log.fold.state); tries++) {
-      const ends = isTerminal(log.plannedState);
-      if (!ends) {
-        const draft = statusDraft(log.messageContext, TaskState.CANCELED, undefined, source.now());
-        await log.append({ ...draft, traceParent });
-      }
-      await log.stored();
-    }
-    if (!isTerminal(log.fold.state)) throw unavailable(undefined);
-    // The other process may be dead.
-    if (isElsewhere && log.fold.state === TaskState.CANCELED) await leaveOthers(source, log);
-    return taskViewOf(log);
-  } catch (error) {
-    // The task ended after it was checked.
-    if (isEnded(error)) throw notCancelable(shown);
-    throw error;
-  }
-}
-
-function notCancelable(taskId: string): A2AError {
-  return new A2AError("TASK_NOT_CANCELABLE", "The task is over and cannot be canceled.", { metadata: { taskId } });
 }

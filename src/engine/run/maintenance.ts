@@ -3,6 +3,7 @@ import type { AgentRegistration } from "../../card/agents.js";
 import { background } from "../../core/async.js";
 import { A2AError } from "../../core/error.js";
 import type { Logger } from "../../core/log.js";
+import type { SignalMember } from "../../signals/signals.js";
 import type { Lease, TaskHead, TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
@@ -11,6 +12,7 @@ import { logTrouble } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { Executions } from "./executions.js";
+import { HintedTasks } from "./hinted-tasks.js";
 import { recoverTask } from "./recovery.js";
 import { leaveOthers } from "./relayed.js";
 
@@ -67,6 +69,7 @@ function periodOf(ms: number): number {
 /** Dependencies of the background work. */
 interface MaintenanceOptions {
   readonly store: TaskStore;
+  readonly signals: SignalMember | undefined;
   readonly logs: TaskLogCache;
   readonly executions: Executions;
   readonly leases: LeaseKeeper;
@@ -98,8 +101,11 @@ export class Maintenance {
   #stopped = false;
   #recovered: Promise<void> = Promise.resolve();
 
+  readonly #hinted: HintedTasks;
+
   constructor(options: MaintenanceOptions) {
     this.#options = options;
+    this.#hinted = new HintedTasks(options.logs, (log) => this.#refreshLog(log));
   }
 
   /** Resolves when the tasks of a crashed process are settled or running. */
@@ -109,7 +115,7 @@ export class Maintenance {
 
   /** Sends the first heartbeat, then continues in the background until `stop`. */
   async start(): Promise<void> {
-    const { store, leases, leaseMs, retentionMs, maxInterruptedMs } = this.#options;
+    const { signals, leases, leaseMs, retentionMs, maxInterruptedMs } = this.#options;
     await leases.heartbeat();
     // The engine may have been stopped while the store responded.
     if (this.#over) return;
@@ -122,7 +128,7 @@ export class Maintenance {
       await leases.claim();
     });
     this.#every(1_000, () => this.#refresh());
-    store.onHint?.((taskIds) => void this.#refreshHinted(taskIds));
+    signals?.onChanged((taskIds) => this.#hinted.add(taskIds));
     this.#every(periodOf(maxInterruptedMs), () => this.#expireInterrupted());
     if (retentionMs !== undefined) this.#every(periodOf(retentionMs), () => this.#remove());
   }
@@ -141,6 +147,8 @@ export class Maintenance {
     this.#over = true;
     for (const timer of this.#timers) clearInterval(timer);
     clearInterval(this.#heartbeats);
+    this.#options.signals?.leave();
+    this.#hinted.end();
   }
 
   /** Recovers a task whose lease was claimed. Never rejects. */
@@ -266,20 +274,13 @@ export class Maintenance {
     }
   }
 
-  /** Reads those tasks in use that another process may have changed. */
-  async #refreshHinted(taskIds: readonly string[]): Promise<void> {
-    for (const taskId of taskIds) {
-      const log = this.#stopped ? undefined : this.#options.logs.get(taskId);
-      if (log !== undefined) await this.#refreshLog(log);
-    }
-  }
-
   /** Never rejects: a task that cannot be read must not block the others. */
   async #refreshLog(log: TaskLog): Promise<void> {
     const { executions, logger } = this.#options;
     try {
       await log.refresh();
     } catch (error) {
+      if (this.#over) return;
       logger.error({ err: error, taskId: log.taskId }, "a task's changes could not be read; retrying later");
       return;
     }

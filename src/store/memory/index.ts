@@ -1,5 +1,6 @@
 // Keeps tasks in memory, for tests and for runtimes without files.
 
+import { localSignals } from "../../signals/hub.js";
 import { isTerminal } from "../../task/state.js";
 import { appendRejection, checkRequest, holds, isOf, type StoredTask, tooManyPushConfigs } from "../check.js";
 import { alwaysHealthy } from "../health.js";
@@ -62,7 +63,7 @@ interface Task extends Listed {
   sends: string[] | undefined;
 }
 
-type Method = Exclude<keyof TaskStore, keyof BackupStore | "kind" | "shared" | "health" | "onHint">;
+type Method = Exclude<keyof TaskStore, keyof BackupStore | "kind" | "shared" | "health" | "signals">;
 type Request<M extends Method> = Parameters<TaskStore[M]>[0];
 type Answer<M extends Method> = ReturnType<TaskStore[M]>;
 
@@ -75,6 +76,7 @@ class MemoryStore implements TaskStore {
   readonly onCommit = (): void => {};
   readonly shared: boolean;
   readonly health = alwaysHealthy;
+  readonly signals = localSignals();
   readonly #tasks = new Map<string, Task>();
   readonly #lists = new TaskLists<Task>();
   readonly #pushes = new Pushes();

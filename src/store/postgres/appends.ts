@@ -68,7 +68,6 @@ export class Appends {
   #isPlanned = false;
   #isClosed = false;
   #observer: CommitObserver = () => {};
-  #onStored: (taskIds: readonly string[]) => void = () => {};
   #idle: (() => void)[] = [];
   #commits = 0;
   #writes = 0;
@@ -89,11 +88,6 @@ export class Appends {
   }
 
   /** Copies the bytes, which the caller may change afterwards. */
-  /** Calls the listener with the tasks of each commit. */
-  onStored(listener: (taskIds: readonly string[]) => void): void {
-    this.#onStored = listener;
-  }
-
   append(request: AppendRequest): Promise<AppendResult | undefined> {
     if (this.#isClosed) throw new StoreError("closed", "The store is closed.");
     checkRequest(request);
@@ -194,7 +188,6 @@ export class Appends {
       if (refusal === undefined) resolve(resultOf(request, facts));
       else reject(refusal);
     }
-    this.#onStored(batch.map(({ request }) => request.head.taskId));
   }
 
   /** @throws StoreError `unavailable` after a warning: the commit may not have reached the standby servers. */

@@ -2,15 +2,16 @@
 
 import { type Logger, silentLogger } from "../../core/log.js";
 import * as check from "../../core/options.js";
+import { SignalHub } from "../../signals/hub.js";
 import { redriveInSteps } from "../redrive.js";
 import { type PushStore, StoreError, type TaskStore } from "../task-store.js";
 import { Appends } from "./appends.js";
 import { Database } from "./database.js";
 import { type Durability, readDurability, type StoreDurability } from "./durability.js";
-import { Hints } from "./hints.js";
 import { Leases } from "./leases.js";
 import { Lists } from "./lists.js";
 import { migrate } from "./migrate.js";
+import { Notifications } from "./notifications.js";
 import { Operators } from "./operators.js";
 import { Probe } from "./probe.js";
 import { PushClaims } from "./push-claims.js";
@@ -133,19 +134,19 @@ function compose({ database, url, schema, timeoutMs, removal, durability, logger
   const operators = new Operators(database, schema);
   const snapshots = new Snapshots(database, schema);
   const probe = new Probe(database);
-  const hints = new Hints(database, schema, logger);
-  appends.onStored((taskIds) => hints.publish(taskIds));
+  const signals = new SignalHub(new Notifications(database, schema, logger));
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     probe.close();
     await appends.close();
-    await hints.close();
+    await signals.close();
     await leases.close();
     await database.close();
   };
   return {
     kind: "postgres",
     shared: true,
+    signals,
     health: probe.health,
     durability,
     get statistics() {
@@ -155,7 +156,6 @@ function compose({ database, url, schema, timeoutMs, removal, durability, logger
     onCommit: (observer) => appends.onCommit(observer),
     head: ({ taskId }) => reads.head(taskId),
     heads: ({ taskIds }) => reads.heads(taskIds),
-    onHint: (listener) => hints.onHint(listener),
     load: (request) => reads.load(request),
     loadMany: ({ taskIds }) => reads.loadMany(taskIds),
     read: (request) => reads.read(request),

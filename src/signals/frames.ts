@@ -1,0 +1,110 @@
+/** Marks texts of this format. Another format gets another mark: a process ignores texts that it does not know. */
+const MARK = "p1";
+
+/** What one process tells others. */
+export type Frame =
+  | { readonly kind: "changed"; readonly from: string; readonly taskIds: readonly string[] }
+  | {
+      readonly kind: "value";
+      readonly from: string;
+      /** Counts the values of a sender. */
+      readonly count: number;
+      readonly topic: string;
+      readonly value: unknown;
+    }
+  | Question
+  | {
+      readonly kind: "answer";
+      readonly from: string;
+      readonly to: string;
+      readonly id: string;
+      readonly value: unknown;
+    };
+
+/** A question to one member. */
+export interface Question {
+  readonly kind: "question";
+  readonly from: string;
+  readonly to: string;
+  readonly id: string;
+  readonly topic: string;
+  readonly value: unknown;
+}
+
+/** Returns a frame as a text. */
+export function textOf(frame: Exclude<Frame, { kind: "changed" }>): string {
+  const { kind, from } = frame;
+  if (kind === "value") return JSON.stringify([MARK, "v", from, frame.count, frame.topic, frame.value]);
+  const { to, id } = frame;
+  if (kind === "answer") return JSON.stringify([MARK, "a", from, to, id, frame.value]);
+  return JSON.stringify([MARK, "q", from, to, id, frame.topic, frame.value]);
+}
+
+/** Returns texts that name all ids, each of at most `maxBytes`. An id that is longer is left out. */
+export function changedTexts(from: string, taskIds: Iterable<string>, maxBytes: number): string[] {
+  const start = JSON.stringify([MARK, "c", from]).slice(0, -1);
+  const room = maxBytes - utf8Length(start) - 1;
+  const texts: string[] = [];
+  let text = start;
+  let bytes = 0;
+  for (const taskId of taskIds) {
+    const next = `,${JSON.stringify(taskId)}`;
+    const size = utf8Length(next);
+    if (size > room) continue;
+    if (bytes + size > room) {
+      texts.push(`${text}]`);
+      text = start;
+      bytes = 0;
+    }
+    text += next;
+    bytes += size;
+  }
+  return text === start ? texts : [...texts, `${text}]`];
+}
+
+/** Reads a text of another process; undefined for one that no process of this format has sent. */
+export function frameOf(text: string): Frame | undefined {
+  if (!text.startsWith(`["${MARK}",`)) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(parsed)) return undefined;
+  const [, kind, from, ...rest] = parsed as unknown[];
+  if (typeof from !== "string") return undefined;
+  if (kind === "c") return { kind: "changed", from, taskIds: rest.filter(isText) };
+  if (kind === "v") {
+    const [count, topic, value] = rest;
+    const isRight = typeof count === "number" && isText(topic);
+    return isRight ? { kind: "value", from, count, topic, value } : undefined;
+  }
+  const [to, id, ...more] = rest;
+  if (!isText(to) || !isText(id)) return undefined;
+  if (kind === "a") return { kind: "answer", from, to, id, value: more[0] };
+  const [topic, value] = more;
+  return kind === "q" && isText(topic) ? { kind: "question", from, to, id, topic, value } : undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+/** Number of bytes of a text as UTF-8; a lone surrogate counts as three. */
+export function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x80) continue;
+    // A pair of surrogates has four bytes: two for each of its units.
+    bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000 && isPair(text, index)) ? 1 : 2;
+  }
+  return bytes;
+}
+
+function isPair(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  const [high, low] = unit < 0xdc00 ? [unit, text.charCodeAt(index + 1)] : [text.charCodeAt(index - 1), unit];
+  return high >= 0xd800 && high < 0xdc00 && low >= 0xdc00 && low < 0xe000;
+}

@@ -1,0 +1,243 @@
+import { background, boundedCall } from "../core/async.js";
+import { newId } from "../core/ids.js";
+import { evictOldest } from "../core/maps.js";
+import type { Carrier } from "./carrier.js";
+import { changedTexts, type Frame, frameOf, type Question, textOf, utf8Length } from "./frames.js";
+import type { Inquiry, SignalMember, Signals, Topic } from "./signals.js";
+
+/** Time for which changes and values are collected, in milliseconds. */
+const COLLECT_MS = 5;
+
+/** Most ids that wait. Later ones are left to polling. */
+const MOST_IDS = 10_000;
+
+/** Most bytes of a text between members of one process, which nothing limits otherwise. */
+const LOCAL_BYTES = 1_000_000;
+
+/** Most questions that a member remembers, to answer a repeated one once. */
+const MOST_QUESTIONS = 1_000;
+
+/** Most senders and topics whose last value a member remembers, to ignore an older one. */
+const MOST_SENDERS = 1_000;
+
+/**
+ * The members of one process, and what they tell each other and, by a carrier, the members of other processes. It
+ * collects, cuts to the size of the carrier, and ignores what is repeated, outdated or not understood, for every way of
+ * carrying alike. Without a carrier it joins the engines of one process alone.
+ */
+export class SignalHub implements Signals {
+  readonly #members = new Map<string, Member>();
+  readonly #carrier: Carrier | undefined;
+  #isOpen = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(carrier?: Carrier) {
+    this.#carrier = carrier;
+  }
+
+  join(name: string): SignalMember {
+    const member = new Member(name, {
+      maxBytes: this.#carrier?.maxBytes ?? LOCAL_BYTES,
+      isAlone: () => this.#carrier === undefined && this.#members.size < 2,
+      broadcast: (texts) => this.#broadcast(name, texts),
+      send: (to, text) => this.#send(to, text),
+      left: () => this.#left(member),
+    });
+    if (this.#closed !== undefined) return member;
+    this.#members.set(name, member);
+    // A carrier connects when somebody needs it.
+    if (!this.#isOpen) this.#carrier?.open((text) => this.#hear(text));
+    this.#isOpen = true;
+    this.#carrier?.joined?.(name);
+    return member;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    for (const member of this.#members.values()) member.leave();
+    if (this.#isOpen) await this.#carrier?.close();
+  }
+
+  #left(member: Member): void {
+    if (this.#members.get(member.name) !== member) return;
+    this.#members.delete(member.name);
+    this.#carrier?.left?.(member.name);
+  }
+
+  #broadcast(from: string, texts: readonly string[]): void {
+    const others = [...this.#members.values()].filter(({ name }) => name !== from);
+    if (others.length > 0) for (const text of texts) queueMicrotask(() => this.#hear(text));
+    this.#carrier?.broadcast(texts);
+  }
+
+  async #send(to: string, text: string): Promise<boolean> {
+    if (!this.#members.has(to)) return (await this.#carrier?.send(to, text)) ?? false;
+    queueMicrotask(() => this.#hear(text));
+    return true;
+  }
+
+  #hear(text: string): void {
+    try {
+      this.#pass(text);
+    } catch {
+      // A listener has failed on a value that any program may have sent.
+    }
+  }
+
+  #pass(text: string): void {
+    const frame = frameOf(text);
+    if (frame === undefined) return;
+    if (frame.kind === "question" || frame.kind === "answer") this.#members.get(frame.to)?.hear(frame);
+    // A carrier may bring back what members of this process have sent; they have heard it already.
+    else for (const member of this.#members.values()) if (member.name !== frame.from) member.hear(frame);
+  }
+}
+
+/** What a member needs of its hub. */
+interface HubPart {
+  readonly maxBytes: number;
+  /** True if nobody would hear it. */
+  readonly isAlone: () => boolean;
+  readonly broadcast: (texts: readonly string[]) => void;
+  readonly send: (to: string, text: string) => Promise<boolean>;
+  readonly left: () => void;
+}
+
+type ValueListener = (value: unknown, from: string) => void;
+type Answerer = (question: unknown, from: string) => Promise<unknown> | undefined;
+
+class Member implements SignalMember {
+  readonly name: string;
+  readonly #hub: HubPart;
+  #changed = new Set<string>();
+  #values = new Map<string, unknown>();
+  #count = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #hasLeft = false;
+  #onChanged: (taskIds: readonly string[]) => void = () => {};
+  readonly #listeners = new Map<string, ValueListener>();
+  readonly #answerers = new Map<string, Answerer>();
+  /** The number of the last value of each sender and topic. */
+  readonly #counts = new Map<string, number>();
+  readonly #heard = new Map<string, true>();
+  /** Takes the answer of each open question. */
+  readonly #open = new Map<string, (value: unknown, from: string) => void>();
+
+  constructor(name: string, hub: HubPart) {
+    this.name = name;
+    this.#hub = hub;
+  }
+
+  changed(taskId: string): void {
+    if (this.#hasLeft || this.#hub.isAlone() || this.#changed.size >= MOST_IDS) return;
+    this.#changed.add(taskId);
+    this.#timer ??= background(setTimeout(this.#flush, COLLECT_MS));
+  }
+
+  onChanged(listener: (taskIds: readonly string[]) => void): void {
+    this.#onChanged = listener;
+  }
+
+  publish<T>({ name }: Topic<T>, value: T): void {
+    if (this.#hasLeft || this.#hub.isAlone()) return;
+    this.#values.set(name, value);
+    this.#timer ??= background(setTimeout(this.#flush, COLLECT_MS));
+  }
+
+  subscribe<T>(topic: Topic<T>, listener: (value: T, from: string) => void): void {
+    this.#listeners.set(topic.name, (given, from) => {
+      const value = topic.read(given);
+      if (value !== undefined) listener(value, from);
+    });
+  }
+
+  async ask<Q, A>(to: string, inquiry: Inquiry<Q, A>, question: Q, timeoutMs: number): Promise<A | undefined> {
+    if (this.#hasLeft) return undefined;
+    const id = newId();
+    const text = textOf({ kind: "question", from: this.name, to, id, topic: inquiry.name, value: question });
+    if (utf8Length(text) > this.#hub.maxBytes) return undefined;
+    return boundedCall<A | undefined>((resolve) => {
+      const timer = background(setTimeout(() => resolve(undefined), timeoutMs));
+      this.#open.set(id, (value, from) => {
+        const answer = from === to ? inquiry.readAnswer(value) : undefined;
+        if (answer !== undefined) resolve(answer);
+      });
+      void this.#hub.send(to, text).then((mayExist) => mayExist || resolve(undefined));
+      return () => {
+        clearTimeout(timer);
+        this.#open.delete(id);
+      };
+    });
+  }
+
+  answer<Q, A>(inquiry: Inquiry<Q, A>, handler: (question: Q, from: string) => Promise<A>): void {
+    this.#answerers.set(inquiry.name, (given, from) => {
+      const question = inquiry.readQuestion(given);
+      return question === undefined ? undefined : handler(question, from);
+    });
+  }
+
+  leave(): void {
+    if (this.#hasLeft) return;
+    if (this.#timer !== undefined) this.#flush();
+    this.#hasLeft = true;
+    this.#hub.left();
+  }
+
+  hear(frame: Frame): void {
+    if (this.#hasLeft) return;
+    if (frame.kind === "changed") this.#onChanged(frame.taskIds);
+    else if (frame.kind === "value") this.#hearValue(frame);
+    else if (frame.kind === "question") void this.#answer(frame);
+    else this.#open.get(frame.id)?.(frame.value, frame.from);
+  }
+
+  readonly #flush = (): void => {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const { maxBytes } = this.#hub;
+    const texts = changedTexts(this.name, this.#changed, maxBytes);
+    for (const [topic, value] of this.#values) {
+      const text = textOf({ kind: "value", from: this.name, count: ++this.#count, topic, value });
+      if (utf8Length(text) <= maxBytes) texts.push(text);
+    }
+    this.#changed = new Set();
+    this.#values = new Map();
+    if (texts.length > 0) this.#hub.broadcast(texts);
+  };
+
+  #hearValue({ from, count, topic, value }: Extract<Frame, { kind: "value" }>): void {
+    const listener = this.#listeners.get(topic);
+    if (listener === undefined) return;
+    const key = `${topic} ${from}`;
+    if (count <= (this.#counts.get(key) ?? 0)) return;
+    this.#counts.delete(key);
+    this.#counts.set(key, count);
+    evictOldest(this.#counts, MOST_SENDERS);
+    listener(value, from);
+  }
+
+  async #answer({ id, topic, value, from }: Question): Promise<void> {
+    const key = `${from} ${id}`;
+    if (this.#heard.has(key)) return;
+    this.#heard.set(key, true);
+    evictOldest(this.#heard, MOST_QUESTIONS);
+    try {
+      const answer = await this.#answerers.get(topic)?.(value, from);
+      if (answer === undefined) return;
+      const text = textOf({ kind: "answer", from: this.name, to: from, id, value: answer });
+      if (utf8Length(text) <= this.#hub.maxBytes) await this.#hub.send(from, text);
+    } catch {
+      // Without an answer the member that asked does what it would do without signals.
+    }
+  }
+}
+
+/** Signals between engines of one process that have a store open together. */
+export function localSignals(): Signals {
+  return new SignalHub();
+}

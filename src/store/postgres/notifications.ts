@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import type { Client } from "pg";
+import { within } from "../../core/async.js";
+import type { Logger } from "../../core/log.js";
+import type { Carrier } from "../../signals/carrier.js";
+import type { Database } from "./database.js";
+
+/** Interval of notifications to oneself, in milliseconds. Without an answer, the connection is opened anew. */
+const BEAT_MS = 5_000;
+
+/** Delays before a connection is opened anew, in milliseconds. */
+const RETRY_MS = [100, 500, 2_000, 5_000];
+
+/** Time for the last notifications, in milliseconds. */
+const CLOSE_MS = 1_000;
+
+/** Texts that wait while others are sent. Later ones are dropped. */
+const MOST_TEXTS = 1_000;
+
+/** Carries signals by NOTIFY, on a connection of its own: in the commit of an append it costs most of its rate. */
+export class Notifications implements Carrier {
+  /** PostgreSQL takes less than 8,000. */
+  readonly maxBytes = 7_000;
+  readonly #database: Database;
+  readonly #channel: string;
+  readonly #logger: Logger;
+  readonly #beatText = `beat ${randomBytes(9).toString("base64url")}`;
+  #listener: (text: string) => void = () => {};
+  #client: Client | undefined;
+  #waiting: string[] = [];
+  #sending: Promise<void> | undefined;
+  #beat: NodeJS.Timeout | undefined;
+  #isHeard = false;
+  #failures = 0;
+  #isClosed = false;
+
+  /** @param schema in the name of the channel, so that stores of one database do not hear each other */
+  constructor(database: Database, schema: string, logger: Logger) {
+    this.#database = database;
+    this.#channel = `parley_${schema}`;
+    this.#logger = logger;
+  }
+
+  open(hear: (text: string) => void): void {
+    this.#listener = hear;
+    void this.#connect();
+  }
+
+  broadcast(texts: readonly string[]): void {
+    if (this.#client === undefined || this.#waiting.length > MOST_TEXTS) return;
+    this.#waiting.push(...texts);
+    this.#sending ??= this.#send(this.#client);
+  }
+
+  /** All processes hear it; those that do not have the member ignore it. */
+  async send(_to: string, text: string): Promise<boolean> {
+    this.broadcast([text]);
+    return this.#client !== undefined;
+  }
+
+  async close(): Promise<void> {
+    if (this.#sending !== undefined) await within(CLOSE_MS, this.#sending);
+    this.#isClosed = true;
+    clearTimeout(this.#beat);
+    await this.#client?.end().catch(() => {});
+  }
+
+  /** One statement at a time; what comes meanwhile shares the next one. Never rejects. */
+  async #send(client: Client): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) {
+        const texts = this.#waiting.splice(0);
+        await client.query("SELECT pg_notify($1, text) FROM unnest($2::text[]) text", [this.#channel, texts]);
+      }
+    } catch {
+      this.#lose(client);
+    } finally {
+      this.#sending = undefined;
+    }
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#isClosed) return;
+    let client: Client | undefined;
+    try {
+      const opened = await this.#database.connection();
+      client = opened;
+      if (this.#isClosed) return void opened.end().catch(() => {});
+      opened.on("error", () => this.#lose(opened));
+      opened.on("end", () => this.#lose(opened));
+      opened.on("notification", ({ payload }) => this.#hear(payload ?? ""));
+      await opened.query(`LISTEN ${this.#channel}`);
+      this.#client = opened;
+      this.#isHeard = true;
+      this.#check(opened);
+    } catch (error) {
+      this.#logger.debug({ err: error }, "notifications of PostgreSQL cannot be heard; retrying");
+      client?.end().catch(() => {});
+      this.#retry();
+    }
+  }
+
+  /** Notifies this process itself, and looks after a while whether that was heard. */
+  #check(client: Client): void {
+    if (this.#client !== client || this.#isClosed) return;
+    if (!this.#isHeard) {
+      this.#logger.warn(
+        {},
+        "PostgreSQL passes no notifications on: changes by other servers are seen by polling alone",
+      );
+      return this.#lose(client);
+    }
+    this.#isHeard = false;
+    this.broadcast([this.#beatText]);
+    this.#beat = setTimeout(() => this.#check(client), BEAT_MS).unref();
+  }
+
+  #hear(text: string): void {
+    if (text !== this.#beatText) return this.#listener(text);
+    this.#isHeard = true;
+    this.#failures = 0;
+  }
+
+  #lose(client: Client): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    this.#waiting = [];
+    clearTimeout(this.#beat);
+    client.end().catch(() => {});
+    this.#retry();
+  }
+
+  #retry(): void {
+    if (this.#isClosed) return;
+    const delay = RETRY_MS[Math.min(this.#failures++, RETRY_MS.length - 1)];
+    this.#beat = setTimeout(() => void this.#connect(), delay).unref();
+  }
+}
