@@ -72,7 +72,13 @@ describe("systemd", () => {
   it("sets only variables that Parley knows", async () => {
     const known = await succeed(process.execPath, [main, "serve", "--help"]);
     const limits = await succeed(process.execPath, [main, "limits"]);
-    const files = ["systemd/parley@.service", "Containerfile", "kubernetes/parley.yaml", "compose/compose.yaml"];
+    const clusters = [
+      "kubernetes/parley.yaml",
+      "kubernetes/replicas.yaml",
+      "compose/compose.yaml",
+      "compose/replicas.yaml",
+    ];
+    const files = ["systemd/parley@.service", "Containerfile", ...clusters];
     const names = files.flatMap((file) => [...text(file).matchAll(/\bPARLEY_[A-Z_]+/g)].map(([name]) => name));
     expect(names.length).toBeGreaterThan(15);
     expect(names.filter((name) => !`${known}${limits}`.includes(name))).toEqual([]);
@@ -145,8 +151,12 @@ describe("Kubernetes and Envoy", () => {
     await persistently(() =>
       succeed("go", ["build", "-mod=readonly", "-o", check, "."], { cwd: here, limitMs: 540_000 }),
     );
-    const printed = await succeed(check, [join(deploy, "kubernetes/parley.yaml"), join(deploy, "envoy/envoy.yaml")]);
-    expect(printed).toContain("7 objects of Kubernetes");
+    const files = ["envoy/envoy.yaml", "kubernetes/parley.yaml", "kubernetes/replicas.yaml"];
+    const printed = await succeed(
+      check,
+      files.map((file) => join(deploy, file)),
+    );
+    expect(printed).toContain("17 objects of Kubernetes");
     expect(printed).toContain("2 clusters of Envoy");
   });
 });

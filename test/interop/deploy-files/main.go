@@ -1,5 +1,5 @@
 // Checks files of deploy/: fields and values of Kubernetes objects by their Go types, and of Envoy's configuration by its
-// messages and their rules. Usage: deploy-files KUBERNETES.yaml ENVOY.yaml
+// messages and their rules. Usage: deploy-files ENVOY.yaml KUBERNETES.yaml...
 package main
 
 import (
@@ -25,10 +25,14 @@ import (
 )
 
 func main() {
-	objects, err := kubernetes(os.Args[1])
+	clusters, err := envoy(os.Args[1])
 	exitOn(err)
-	clusters, err := envoy(os.Args[2])
-	exitOn(err)
+	objects := 0
+	for _, path := range os.Args[2:] {
+		found, err := kubernetes(path)
+		exitOn(err)
+		objects += found
+	}
 	fmt.Printf("%d objects of Kubernetes, %d clusters of Envoy\n", objects, clusters)
 }
 
@@ -48,6 +52,7 @@ func kubernetes(path string) (int, error) {
 		"v1 PersistentVolumeClaim":           func() any { return new(core.PersistentVolumeClaim) },
 		"v1 Service":                         func() any { return new(core.Service) },
 		"apps/v1 Deployment":                 func() any { return new(apps.Deployment) },
+		"apps/v1 StatefulSet":                func() any { return new(apps.StatefulSet) },
 		"networking.k8s.io/v1 NetworkPolicy": func() any { return new(networking.NetworkPolicy) },
 		"policy/v1 PodDisruptionBudget":      func() any { return new(policy.PodDisruptionBudget) },
 	}

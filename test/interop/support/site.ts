@@ -141,7 +141,7 @@ export class Site {
 
 const fixture = (name: string): string => join(root, `test/fixtures/tls/${name}.pem`);
 
-/** nginx with the configuration of deploy/, on the ports of a site. @returns its arguments */
+/** nginx with deploy/nginx/parley.conf, on the ports of a site. @returns its arguments */
 export function nginxIn({ folder, ports: { http, grpc, front } }: Site): string[] {
   const site = deployed("nginx/parley.conf", {
     "127.0.0.1:8080": `127.0.0.1:${http[0]}`,
@@ -157,6 +157,11 @@ export function nginxIn({ folder, ports: { http, grpc, front } }: Site): string[
     "/etc/ssl/agents.example.com.pem": fixture("cert"),
     "/etc/ssl/private/agents.example.com.key": fixture("key"),
   });
+  return nginxWith(folder, site);
+}
+
+/** nginx with a configuration of a server. @returns its arguments */
+export function nginxWith(folder: string, site: string): string[] {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (of) => `${of}_temp_path ${folder}/${of};`,
   );
@@ -170,11 +175,12 @@ export function nginxIn({ folder, ports: { http, grpc, front } }: Site): string[
     http {
       access_log off;
       ${temporary.join("\n")}
-      include ${folder}/parley.conf;
+      include ${folder}/site.conf;
     }`;
   writeFileSync(join(folder, "nginx.conf"), main);
-  writeFileSync(join(folder, "parley.conf"), site);
-  copyFileSync(join(root, "deploy/nginx/parley-http.inc"), join(folder, "parley-http.inc"));
+  writeFileSync(join(folder, "site.conf"), site);
+  for (const name of ["parley-http.inc", "parley-grpc.inc"])
+    copyFileSync(join(root, "deploy/nginx", name), join(folder, name));
   return ["-p", folder, "-c", join(folder, "nginx.conf"), "-e", "stderr"];
 }
 
