@@ -18,11 +18,11 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
  * these out.
  */
 const long = [
-  "cli/{backup,card,console,dev,dev-chat,init,operate-process,operate-stalled,a2a/pressure}",
+  "cli/{backup,card,console,dev,dev-chat,init,module,operate-process,operate-stalled,serve-signals,a2a/pressure}",
   "client/{cuts,hostile/hostile,restarts}",
   "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
-  "e2e/{database-outage,restored,secrets,shutdown,stopped}",
+  "e2e/{database-outage,restored,secrets,shared,shutdown,stopped}",
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",

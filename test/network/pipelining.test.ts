@@ -1,6 +1,7 @@
 import * as net from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AService } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { scaled } from "../support/cover.js";
 import { type Child, MIB, start, task } from "./child.js";
 import { begun, request as over2 } from "./frames.js";
 import { http1 } from "./raw-http.js";
@@ -10,7 +11,7 @@ import { cleanup, serve } from "./serve.js";
 vi.setConfig({ testTimeout: 120_000 });
 
 /** How many requests a connection sends without reading an answer. */
-const many = 30_000;
+const many = scaled(10_000, 30_000);
 const connections = 2;
 
 const get = (path: string, more = ""): Buffer => Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${more}\r\n`);

@@ -1,0 +1,19 @@
+const json = { "content-type": "application/json" };
+
+/** Sends a text by HTTP+JSON, and gives what became of it. */
+export async function send(
+  url: string,
+  text: string,
+  returnImmediately = false,
+): Promise<{ id: string; state: string }> {
+  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text }] };
+  const body = JSON.stringify({ message, configuration: { returnImmediately } });
+  const response = await fetch(`${url}/message:send`, { method: "POST", headers: json, body });
+  const { task } = (await response.json()) as { task: { id: string; status: { state: string } } };
+  return { id: task.id, state: task.status.state };
+}
+
+export async function stateOf(url: string, id: string): Promise<string> {
+  const response = await fetch(`${url}/tasks/${id}`);
+  return ((await response.json()) as { status: { state: string } }).status.state;
+}
