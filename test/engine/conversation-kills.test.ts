@@ -11,7 +11,7 @@ const CHANGES = 5;
 
 /** Repeats the kills of a run. */
 const seed = Number(process.env.PARLEY_STORE_SEED ?? Math.floor(Math.random() * 2 ** 32));
-const kills = Number(process.env.PARLEY_KILLS ?? scaled(8, 60));
+const kills = Number(process.env.PARLEY_KILLS ?? scaled(8, 25));
 
 describe("a process that is killed in the middle of changes of a conversation's state", () => {
   it("leaves every change there once, with the event that it was stored with", {

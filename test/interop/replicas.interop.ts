@@ -125,9 +125,9 @@ describe("three servers behind nginx", { timeout: 120_000 }, () => {
   it("show the same finished task, whichever of them answers", async () => {
     const listed = JSON.parse(await succeed("curl", ["-sS", "--max-time", "30", `${url}/tasks`]));
     const [{ id }] = listed.tasks;
-    const read = servers.map(async ({ server }) => (await fetch(`${server.url}/tasks/${id}`)).json());
-    const tasks = await Promise.all(read);
-    const text = tasks[0].artifacts[0].parts.map((part: { text: string }) => part.text).join("");
+    const read = servers.map(({ server }) => fetch(`${server.url}/tasks/${id}`).then((answer) => answer.json()));
+    const tasks = (await Promise.all(read)) as { artifacts: { parts: { text: string }[] }[] }[];
+    const text = tasks[0]?.artifacts[0]?.parts.map((part) => part.text).join("") ?? "";
     expect(text.trim()).toBe(words.join(" "));
     expect(tasks).toEqual([tasks[0], tasks[0], tasks[0]]);
   });

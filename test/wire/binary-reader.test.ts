@@ -102,7 +102,7 @@ describe("binaryReader()", () => {
       fc.property(cases, ([desc, bytes]) => {
         seen[same(desc, bytes) === failed ? "failed" : "read"]++;
       }),
-      { numRuns: scaled(1_500, 12_000) },
+      { numRuns: scaled(1_500, 5_000) },
     );
     expect(seen.read).toBeGreaterThan(100);
     expect(seen.failed).toBeGreaterThan(100);

@@ -18,7 +18,7 @@ export interface KillTest {
 const seed = Number(process.env.KILL_SEED ?? Date.now() % 1_000_000);
 
 /** How many conversations there are in which processes are killed. */
-const rounds = Number(process.env.KILL_ROUNDS ?? scaled(5, 20));
+const rounds = Number(process.env.KILL_ROUNDS ?? scaled(2, 20));
 
 /** Has a conversation with processes that are killed with SIGKILL between any two events and steps. */
 export function describeKills({ module, rules, says }: KillTest): void {
