@@ -18,7 +18,7 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
  * these out.
  */
 const long = [
-  "cli/{backup,card,console,dev,dev-chat,init,module,operate-process,operate-stalled,serve-signals,a2a/pressure}",
+  "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-signals,a2a/pressure}",
   "client/{cuts,hostile/hostile,restarts}",
   "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
@@ -26,7 +26,7 @@ const long = [
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
-  "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/outage}",
+  "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/migrate,postgres/outage}",
 ].map((name) => `test/${name}.test.ts`);
 
 /** Files that take long, and mostly wait. */

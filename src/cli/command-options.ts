@@ -15,6 +15,11 @@ export interface CommandOptions {
    * package `@photostructure/sqlite`.
    */
   readonly sqliteDriver: DriverName;
+  /**
+   * `auto` brings the tables of an older release to the current schema at the start; `check` refuses to start with them,
+   * and leaves that to `parley migrate`. Default `auto`.
+   */
+  readonly migrate: "auto" | "check";
   /** Lets several servers use the file at the same time; all of them need this option. Default: off. */
   readonly shared: boolean;
   /**
@@ -80,8 +85,9 @@ export interface CommandOptions {
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 export type LogFormat = "auto" | "pretty" | "json";
 
-export const defaultCommandOptions: Pick<CommandOptions, "store" | "shared" | "logLevel" | "logFormat"> = {
+export const defaultCommandOptions: Pick<CommandOptions, "store" | "migrate" | "shared" | "logLevel" | "logFormat"> = {
   store: "parley.db",
+  migrate: "auto",
   shared: false,
   logLevel: "info",
   logFormat: "auto",
@@ -97,6 +103,10 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
     kind: choice<DriverName>(["node:sqlite", "@photostructure/sqlite"], "<name>"),
     help: "driver of SQLite",
     otherwise: "node:sqlite from Node.js 22.13 on",
+  },
+  migrate: {
+    kind: choice(["auto", "check"], "<mode>"),
+    help: "whether the start migrates an older store (auto) or refuses it (check), see parley migrate",
   },
   shared: { kind: yesNo, help: "let several servers use the file; all of them need this option" },
   admin: {

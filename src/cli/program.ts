@@ -11,6 +11,7 @@ import { addConsole } from "./console.js";
 import type { Io } from "./io.js";
 import { addOperate } from "./operate/groups.js";
 import { addServe } from "./serve.js";
+import { addStore } from "./store.js";
 
 /**
  * Runs a command line.
@@ -77,6 +78,7 @@ async function addServerCommands(program: Command, words: readonly string[], io:
   await addAuthors(program, isWhole || words[0] === "dev", words.slice(1), io);
   addCard(groupOf(program, "card"));
   addBackup(program);
+  addStore(program, io);
   await addConsole(program, isWhole || words[0] === "console", io);
   await addOperate(program, (name) => isWhole || words.slice(0, 2).includes(name), io);
 }

@@ -202,17 +202,23 @@ function isPostgres(store: string): boolean {
 
 /** Opens the store that the module exports, or the one that the command line names. */
 function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger): () => TaskStore | Promise<TaskStore> {
-  const { store: path, shared } = { ...defaultCommandOptions, ...command };
+  const { store: path, shared, migrate } = { ...defaultCommandOptions, ...command };
   if (own !== undefined) {
-    if (command.store === undefined && !shared) return () => own;
-    throw new UsageError("the module exports a store of its own: omit --store and --shared");
+    if (command.store === undefined && !shared && command.migrate === undefined) return () => own;
+    throw new UsageError("the module exports a store of its own: omit --store, --shared and --migrate");
   }
   if (isPostgres(path)) {
     if (shared) throw new UsageError("--shared is for SQLite files: servers share a PostgreSQL database without it");
-    return async () => (await import("../store/postgres/index.js")).postgresStore({ url: path, logger });
+    return async () => (await import("../store/postgres/index.js")).postgresStore({ url: path, migrate, logger });
   }
   if (command.sqliteDriver !== undefined) useDriver(command.sqliteDriver);
-  if (path !== "memory") return () => sqliteStore({ path, shared, logger });
+  if (path !== "memory") {
+    return async () => {
+      // Few servers need its code.
+      if (migrate === "check") (await import("../store/sqlite/current.js")).checkCurrent(path);
+      return sqliteStore({ path, shared, logger });
+    };
+  }
   if (shared) throw new UsageError("--shared needs a file: a store in memory (--store memory) cannot be shared");
   return memoryStore;
 }

@@ -99,7 +99,7 @@ const optionTopics: Topics = [
 ];
 
 const commandTopics: Topics = [
-  ["Store and log", /^(store|sqlite|shared|audit|log)/],
+  ["Store and log", /^(store|sqlite|migrate|shared|audit|log)/],
   ["TLS and cards", /^(tls|card)/],
   ["Push notifications", /^push/],
   ["Operators", /^admin/],

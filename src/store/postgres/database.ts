@@ -33,14 +33,18 @@ export interface DatabaseOptions {
 /** A pool of connections. */
 export class Database implements Statements {
   readonly #pool: Pool;
-  readonly #client: () => Client;
+  readonly #client: (timeoutMs: number | undefined) => Client;
   readonly #prepared: boolean;
   readonly #timeoutMs: number;
   /** A name for each statement, so that a connection prepares it once. */
   readonly #names = new Map<string, string>();
   #closed: Promise<void> | undefined;
 
-  private constructor(pool: Pool, client: () => Client, { prepared, timeoutMs }: DatabaseOptions) {
+  private constructor(
+    pool: Pool,
+    client: (timeoutMs: number | undefined) => Client,
+    { prepared, timeoutMs }: DatabaseOptions,
+  ) {
     this.#pool = pool;
     this.#client = client;
     this.#prepared = prepared;
@@ -65,7 +69,8 @@ export class Database implements Statements {
     pool.on("connect", (client) =>
       client.on("error", (err) => logger.debug({ err }, "a connection to PostgreSQL ended")),
     );
-    return new Database(pool, () => new Client(config), options);
+    const client = (limit: number | undefined): Client => new Client({ ...config, query_timeout: limit });
+    return new Database(pool, client, options);
   }
 
   /** @throws StoreError */
@@ -118,9 +123,9 @@ export class Database implements Statements {
     }
   }
 
-  /** Opens a connection beside the pool. The caller ends it. */
-  async connection(): Promise<Client> {
-    const client = this.#client();
+  /** Opens a connection beside the pool, whose statements may take any time if they are `unlimited`. The caller ends it. */
+  async connection({ unlimited = false }: { readonly unlimited?: boolean } = {}): Promise<Client> {
+    const client = this.#client(unlimited ? undefined : this.#timeoutMs);
     client.on("error", () => {});
     await client.connect();
     return client;

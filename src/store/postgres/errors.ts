@@ -40,5 +40,7 @@ function kindOf(code: string): StoreErrorKind {
 export function isOutage(code: string): boolean {
   // Connection, resources, shutdown of the server, error of its system, a server that became read-only, an unfinished
   // rollback, a failed login, and codes of sockets.
-  return code === "" || /^(08|53|57|58|40|28|3D|25006|55P03|XX)/.test(code) || /^E[A-Z_]+$/.test(code);
+  return (
+    code === "" || /^(08|53|57|58|40|28|3D|25006|55P03|XX)/.test(code) || /^E(?!RR_INVALID_URL)[A-Z_]+$/.test(code)
+  );
 }

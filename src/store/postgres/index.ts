@@ -5,6 +5,7 @@ import * as check from "../../core/options.js";
 import { SignalHub } from "../../signals/hub.js";
 import { redriveInSteps } from "../redrive.js";
 import { type PushStore, StoreError, type TaskStore } from "../task-store.js";
+import { DEFAULT_SCHEMA, isAddress, isSchema, withSchema } from "./address.js";
 import { Appends } from "./appends.js";
 import { Database } from "./database.js";
 import { type Durability, readDurability, type StoreDurability } from "./durability.js";
@@ -47,6 +48,11 @@ export interface PostgresStoreOptions {
    * `replicated`. Default `local`.
    */
   readonly require?: Durability;
+  /**
+   * `auto` (the default) brings an older schema to the current version when the store is opened, with servers of the
+   * previous release running. `check` rejects an older schema, which `parley migrate` brings to the current version.
+   */
+  readonly migrate?: "auto" | "check";
   readonly logger?: Logger;
 }
 
@@ -61,15 +67,15 @@ export interface PostgresStore extends TaskStore {
 /**
  * Keeps tasks in PostgreSQL 15 or later, for any number of processes on any number of machines. Needs the package `pg`.
  *
- * @throws StoreError `failed` for wrong options, without the package, or if the database promises too little;
- * `unavailable` if the database does not answer; `newer-schema` if a later release has migrated it
+ * @throws StoreError `failed` for wrong options, without the package, if the database promises too little, or if the
+ * schema is older and not to be migrated; `unavailable` if the database does not answer; `newer-schema` if a later release has migrated it
  */
 export async function postgresStore(options: string | PostgresStoreOptions): Promise<PostgresStore> {
   const settings = checked(typeof options === "string" ? { url: options } : options);
-  const { url, schema, connections, timeoutMs, prepared, require, logger } = settings;
+  const { url, schema, connections, timeoutMs, prepared, require, migrate: mode, logger } = settings;
   const database = await Database.open({ url, connections, timeoutMs, prepared, logger });
   try {
-    await migrate(database, schema, logger);
+    await migrate({ database, schema, logger, mode });
     const durability = await readDurability(database);
     if (LEVELS.indexOf(durability.level) < LEVELS.indexOf(require)) {
       throw new StoreError("failed", `The store requires durability "${require}". ${durability.text}`);
@@ -87,21 +93,23 @@ export async function postgresStore(options: string | PostgresStoreOptions): Pro
 const LEVELS: readonly Durability[] = ["none", "local", "replicated"];
 
 const checks: check.OptionChecks<PostgresStoreOptions> = {
-  url: check.aText("an address that begins with postgres://", (url) => /^postgres(ql)?:\/\//.test(url)),
-  schema: check.aText("lower-case letters, digits and _, at most 40", (name) => /^[a-z_][a-z0-9_]{0,39}$/.test(name)),
+  url: check.aText("an address that begins with postgres://", isAddress),
+  schema: check.aText("lower-case letters, digits and _, at most 40", isSchema),
   connections: check.aWholeNumber(3, 1_000),
   timeoutMs: check.aWholeNumber(100, 3_600_000),
   prepared: check.aBoolean(),
   require: check.oneOf(LEVELS),
+  migrate: check.oneOf(["auto", "check"]),
   logger: check.aLogger(),
 };
 
 const defaults = {
-  schema: "parley",
+  schema: DEFAULT_SCHEMA,
   connections: 10,
   timeoutMs: 5_000,
   prepared: true,
   require: "local",
+  migrate: "auto",
   logger: silentLogger,
 } as const;
 
@@ -110,14 +118,6 @@ function checked(options: PostgresStoreOptions): Required<PostgresStoreOptions> 
   const faults = check.optionFaults(withSchema(options), checks, "", ["url"]);
   if (faults.length > 0) throw new StoreError("failed", `The PostgreSQL store cannot be opened: ${faults.join("; ")}.`);
   return { ...defaults, ...check.given(withSchema(options)) };
-}
-
-/** Takes the schema out of an address that names it. */
-function withSchema(options: PostgresStoreOptions): PostgresStoreOptions {
-  const [, before = "", schema = "", after = ""] =
-    /^([^?]*\?(?:.*&)?)schema=([^&]*)&?(.*)$/.exec(options.url ?? "") ?? [];
-  if (schema === "") return options;
-  return { schema: decodeURIComponent(schema), ...options, url: before + after };
 }
 
 interface Parts extends Required<PostgresStoreOptions> {

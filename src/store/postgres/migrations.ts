@@ -134,8 +134,21 @@ const pushTables = `
     COMMENT ON COLUMN {s}.push_config.state IS '${IDLE} idle, ${DUE} due, ${DEAD} dead';
 `;
 
-/** The step from version n to n + 1 is element n: SQL in which `{s}` stands for the schema. */
-export const migrations: readonly string[] = [tables + pushTables + appendFunctions];
+/**
+ * A step: SQL for one transaction, in which `{s}` stands for the schema, or an index that is created while others write.
+ * `on` is the table and its columns, such as `task (owner) WHERE state = 1`; the table has no partitions.
+ */
+export type Step = string | { readonly index: string; readonly on: string };
+
+/**
+ * The step from version n to n + 1 is element n. A step that was released never changes. Servers of the previous release
+ * use the schema while a step is taken and after it:
+ *
+ * - A step adds: a table, a column with a constant default, a function under a new name, an index (concurrently).
+ * - What a release no longer uses is removed by the release after it.
+ * - A step scans no table within a transaction, and holds its locks for milliseconds.
+ */
+export const migrations: readonly Step[] = [tables + pushTables + appendFunctions];
 
 /** Version of the schema that this code reads and writes. */
 export const SCHEMA_VERSION: number = migrations.length;

@@ -1,0 +1,89 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { sqliteDriver } from "../../src/store/sqlite/driver/choose.js";
+import { migrate, SCHEMA_VERSION } from "../../src/store/sqlite/migrations.js";
+import { PostgresServer, programs } from "../store/postgres/server.js";
+import { probe, ready, workplaces } from "./cli.js";
+
+describe("parley migrate", () => {
+  const place = workplaces();
+  const outcome = async (...args: string[]): Promise<unknown> => {
+    const started = place.run(args);
+    return { code: await started.exited, stdout: started.stdout(), stderr: started.stderr() };
+  };
+  const older = (name: string): void => {
+    const db = sqliteDriver().open(join(place.path, name));
+    migrate(db, SCHEMA_VERSION - 2);
+    db.close();
+  };
+
+  it("creates a file, brings an older one to the current schema, and leaves a current one", async () => {
+    expect(await outcome("migrate")).toMatchObject({
+      ...{ code: 0, stdout: `parley.db: created, version 0 to ${SCHEMA_VERSION}\n` },
+    });
+    older("old.db");
+    expect(await outcome("migrate", "--store", "old.db")).toMatchObject({
+      ...{ code: 0, stdout: `old.db: migrated, version ${SCHEMA_VERSION - 2} to ${SCHEMA_VERSION}\n` },
+    });
+    const current = { code: 0, stdout: `old.db: is up to date, version ${SCHEMA_VERSION}\n`, stderr: "" };
+    expect(await outcome("migrate", "--store", "old.db")).toEqual(current);
+  });
+
+  it("is what a server waits for that must not migrate", async () => {
+    older("old.db");
+    const serve = ["serve", probe, "--port", "0", "--grpc-port", "0", "--migrate", "check"];
+    for (const name of ["old.db", "missing.db"]) {
+      expect(await outcome(...serve, "--store", name)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`Run "parley migrate --store ${name}" first.`),
+      });
+    }
+    expect(existsSync(join(place.path, "missing.db"))).toBe(false);
+    await outcome("migrate", "--store", "old.db");
+    const server = await ready(place.run([...serve, "--store", "old.db"]));
+    // A server has the file open.
+    expect(await outcome("migrate", "--store", "old.db")).toMatchObject({ code: 0 });
+    server.child.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+  });
+
+  it("refuses what is no store, and keeps secrets to itself", async () => {
+    expect(await outcome("migrate", "--store", "memory")).toMatchObject({ code: 2, stdout: "" });
+    const places = [
+      ["mysql://ann:hunter2@localhost/x", 2],
+      ["postgres://ann:hunter2@localhost:1/x?password=hunter2", 75],
+      ["postgres://ann:hunter2@nowhere.invalid/x", 75],
+      ["postgres://ann:hunter2@local host:99999/x", 2],
+      ["postgres://ann:hunter2@localhost/x?schema=No%20schema", 2],
+    ] as const;
+    for (const [place, code] of places) {
+      const ended = await outcome("migrate", "--store", place);
+      expect([place, ended]).toMatchObject([place, { code, stdout: "" }]);
+      expect(JSON.stringify(ended)).not.toContain("hunter2");
+      expect((ended as { stderr: string }).stderr.split("\n")).toHaveLength(2);
+    }
+  });
+
+  const bin = programs();
+  describe.skipIf(bin === undefined)("on PostgreSQL", () => {
+    const server = bin === undefined ? (undefined as never) : new PostgresServer(bin);
+    afterAll(() => server.stop("immediate"));
+
+    it("creates the schema that a server with --migrate check needs", async () => {
+      const store = `${server.url}&schema=named`;
+      const shown = "postgres://…@localhost/postgres?…, schema named";
+      const serve = ["serve", probe, "--port", "0", "--grpc-port", "0", "--migrate", "check", "--store", store];
+      expect(await outcome(...serve)).toMatchObject({ code: 2, stderr: expect.stringContaining('"parley migrate"') });
+      expect(await outcome("migrate", "--store", store)).toMatchObject({
+        ...{ code: 0, stdout: `${shown}: created, version 0 to 1\n` },
+      });
+      expect(await outcome("migrate", "--store", store)).toMatchObject({
+        ...{ code: 0, stdout: `${shown}: is up to date, version 1\n`, stderr: "" },
+      });
+      const started = await ready(place.run(serve));
+      started.child.kill("SIGTERM");
+      expect(await started.exited).toBe(0);
+    });
+  });
+});
