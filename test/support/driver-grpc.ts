@@ -16,8 +16,8 @@ const detailsTrailer = "grpc-status-details-bin";
 const bytes = (value: Buffer): Buffer => value;
 
 /** gRPC on its own port, with grpc-js as the client. */
-export function grpcWire({ grpcPort }: Address): Wire {
-  const client = new Client(`127.0.0.1:${grpcPort}`, credentials.createInsecure());
+export function grpcWire({ grpcPort, grpcHost = "127.0.0.1" }: Address): Wire {
+  const client = new Client(`${grpcHost}:${grpcPort}`, credentials.createInsecure());
   return {
     name: "grpc",
     close: () => client.close(),

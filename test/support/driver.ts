@@ -11,6 +11,8 @@ export interface Address {
   /** URL of the HTTP port, without a slash at the end. */
   readonly url: string;
   readonly grpcPort: number;
+  /** Default: this machine. */
+  readonly grpcHost?: string;
   /** Takes requests in the place of a port. */
   readonly fetch?: (request: Request) => Promise<Response>;
 }

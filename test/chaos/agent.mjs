@@ -1,0 +1,39 @@
+import { randomUUID } from "node:crypto";
+import { appendFileSync } from "node:fs";
+import { artifact, completed, inputRequired, working } from "parley-a2a";
+
+const holder = randomUUID();
+
+/** Notes what is about to be done, with a time that all processes share. */
+function effect(turn, step, value) {
+  const at = Number(process.hrtime.bigint() / 1_000n) / 1_000;
+  const { taskId: task, attempt } = turn;
+  const line = { task, message: turn.message.messageId, attempt, step, value, holder, at };
+  appendFileSync(process.env.CHAOS_EFFECTS, `${JSON.stringify(line)}\n`);
+  return value;
+}
+
+/**
+ * Streams numbered pieces, every third after a step. Each tells the message, the attempt and its number. `stubborn` goes
+ * on though its signal fires, as an agent may.
+ */
+export default {
+  card: { name: "Chaos", description: "Numbers its pieces.", version: "1.0.0", skills: [] },
+  recover: "restart",
+  async *execute(turn) {
+    const { pieces, pause, asks, stubborn } = JSON.parse(turn.text);
+    const { messageId } = turn.message;
+    const mark = (what, value = "") => `${messageId} ${turn.attempt} ${what} ${value}`.trim();
+    yield working(mark("begin"));
+    for (let number = 1; number <= pieces; number++) {
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      if (turn.signal.aborted && !stubborn) throw turn.signal.reason;
+      const step = `${number}`;
+      const value =
+        number % 3 === 0 ? await turn.step(step, () => effect(turn, step, `${turn.attempt}-${randomUUID()}`)) : "";
+      const last = number === pieces;
+      yield artifact({ id: messageId, text: mark(number, value), append: number > 1, lastChunk: last });
+    }
+    yield asks ? inputRequired(mark("asks")) : completed(mark("done"));
+  },
+};

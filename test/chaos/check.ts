@@ -1,0 +1,250 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Effect, FinalTask, Noted } from "./records.js";
+
+/** The rules, each of which has a planted violation in check.test.ts. */
+export const rules = [
+  "acknowledged messages are kept",
+  "messages are heard once",
+  "a message is one task",
+  "events are kept",
+  "generations have no gap",
+  "generations have one event",
+  "states that end stay",
+  "reads do not go back",
+  "turns do not overlap",
+  "attempts have one holder",
+  "steps are not redone",
+  "pieces are complete",
+  "nothing is stuck",
+  "servers agree",
+  "answers are sound",
+] as const;
+
+export type Rule = (typeof rules)[number];
+
+export interface Violation {
+  readonly rule: Rule;
+  readonly what: string;
+}
+
+/** What happened, as its clients, its agents and the end of it tell. */
+export interface History {
+  readonly notes: readonly Noted[];
+  readonly effects: readonly Effect[];
+  readonly tasks: readonly FinalTask[];
+}
+
+const TERMINAL = /_(COMPLETED|FAILED|CANCELED|REJECTED)$/;
+
+/** Judges a history. It looks at nothing else, and finds the same in the same history. */
+export function check(history: History): Violation[] {
+  const found: Violation[] = [];
+  const add = (rule: Rule, what: string): void => void found.push({ rule, what });
+  const tasks = new Map(history.tasks.map((task) => [task.id, task]));
+  checkMessages(history, tasks, add);
+  checkSeen(history, tasks, add);
+  checkReads(history.notes, add);
+  for (const task of history.tasks) checkTask(task, add);
+  checkEffects(history, add);
+  return found;
+}
+
+type Add = (rule: Rule, what: string) => void;
+type Tasks = ReadonlyMap<string, FinalTask>;
+
+/** What was acknowledged is there once, in one task, and its turn began unless the task ended first. */
+function checkMessages({ notes, tasks: all }: History, tasks: Tasks, add: Add): void {
+  const taskOf = new Map<string, string>();
+  for (const note of notes) {
+    if (note.kind === "missing") add("acknowledged messages are kept", `${note.where} does not know ${note.task}`);
+    if (note.kind === "wrong") add("answers are sound", `${note.client}: ${note.why}`);
+    if (note.kind !== "acknowledged") continue;
+    const { message, task } = note;
+    const known = taskOf.get(message);
+    if (known !== undefined && known !== task) add("a message is one task", `${message}: ${known} and ${task}`);
+    taskOf.set(message, task);
+  }
+  for (const [message, id] of taskOf) {
+    const task = tasks.get(id);
+    const count = task?.messages.filter((one) => one === message).length ?? 0;
+    if (count !== 1) add("acknowledged messages are kept", `${message} is ${count} times in ${id}`);
+    if (task === undefined) continue;
+    const begun = marksOf(task).filter((mark) => mark.message === message && mark.what === "begin");
+    const twice = begun.length !== new Set(begun.map(({ attempt }) => attempt)).size;
+    if (twice) add("messages are heard once", `an attempt at ${message} of ${id} began twice`);
+    const unheard = begun.length === 0 && !/_(CANCELED|FAILED|REJECTED)$/.test(task.state);
+    if (unheard) add("messages are heard once", `${message} of ${id} had no turn, and the task is ${task.state}`);
+  }
+  const contexts = new Map<string, string>();
+  for (const { context, id } of all) {
+    const other = contexts.get(context);
+    if (other !== undefined) add("a message is one task", `${context}: ${other} and ${id}`);
+    contexts.set(context, id);
+  }
+}
+
+/** What clients were shown is what is there in the end. */
+function checkSeen({ notes }: History, tasks: Tasks, add: Add): void {
+  const finals = new Map([...tasks].map(([id, { events }]) => [id, new Map(events)]));
+  const places = new Map<string, number>();
+  const shown = new Map<string, string>();
+  for (const note of notes) {
+    if (note.kind !== "task" && note.kind !== "event") continue;
+    const { task: id, generation } = note;
+    const place = `${id} at ${generation}`;
+    const final = tasks.get(id);
+    if (final === undefined) {
+      add("events are kept", `${place} was shown to ${note.client}, and there is no such task`);
+      continue;
+    }
+    const state = note.kind === "task" ? note.state : stateIn(note.event);
+    if (generation > final.generation) add("events are kept", `${place} was shown, and ${final.generation} is the last`);
+    // A stream that resumes begins with the state of now at the generation where it stands.
+    const isNow = note.kind === "event" || note.reader === undefined;
+    if (TERMINAL.test(state) && (final.state !== state || (isNow && final.generation !== generation))) {
+      add("states that end stay", `${place} was ${state}, and is ${final.state} at ${final.generation}`);
+    }
+    if (note.kind === "task") {
+      if (note.reader === undefined) continue;
+      const before = places.get(note.reader);
+      if (before !== undefined && before !== generation) {
+        add("generations have no gap", `${note.reader} stood at ${before} of ${id} and goes on at ${generation}`);
+      }
+      places.set(note.reader, generation);
+      continue;
+    }
+    const before = places.get(note.reader);
+    if (before !== undefined && generation !== before + 1) {
+      add("generations have no gap", `${note.reader} was given ${generation} of ${id} after ${before}`);
+    }
+    places.set(note.reader, generation);
+    const text = canonical(note.event);
+    const other = shown.get(place);
+    if (other !== undefined && other !== text) add("generations have one event", `${place}: ${other} and ${text}`);
+    shown.set(place, text);
+    const kept = finals.get(id)?.get(generation);
+    if (kept === undefined || canonical(kept) !== text) {
+      add("events are kept", `${place} was ${text}, and is ${kept && canonical(kept)}`);
+    }
+  }
+}
+
+/** A client that has seen a generation is shown none before it by a call that it begins later. */
+function checkReads(notes: readonly Noted[], add: Add): void {
+  const seen = new Map<string, { generation: number; at: number }[]>();
+  for (const note of notes) {
+    if (note.kind !== "task" && note.kind !== "event") continue;
+    const key = `${note.client} ${note.task}`;
+    const before = seen.get(key) ?? [];
+    seen.set(key, before);
+    if (note.kind === "task" && note.reader === undefined) {
+      const newest = Math.max(0, ...before.filter(({ at }) => at < note.asked).map(({ generation }) => generation));
+      if (note.generation < newest) {
+        add("reads do not go back", `${note.client} was shown ${note.generation} of ${note.task} after ${newest}`);
+      }
+    }
+    before.push({ generation: note.generation, at: note.at });
+  }
+}
+
+/** The log of a task: its generations, the order of its turns and attempts, and what a turn that ended has left. */
+function checkTask(task: FinalTask, add: Add): void {
+  const { id, events, generation, state } = task;
+  events.forEach(([at], index) => {
+    if (at !== index + 2) add("generations have no gap", `the event ${index + 1} of ${id} has the generation ${at}`);
+  });
+  if (events.length !== generation - 1) {
+    add("generations have no gap", `${id} is at ${generation} and has ${events.length} events`);
+  }
+  if (!TERMINAL.test(state)) add("nothing is stuck", `${id} is ${state}`);
+  const end = events.findIndex(([, event]) => TERMINAL.test(stateIn(event)));
+  if (end >= 0 && end !== events.length - 1) add("states that end stay", `${id} has events after its end`);
+  for (const where of task.disagreeing) add("servers agree", `${where} shows ${id} otherwise`);
+  checkTurns(task, add);
+}
+
+function checkTurns(task: FinalTask, add: Add): void {
+  let turn = -1;
+  let attempt = 0;
+  let next = 1;
+  for (const mark of marksOf(task)) {
+    const { message, what } = mark;
+    const number = task.messages.indexOf(message);
+    const place = `${what} of attempt ${mark.attempt} at ${message} in ${task.id}`;
+    if (number < turn || (number === turn && mark.attempt < attempt)) {
+      add("turns do not overlap", `${place} comes after attempt ${attempt} at ${task.messages[turn]}`);
+      continue;
+    }
+    if (number > turn || mark.attempt > attempt) next = 1;
+    [turn, attempt] = [number, mark.attempt];
+    if (!/^\d+$/.test(what)) continue;
+    if (Number(what) !== next) add("pieces are complete", `${place} comes where ${next} has to`);
+    next = Number(what) + 1;
+  }
+}
+
+/** Steps that were done, beside those whose outcome was stored. */
+function checkEffects({ effects, tasks }: History, add: Add): void {
+  const stored = new Map<string, number>();
+  for (const task of tasks) {
+    for (const { message, what, value } of marksOf(task)) {
+      if (value === "") continue;
+      const step = `step ${what} of ${message} in ${task.id}`;
+      const attempt = Number(value.split("-", 1)[0]);
+      stored.set(step, Math.min(attempt, stored.get(step) ?? attempt));
+    }
+  }
+  const holders = new Map<string, string>();
+  for (const { task, message, attempt, step, holder } of effects) {
+    const place = `step ${step} of ${message} in ${task}`;
+    const first = stored.get(place);
+    if (first !== undefined && attempt > first) {
+      add("steps are not redone", `${place} was stored by attempt ${first} and done again by ${attempt}`);
+    }
+    const run = `attempt ${attempt} at ${message} in ${task}`;
+    const other = holders.get(run) ?? holder;
+    if (other !== holder) add("attempts have one holder", `${run} was run by ${other} and ${holder}`);
+    holders.set(run, other);
+  }
+}
+
+/** What the agent wrote into an event: which attempt at which message is where, and what a step returned. */
+interface Mark {
+  readonly message: string;
+  readonly attempt: number;
+  readonly what: string;
+  readonly value: string;
+}
+
+function marksOf({ events }: FinalTask): Mark[] {
+  return events.flatMap(([, event]) => {
+    const [message = "", attempt = "", what = "", value = ""] = textIn(event).split(" ");
+    return /^\d+$/.test(attempt) ? [{ message, attempt: Number(attempt), what, value }] : [];
+  });
+}
+
+function textIn(event: JsonObject): string {
+  const { statusUpdate, artifactUpdate } = event as {
+    statusUpdate?: { status?: { message?: Texts } };
+    artifactUpdate?: { artifact?: Texts };
+  };
+  return (statusUpdate?.status?.message ?? artifactUpdate?.artifact)?.parts?.[0]?.text ?? "";
+}
+
+interface Texts {
+  readonly parts?: readonly { readonly text?: string }[];
+}
+
+function stateIn(event: JsonObject): string {
+  const { statusUpdate } = event as { statusUpdate?: { status?: { state?: string } } };
+  return statusUpdate?.status?.state ?? "";
+}
+
+/** The same text for the same value, whatever the order of its members. */
+function canonical(value: JsonValue): string {
+  return JSON.stringify(value, (_, inner: JsonValue) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

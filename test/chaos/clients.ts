@@ -1,0 +1,346 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { generationIn, isFinal, resuming, stateOf } from "../e2e/support/story.js";
+import type { CallOptions, Driver, OpenStream, Reply, StreamItem } from "../support/driver.js";
+import type { Binding } from "../support/drivers.js";
+import { type Notebook, now } from "./records.js";
+import type { Replica } from "./replica.js";
+import type { Chance } from "./schedule.js";
+
+/** A call without an answer after so long is given up, and made again elsewhere. */
+const CALL_MS = 6_000;
+
+/** A stream that brings nothing for so long is left, and goes on elsewhere. */
+const IDLE_MS = 4_000;
+
+/** Answers that say that a call can not be done, whoever is asked. */
+const FINAL_ANSWER = /FAILED_PRECONDITION|INVALID_ARGUMENT|ALREADY_EXISTS|UNSUPPORTED_OPERATION|NOT_CANCELABLE|KEY_REUSED/;
+const NOT_FOUND = /NOT_FOUND/;
+
+/** What is to be done with a task. */
+interface Order {
+  readonly name: string;
+  readonly asks: boolean;
+  readonly work: { readonly pieces: number; readonly pause: number; readonly stubborn: boolean };
+  readonly mode: "stream" | "wait" | "return";
+}
+
+/** Where a reader of a task stands. */
+interface Place {
+  generation: number;
+  state: string;
+}
+
+/** A client that has one task after the other done, and notes what it is told. */
+export class Client {
+  readonly #name: string;
+  readonly #binding: Binding;
+  readonly #replicas: readonly Replica[];
+  readonly #chance: Chance;
+  readonly #book: Notebook;
+  readonly #drivers: Map<Replica, Driver> = new Map();
+  /** Aborted when there is no time left: all calls end. */
+  readonly #over: AbortSignal;
+  #orders = 0;
+  #readers = 0;
+
+  constructor(
+    binding: Binding,
+    replicas: readonly Replica[],
+    { chance, book, over }: { readonly chance: Chance; readonly book: Notebook; readonly over: AbortSignal },
+  ) {
+    this.#name = book.client;
+    this.#binding = binding;
+    this.#replicas = replicas;
+    this.#chance = chance;
+    this.#book = book;
+    this.#over = over;
+  }
+
+  /** Has tasks done until there are to be no more; then ends what it has begun. */
+  async run(isLast: () => boolean): Promise<void> {
+    while (!isLast()) await this.#fulfil(this.#order());
+    await this.close();
+  }
+
+  /** Has a short task done by one server, however often that has to be asked. */
+  async probe(replica: Replica): Promise<void> {
+    const work = { pieces: 1, pause: 0, stubborn: false };
+    await this.#send(this.#order({ asks: false, mode: "wait", work }), undefined, () => replica);
+  }
+
+  async close(): Promise<void> {
+    for (const driver of this.#drivers.values()) driver.close();
+    await this.#book.close();
+  }
+
+  #order(fixed?: Omit<Order, "name">): Order {
+    const chance = this.#chance;
+    return {
+      name: `${this.#name}/${++this.#orders}`,
+      asks: chance.is(0.3),
+      mode: chance.pick(["stream", "stream", "wait", "return"] as const),
+      work: { pieces: chance.between(1, 12), pause: chance.between(10, 200), stubborn: chance.is(0.3) },
+      ...fixed,
+    };
+  }
+
+  async #fulfil(order: Order): Promise<void> {
+    const task = await this.#send(order, undefined);
+    if (task === undefined) return;
+    const beside: Promise<unknown>[] = [];
+    if (this.#chance.is(0.4)) beside.push(this.#follow(task, { generation: 1, state: "" }));
+    if (this.#chance.is(0.15)) beside.push(this.#cancel(task, this.#chance.between(0, 1_500)));
+    if (this.#chance.is(0.2)) beside.push(this.#list(order, task));
+    if (this.#chance.is(0.2)) beside.push(this.#send({ ...order, mode: "return" }, undefined));
+    const place: Place = { generation: 1, state: "" };
+    await (this.#chance.is(0.7) ? this.#follow(task, place) : this.#poll(task, place));
+    // A question is answered by the one who asked for the task, and the answer is followed by every reader.
+    if (/INPUT_REQUIRED/.test(place.state)) await this.#answer(order, task, place);
+    await Promise.all(beside);
+  }
+
+  async #answer(order: Order, task: string, place: Place): Promise<void> {
+    await this.#send({ ...order, name: `${order.name}/answer`, asks: false }, task);
+    await this.#follow(task, place);
+  }
+
+  /** Sends a message until a server says that it has it, and returns its task; undefined if it was refused. */
+  async #send(order: Order, task: string | undefined, where = this.#somewhere): Promise<string | undefined> {
+    const { name, work, asks, mode } = order;
+    const book = this.#book;
+    book.note({ kind: "sent", message: name, ...(task === undefined ? {} : { task }) });
+    const message: JsonObject = {
+      messageId: name,
+      role: "ROLE_USER",
+      parts: [{ text: JSON.stringify({ ...work, asks }) }],
+      ...(task === undefined ? { contextId: name } : { taskId: task }),
+    };
+    const acknowledged = (found: JsonObject, asked: number): string => {
+      const id = String(found.id);
+      book.note({ kind: "acknowledged", message: name, task: id });
+      this.#saw(found, asked);
+      return id;
+    };
+    for (;;) {
+      const replica = where();
+      const asked = now();
+      if (mode === "stream") {
+        const place: Place = { generation: 0, state: "" };
+        const id = await this.#read("SendStreamingMessage", { message }, { replica, place, key: name, acknowledged });
+        if (id === "refused") return undefined;
+        if (id !== undefined) return id;
+      } else {
+        const request = { message, configuration: { returnImmediately: mode === "return", historyLength: 0 } };
+        const reply = await this.#call(replica, "SendMessage", request, { "Idempotency-Key": name });
+        const found = reply?.message?.task as JsonObject | undefined;
+        if (found !== undefined) return acknowledged(found, asked);
+        if (reply?.error !== undefined && this.#isRefused(reply, name)) return undefined;
+      }
+      await this.#rest();
+    }
+  }
+
+  #isRefused({ error }: Reply, message: string): boolean {
+    const why = `${error?.status} ${error?.reason} ${error?.message}`;
+    if (!FINAL_ANSWER.test(why) && !NOT_FOUND.test(why)) return false;
+    if (/KEY_REUSED|INVALID_ARGUMENT|NOT_FOUND/.test(why)) this.#book.note({ kind: "wrong", why: `${message}: ${why}` });
+    this.#book.note({ kind: "refused", message, why });
+    return true;
+  }
+
+  /** Follows a task from a place on, over as many streams as that takes, until it rests. */
+  async #follow(task: string, place: Place): Promise<void> {
+    const reader = `${this.#name}#${++this.#readers}`;
+    const begun = place.generation;
+    for (let streams = 0; !this.#rests(place, begun); streams++) {
+      if (streams > 0) this.#book.note({ kind: "resumed", reader });
+      const outcome = await this.#read("SubscribeToTask", { id: task }, { replica: this.#somewhere(), place, reader });
+      if (this.#rests(place, begun)) return;
+      // Who resumes at the end of a task is told so, and nothing more.
+      if (outcome === "refused" || streams % 4 === 3) {
+        const now = await this.#get(task);
+        if (now !== undefined && isFinal(stateOf(now)) && generationIn(now) === place.generation) return;
+      }
+      await this.#rest();
+    }
+  }
+
+  #rests({ generation, state }: Place, begun: number): boolean {
+    return isFinal(state) || (/INPUT_REQUIRED/.test(state) && generation > begun);
+  }
+
+  /** Reads one stream to its end, or until nothing comes. Returns what `acknowledged` made of its task. */
+  async #read(
+    rpc: string,
+    request: JsonObject,
+    around: {
+      readonly replica: Replica;
+      readonly place: Place;
+      readonly reader?: string;
+      readonly key?: string;
+      readonly acknowledged?: (task: JsonObject, asked: number) => string;
+    },
+  ): Promise<string | "refused" | undefined> {
+    const { replica, place, key, acknowledged } = around;
+    const reader = around.reader ?? `${this.#name}#${++this.#readers}`;
+    const begun = place.generation;
+    const asked = now();
+    const after: Record<string, string> = key === undefined ? { "Parley-After-Generation": `${begun}` } : { "Idempotency-Key": key };
+    const stream = this.#driver(replica).stream(rpc, request, this.#options(after));
+    let task: string | undefined;
+    for (;;) {
+      const item = await this.#next(stream);
+      if ("message" in item) {
+        const { message } = item;
+        const found = message.task as JsonObject | undefined;
+        if (found !== undefined) {
+          task = acknowledged?.(found, asked);
+          this.#book.note({ ...placeOf(found), kind: "task", asked, reader });
+          place.generation = generationIn(found);
+          // Who resumes is told the state of now, not that of the place where it stands.
+          if (acknowledged !== undefined) place.state = stateOf(found);
+        } else this.#event(message, place, reader);
+        if (!this.#rests(place, acknowledged === undefined ? begun : 0)) continue;
+        stream.hangUp();
+        return task;
+      }
+      stream.hangUp();
+      if ("end" in item) return task;
+      const why = "error" in item ? `${item.error.status} ${item.error.reason} ${item.error.message}` : item.broken;
+      const isRefusal = "error" in item && (FINAL_ANSWER.test(why) || NOT_FOUND.test(why));
+      if (!isRefusal) this.#failed(rpc, why, replica);
+      if (!isRefusal || task !== undefined) return task;
+      if (key !== undefined) return this.#isRefused({ error: item.error, headers: {} }, key) ? "refused" : undefined;
+      if (NOT_FOUND.test(why)) this.#book.note({ kind: "missing", task: String(request.id), where: replica.name });
+      return "refused";
+    }
+  }
+
+  #event(message: JsonObject, place: Place, reader: string): void {
+    const [event] = Object.values(message) as JsonObject[];
+    const generation = generationIn(event ?? {});
+    this.#book.note({ kind: "event", task: String(event?.taskId), generation, reader, event: message });
+    place.generation = generation;
+    if (message.statusUpdate !== undefined) place.state = stateOf(event ?? {});
+  }
+
+  async #next(stream: OpenStream): Promise<StreamItem | { readonly broken: string }> {
+    const late = setTimeout(() => stream.hangUp(), IDLE_MS);
+    const gone = sleep(IDLE_MS + 2_000, { broken: "does not end when it is left" }, { ref: false });
+    const item = stream.next().catch((error: unknown) => ({ broken: String(error) }));
+    const first = await Promise.race([item, gone]);
+    clearTimeout(late);
+    return first;
+  }
+
+  /** Asks for a task by long polls until it rests. */
+  async #poll(task: string, place: Place): Promise<void> {
+    const begun = place.generation;
+    while (!this.#rests(place, begun)) {
+      const found = await this.#get(task, { "Parley-After-Generation": `${place.generation}`, "Parley-Wait": "3" });
+      if (found === undefined) await this.#rest();
+      else [place.generation, place.state] = [generationIn(found), stateOf(found)];
+    }
+  }
+
+  async #get(id: string, headers: Readonly<Record<string, string>> = {}): Promise<JsonObject | undefined> {
+    const replica = this.#somewhere();
+    const asked = now();
+    const reply = await this.#call(replica, "GetTask", { id, historyLength: 0 }, headers);
+    if (reply?.message !== undefined) this.#saw(reply.message, asked);
+    else if (NOT_FOUND.test(`${reply?.error?.status} ${reply?.error?.reason}`)) {
+      this.#book.note({ kind: "missing", task: id, where: replica.name });
+    }
+    return reply?.message;
+  }
+
+  async #cancel(id: string, afterMs: number): Promise<void> {
+    await sleep(afterMs);
+    for (;;) {
+      const asked = now();
+      const reply = await this.#call(this.#somewhere(), "CancelTask", { id });
+      const why = `${reply?.error?.status} ${reply?.error?.reason}`;
+      if (reply?.message !== undefined) this.#saw(reply.message, asked);
+      if (reply?.message !== undefined || FINAL_ANSWER.test(why)) {
+        this.#book.note({ kind: "canceled", task: id, done: reply?.message !== undefined });
+        return;
+      }
+      await this.#rest();
+    }
+  }
+
+  /** Lists the tasks of an order's context, which is the one that was acknowledged. */
+  async #list({ name }: Order, task: string): Promise<void> {
+    for (;;) {
+      const replica = this.#somewhere();
+      const reply = await this.#call(replica, "ListTasks", { contextId: name, pageSize: 10 });
+      const tasks = reply?.message && ((reply.message.tasks ?? []) as JsonObject[]);
+      if (tasks !== undefined) {
+        if (tasks.length > 1) this.#book.note({ kind: "wrong", why: `${name} has ${tasks.length} tasks` });
+        if (tasks[0]?.id !== task) this.#book.note({ kind: "missing", task, where: `the list of ${replica.name}` });
+        return;
+      }
+      await this.#rest();
+    }
+  }
+
+  #saw(task: JsonObject, asked: number): void {
+    this.#book.note({ ...placeOf(task), kind: "task", asked });
+  }
+
+  /** Makes a call; undefined if nobody knows whether it was done. */
+  async #call(
+    replica: Replica,
+    rpc: string,
+    request: JsonObject,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Reply | undefined> {
+    const options = this.#options(headers, AbortSignal.timeout(CALL_MS));
+    const broken = (error: unknown): undefined => this.#failed(rpc, String(error), replica);
+    const call = this.#driver(replica).call(rpc, request, options).catch(broken);
+    const reply = await Promise.race([call, sleep(CALL_MS + 2_000, undefined, { ref: false })]);
+    const { error } = reply ?? {};
+    if (error === undefined) return reply;
+    const why = `${error.status} ${error.reason} ${error.message}`;
+    if (FINAL_ANSWER.test(why) || NOT_FOUND.test(why)) return reply;
+    return this.#failed(rpc, why, replica);
+  }
+
+  /** Notes that a call failed, and makes the next one over a connection of its own. */
+  #failed(call: string, why: string, replica: Replica): undefined {
+    this.#book.note({ kind: "failed", call: `${call} over ${this.#binding.name}`, why, where: replica.name });
+    this.#drivers.get(replica)?.close();
+    this.#drivers.delete(replica);
+    return undefined;
+  }
+
+  #driver(replica: Replica): Driver {
+    const known = this.#drivers.get(replica);
+    if (known !== undefined) return known;
+    const made = this.#binding.connect(replica);
+    this.#drivers.set(replica, made);
+    return made;
+  }
+
+  #options(headers: Readonly<Record<string, string>>, signal?: AbortSignal): CallOptions {
+    const signals = signal === undefined ? this.#over : AbortSignal.any([this.#over, signal]);
+    return { ...resuming(headers), signal: signals };
+  }
+
+  readonly #somewhere = (): Replica => this.#chance.pick(this.#replicas);
+
+  async #rest(): Promise<void> {
+    if (this.#over.aborted) throw new OutOfTime();
+    await sleep(this.#chance.between(30, 200));
+  }
+}
+
+/** The time for what had been begun is over. */
+export class OutOfTime extends Error {
+  override name = "OutOfTime";
+}
+
+function placeOf(task: JsonObject): { readonly task: string; readonly generation: number; readonly state: string } {
+  return { task: String(task.id), generation: generationIn(task), state: stateOf(task) };
+}

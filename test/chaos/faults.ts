@@ -1,0 +1,241 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "./database.js";
+import { addressOf, CLIENTS, DATABASE, type Host, type Way } from "./network.js";
+import type { Replica } from "./replica.js";
+import type { Planned } from "./schedule.js";
+
+/** Everything that a fault may reach. What is undefined is not there, and its faults are skipped. */
+export interface World {
+  readonly leaseMs: number;
+  readonly replicas: readonly Replica[];
+  /** The replicas' hosts, and the database's. */
+  readonly hosts?: { readonly replicas: readonly Host[]; readonly database: Host } | undefined;
+  readonly database?: Database | undefined;
+  /** Whether the replicas' clocks can be set off. */
+  readonly clocks: boolean;
+  /** A store in a file, on a disk that can be filled. */
+  readonly disk?: { fill(): void; empty(): void } | undefined;
+}
+
+/** One kind of fault. */
+export interface Fault {
+  /** In the words of the published table. */
+  readonly title: string;
+  /** Faults of one area do not come together. */
+  readonly area: "process" | "link" | "database";
+  /** Why it cannot be tried in a world. */
+  lacks(world: World): string | undefined;
+  /** The longest time that it lasts, in milliseconds. */
+  readonly longestMs: number;
+  /** Lets it happen, and returns what ends it. */
+  begin(world: World, planned: Planned): Promise<() => Promise<void> | void> | (() => Promise<void> | void);
+}
+
+const never = (): undefined => undefined;
+const noNetwork = ({ hosts }: World): string | undefined =>
+  hosts === undefined ? "needs network namespaces (CAP_NET_ADMIN)" : undefined;
+const noDatabase = ({ database }: World): string | undefined => (database === undefined ? "needs PostgreSQL" : undefined);
+const noDisk = (world: World): string | undefined =>
+  world.disk !== undefined || (world.hosts !== undefined && world.database !== undefined) ? undefined : "needs a disk of its own";
+
+const ways: readonly Way[] = ["both", "to", "from"];
+const wayOf = ({ form }: Planned): Way => ways[form % ways.length] as Way;
+const one = ({ replicas }: World, { replica }: Planned): Replica => replicas[replica] as Replica;
+const hostOf = ({ hosts }: World, { replica }: Planned): Host => hosts?.replicas[replica] as Host;
+const theDatabase = ({ database }: World): Database => database as Database;
+
+/** A fault of the link between a replica and others; all links of the replica are whole again in the end. */
+function link(title: string, longestMs: number, act: (host: Host, planned: Planned) => void): Fault {
+  return {
+    title,
+    area: "link",
+    longestMs,
+    lacks: noNetwork,
+    begin(world, planned) {
+      const host = hostOf(world, planned);
+      act(host, planned);
+      return () => host.heal();
+    },
+  };
+}
+
+/** Kinds of faults by their names in schedules. A name that is added changes the schedules of all seeds. */
+export const faults: Readonly<Record<string, Fault>> = {
+  kill: {
+    title: "a replica killed (kill -9) and started again",
+    area: "process",
+    longestMs: 4_000,
+    lacks: never,
+    async begin(world, planned) {
+      await one(world, planned).end("SIGKILL");
+      return () => one(world, planned).start();
+    },
+  },
+  "kill all": {
+    title: "all replicas killed (kill -9) and started again",
+    area: "process",
+    longestMs: 2_000,
+    lacks: never,
+    async begin({ replicas }) {
+      await Promise.all(replicas.map((replica) => replica.end("SIGKILL")));
+      return () => replicas.forEach((replica) => void replica.start());
+    },
+  },
+  restart: {
+    title: "a replica restarted in order (SIGTERM)",
+    area: "process",
+    longestMs: 1_000,
+    lacks: never,
+    async begin(world, planned) {
+      await one(world, planned).end("SIGTERM");
+      return () => one(world, planned).start();
+    },
+  },
+  pause: {
+    title: "a replica stopped for longer than its lease (SIGSTOP, SIGCONT)",
+    area: "process",
+    longestMs: 8_000,
+    lacks: never,
+    async begin(world, planned) {
+      one(world, planned).signal("SIGSTOP");
+      await sleep(world.leaseMs);
+      return () => one(world, planned).signal("SIGCONT");
+    },
+  },
+  hiccup: {
+    title: "a replica stopped for less than its lease",
+    area: "process",
+    longestMs: 1_500,
+    lacks: never,
+    begin(world, planned) {
+      one(world, planned).signal("SIGSTOP");
+      return () => one(world, planned).signal("SIGCONT");
+    },
+  },
+  "pause all": {
+    title: "all replicas stopped",
+    area: "process",
+    longestMs: 5_000,
+    lacks: never,
+    begin({ replicas }) {
+      for (const replica of replicas) replica.signal("SIGSTOP");
+      return () => replicas.forEach((replica) => void replica.signal("SIGCONT"));
+    },
+  },
+  "cut database": link("the link of a replica and the database cut, one way or both", 9_000, (host, planned) =>
+    host.cut(DATABASE, wayOf(planned)),
+  ),
+  "cut clients": link("the link of a replica and the clients cut, one way or both", 6_000, (host, planned) =>
+    host.cut(CLIENTS, wayOf(planned)),
+  ),
+  isolate: link("a replica cut off from everything", 9_000, (host, planned) => {
+    for (const peer of [DATABASE, CLIENTS]) host.cut(peer);
+    for (const other of [0, 1, 2]) if (other !== planned.replica) host.cut(addressOf(other));
+  }),
+  loss: link("a third of the packets of the database and the clients lost", 6_000, (host) => {
+    for (const peer of [DATABASE, CLIENTS]) host.lose(peer, 33);
+  }),
+  slow: link("a slow line", 6_000, (host) => host.slow()),
+  refuse: {
+    title: "connections of a replica refused by the database",
+    area: "link",
+    longestMs: 6_000,
+    lacks: noNetwork,
+    begin({ hosts }, { replica }) {
+      hosts?.database.refuse(addressOf(replica), 5432);
+      return () => hosts?.database.heal();
+    },
+  },
+  clock: {
+    title: "the time of day of a replica off by hours",
+    area: "process",
+    longestMs: 6_000,
+    lacks: ({ clocks }) => (clocks ? undefined : "needs libfaketime"),
+    begin(world, planned) {
+      one(world, planned).setClock([5, -5, 30, -30, 1, -1][planned.form] ?? 5);
+      return () => one(world, planned).setClock(0);
+    },
+  },
+  "database restart": {
+    title: "the database restarted, in order or as after a crash",
+    area: "database",
+    longestMs: 3_000,
+    lacks: noDatabase,
+    async begin(world, { form }) {
+      await theDatabase(world).stop(form % 2 === 0 ? "fast" : "immediate");
+      return () => theDatabase(world).revive();
+    },
+  },
+  "database stopped": {
+    title: "all processes of the database stopped",
+    area: "database",
+    longestMs: 8_000,
+    lacks: noDatabase,
+    begin(world) {
+      theDatabase(world).signal("SIGSTOP");
+      return () => theDatabase(world).signal("SIGCONT");
+    },
+  },
+  "backends ended": {
+    title: "all connections ended by the database",
+    area: "database",
+    longestMs: 100,
+    lacks: noDatabase,
+    async begin(world) {
+      await theDatabase(world).endBackends();
+      return () => {};
+    },
+  },
+  "backend killed": {
+    title: "a backend of the database killed (kill -9)",
+    area: "database",
+    longestMs: 500,
+    lacks: noDatabase,
+    async begin(world) {
+      await theDatabase(world).crashBackend();
+      return () => theDatabase(world).revive();
+    },
+  },
+  "no connections": {
+    title: "all connections of the database taken by others",
+    area: "database",
+    longestMs: 6_000,
+    lacks: noDatabase,
+    begin: (world) => theDatabase(world).takeConnections(),
+  },
+  locked: {
+    title: "all tables locked by another session",
+    area: "database",
+    longestMs: 8_000,
+    lacks: noDatabase,
+    begin: (world) => theDatabase(world).lock(),
+  },
+  "disk full": {
+    title: "the disk of the store full",
+    area: "database",
+    longestMs: 5_000,
+    lacks: noDisk,
+    begin({ disk, database }) {
+      const full = disk ?? (database as Database);
+      full.fill();
+      return async () => {
+        full.empty();
+        await database?.revive();
+      };
+    },
+  },
+  failover: {
+    title: "failover to a standby",
+    area: "database",
+    longestMs: 5_000,
+    lacks: () => "is a test of its own (test/interop)",
+    begin: () => () => {},
+  },
+  "signals restart": {
+    title: "the NATS server restarted",
+    area: "database",
+    longestMs: 2_000,
+    lacks: () => "needs signals over NATS",
+    begin: () => () => {},
+  },
+};

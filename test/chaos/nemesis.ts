@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Fault, faults, type World } from "./faults.js";
+import { now } from "./records.js";
+import { type Planned, type Step, schedule } from "./schedule.js";
+
+/** A fault that was injected: when, for how long, and after which time every replica did work again. */
+export interface Injected extends Planned {
+  readonly at: number;
+  readonly heldMs: number;
+  readonly recoveredMs: number;
+  /** What came at the same time. */
+  readonly beside: readonly string[];
+}
+
+/** Lets the faults of a seed happen in a world, one step after the other. */
+export class Nemesis {
+  readonly injected: Injected[] = [];
+  /** Kinds that could not be tried, with the reason. */
+  readonly skipped: Map<string, string> = new Map();
+  readonly #world: World;
+  readonly #seed: number;
+  readonly #log: (line: string) => void;
+  /** Resolves when every replica has done work. */
+  readonly #works: () => Promise<void>;
+
+  constructor(world: World, seed: number, tools: { log: (line: string) => void; works: () => Promise<void> }) {
+    this.#world = world;
+    this.#seed = seed;
+    this.#log = tools.log;
+    this.#works = tools.works;
+    for (const [name, fault] of Object.entries(faults)) {
+      const why = fault.lacks(world);
+      if (why !== undefined) this.skipped.set(name, why);
+    }
+  }
+
+  /** Begins no step after a time on the clock of `now`. */
+  async run(until: number): Promise<void> {
+    for (const step of schedule(this.#seed, Object.keys(faults), this.#world.replicas.length)) {
+      const possible = step.faults.filter(({ name }) => !this.skipped.has(name));
+      // What cannot be tried here takes no time either.
+      if (possible.length === 0) continue;
+      await sleep(step.restMs);
+      if (now() >= until) return;
+      await this.#step({ ...step, faults: apart(possible) });
+    }
+  }
+
+  async #step({ faults: planned }: Step): Promise<void> {
+    const at = now();
+    const held = await Promise.all(planned.map((one) => this.#hold(one)));
+    const healed = now();
+    await this.#works();
+    const recoveredMs = now() - healed;
+    planned.forEach((one, i) => {
+      const beside = planned.filter((other) => other !== one).map(({ name }) => name);
+      const injected = { ...one, at, heldMs: held[i] as number, recoveredMs, beside };
+      this.injected.push(injected);
+    });
+    const names = planned.map(({ name, replica, form }) => `${name} (${replica}, ${form})`).join(" and ");
+    this.#log(`${names}: ${Math.round(healed - at)} ms, works again after ${Math.round(recoveredMs)} ms`);
+  }
+
+  /** Lets one fault happen for its time, and returns how long it was. */
+  async #hold(planned: Planned): Promise<number> {
+    const fault = faults[planned.name] as Fault;
+    const begin = now();
+    const end = await fault.begin(this.#world, planned);
+    await sleep(planned.share * fault.longestMs);
+    await end();
+    return now() - begin;
+  }
+}
+
+/** Of two faults that would stand in each other's way, the first: those of the database, and those of all replicas. */
+function apart(planned: readonly Planned[]): readonly Planned[] {
+  const areas = planned.map(({ name }) => faults[name]?.area);
+  return new Set(areas).size === areas.length ? planned : planned.slice(0, 1);
+}

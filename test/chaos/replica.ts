@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createWriteStream, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { root } from "../e2e/support/build.js";
+import type { Address } from "../support/driver.js";
+
+/** How a replica is started. */
+export interface Launch {
+  readonly name: string;
+  /** Where it listens. */
+  readonly host: string;
+  readonly port: number;
+  readonly grpcPort: number;
+  /** A command that runs another one, on the replica's host. */
+  readonly inside: readonly string[];
+  /** Flags of `parley serve`. */
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+}
+
+/** `parley serve` under somebody who starts it again when it ends, as an init system does. */
+export class Replica implements Address {
+  readonly name: string;
+  readonly url: string;
+  readonly grpcHost: string;
+  readonly grpcPort: number;
+  /** How often it ended though nobody asked it to, by its exit code. */
+  readonly ends: Map<string, number> = new Map();
+  readonly #launch: Launch;
+  #child: ChildProcess | undefined;
+  #wanted = false;
+  #log: ReturnType<typeof createWriteStream>;
+
+  constructor(launch: Launch) {
+    const { name, host, port, grpcPort, folder } = launch;
+    this.#launch = launch;
+    this.name = name;
+    this.url = `http://${host}:${port}`;
+    this.grpcHost = host;
+    this.grpcPort = grpcPort;
+    this.#log = createWriteStream(join(folder, `${name}.log`), { flags: "a" });
+    this.setClock(0);
+  }
+
+  /** Starts it, and from then on whenever it ended. */
+  start(): void {
+    this.#wanted = true;
+    if (this.#child !== undefined) return;
+    const { inside, host, port, grpcPort, flags, env } = this.#launch;
+    const ports = ["--host", host, "--port", `${port}`, "--grpc-port", `${grpcPort}`];
+    const main = join(root, "dist/src/cli/main.js");
+    const agent = join(root, "test/chaos/agent.mjs");
+    const [command = "", ...args] = [...inside, process.execPath, main, "serve", agent, ...ports, ...flags];
+    const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"], env: { ...ownEnvironment(), ...env } });
+    this.#child = child;
+    child.stderr?.pipe(this.#log, { end: false });
+    child.once("exit", (code, signal) => {
+      this.#child = undefined;
+      if (!this.#wanted) return;
+      const how = `${code ?? signal}`;
+      this.ends.set(how, (this.ends.get(how) ?? 0) + 1);
+      this.#log.write(`== ended by itself with ${how}\n`);
+      setTimeout(() => this.#wanted && this.start(), 500);
+    });
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name);
+  }
+
+  /** Ends it and keeps it down. */
+  async end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+    this.#wanted = false;
+    const child = this.#child;
+    if (child === undefined) return;
+    child.kill(signal);
+    for (const begin = performance.now(); this.#child !== undefined; await sleep(20)) {
+      if (performance.now() - begin > 20_000) child.kill("SIGKILL");
+    }
+  }
+
+  /** Sets its time of day off, by hours. */
+  setClock(hours: number): void {
+    writeFileSync(this.clockFile, `${hours < 0 ? "" : "+"}${hours}h\n`);
+  }
+
+  get clockFile(): string {
+    return join(this.#launch.folder, `${this.name}.clock`);
+  }
+}
+
+/** The environment without settings of servers, those of the tests among them. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PARLEY_")));
+}

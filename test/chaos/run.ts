@@ -1,0 +1,117 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { build, root } from "../e2e/support/build.js";
+import { bindings } from "../support/drivers.js";
+import { check } from "./check.js";
+import { Client } from "./clients.js";
+import { readFinals } from "./finals.js";
+import { Nemesis } from "./nemesis.js";
+import { type Effect, linesOf, Notebook, type Noted, now } from "./records.js";
+import { failuresOf, reportOf, type Results } from "./report.js";
+import { Chance } from "./schedule.js";
+import { endWorld, makeWorld } from "./world.js";
+
+/** Within this time after the last fault every task has to be over, in milliseconds. */
+const SETTLE_MS = 60_000;
+
+/** Has all the faults of a seed happen to three replicas, and judges what their clients noted. */
+async function main(): Promise<number> {
+  const { PARLEY_CHAOS_SEED, PARLEY_CHAOS_MINUTES = "1", PARLEY_CHAOS_STORE = "postgres" } = process.env;
+  const seed = PARLEY_CHAOS_SEED === undefined ? Date.now() % 1_000_000 : Number(PARLEY_CHAOS_SEED);
+  const minutes = Number(PARLEY_CHAOS_MINUTES);
+  const folder = join(root, ".cache", "chaos", `${PARLEY_CHAOS_STORE}-${seed}`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  build();
+  const effects = join(folder, "effects.jsonl");
+  writeFileSync(effects, "");
+  say(`PARLEY_CHAOS_SEED=${seed} PARLEY_CHAOS_MINUTES=${minutes} PARLEY_CHAOS_STORE=${PARLEY_CHAOS_STORE}`);
+  const world = await makeWorld(PARLEY_CHAOS_STORE, { folder, effects, minutes });
+  try {
+    const results = await run(seed, minutes, world, { folder, effects });
+    const report = reportOf({ ...results, store: PARLEY_CHAOS_STORE, seed });
+    writeFileSync(join(folder, "report.md"), report);
+    say(report);
+    const failures = failuresOf(results.notes).map(([why, count]) => `${count} ${why}`);
+    writeFileSync(join(folder, "failures.txt"), failures.join("\n"));
+    return results.violations.length === 0 ? 0 : 1;
+  } finally {
+    await endWorld(world);
+  }
+}
+
+type Files = { readonly folder: string; readonly effects: string };
+type Made = Awaited<ReturnType<typeof makeWorld>>;
+
+async function run(seed: number, minutes: number, world: Made, { folder, effects }: Files) {
+  const { replicas } = world;
+  const over = new AbortController();
+  const client = (name: string, at: number): Client => {
+    const around = { chance: new Chance(seed + at), book: new Notebook(join(folder, `${name}.jsonl`), name) };
+    return new Client(bindings[at % bindings.length] as never, replicas, { ...around, over: over.signal });
+  };
+  const probes = replicas.map((_, at) => client(`probe-${at}`, at + 3));
+  const works = async (): Promise<void> => {
+    await Promise.all(replicas.map((replica, at) => probes[at]?.probe(replica)));
+  };
+  await works();
+  say("all replicas work");
+  const begin = now();
+  let isLast = false;
+  const clients = Array.from({ length: 2 * bindings.length }, (_, at) => {
+    return client(`${bindings[at % bindings.length]?.name}-${at}`, 100 + at);
+  });
+  const running = Promise.allSettled(clients.map((one) => one.run(() => isLast)));
+  const nemesis = new Nemesis(world, seed, { log: say, works });
+  await nemesis.run(begin + minutes * 60_000);
+  const healed = now();
+  isLast = true;
+  const late = setTimeout(() => over.abort(), SETTLE_MS);
+  const ended = await running;
+  clearTimeout(late);
+  const settledMs = now() - healed;
+  for (const one of ended) if (one.status === "rejected") say(`a client: ${one.reason}`);
+  await Promise.all([...probes, ...clients].map((one) => one.close().catch(() => {})));
+  // Tasks whose client had no time left have it now, to see whether they were stuck or slow.
+  if (over.signal.aborted) await sleep(1_000);
+  const tasks = await readFinals(replicas);
+  const files = readdirSync(folder).filter((name) => name.endsWith(".jsonl") && name !== "effects.jsonl");
+  const notes = files.flatMap((name) => linesOf<Noted>(join(folder, name)));
+  const violations = [
+    ...check({ notes, effects: linesOf<Effect>(effects), tasks }),
+    ...ended.flatMap((one) =>
+      one.status === "rejected" ? [{ rule: "nothing is stuck" as const, what: `a client: ${one.reason}` }] : [],
+    ),
+  ];
+  const seconds = (healed - begin) / 1_000;
+  return { seconds, nemesis, notes, tasks: tasks.length, settledMs, replicas, violations } satisfies Omit<
+    Results,
+    "seed" | "store"
+  >;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/**
+ * Runs this program again in networks, mounts and processes of its own, with which all of it ends. Where that cannot be
+ * had, it runs as it is, without what needs them.
+ */
+function isolated(): number | undefined {
+  if (process.env.PARLEY_CHAOS_ISOLATED !== undefined || process.env.PARLEY_CHAOS_STORE === "sqlite-here") return undefined;
+  const apart = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
+  const tries = spawnSync("unshare", [...apart, "sh", "-c", "ip link add name try type bridge && nft list tables"]);
+  if (tries.status !== 0) {
+    say(`There are no network namespaces here: ${tries.error?.message ?? tries.stderr.toString().trim()}`);
+    return undefined;
+  }
+  const command = [process.execPath, ...process.execArgv, fileURLToPath(import.meta.url)];
+  const env = { ...process.env, PARLEY_CHAOS_ISOLATED: "yes" };
+  return spawnSync("unshare", [...apart, ...command], { stdio: "inherit", env }).status ?? 1;
+}
+
+process.exitCode = isolated() ?? (await main());

@@ -1,0 +1,75 @@
+/** Numbers below one that a seed decides (mulberry32). */
+export class Chance {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let t = this.#state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  /** Whether something of this probability happens. */
+  is(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  /** A whole number of a range, both ends included. */
+  between(low: number, high: number): number {
+    return low + Math.floor(this.next() * (high - low + 1));
+  }
+
+  pick<T>(all: readonly T[]): T {
+    return all[this.between(0, all.length - 1)] as T;
+  }
+
+  shuffled<T>(all: readonly T[]): T[] {
+    const left = [...all];
+    return all.map(() => left.splice(this.between(0, left.length - 1), 1)[0] as T);
+  }
+}
+
+/** One fault of a schedule. */
+export interface Planned {
+  readonly name: string;
+  /** The replica that it hits, where it hits one. */
+  readonly replica: number;
+  /** How long it lasts, as a share of the longest time of its kind. */
+  readonly share: number;
+  /** Decides between its forms. */
+  readonly form: number;
+}
+
+/** Faults that come together, after a rest. */
+export interface Step {
+  readonly restMs: number;
+  readonly faults: readonly Planned[];
+}
+
+/**
+ * The faults of a seed, without end. Each kind comes once before any comes again; a third of the steps have two at a
+ * time. Nothing but the seed, the names and the number of replicas decides.
+ */
+export function* schedule(seed: number, names: readonly string[], replicas: number): Generator<Step, never> {
+  const chance = new Chance(seed);
+  const plan = (name: string): Planned => ({
+    name,
+    replica: chance.between(0, replicas - 1),
+    share: 0.3 + 0.7 * chance.next(),
+    form: chance.between(0, 5),
+  });
+  for (let bag: string[] = []; ; ) {
+    if (bag.length < 2) {
+      const [first = "", ...rest] = chance.shuffled(names);
+      // Two at a time are two kinds.
+      bag = bag[0] === first ? [...bag, ...rest, first] : [...bag, first, ...rest];
+    }
+    const count = chance.is(1 / 3) ? 2 : 1;
+    yield { restMs: chance.between(200, 1_500), faults: bag.splice(0, count).map(plan) };
+  }
+}
