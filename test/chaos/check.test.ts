@@ -140,7 +140,8 @@ const planted: readonly (readonly [rule: Rule, what: string, history: () => Hist
   [
     "states that end stay",
     "it was another",
-    () => history({ notes: [noted({ kind: "task", task: "t", generation: 9, state: "TASK_STATE_CANCELED", asked: 0 })] }),
+    () =>
+      history({ notes: [noted({ kind: "task", task: "t", generation: 9, state: "TASK_STATE_CANCELED", asked: 0 })] }),
   ],
   ["states that end stay", "the task went on", () => history({ notes: [shown(8, "COMPLETED")] })],
   [
@@ -162,7 +163,11 @@ const planted: readonly (readonly [rule: Rule, what: string, history: () => Hist
   ["attempts have one holder", "two ran it", () => history({ effects: [effect(1), effect(1, "b", "6")] })],
   ["steps are not redone", "a later attempt did it again", () => history({ effects: [effect(2), effect(3, "b")] })],
   ["pieces are complete", "one is missing", () => history({ tasks: [task({ events: replaced(5, piece("m 2 7")) })] })],
-  ["pieces are complete", "one is there twice", () => history({ tasks: [task({ events: replaced(5, piece("m 2 1")) })] })],
+  [
+    "pieces are complete",
+    "one is there twice",
+    () => history({ tasks: [task({ events: replaced(5, piece("m 2 1")) })] }),
+  ],
   ["nothing is stuck", "a task works", () => history({ tasks: [task({ state: "TASK_STATE_WORKING" })] })],
   ["servers agree", "one shows another task", () => history({ tasks: [task({ disagreeing: ["two"] })] })],
   ["answers are sound", "one is wrong", () => history({ notes: [noted({ kind: "wrong", why: "INVALID_ARGUMENT" })] })],

@@ -98,7 +98,8 @@ function checkSeen({ notes }: History, tasks: Tasks, add: Add): void {
       continue;
     }
     const state = note.kind === "task" ? note.state : stateIn(note.event);
-    if (generation > final.generation) add("events are kept", `${place} was shown, and ${final.generation} is the last`);
+    if (generation > final.generation)
+      add("events are kept", `${place} was shown, and ${final.generation} is the last`);
     // A stream that resumes begins with the state of now at the generation where it stands.
     const isNow = note.kind === "event" || note.reader === undefined;
     if (TERMINAL.test(state) && (final.state !== state || (isNow && final.generation !== generation))) {

@@ -14,7 +14,8 @@ const CALL_MS = 6_000;
 const IDLE_MS = 4_000;
 
 /** Answers that say that a call can not be done, whoever is asked. */
-const FINAL_ANSWER = /FAILED_PRECONDITION|INVALID_ARGUMENT|ALREADY_EXISTS|UNSUPPORTED_OPERATION|NOT_CANCELABLE|KEY_REUSED/;
+const FINAL_ANSWER =
+  /FAILED_PRECONDITION|INVALID_ARGUMENT|ALREADY_EXISTS|UNSUPPORTED_OPERATION|NOT_CANCELABLE|KEY_REUSED/;
 const NOT_FOUND = /NOT_FOUND/;
 
 /** What is to be done with a task. */
@@ -144,7 +145,8 @@ export class Client {
   #isRefused({ error }: Reply, message: string): boolean {
     const why = `${error?.status} ${error?.reason} ${error?.message}`;
     if (!FINAL_ANSWER.test(why) && !NOT_FOUND.test(why)) return false;
-    if (/KEY_REUSED|INVALID_ARGUMENT|NOT_FOUND/.test(why)) this.#book.note({ kind: "wrong", why: `${message}: ${why}` });
+    if (/KEY_REUSED|INVALID_ARGUMENT|NOT_FOUND/.test(why))
+      this.#book.note({ kind: "wrong", why: `${message}: ${why}` });
     this.#book.note({ kind: "refused", message, why });
     return true;
   }
@@ -186,7 +188,8 @@ export class Client {
     const reader = around.reader ?? `${this.#name}#${++this.#readers}`;
     const begun = place.generation;
     const asked = now();
-    const after: Record<string, string> = key === undefined ? { "Parley-After-Generation": `${begun}` } : { "Idempotency-Key": key };
+    const after: Record<string, string> =
+      key === undefined ? { "Parley-After-Generation": `${begun}` } : { "Idempotency-Key": key };
     const stream = this.#driver(replica).stream(rpc, request, this.#options(after));
     let task: string | undefined;
     for (;;) {
@@ -310,6 +313,8 @@ export class Client {
   /** Notes that a call failed, and makes the next one over a connection of its own. */
   #failed(call: string, why: string, replica: Replica): undefined {
     this.#book.note({ kind: "failed", call: `${call} over ${this.#binding.name}`, why, where: replica.name });
+    // A server that cannot do something for a while says that it is unavailable.
+    if (why.includes("Internal error.")) this.#book.note({ kind: "wrong", why: `${call} at ${replica.name}: ${why}` });
     this.#drivers.get(replica)?.close();
     this.#drivers.delete(replica);
     return undefined;

@@ -41,7 +41,9 @@ export class Database {
     appendFileSync(join(database.#data, "pg_hba.conf"), "host all all 10.77.0.0/24 trust\n");
     await database.start();
     await database.#asks(async (client) => {
-      await client.query("CREATE ROLE parley LOGIN; CREATE ROLE greedy LOGIN; GRANT CREATE ON DATABASE postgres TO parley");
+      await client.query(
+        "CREATE ROLE parley LOGIN; CREATE ROLE greedy LOGIN; GRANT CREATE ON DATABASE postgres TO parley",
+      );
     });
     return database;
   }
@@ -87,9 +89,7 @@ export class Database {
   /** Ends the connections of all replicas. */
   async endBackends(): Promise<void> {
     await this.#asks(async (client) => {
-      await client.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'parley'",
-      );
+      await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'parley'");
     });
   }
 
@@ -193,7 +193,9 @@ export class Database {
     const inside = this.#host?.inside ?? [];
     const [name = "", ...rest] = [...inside, "runuser", "-u", "postgres", "--", join(this.#bin, program), ...args];
     const child = spawn(name, rest, { stdio: "ignore", cwd: "/" });
-    const code = await new Promise<number | null>((resolve, reject) => child.once("exit", resolve).once("error", reject));
+    const code = await new Promise<number | null>((resolve, reject) =>
+      child.once("exit", resolve).once("error", reject),
+    );
     if (code !== 0) throw new Error(`${program} ended with ${code}; see ${join(this.#folder, "log")}.`);
   }
 }

@@ -34,9 +34,13 @@ export interface Fault {
 const never = (): undefined => undefined;
 const noNetwork = ({ hosts }: World): string | undefined =>
   hosts === undefined ? "needs network namespaces (CAP_NET_ADMIN)" : undefined;
-const noDatabase = ({ database }: World): string | undefined => (database === undefined ? "needs PostgreSQL" : undefined);
+const noDatabase = ({ database }: World): string | undefined =>
+  database === undefined ? "needs PostgreSQL" : undefined;
+const noDatabaseLink = (world: World): string | undefined => noDatabase(world) ?? noNetwork(world);
 const noDisk = (world: World): string | undefined =>
-  world.disk !== undefined || (world.hosts !== undefined && world.database !== undefined) ? undefined : "needs a disk of its own";
+  world.disk !== undefined || (world.hosts !== undefined && world.database !== undefined)
+    ? undefined
+    : "needs a disk of its own";
 
 const ways: readonly Way[] = ["both", "to", "from"];
 const wayOf = ({ form }: Planned): Way => ways[form % ways.length] as Way;
@@ -45,12 +49,17 @@ const hostOf = ({ hosts }: World, { replica }: Planned): Host => hosts?.replicas
 const theDatabase = ({ database }: World): Database => database as Database;
 
 /** A fault of the link between a replica and others; all links of the replica are whole again in the end. */
-function link(title: string, longestMs: number, act: (host: Host, planned: Planned) => void): Fault {
+function link(
+  title: string,
+  longestMs: number,
+  act: (host: Host, planned: Planned) => void,
+  lacks: Fault["lacks"] = noNetwork,
+): Fault {
   return {
     title,
     area: "link",
     longestMs,
-    lacks: noNetwork,
+    lacks,
     begin(world, planned) {
       const host = hostOf(world, planned);
       act(host, planned);
@@ -122,8 +131,11 @@ export const faults: Readonly<Record<string, Fault>> = {
       return () => replicas.forEach((replica) => void replica.signal("SIGCONT"));
     },
   },
-  "cut database": link("the link of a replica and the database cut, one way or both", 9_000, (host, planned) =>
-    host.cut(DATABASE, wayOf(planned)),
+  "cut database": link(
+    "the link of a replica and the database cut, one way or both",
+    9_000,
+    (host, planned) => host.cut(DATABASE, wayOf(planned)),
+    noDatabaseLink,
   ),
   "cut clients": link("the link of a replica and the clients cut, one way or both", 6_000, (host, planned) =>
     host.cut(CLIENTS, wayOf(planned)),
@@ -132,15 +144,15 @@ export const faults: Readonly<Record<string, Fault>> = {
     for (const peer of [DATABASE, CLIENTS]) host.cut(peer);
     for (const other of [0, 1, 2]) if (other !== planned.replica) host.cut(addressOf(other));
   }),
-  loss: link("a third of the packets of the database and the clients lost", 6_000, (host) => {
+  loss: link("a third of the packets to a replica lost", 6_000, (host) => {
     for (const peer of [DATABASE, CLIENTS]) host.lose(peer, 33);
   }),
-  slow: link("a slow line", 6_000, (host) => host.slow()),
+  slow: link("a slow line from a replica (`tc`)", 6_000, (host) => host.slow()),
   refuse: {
     title: "connections of a replica refused by the database",
     area: "link",
     longestMs: 6_000,
-    lacks: noNetwork,
+    lacks: noDatabaseLink,
     begin({ hosts }, { replica }) {
       hosts?.database.refuse(addressOf(replica), 5432);
       return () => hosts?.database.heal();

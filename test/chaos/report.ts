@@ -1,5 +1,5 @@
-import { faults } from "./faults.js";
 import type { Violation } from "./check.js";
+import { faults } from "./faults.js";
 import type { Injected, Nemesis } from "./nemesis.js";
 import type { Noted } from "./records.js";
 import type { Replica } from "./replica.js";
@@ -22,7 +22,8 @@ export function countsOf({ notes, tasks }: Results): Readonly<Record<string, num
   const count = (kind: Noted["kind"]): number => notes.filter((note) => note.kind === kind).length;
   return {
     tasks,
-    "messages acknowledged": new Set(notes.flatMap((note) => (note.kind === "acknowledged" ? [note.message] : []))).size,
+    "messages acknowledged": new Set(notes.flatMap((note) => (note.kind === "acknowledged" ? [note.message] : [])))
+      .size,
     "events seen": count("event"),
     "states seen": count("task"),
     "streams resumed": count("resumed"),
@@ -37,7 +38,8 @@ export function reportOf(results: Results): string {
   const rows = Object.entries(faults).map(([name, { title }]) => {
     const why = nemesis.skipped.get(name);
     const some = nemesis.injected.filter((one) => one.name === name);
-    if (why !== undefined || some.length === 0) return `| ${title} | 0 | | | ${why === undefined ? "" : `skipped: ${why}`} |`;
+    if (why !== undefined || some.length === 0)
+      return `| ${title} | 0 | | | ${why === undefined ? "" : `skipped: ${why}`} |`;
     const held = `${seconds1(median(some, "heldMs"))}`;
     const worst = Math.max(...some.map(({ recoveredMs }) => recoveredMs));
     return `| ${title} | ${some.length} | ${held} | ${seconds1(median(some, "recoveredMs"))} | ${seconds1(worst)} |`;

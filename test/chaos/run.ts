@@ -10,7 +10,7 @@ import { Client } from "./clients.js";
 import { readFinals } from "./finals.js";
 import { Nemesis } from "./nemesis.js";
 import { type Effect, linesOf, Notebook, type Noted, now } from "./records.js";
-import { failuresOf, reportOf, type Results } from "./report.js";
+import { failuresOf, type Results, reportOf } from "./report.js";
 import { Chance } from "./schedule.js";
 import { endWorld, makeWorld } from "./world.js";
 
@@ -102,7 +102,8 @@ function say(line: string): void {
  * had, it runs as it is, without what needs them.
  */
 function isolated(): number | undefined {
-  if (process.env.PARLEY_CHAOS_ISOLATED !== undefined || process.env.PARLEY_CHAOS_STORE === "sqlite-here") return undefined;
+  if (process.env.PARLEY_CHAOS_ISOLATED !== undefined || process.env.PARLEY_CHAOS_STORE === "sqlite-here")
+    return undefined;
   const apart = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"];
   const tries = spawnSync("unshare", [...apart, "sh", "-c", "ip link add name try type bridge && nft list tables"]);
   if (tries.status !== 0) {

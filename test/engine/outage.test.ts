@@ -6,7 +6,7 @@ import { neverCanceled } from "../../src/core/cancellation.js";
 import { HealthSource } from "../../src/store/health.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
-import { Bench, gate, scope, settle, story } from "./support.js";
+import { Bench, gate, scope, settle, story, tell } from "./support.js";
 import { withMethods } from "./wrapped-stores.js";
 
 const benches: Bench[] = [];
@@ -361,3 +361,39 @@ describe("an event that could not be stored", () => {
     held.release();
   });
 });
+
+describe("a stream whose events have to be read from the store", () => {
+  it("ends as unavailable while the store is, and goes on where it was", async () => {
+    const kept = memoryStore();
+    const first = await start({ execute: saying("once", "twice") }, kept);
+    const held = await first.send("x");
+    await settle(held);
+    const { id } = held.now().task;
+    held.release();
+    let isAway = false;
+    const read: TaskStore["read"] = async (request) => {
+      if (isAway) throw new StoreError("unavailable", "The disk is away.");
+      return kept.read(request);
+    };
+    const { engine } = await start({ execute: saying() }, withMethods(kept, { read }));
+    const late = await engine.open(scope, id);
+    isAway = true;
+    const events = async (): Promise<string[]> => {
+      const told: string[] = [];
+      for await (const event of late.events({ position: 1, generation: 1 }, neverCanceled)) told.push(tell(event));
+      return told;
+    };
+    await expect(events()).rejects.toMatchObject({ reason: "UNAVAILABLE", retryAfterMs: 1_000 });
+    isAway = false;
+    expect(await events()).toEqual(["artifact once", "artifact twice", "COMPLETED"]);
+    late.release();
+  });
+});
+
+/** An agent that says some texts and is done. */
+function saying(...texts: readonly string[]): Agent["execute"] {
+  return async function* () {
+    for (const text of texts) yield artifact({ text });
+    yield completed();
+  };
+}

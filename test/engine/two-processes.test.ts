@@ -350,3 +350,24 @@ describe("whatever comes to two processes in whatever order", () => {
 function onlyRefusals(error: unknown): void {
   if (!(error instanceof A2AError) || error.row.http >= 500) throw error;
 }
+
+describe("an agent whose task another process ends", () => {
+  it("does not count as failed when its step tells it so", async () => {
+    let other: Bench | undefined;
+    const agent: Omit<Agent, "card"> = {
+      async *execute(turn) {
+        yield working();
+        await turn.step("one", async () => {
+          await other?.engine.cancel(scope, turn.taskId);
+          return "done";
+        });
+      },
+    };
+    const { one, two, end } = await twoProcesses(agent, { limits: quick });
+    other = two;
+    const held = await one.send("x");
+    expect(await settle(held)).toBe("CANCELED");
+    await end();
+    expect(one.logged.map(({ message }) => message)).not.toContain("an agent failed unexpectedly");
+  });
+});

@@ -17,13 +17,21 @@ beforeAll(async () => {
   for (const [name, isThere] of packages) if (!isThere() && hasApt()) await apt(name);
 });
 
-it.each(["postgres", "sqlite"])("keeps every promise on %s while everything fails", { timeout: 240_000 }, async (store) => {
-  const env = { ...process.env, PARLEY_CHAOS_STORE: store, PARLEY_CHAOS_MINUTES: store === "postgres" ? "0.7" : "0.3" };
-  const { stdout, stderr, code } = await run(process.execPath, ["--import", "tsx", "test/chaos/run.ts"], {
-    cwd: root,
-    env: { PARLEY_CHAOS_SEED: "26", ...env },
-    limitMs: 220_000,
-  });
-  expect(code, `${stdout}${stderr}`).toBe(0);
-  expect(stdout).toContain("Violations: 0");
-});
+it.each(["postgres", "sqlite"])(
+  "keeps every promise on %s while everything fails",
+  { timeout: 240_000 },
+  async (store) => {
+    const env = {
+      ...process.env,
+      PARLEY_CHAOS_STORE: store,
+      PARLEY_CHAOS_MINUTES: store === "postgres" ? "0.7" : "0.3",
+    };
+    const { stdout, stderr, code } = await run(process.execPath, ["--import", "tsx", "test/chaos/run.ts"], {
+      cwd: root,
+      env: { PARLEY_CHAOS_SEED: "26", ...env },
+      limitMs: 220_000,
+    });
+    expect(code, `${stdout}${stderr}`).toBe(0);
+    expect(stdout).toContain("Violations: 0");
+  },
+);

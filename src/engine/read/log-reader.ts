@@ -6,6 +6,7 @@ import { A2AError, taskNotFound } from "../../core/error.js";
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import { responseOf } from "../../task/entry.js";
 import { isTerminal } from "../../task/state.js";
+import { isOutage, unavailable } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 
 /** Dependencies of all cursors. */
@@ -154,8 +155,11 @@ async function stillThere(log: TaskLog): Promise<true> {
   return true;
 }
 
+/** @throws A2AError UNAVAILABLE */
 async function readStore(log: TaskLog, after: number): Promise<readonly LogEntry[]> {
-  const entries = await log.pages.after(after);
+  const entries = await log.pages.after(after).catch((error: unknown) => {
+    throw isOutage(error) ? unavailable(error) : error;
+  });
   const last = entries.at(-1)?.position ?? 0;
   // Entries of another process are delivered after this process's fold has applied them.
   return last <= log.fold.position ? entries : entries.filter(({ position }) => position <= log.fold.position);

@@ -251,9 +251,7 @@ export class Execution {
       if (this.#over && !result.done) void closeIterator(iterator, this.#logger);
       if (this.#over) return;
       this.#steps.endTurn();
-      if (!result.done) {
-        cleanup = new AgentCleanup(iterator, this.#lastState, this.#logger);
-      }
+      if (!result.done) cleanup = new AgentCleanup(iterator, this.#lastState, this.#logger);
     } catch (error) {
       this.#steps.endTurn();
       // The log may have rejected an event whose agent is suspended at its `yield`.
@@ -370,6 +368,8 @@ export class Execution {
     if (reason?.cause === "shutdown") return this.#interrupted();
     if (reason !== undefined) return this.#close(TaskState.CANCELED, undefined);
     if (isOutage(error)) throw error;
+    // Another process has ended the task, as the agent's step or event was told: this is no failure of the agent.
+    if (isTerminal(this.log.plannedState)) return this.#settle();
     this.#source.metrics?.refused(limitIn(error));
     await this.#close(TaskState.FAILED, failureText(error, this.#logger));
   }
