@@ -1,9 +1,7 @@
 import type { PoolClient } from "pg";
-import { defined } from "../../core/defined.js";
 import { runNextTurn } from "../../core/event-loop.js";
 import { appendRejection, checkRequest, conversationRejection, tooManyPushConfigs } from "../check.js";
 import { toLease } from "../head-rows.js";
-import { planSegments, type Segment, writeEntries } from "../segment.js";
 import {
   type AppendRequest,
   type AppendResult,
@@ -12,8 +10,9 @@ import {
   type Lease,
   StoreError,
 } from "../task-store.js";
+import { ARGUMENTS, argumentsOf, type EncodedAppend, segmentsOf } from "./append-arguments.js";
 import { outcome } from "./append-function.js";
-import { bigints, booleans, byteArrays, integers, smallints, sparse, texts } from "./arrays.js";
+import { ArrayWriter } from "./array-writer.js";
 import type { Database } from "./database.js";
 import { isUndone, toStoreError } from "./errors.js";
 
@@ -27,19 +26,18 @@ const LANES = 2;
 /** Times that one append is repeated after a race or a deadlock. */
 const MOST_REPEATS = 5;
 
-/** Highest `integer` of PostgreSQL. */
-const MOST_INTEGER = 2 ** 31 - 1;
+/** Bytes of the arguments of a statement at first: more are allocated when one needs more. */
+const FIRST_BYTES = 256 * 1024;
 
-interface Pending {
-  readonly request: AppendRequest;
-  readonly segments: readonly Segment[];
+interface Pending extends EncodedAppend {
   readonly bytes: number;
   readonly resolve: (result: AppendResult | undefined) => void;
   readonly reject: (error: StoreError) => void;
 }
 
-/** A row that the function returns: see `appendFunction`. */
+/** A row that the function returns: see `appendFunction2`. */
 type Facts = [
+  number: number,
   outcome: number,
   known: boolean,
   tenant: string,
@@ -61,9 +59,12 @@ type Facts = [
 export class Appends {
   readonly #database: Database;
   readonly #sql: string;
+  readonly #onStored: () => void;
   #waiting: Pending[] = [];
   /** Tasks of the statements that run. */
   readonly #tasks = new Set<string>();
+  /** One for each lane that is free. */
+  readonly #writers: ArrayWriter[] = [];
   #lanes = 0;
   #isPlanned = false;
   #isClosed = false;
@@ -72,10 +73,12 @@ export class Appends {
   #commits = 0;
   #writes = 0;
 
-  constructor(database: Database, schema: string) {
+  /** @param onStored called after each commit */
+  constructor(database: Database, schema: string, onStored: () => void) {
     this.#database = database;
-    const places = Array.from({ length: 33 }, (_, index) => `$${index + 1}`);
-    this.#sql = `SELECT * FROM ${schema}.append_1(${places.join(", ")})`;
+    this.#onStored = onStored;
+    const places = Array.from({ length: ARGUMENTS }, (_, index) => `$${index + 1}`);
+    this.#sql = `SELECT * FROM ${schema}.append_2(${places.join(", ")})`;
   }
 
   /** Statements that committed appends, and appends in them. */
@@ -89,18 +92,12 @@ export class Appends {
 
   /** Copies the bytes, which the caller may change afterwards. */
   append(request: AppendRequest): Promise<AppendResult | undefined> {
-    if (this.#isClosed) throw new StoreError("closed", "The store is closed.");
-    checkRequest(request);
-    const segments = segmentsOf(request.entries);
-    const bytes = segments.reduce((sum, segment) => sum + segment.bytes.length, 0);
-    const { conversation, pushConfig } = request;
-    const own = {
-      ...request,
-      conversation: conversation && { ...conversation, bytes: new Uint8Array(conversation.bytes) },
-      pushConfig: pushConfig && { ...pushConfig, bytes: new Uint8Array(pushConfig.bytes) },
-    };
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ request: own, segments, bytes, resolve, reject });
+      if (this.#isClosed) throw new StoreError("closed", "The store is closed.");
+      checkRequest(request);
+      const segments = segmentsOf(request.entries);
+      const bytes = segments.reduce((sum, segment) => sum + segment.bytes.length, 0);
+      this.#waiting.push({ request: ownRequest(request), segments, bytes, resolve, reject });
       this.#plan();
     });
   }
@@ -176,14 +173,19 @@ export class Appends {
   }
 
   async #commit(batch: readonly Pending[]): Promise<void> {
-    const values = argumentsOf(batch);
     const begun = performance.now();
-    const rows = await this.#database.use((client) => this.#execute(client, values));
+    const rows = await this.#database.use((client) => this.#execute(client, batch));
     this.#commits++;
     this.#writes += batch.length;
     this.#observer((performance.now() - begun) / 1_000, batch.length);
+    let told = 0;
     for (const [index, { request, resolve, reject }] of batch.entries()) {
-      const facts = defined(rows[index]);
+      const facts = rows[told];
+      if (facts?.[0] !== index + 1) {
+        resolve(undefined);
+        continue;
+      }
+      told++;
       const refusal = refusalOf(request, facts);
       if (refusal === undefined) resolve(resultOf(request, facts));
       else reject(refusal);
@@ -191,15 +193,18 @@ export class Appends {
   }
 
   /** @throws StoreError `unavailable` after a warning: the commit may not have reached the standby servers. */
-  async #execute(client: PoolClient, values: readonly (Buffer | null)[]): Promise<Facts[]> {
+  async #execute(client: PoolClient, batch: readonly Pending[]): Promise<Facts[]> {
     let warning: string | undefined;
     const onNotice = ({ severity, message }: { severity?: string | undefined; message?: string | undefined }): void => {
       if (severity === "WARNING") warning = message;
     };
+    // The driver may hold the arguments until the statement is answered.
+    const writer = this.#writers.pop() ?? new ArrayWriter(FIRST_BYTES);
     client.on("notice", onNotice);
     try {
       const statement = this.#database.statement(this.#sql);
-      const result = await client.query({ ...statement, values: [...values], rowMode: "array" });
+      const result = await client.query({ ...statement, values: argumentsOf(batch, writer), rowMode: "array" });
+      this.#writers.push(writer);
       if (warning !== undefined) throw new StoreError("unavailable", `PostgreSQL warned at a commit: ${warning}`);
       // The function determines the types of its rows.
       return result.rows as unknown as Facts[];
@@ -210,171 +215,39 @@ export class Appends {
 }
 
 function refusalOf(request: AppendRequest, facts: Facts): StoreError | undefined {
-  const [code, known, tenant, owner, contextId, finished, position, holder, turn, attempt] = facts;
+  const [, code, known, tenant, owner, contextId, finished, position, holder, turn, attempt] = facts;
   const { taskId } = request.head;
   if (code === outcome.stored) return undefined;
   if (code === outcome.taskConfigs) return tooManyPushConfigs(taskId, "task");
   if (code === outcome.ownerConfigs) return tooManyPushConfigs(taskId, "owner");
   if (code === outcome.conversation && request.conversation !== undefined) {
-    return conversationRejection(request.conversation, facts[14] ?? 0);
+    return conversationRejection(request.conversation, facts[15] ?? 0);
   }
   const lease = toLease(holder, turn, attempt);
   const stored = known ? { tenant, owner, contextId, position, finished, lease } : undefined;
   return appendRejection(request, stored, rememberedOf(facts)) ?? new StoreError("failed", "An append was refused.");
 }
 
-function rememberedOf([, , , , , , , , , , , fingerprint, taskId, position]: Facts): IdempotencyRecord | undefined {
+function rememberedOf([, , , , , , , , , , , , fingerprint, taskId, position]: Facts): IdempotencyRecord | undefined {
   return taskId === null ? undefined : { fingerprint: fingerprint ?? "", taskId, position: position ?? 0 };
 }
 
 function resultOf(
   { lease }: AppendRequest,
-  [, , , , , , , holder, turn, attempt, pushed]: Facts,
+  [, , , , , , , , holder, turn, attempt, pushed]: Facts,
 ): AppendResult | undefined {
   const there: Lease | null = lease === undefined ? null : toLease(holder, turn, attempt);
   if (there === null) return pushed === true ? { pushed } : undefined;
   return pushed === true ? { lease: there, pushed } : { lease: there };
 }
 
-/** The arguments of the function, in its order. */
-function argumentsOf(batch: readonly Pending[]): (Buffer | null)[] {
-  const requests = batch.map(({ request }) => request);
-  return [
-    ...taskArguments(requests),
-    ...sendArguments(requests),
-    ...restArguments(requests),
-    ...segmentArguments(batch),
-  ];
-}
-
-function taskArguments(requests: readonly AppendRequest[]): (Buffer | null)[] {
-  const heads = requests.map(({ head }) => head);
-  return [
-    texts(heads.map(({ taskId }) => taskId)),
-    texts(heads.map(({ tenant }) => tenant)),
-    texts(heads.map(({ owner }) => owner)),
-    texts(heads.map(({ contextId }) => contextId)),
-    smallints(heads.map(({ state }) => state)),
-    bigints(heads.map(({ statusTime }) => statusTime)),
-    bigints(requests.map(({ expected }) => expected)),
-    bigints(heads.map(({ generation }) => generation)),
-    bigints(requests.map(({ head, time }) => time ?? head.statusTime)),
-    sparse(
-      requests.map(({ fence }) => fence?.holder),
-      texts,
-    ),
-    sparse(
-      requests.map(({ fence }) => fence?.attempt),
-      integers,
-    ),
-    sparse(
-      requests.map(({ lease }) => lease?.holder),
-      texts,
-    ),
-    sparse(
-      requests.map(({ lease }) => lease?.turn),
-      bigints,
-    ),
-    sparse(
-      requests.map(({ lease }) => lease?.attempt),
-      integers,
-    ),
-  ];
-}
-
-function sendArguments(requests: readonly AppendRequest[]): (Buffer | null)[] {
-  return [
-    sparse(
-      requests.map(({ send }) => send?.key),
-      texts,
-    ),
-    sparse(
-      requests.map(({ send }) => send?.tenant),
-      texts,
-    ),
-    sparse(
-      requests.map(({ send }) => send?.owner),
-      texts,
-    ),
-    sparse(
-      requests.map(({ send }) => send?.fingerprint),
-      texts,
-    ),
-    sparse(
-      requests.map(({ send }) => send?.taskId),
-      texts,
-    ),
-    sparse(
-      requests.map(({ send }) => send?.position),
-      bigints,
-    ),
-  ];
-}
-
-function restArguments(requests: readonly AppendRequest[]): (Buffer | null)[] {
-  return [
-    sparse(
-      requests.map(({ conversation }) => conversation?.expected),
-      bigints,
-    ),
-    sparse(
-      requests.map(({ conversation }) => conversation?.version),
-      bigints,
-    ),
-    sparse(
-      requests.map(({ conversation }) => conversation?.bytes),
-      byteArrays,
-    ),
-    sparse(
-      requests.map(({ pushConfig }) => pushConfig?.configId),
-      texts,
-    ),
-    sparse(
-      requests.map(({ pushConfig }) => pushConfig?.target),
-      texts,
-    ),
-    sparse(
-      requests.map(({ pushConfig }) => pushConfig && Math.min(pushConfig.maxPerTask, MOST_INTEGER)),
-      integers,
-    ),
-    sparse(
-      requests.map(({ pushConfig }) => pushConfig && Math.min(pushConfig.maxPerOwner, MOST_INTEGER)),
-      integers,
-    ),
-    sparse(
-      requests.map(({ pushConfig }) => pushConfig && pushConfig.ofAllTenants === true),
-      booleans,
-    ),
-    sparse(
-      requests.map(({ pushConfig }) => pushConfig?.bytes),
-      byteArrays,
-    ),
-  ];
-}
-
-function segmentArguments(batch: readonly Pending[]): Buffer[] {
-  const numbers: number[] = [];
-  const lasts: number[] = [];
-  const all: Segment[] = [];
-  for (const [index, { request, segments }] of batch.entries()) {
-    let last = request.expected;
-    for (const segment of segments) {
-      last += segment.count;
-      numbers.push(index + 1);
-      lasts.push(last);
-      all.push(segment);
-    }
-  }
-  const counts = integers(all.map(({ count }) => count));
-  return [integers(numbers), bigints(lasts), counts, byteArrays(all.map(({ bytes }) => bytes))];
-}
-
-function segmentsOf(entries: readonly Uint8Array[]): Segment[] {
-  let used = 0;
-  return planSegments(entries).map(({ count, bytes }) => {
-    const part = new Uint8Array(bytes);
-    writeEntries(part, 0, entries.slice(used, used + count));
-    used += count;
-    return { count, bytes: part };
-  });
+/** The request with bytes of its own. */
+function ownRequest(request: AppendRequest): AppendRequest {
+  const { conversation, pushConfig } = request;
+  if (conversation === undefined && pushConfig === undefined) return request;
+  return {
+    ...request,
+    conversation: conversation && { ...conversation, bytes: new Uint8Array(conversation.bytes) },
+    pushConfig: pushConfig && { ...pushConfig, bytes: new Uint8Array(pushConfig.bytes) },
+  };
 }

@@ -7,6 +7,7 @@ import { redriveInSteps } from "../redrive.js";
 import { type PushStore, StoreError, type TaskStore } from "../task-store.js";
 import { DEFAULT_SCHEMA, isAddress, isSchema, withSchema } from "./address.js";
 import { Appends } from "./appends.js";
+import { Counts } from "./counts.js";
 import { Database } from "./database.js";
 import { type Durability, readDurability, type StoreDurability } from "./durability.js";
 import { Leases } from "./leases.js";
@@ -83,7 +84,9 @@ export async function postgresStore(options: string | PostgresStoreOptions): Pro
     logger.info({ schema, durability: durability.level }, `the PostgreSQL store is open. ${durability.text}`);
     const removal = new Removal(database, schema);
     await removal.sweep();
-    return compose({ ...settings, database, removal, durability });
+    const counts = new Counts(database, schema);
+    await counts.fold();
+    return compose({ ...settings, database, removal, counts, durability });
   } catch (error) {
     await database.close();
     throw error;
@@ -123,11 +126,12 @@ function checked(options: PostgresStoreOptions): Required<PostgresStoreOptions> 
 interface Parts extends Required<PostgresStoreOptions> {
   readonly database: Database;
   readonly removal: Removal;
+  readonly counts: Counts;
   readonly durability: StoreDurability;
 }
 
-function compose({ database, url, schema, timeoutMs, removal, durability, logger }: Parts): PostgresStore {
-  const appends = new Appends(database, schema);
+function compose({ database, url, schema, timeoutMs, removal, counts, durability, logger }: Parts): PostgresStore {
+  const appends = new Appends(database, schema, () => counts.note());
   const reads = new Reads(database, schema);
   const lists = new Lists(database, schema);
   const leases = new Leases(database, schema, () => startPulse({ url, schema, timeoutMs }));
@@ -138,6 +142,7 @@ function compose({ database, url, schema, timeoutMs, removal, durability, logger
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     probe.close();
+    counts.close();
     await appends.close();
     await signals.close();
     await leases.close();
@@ -152,7 +157,7 @@ function compose({ database, url, schema, timeoutMs, removal, durability, logger
     get statistics() {
       return appends.statistics;
     },
-    append: async (request) => appends.append(request),
+    append: (request) => appends.append(request),
     onCommit: (observer) => appends.onCommit(observer),
     head: ({ taskId }) => reads.head(taskId),
     heads: ({ taskIds }) => reads.heads(taskIds),

@@ -16,7 +16,10 @@ export class Lists {
     this.#s = schema;
   }
 
-  /** The total is counted along an index, in the database. */
+  /**
+   * One statement reads the page and its total at one moment. The total of an owner, also by state, is a sum of counters;
+   * that of a context, or from a time on, is counted along an index.
+   */
   async list(request: ListRequest): Promise<ListPage> {
     const { tenant, owner, contextId, state, statusFrom, after, limit } = request;
     const values: Value[] = [tenant, owner];
@@ -25,22 +28,25 @@ export class Lists {
       let place = values.push(...more) - more.length;
       where += ` AND ${condition.replaceAll("?", () => `$${++place}`)}`;
     };
-    if (contextId !== undefined) add("t.context_id = ?", contextId);
     if (state !== undefined) add("t.state = ?", state);
+    const isCounted = contextId === undefined && statusFrom === undefined;
+    if (contextId !== undefined) add("t.context_id = ?", contextId);
     if (statusFrom !== undefined) add("t.status_time >= ?", statusFrom);
-    const total = `SELECT count(*) FROM ${this.#s}.task t WHERE ${where}`;
-    const filters = [...values];
+    const total = isCounted
+      ? `SELECT coalesce(sum(t.tasks), 0)::bigint FROM ${this.#s}.counted t WHERE ${where}`
+      : `SELECT count(*) FROM ${this.#s}.task t WHERE ${where}`;
     if (after !== undefined) add("(t.status_time, t.task_id) < (?, ?)", after.statusTime, after.taskId);
     values.push(limit);
     const page =
       `SELECT ${HEAD_COLUMNS} FROM (SELECT * FROM ${this.#s}.task t WHERE ${where} ` +
-      `ORDER BY t.status_time DESC, t.task_id DESC LIMIT $${values.length}) t ${lastSegment(this.#s)} ` +
-      "ORDER BY t.status_time DESC, t.task_id DESC";
-    return this.#database.snapshot(async (on) => {
-      const heads = (await on.query<HeadRow>(page, values)).map(toHead);
-      const counted = await first(on.query<[number]>(total, filters));
-      return { heads, total: counted?.[0] ?? 0 };
-    });
+      `ORDER BY t.status_time DESC, t.task_id DESC LIMIT $${values.length}) t ${lastSegment(this.#s)}`;
+    const rows = await this.#database.query<[total: number, ...HeadRow] | [total: number, ...null[]]>(
+      `SELECT (${total}), p.* FROM (VALUES (1)) one LEFT JOIN (${page}) p ON true ` +
+        "ORDER BY p.status_time DESC, p.task_id DESC",
+      values,
+    );
+    const heads = rows.flatMap(([, ...row]) => (row[0] === null ? [] : toHead(row as HeadRow)));
+    return { heads, total: rows[0]?.[0] ?? 0 };
   }
 
   /** Counts the open tasks along their index: an owner's limit bounds their number. */
