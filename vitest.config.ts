@@ -26,7 +26,7 @@ const long = [
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
-  "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/migrate,postgres/outage}",
+  "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/counts,postgres/migrate,postgres/outage}",
 ].map((name) => `test/${name}.test.ts`);
 
 /** Files that take long, and mostly wait. */
