@@ -178,6 +178,7 @@ export class Appends {
     this.#commits++;
     this.#writes += batch.length;
     this.#observer((performance.now() - begun) / 1_000, batch.length);
+    this.#onStored();
     let told = 0;
     for (const [index, { request, resolve, reject }] of batch.entries()) {
       const facts = rows[told];

@@ -2,7 +2,7 @@ import { DEAD, DUE, IDLE } from "../deliveries.js";
 import { INTERRUPTED, TERMINAL } from "../states.js";
 import { appendFunctions } from "./append-function.js";
 import { appendFunction2 } from "./append-function-2.js";
-import { counts } from "./counts.js";
+import { countAll, counts } from "./counts.js";
 
 /** Bits of a log's number below its day: each day has room for 68 billion logs. */
 export const LOG_BITS = 36;
@@ -150,7 +150,11 @@ export type Step = string | { readonly index: string; readonly on: string };
  * - What a release no longer uses is removed by the release after it.
  * - A step scans no table within a transaction, and holds its locks for milliseconds.
  */
-export const migrations: readonly Step[] = [tables + pushTables + appendFunctions, counts + appendFunction2];
+export const migrations: readonly Step[] = [
+  tables + pushTables + appendFunctions,
+  counts + appendFunction2,
+  countAll,
+];
 
 /** Version of the schema that this code reads and writes. */
 export const SCHEMA_VERSION: number = migrations.length;

@@ -1,4 +1,3 @@
-import { isOf } from "../check.js";
 import { type HeadRow, toHead } from "../head-rows.js";
 import { readEntries, salvageEntries } from "../segment.js";
 import type {
@@ -12,7 +11,7 @@ import type {
   TaskHead,
 } from "../task-store.js";
 import { texts } from "./arrays.js";
-import { type Database, first, type Statements } from "./database.js";
+import { type Database, first } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 
 /** One `read` stops after this many bytes, but returns at least one entry: a page of a log, not all of it. */
@@ -24,35 +23,51 @@ const READ_SEGMENTS = 1_000;
 /** Tasks that one `loadMany` reads. */
 const LOADED_AT_ONCE = 32;
 
-type LoggedRow = [log: number, ...head: HeadRow];
+/** Bytes of one task that `loadMany` reads. */
+const LOADED_BYTES = 128 * 1024;
+
 type SegmentRow = [last: number, count: number, bytes: Uint8Array];
-type SnapshotRow = [position: number, pieces: number, bytes: Uint8Array];
+
+/** Snapshot and segments of a task: last position, count and size of each segment, and the bytes of all. */
+type LogColumns = [
+  position: number | null,
+  pieces: number | null,
+  piece: Uint8Array | null,
+  sizes: string | null,
+  bytes: Uint8Array | null,
+];
+type LoadRow = [...LogColumns, ...head: HeadRow];
 
 /** Reads of tasks. */
 export class Reads {
   readonly #database: Database;
-  readonly #head: string;
   readonly #heads: string;
-  readonly #log: string;
+  readonly #load: string;
   readonly #segments: string;
-  readonly #snapshot: string;
   readonly #piece: string;
   readonly #send: string;
   readonly #conversation: string;
 
   constructor(database: Database, s: string) {
     this.#database = database;
-    this.#head = `SELECT t.log, ${HEAD_COLUMNS} FROM ${s}.task t ${lastSegment(s)} WHERE t.task_id = $1`;
     this.#heads = `SELECT ${HEAD_COLUMNS} FROM ${s}.task t ${lastSegment(s)} WHERE t.task_id = ANY ($1)`;
-    this.#log = `SELECT t.log FROM ${s}.task t WHERE t.task_id = $1`;
     // The size of a value is read without the value.
-    this.#segments =
+    const page = (where: string, after: string, limit: string, bytes: string): string =>
       "SELECT w.last, w.count, w.bytes FROM (SELECT g.*, sum(octet_length(g.bytes)) OVER (ORDER BY g.last) " +
-      `- octet_length(g.bytes) AS before FROM (SELECT last, count, bytes FROM ${s}.segment WHERE log = $1 AND last > $2 ` +
-      "ORDER BY last LIMIT $3) g) w WHERE w.before < $4 ORDER BY w.last";
-    this.#snapshot =
-      `SELECT n.position, n.pieces, p.bytes FROM ${s}.snapshot n JOIN ${s}.snapshot_piece p ` +
-      "ON p.log = n.log AND p.position = n.position AND p.piece = 0 WHERE n.log = $1";
+      `- octet_length(g.bytes) AS before FROM (SELECT last, count, bytes FROM ${s}.segment WHERE log = t.log ` +
+      `AND last > ${after}${where} ORDER BY last LIMIT ${limit}) g) w WHERE w.before < ${bytes}`;
+    this.#segments =
+      `SELECT p.* FROM ${s}.task t CROSS JOIN LATERAL (${page("", "$2", "$3", "$4")}) p ` +
+      "WHERE t.task_id = $1 ORDER BY p.last";
+    // The segments of a task are one value, so that a task is one row.
+    const loaded = page(" AND coalesce(n.pieces, 1) = 1", "coalesce(n.position, 0)", `${READ_SEGMENTS}`, "$4");
+    this.#load =
+      `SELECT n.position, n.pieces, n.bytes, e.sizes, e.bytes, ${HEAD_COLUMNS} FROM ${s}.task t ${lastSegment(s)} ` +
+      `LEFT JOIN (SELECT k.log, k.position, k.pieces, p.bytes FROM ${s}.snapshot k JOIN ${s}.snapshot_piece p ` +
+      "ON p.log = k.log AND p.position = k.position AND p.piece = 0) n ON n.log = t.log " +
+      "CROSS JOIN LATERAL (SELECT string_agg(p.last || ' ' || p.count || ' ' || octet_length(p.bytes), ' ' " +
+      `ORDER BY p.last) AS sizes, string_agg(p.bytes, '' ORDER BY p.last) AS bytes FROM (${loaded}) p) e ` +
+      "WHERE t.task_id = ANY ($1) AND ($2::text IS NULL OR (t.tenant = $2 AND t.owner = $3))";
     this.#piece =
       `SELECT p.bytes FROM ${s}.task t JOIN ${s}.snapshot_piece p ON p.log = t.log ` +
       "WHERE t.task_id = $1 AND p.position = $2 AND p.piece = $3";
@@ -68,29 +83,29 @@ export class Reads {
     return (await this.#database.query<HeadRow>(this.#heads, [texts(taskIds)])).map(toHead);
   }
 
-  async load(request: LoadRequest): Promise<LoadedTask | undefined> {
-    return this.#atOnce((on) => this.#load(on, request, READ_BYTES));
+  async load({ taskId, of }: LoadRequest): Promise<LoadedTask | undefined> {
+    const values = [texts([taskId]), of?.tenant ?? null, of?.owner ?? null, READ_BYTES];
+    const row = await first(this.#database.query<LoadRow>(this.#load, values));
+    return row && loadedFrom(row);
   }
 
   async loadMany(taskIds: readonly string[]): Promise<(LoadedTask | undefined)[]> {
-    return this.#atOnce(async (on) => {
-      const loaded: (LoadedTask | undefined)[] = [];
-      let bytes = 0;
-      for (const taskId of taskIds.slice(0, LOADED_AT_ONCE)) {
-        const task = await this.#load(on, { taskId }, READ_BYTES);
-        loaded.push(task);
-        bytes += task?.snapshot?.bytes.length ?? 0;
-        bytes += task?.entries.reduce((sum, { length }) => sum + length, 0) ?? 0;
-        if (bytes >= READ_BYTES) break;
-      }
-      return loaded;
-    });
+    const ids = taskIds.slice(0, LOADED_AT_ONCE);
+    const rows = await this.#database.query<LoadRow>(this.#load, [texts(ids), null, null, LOADED_BYTES]);
+    const loaded = new Map(rows.map((row) => [row[5], loadedFrom(row)]));
+    return ids.map((id) => loaded.get(id));
   }
 
   async read({ taskId, after, limit, salvage = false }: ReadRequest): Promise<Uint8Array[]> {
     if (limit <= 0) return [];
-    const row = await first(this.#database.query<[number]>(this.#log, [taskId]));
-    return row === undefined ? [] : this.#entries(this.#database, row[0], { after, limit, salvage, bytes: READ_BYTES });
+    const values = [taskId, after, Math.min(limit, READ_SEGMENTS), READ_BYTES];
+    const entries: Uint8Array[] = [];
+    for (const [last, count, bytes] of await this.#database.query<SegmentRow>(this.#segments, values)) {
+      const skip = Math.max(0, after - (last - count));
+      (salvage ? salvageEntries : readEntries)({ count, bytes }, skip, limit, entries);
+      if (entries.length >= limit) break;
+    }
+    return entries;
   }
 
   async readSnapshot(taskId: string, position: number, piece: number): Promise<Uint8Array | undefined> {
@@ -108,42 +123,24 @@ export class Reads {
     const row = await first(this.#database.query<[number, Uint8Array]>(this.#conversation, values));
     return row && { version: row[0], bytes: row[1] };
   }
+}
 
-  async #load(on: Statements, { taskId, of }: LoadRequest, bytes: number): Promise<LoadedTask | undefined> {
-    const row = await first(on.query<LoggedRow>(this.#head, [taskId]));
-    if (row === undefined) return undefined;
-    const [log, ...columns] = row;
-    const head = toHead(columns);
-    if (of !== undefined && !isOf(head, of)) return undefined;
-    const stored = await first(on.query<SnapshotRow>(this.#snapshot, [log]));
-    if (stored === undefined) {
-      const entries = await this.#entries(on, log, { after: 0, limit: Number.POSITIVE_INFINITY, bytes });
-      return { head, snapshot: undefined, entries };
-    }
-    const [position, pieces, piece] = stored;
-    if (pieces > 1) return { head, snapshot: { position, bytes: piece, pieces }, entries: [] };
-    const entries = await this.#entries(on, log, { after: position, limit: Number.POSITIVE_INFINITY, bytes });
-    return { head, snapshot: { position, bytes: piece }, entries };
-  }
+function loadedFrom([position, pieces, piece, sizes, bytes, ...head]: LoadRow): LoadedTask {
+  const loaded = { head: toHead(head), entries: entriesOf(position ?? 0, sizes ?? "", bytes ?? new Uint8Array(0)) };
+  if (position === null || pieces === null || piece === null) return { ...loaded, snapshot: undefined };
+  return { ...loaded, snapshot: { position, bytes: piece, ...(pieces > 1 && { pieces }) } };
+}
 
-  async #entries(
-    on: Statements,
-    log: number,
-    page: { readonly after: number; readonly limit: number; readonly bytes: number; readonly salvage?: boolean },
-  ): Promise<Uint8Array[]> {
-    const { after, limit, bytes, salvage = false } = page;
-    const entries: Uint8Array[] = [];
-    const values = [log, after, Math.min(limit, READ_SEGMENTS), bytes];
-    for (const [last, count, segment] of await on.query<SegmentRow>(this.#segments, values)) {
-      const skip = Math.max(0, after - (last - count));
-      (salvage ? salvageEntries : readEntries)({ count, bytes: segment }, skip, limit, entries);
-      if (entries.length >= limit) break;
-    }
-    return entries;
+/** Reads the entries after a position. @param sizes last position, count and size of each segment */
+function entriesOf(after: number, sizes: string, bytes: Uint8Array): Uint8Array[] {
+  const entries: Uint8Array[] = [];
+  const numbers = sizes === "" ? [] : sizes.split(" ").map(Number);
+  let at = 0;
+  for (let index = 0; index < numbers.length; index += 3) {
+    const [last = 0, count = 0, size = 0] = numbers.slice(index, index + 3);
+    const skip = Math.max(0, after - (last - count));
+    readEntries({ count, bytes: bytes.subarray(at, at + size) }, skip, Number.POSITIVE_INFINITY, entries);
+    at += size;
   }
-
-  /** Runs several reads on one moment. */
-  #atOnce<T>(read: (on: Statements) => Promise<T>): Promise<T> {
-    return this.#database.snapshot(read);
-  }
+  return entries;
 }
