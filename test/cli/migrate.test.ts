@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { SCHEMA_VERSION as POSTGRES_VERSION } from "../../src/store/postgres/migrations.js";
 import { sqliteDriver } from "../../src/store/sqlite/driver/choose.js";
 import { migrate, SCHEMA_VERSION } from "../../src/store/sqlite/migrations.js";
 import { PostgresServer, programs } from "../store/postgres/server.js";
@@ -76,10 +77,10 @@ describe("parley migrate", () => {
       const serve = ["serve", probe, "--port", "0", "--grpc-port", "0", "--migrate", "check", "--store", store];
       expect(await outcome(...serve)).toMatchObject({ code: 2, stderr: expect.stringContaining('"parley migrate"') });
       expect(await outcome("migrate", "--store", store)).toMatchObject({
-        ...{ code: 0, stdout: `${shown}: created, version 0 to 1\n` },
+        ...{ code: 0, stdout: `${shown}: created, version 0 to ${POSTGRES_VERSION}\n` },
       });
       expect(await outcome("migrate", "--store", store)).toMatchObject({
-        ...{ code: 0, stdout: `${shown}: is up to date, version 1\n`, stderr: "" },
+        ...{ code: 0, stdout: `${shown}: is up to date, version ${POSTGRES_VERSION}\n`, stderr: "" },
       });
       const started = await ready(place.run(serve));
       started.child.kill("SIGTERM");

@@ -57,7 +57,7 @@ describe.skipIf(programs() === undefined)("total of PostgresStore.list()", () =>
 
   it("counts what the previous release stores, before and after the migration", async () => {
     await run(`CREATE SCHEMA counts_old; CREATE TABLE counts_old.version (version integer NOT NULL);
-      ${(migrations[0] ?? "").replaceAll("{s}", "counts_old")}; INSERT INTO counts_old.version VALUES (1)`);
+      ${String(migrations[0]).replaceAll("{s}", "counts_old")}; INSERT INTO counts_old.version VALUES (1)`);
     expect(await createByVersion1("counts_old", "before")).toEqual([[0, false]]);
     const store = await open("counts_old");
     expect(await total(store)).toBe(1);
