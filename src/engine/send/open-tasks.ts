@@ -7,6 +7,9 @@ import type { OwnerSlots } from "../run/execution-slots.js";
 /** Time during which an owner with too many tasks is rejected without a new count, in milliseconds. */
 const REFUSED_MS = 100;
 
+/** Divisor: the part of what is left that one process may create before it counts again, if others create tasks too. */
+const GRANTED_PART = 64;
+
 /**
  * Limits an owner's open tasks. The store counts them; it is queried again after this process has created as many tasks
  * as the last count left, so most tasks cost one counter.
@@ -57,7 +60,7 @@ export class OpenTasks {
       const left = this.#max - (await this.#store.countOpen(counted)) - creating;
       if (left <= 0) owner.fullUntil = performance.now() + REFUSED_MS;
       // Other processes create tasks as well: the fewer are left, the sooner they are counted again.
-      else owner.tasksLeft = this.#store.shared ? Math.ceil(left / 2) : left;
+      else owner.tasksLeft = this.#store.shared ? Math.ceil(left / GRANTED_PART) : left;
     } finally {
       owner.counting = undefined;
     }
