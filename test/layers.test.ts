@@ -27,7 +27,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "tokens are verified for callers of a server and for receivers of notifications alike",
   },
   auth: {
-    may: ["core", "audit", "jwt"],
+    may: ["core", "audit", "jwt", "signals"],
     because: "who calls is found out before anything is done; an agent declares it",
   },
   engine: {
@@ -51,7 +51,21 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "it is for whoever has a webhook: no server comes with it",
   },
   service: {
-    may: ["core", "telemetry", "audit", "wire", "task", "store", "agent", "engine", "auth", "card", "version", "push"],
+    may: [
+      "core",
+      "telemetry",
+      "audit",
+      "wire",
+      "task",
+      "signals",
+      "store",
+      "agent",
+      "engine",
+      "auth",
+      "card",
+      "version",
+      "push",
+    ],
     because: "one handler, many bindings: the handler must not know them",
   },
   telemetry: { may: ["core", "audit"], because: "every part counts and traces through it, so it knows none of them" },

@@ -2,6 +2,7 @@ import type { Audit } from "../audit/audit.js";
 import { type Guard, Guards } from "../auth/guard.js";
 import { httpBearerScheme } from "../auth/http-bearer.js";
 import type { AgentSecurity } from "../auth/security.js";
+import type { Throttle } from "../auth/throttle.js";
 import { isPromiseLike } from "../core/async.js";
 import type { Call } from "../core/call.js";
 import type { Caller } from "../core/caller.js";
@@ -18,6 +19,8 @@ interface AccessParts {
   readonly limits: Limits;
   readonly logger: Logger;
   readonly audit: Audit;
+  /** Counts failed attempts. Default: those of this process. */
+  readonly throttle?: Throttle;
 }
 
 /** Identifies the operators of calls. */
@@ -45,10 +48,10 @@ export class AdminAccess implements OperatorAccess {
   readonly #roles: AdminRoles;
 
   /** @throws Error for a tokens file that is invalid */
-  constructor(options: AdminAccessOptions, { limits, logger, audit }: AccessParts) {
+  constructor(options: AdminAccessOptions, { limits, logger, audit, throttle }: AccessParts) {
     const security = securityOf(options, logger);
     // An operator's service has no metadata as a protected resource.
-    this.#guard = security && new Guards({ limits, logger }, audit).ofAgent(security, () => undefined);
+    this.#guard = security && new Guards({ limits, logger }, audit, throttle).ofAgent(security, () => undefined);
     this.#roles = options.roles ?? ownRoles;
   }
 

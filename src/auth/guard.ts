@@ -51,8 +51,7 @@ export class Guards {
   readonly #shared: Shared;
   readonly #checks = new Map<SecurityScheme, SchemeCheck>();
 
-  constructor(parts: SchemeParts, audit: Audit = silentAudit) {
-    const throttle = new Throttle(parts.limits);
+  constructor(parts: SchemeParts, audit: Audit = silentAudit, throttle: Throttle = new Throttle(parts.limits)) {
     const underWay = new ChecksUnderWay(throttle);
     this.#parts = { ...parts, underWay };
     this.#shared = { throttle, underWay, audit, counted: new WeakSet() };

@@ -1,7 +1,8 @@
 import { type A2AError, limitReached } from "../core/error.js";
 import type { Limits } from "../core/limits.js";
 import { siteOf, sourceOf } from "../core/net.js";
-import { RateLimiter } from "../core/rate-limiter.js";
+import { SharedRate } from "../signals/shared-rate.js";
+import type { SignalMember } from "../signals/signals.js";
 
 /** Failed attempts to authenticate beyond `maxFailedAttempts`. */
 export const failedAttempts = {
@@ -24,18 +25,19 @@ const SITE_FACTOR = 16;
  * ones whose last failure is oldest are evicted first.
  */
 export class Throttle {
-  readonly #failures: RateLimiter;
-  readonly #ofSites: RateLimiter;
+  readonly #failures: SharedRate;
+  readonly #ofSites: SharedRate;
 
-  constructor({ maxFailedAttempts }: Pick<Limits, "maxFailedAttempts">) {
+  /**
+   * @param signals to count the failures of all processes that share a store
+   * @param port whose attempts are counted together
+   */
+  constructor({ maxFailedAttempts }: Pick<Limits, "maxFailedAttempts">, signals?: SignalMember, port = "agents") {
     const { intervalMs, maxAddresses } = failedAttempts;
     const rate = { intervalMs, burst: maxFailedAttempts, maxKeys: maxAddresses };
-    this.#failures = new RateLimiter(rate);
-    this.#ofSites = new RateLimiter({
-      ...rate,
-      intervalMs: intervalMs / SITE_FACTOR,
-      burst: maxFailedAttempts * SITE_FACTOR,
-    });
+    this.#failures = new SharedRate(rate, signals, `failed.${port}`);
+    const ofSites = { ...rate, intervalMs: intervalMs / SITE_FACTOR, burst: maxFailedAttempts * SITE_FACTOR };
+    this.#ofSites = new SharedRate(ofSites, signals, `failed.${port}.sites`);
   }
 
   /** True if no address has failed recently. */

@@ -93,8 +93,8 @@ export interface Limits {
   /** Executions of one owner in the queue. Default 5,000. */
   readonly maxQueuedExecutionsPerOwner: number;
   /**
-   * Tasks of one owner that have not ended, executing or not; processes that share a store may exceed it slightly.
-   * Default 100,000.
+   * Tasks of one owner that have not ended, executing or not. Each further process that shares the store may exceed it by
+   * a 64th, at least by one. Default 100,000.
    */
   readonly maxOpenTasksPerOwner: number;
   /**
@@ -133,7 +133,10 @@ export interface Limits {
    * UNAUTHENTICATED; the task continues, and the caller may subscribe with new credentials. Default 1 hour.
    */
   readonly expiredStreamGraceMs: number;
-  /** Failed authentications from one address that are checked without delay. Default 20. */
+  /**
+   * Failed authentications from one address that are checked without delay, at all processes that share a store. Default
+   * 20.
+   */
   readonly maxFailedAttempts: number;
   /** Time for a call of another agent with one answer, in milliseconds. Default 60 seconds. */
   readonly remoteTimeoutMs: number;

@@ -1,5 +1,5 @@
 /** Rate allowed for one key. */
-interface Rate {
+export interface Rate {
   /** Average interval between two events, in milliseconds. */
   readonly intervalMs: number;
   /** Number of events allowed at once after a pause. */
@@ -7,6 +7,9 @@ interface Rate {
   /** Number of keys remembered, at least 2. Beyond it, the keys charged longest ago are forgotten. */
   readonly maxKeys: number;
 }
+
+/** Most bursts that events counted elsewhere may be ahead of the rate. */
+const MOST_AHEAD = 32;
 
 /**
  * Limits the rate of events for each of many keys, such as addresses. A bucket holds `burst` tokens and regains one
@@ -47,7 +50,18 @@ export class RateLimiter {
   /** Counts an event, even if it exceeds the rate. */
   charge(key: string): void {
     const now = performance.now();
-    this.#set(key, Math.min(this.#fullAt(key, now) + this.#intervalMs, now + this.#mostMs));
+    const fullAt = this.#fullAt(key, now);
+    this.#set(key, Math.max(fullAt, Math.min(fullAt + this.#intervalMs, now + this.#mostMs)));
+  }
+
+  /**
+   * Counts events that another limiter of the same rate has allowed. Both may have allowed a burst: the key then waits
+   * until the rate has made up for all.
+   */
+  chargeElsewhere(key: string, events: number): void {
+    const now = performance.now();
+    const fullAt = this.#fullAt(key, now);
+    this.#set(key, Math.max(fullAt, Math.min(fullAt + events * this.#intervalMs, now + MOST_AHEAD * this.#mostMs)));
   }
 
   /** Counts an event that is allowed now and returns 0. Otherwise returns the milliseconds until one is allowed. */

@@ -7,6 +7,7 @@ import { adminLimitsOf } from "../admin/limits.js";
 import { operatorLog } from "../admin/log.js";
 import type { AdminParts } from "../admin/parts.js";
 import { createAdminInvoke } from "../admin/service.js";
+import { Throttle } from "../auth/throttle.js";
 import type { BindingOptions, HttpBinding } from "../binding/binding.js";
 import { createConnectBinding } from "../binding/connect/binding.js";
 import { isGrpc } from "../binding/connect/protocol.js";
@@ -84,7 +85,8 @@ const addressOf = ({ peer }: Pick<HttpRequest, "peer">): string => peer.address;
 export function composeAdmin(settings: Settings, admin: AdminSettings, parts: AdminComponents): AdminHandlers {
   const { lifecycle } = parts;
   const { limits, logger, audit, metrics = newMetrics(settings.versions) } = settings;
-  const access = new AdminAccess(admin.access, { limits, logger, audit: operatorAudit(audit) });
+  const throttle = new Throttle(limits, parts.engine.signals, "operators");
+  const access = new AdminAccess(admin.access, { limits, logger, audit: operatorAudit(audit), throttle });
   const refused = settings.accessLog ? rejectionLog(operatorLog(logger), addressOf) : undefined;
   const components = { ...parts, metrics, backupFolder: admin.backupFolder };
   const options: BindingOptions = { ...adminBindingOptions(settings, access, components), refused };

@@ -1,5 +1,6 @@
 import { AdminAccess } from "../admin/access.js";
 import { operatorAudit } from "../admin/audit.js";
+import { Throttle } from "../auth/throttle.js";
 import type { HttpBinding } from "../binding/binding.js";
 import { createConnectBinding } from "../binding/connect/binding.js";
 import { ConsoleAccess, type LoginChecks, linkScheme } from "../console/access.js";
@@ -43,10 +44,13 @@ export function composeConsole(
 ): ComposedConsole {
   const { limits, logger } = settings;
   const audit = operatorAudit(settings.audit);
+  const throttle = new Throttle(limits, components.engine.signals, "console");
   const link = isLocal ? new LinkToken(onNextToken) : undefined;
   const checks: LoginChecks = {
     ...(link !== undefined && { token: linkAccess(link, { limits, logger, audit }) }),
-    ...(hasCredentials(settings) && { admin: new AdminAccess(settings.admin.access, { limits, logger, audit }) }),
+    ...(hasCredentials(settings) && {
+      admin: new AdminAccess(settings.admin.access, { limits, logger, audit, throttle }),
+    }),
   };
   const { addressOf } = createProxies(settings.trust, settings.proxyHeaders);
   const access = new ConsoleAccess({ checks, addressOf, audit });

@@ -25,16 +25,17 @@ import { OutgoingBudget } from "./outgoing-budget.js";
 /** Creates the service behind every binding, with its interceptors. */
 export function createInvoke(options: ServiceOptions): Invoke {
   const { agents, draining, limits, strictVersion = false, versions } = options;
+  const { signals } = options.engine;
   const methods = createMethods(options);
   const authentication = authenticationOf(options);
   const interceptors = [
     trace,
     serverSpan(options.tracing, agents),
     admission({ limits, draining, audit: options.audit, metrics: options.metrics }),
-    ...addressRate(limits),
+    ...addressRate(limits, signals),
     ...authentication.first,
-    ...callerRate(limits),
-    callerLimits(limits),
+    ...callerRate(limits, signals),
+    callerLimits(limits, signals),
     requestMemory(),
     ...boundedInterceptors(options),
     version(strictVersion, versions, options.mismatches),
@@ -78,6 +79,7 @@ function authenticationOf(options: ServiceOptions): {
       limits,
       logger,
       audit,
+      signals: options.engine.signals,
       mayMove,
       resourceMetadata,
       ownerOf,

@@ -5,7 +5,7 @@ import { decrement, increment, TransientMap } from "../core/maps.js";
 import { sourceOf } from "../core/net.js";
 
 /** Number of open calls and streams of one caller. */
-class CallerShare {
+export class CallerShare {
   calls = 0;
   streams = 0;
 }

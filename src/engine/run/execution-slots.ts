@@ -1,10 +1,14 @@
 import type { SharedHold } from "../../core/call.js";
 import { limitReached } from "../../core/error.js";
 import { type Limits, withinHeap } from "../../core/limits.js";
+import { SharedCount } from "../../signals/shared-count.js";
+import type { SignalMember } from "../../signals/signals.js";
 import type { QuotaScope } from "../quota-scope.js";
 
 /** Usage of one owner: under one tenant, or under all of them if callers may name any. */
 export class OwnerSlots {
+  /** Unique name of owner and tenant. */
+  readonly key: string;
   /** Running executions, and agents that may reply directly. */
   running = 0;
   /** Bytes of the waiting messages. */
@@ -18,6 +22,10 @@ export class OwnerSlots {
   counting: Promise<void> | undefined;
   /** End of its rejection for too many open tasks, by `performance.now()`. */
   fullUntil = 0;
+
+  constructor(key: string) {
+    this.key = key;
+  }
 }
 
 /** The slot of an execution: running or queued. */
@@ -61,6 +69,9 @@ const MAX_IDLE = 4_096;
  * Limits concurrent executions, in total and per owner, with a bounded queue. The next free slot goes to the owner that
  * has waited longest for one, however much others have sent, and within an owner to the oldest message. An execution
  * that does not wait costs two counters.
+ *
+ * The executions of an owner in other processes count as well. Each process may run one of each owner all the same, so
+ * that its queue moves on however many others run.
  */
 export class ExecutionSlots {
   readonly #limits: SlotLimits;
@@ -77,9 +88,17 @@ export class ExecutionSlots {
   #lastName = "";
   #last: OwnerSlots | undefined;
 
-  constructor(limits: SlotLimits, counted: QuotaScope) {
+  readonly #counts: SharedCount<OwnerSlots>;
+
+  /** @param signals to count the executions of all processes that share the store */
+  constructor(limits: SlotLimits, counted: QuotaScope, signals?: SignalMember) {
     this.#limits = limits;
     this.#counted = counted;
+    this.#counts = new SharedCount({
+      ...{ signals, topic: "executions", max: limits.maxExecutionsPerOwner },
+      countOf: ({ running }) => running,
+      changed: () => this.#serveAll(),
+    });
   }
 
   /** Number of queued executions. */
@@ -94,7 +113,7 @@ export class ExecutionSlots {
     const key = counted === undefined ? `:${owner}` : `${counted.length}:${counted}${owner}`;
     let slots = this.#owners.get(key);
     if (slots === undefined) {
-      slots = new OwnerSlots();
+      slots = new OwnerSlots(key);
       this.#owners.set(key, slots);
       if (this.#owners.size > this.#mostOwners) this.#forgetIdle(slots);
     }
@@ -106,11 +125,8 @@ export class ExecutionSlots {
 
   /** Takes a running slot if one is free and none of the owner's executions wait. Return it with `release`. */
   tryTake(owner: OwnerSlots): boolean {
-    const { maxExecutions, maxExecutionsPerOwner } = this.#limits;
-    if (this.#running >= maxExecutions || owner.running >= maxExecutionsPerOwner || owner.waiting.size > 0)
-      return false;
-    this.#running++;
-    owner.running++;
+    if (this.#running >= this.#limits.maxExecutions || owner.waiting.size > 0 || this.#isFull(owner)) return false;
+    this.#run(owner);
     return true;
   }
 
@@ -168,8 +184,8 @@ export class ExecutionSlots {
    * @throws A2AError TOO_MANY_REQUESTS
    */
   checkCapacity(owner: OwnerSlots, bytes = 0): void {
-    const { maxExecutions, maxExecutionsPerOwner, maxQueuedExecutions, maxQueuedExecutionsPerOwner } = this.#limits;
-    if (owner.waiting.size === 0 && this.#running < maxExecutions && owner.running < maxExecutionsPerOwner) return;
+    const { maxExecutions, maxQueuedExecutions, maxQueuedExecutionsPerOwner } = this.#limits;
+    if (owner.waiting.size === 0 && this.#running < maxExecutions && !this.#isFull(owner)) return;
     if (owner.waiting.size >= maxQueuedExecutionsPerOwner) {
       const message = `${maxQueuedExecutionsPerOwner} tasks of this caller wait for their turn.`;
       throw limitReached("maxQueuedExecutionsPerOwner", message);
@@ -199,7 +215,7 @@ export class ExecutionSlots {
     owner.waitingBytes += bytes;
     this.#waiting++;
     this.#waitingBytes += bytes;
-    if (owner.running < this.#limits.maxExecutionsPerOwner) this.#turns.add(owner);
+    if (!this.#isFull(owner)) this.#turns.add(owner);
   }
 
   #dequeue(slot: ExecutionSlot): void {
@@ -211,23 +227,41 @@ export class ExecutionSlots {
     if (owner.waiting.size === 0) this.#turns.delete(owner);
   }
 
+  #isFull(owner: OwnerSlots): boolean {
+    const { maxExecutionsPerOwner: max } = this.#limits;
+    const { running } = owner;
+    if (running >= max) return true;
+    return running > 0 && !this.#counts.isAlone && running + this.#counts.elsewhere(owner.key) >= max;
+  }
+
+  #run(owner: OwnerSlots): void {
+    this.#running++;
+    if (++owner.running > this.#counts.untold) this.#counts.tell(owner.key, owner);
+  }
+
+  /** Assigns slots that other processes may have freed. */
+  #serveAll(): void {
+    if (this.#waiting === 0) return;
+    for (const owner of this.#owners.values()) if (owner.waiting.size > 0) this.#serve(owner);
+  }
+
   /**
    * Assigns free slots to queued executions. @param freed the owner that freed a slot; it may have been at its own
    * limit
    */
   #serve(freed: OwnerSlots): void {
-    const { maxExecutions, maxExecutionsPerOwner } = this.#limits;
-    if (freed.waiting.size > 0 && freed.running < maxExecutionsPerOwner) this.#turns.add(freed);
-    while (!this.#isStopped && this.#running < maxExecutions) {
+    if (freed.waiting.size > 0 && !this.#isFull(freed)) this.#turns.add(freed);
+    while (!this.#isStopped && this.#running < this.#limits.maxExecutions) {
       const [owner] = this.#turns;
       if (owner === undefined) return;
       this.#turns.delete(owner);
       const [slot] = owner.waiting;
       if (slot === undefined) continue;
+      // Others may have taken what was left since it got its turn.
+      if (this.#isFull(owner)) continue;
       this.#dequeue(slot);
-      this.#running++;
-      owner.running++;
-      if (owner.waiting.size > 0 && owner.running < maxExecutionsPerOwner) this.#turns.add(owner);
+      this.#run(owner);
+      if (owner.waiting.size > 0 && !this.#isFull(owner)) this.#turns.add(owner);
       slot.isHeld = true;
       const { whenHeld } = slot;
       slot.whenHeld = undefined;

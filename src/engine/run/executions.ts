@@ -64,7 +64,7 @@ export class Executions {
   constructor(source: ExecutionsSource) {
     const { limits, counted, logger, now, leases, logs, outgoing, tracing, store, tasks, metrics } = source;
     this.#source = source;
-    this.slots = new ExecutionSlots(limits, counted);
+    this.slots = new ExecutionSlots(limits, counted, source.signals);
     this.source = {
       limits,
       logger,

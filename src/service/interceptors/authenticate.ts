@@ -4,6 +4,7 @@ import type { Authenticator } from "../../auth/authenticator.js";
 import { authentication } from "../../auth/checks-under-way.js";
 import { type Guard, Guards } from "../../auth/guard.js";
 import type { AgentSecurity } from "../../auth/security.js";
+import { Throttle } from "../../auth/throttle.js";
 import type { AgentDirectory, AgentRegistration } from "../../card/agents.js";
 import { bounded, isPromiseLike, notPromised } from "../../core/async.js";
 import type { Call } from "../../core/call.js";
@@ -11,6 +12,7 @@ import { type CallerInput, type OwnerOf, withOwner } from "../../core/caller.js"
 import { A2AError } from "../../core/error.js";
 import type { Limits } from "../../core/limits.js";
 import type { Logger } from "../../core/log.js";
+import type { SignalMember } from "../../signals/signals.js";
 import type { Invocation, ServiceInterceptor } from "../invoke.js";
 
 /** Identifies the caller and rejects a call without valid credentials (specification 7.4). */
@@ -64,6 +66,8 @@ interface SecurityParts {
   readonly logger: Logger;
   /** Records wrong credentials of calls that valid credentials of another scheme admit. */
   readonly audit?: Audit | undefined;
+  /** Shares failed attempts with other processes. */
+  readonly signals?: SignalMember | undefined;
   /** True if the author's interceptors run in between, because they may redirect a call to another agent. */
   readonly mayMove: boolean;
   /** See ServiceOptions. */
@@ -83,7 +87,7 @@ interface GuardedAgent {
  */
 export function enforceSecurity(parts: SecurityParts): { first: ServiceInterceptor; last: ServiceInterceptor } {
   const { agents, authenticator, ownerOf, limits, logger, mayMove } = parts;
-  const guards = new Guards({ limits, logger }, parts.audit);
+  const guards = new Guards({ limits, logger }, parts.audit, new Throttle(limits, parts.signals));
   const guarded = new Map<AgentRegistration, GuardedAgent>();
   for (const served of agents.all) {
     const { security } = served.agent;

@@ -1,0 +1,122 @@
+import { background } from "../core/async.js";
+import type { SignalMember, Topic } from "./signals.js";
+import { canHash, readUsage, sharedUsage, type UsageList, UsageNames, UsagePace, usageList, usageOf } from "./usage.js";
+
+/** Callers of this process, and processes, whose counts are kept. */
+const MOST_OWN = 4_096;
+const MOST_PROCESSES = 1_000;
+
+/** Options of a count. */
+interface SharedCountOptions<T> {
+  /** Undefined if nothing is shared. */
+  readonly signals: SignalMember | undefined;
+  /** Unique among those of the process. */
+  readonly topic: string;
+  /** Most that a caller may have. */
+  readonly max: number;
+  /** Reads the present count of a caller. */
+  readonly countOf: (caller: T) => number;
+  /** Called when others may have more or less than before. */
+  readonly changed?: () => void;
+}
+
+/** The counts of one other process. */
+interface Others {
+  readonly counts: ReadonlyMap<string, number>;
+  /** By `performance.now()`. */
+  readonly until: number;
+}
+
+/**
+ * Numbers of things that callers have open, such as streams, over all processes: each tells the others its own, and
+ * repeats them, so that a lost message counts for a second. Those of a process that has ended expire.
+ */
+export class SharedCount<T> {
+  /** Up to this count, a caller need not be told of. */
+  readonly untold: number;
+  readonly #options: SharedCountOptions<T>;
+  readonly #signals: SignalMember | undefined;
+  readonly #names: UsageNames;
+  readonly #topic: Topic<UsageList>;
+  readonly #pace = new UsagePace();
+  /** Callers of this process that are told of. */
+  #own = new Map<string, T>();
+  #timer: NodeJS.Timeout | undefined;
+  #lastList = "";
+  #lastAt = 0;
+  readonly #others = new Map<string, Others>();
+  /** Sums of what others have. */
+  readonly #sums = new Map<string, number>();
+  #sweeper: NodeJS.Timeout | undefined;
+
+  constructor(options: SharedCountOptions<T>) {
+    const { signals, topic, max } = options;
+    this.#options = options;
+    this.#signals = canHash() ? signals : undefined;
+    this.untold = this.#signals === undefined ? Number.POSITIVE_INFINITY : Math.floor(max / sharedUsage.untoldPart);
+    this.#names = new UsageNames(topic);
+    this.#topic = { name: `open.${topic}`, read: readUsage };
+    this.#signals?.subscribe(this.#topic, (list, process) => this.#hear(usageOf(list), process));
+  }
+
+  /** True if no other process has told of any caller, so that `elsewhere` is 0 for all. */
+  get isAlone(): boolean {
+    return this.#sums.size === 0;
+  }
+
+  /** What the caller has in other processes. */
+  elsewhere(key: string): number {
+    return this.#sums.size === 0 ? 0 : (this.#sums.get(this.#names.of(key)) ?? 0);
+  }
+
+  /** Tells others of a caller for as long as it has more than `untold`. Call it when it has more than before. */
+  tell(key: string, caller: T): void {
+    if (this.#signals === undefined || this.#own.has(key) || this.#own.size >= MOST_OWN) return;
+    this.#own.set(key, caller);
+    this.#timer ??= background(setTimeout(this.#tell, this.#pace.periodMs));
+  }
+
+  readonly #tell = (): void => {
+    const { countOf } = this.#options;
+    this.#own = new Map([...this.#own].filter(([, caller]) => countOf(caller) > this.untold));
+    const list = usageList([...this.#own].map(([key, caller]) => [this.#names.of(key), countOf(caller)]));
+    const text = list.join();
+    const now = performance.now();
+    if (text !== this.#lastList || now - this.#lastAt >= sharedUsage.repeatMs) {
+      this.#lastList = text;
+      this.#lastAt = now;
+      this.#signals?.publish(this.#topic, list);
+    }
+    this.#timer = this.#own.size > 0 ? background(setTimeout(this.#tell, this.#pace.periodMs)) : undefined;
+  };
+
+  #hear(counts: ReadonlyMap<string, number>, process: string): void {
+    this.#pace.heard(process);
+    if (!this.#others.has(process) && this.#others.size >= MOST_PROCESSES) return;
+    this.#forget(process);
+    if (counts.size > 0) {
+      for (const [name, count] of counts) this.#sums.set(name, (this.#sums.get(name) ?? 0) + count);
+      this.#others.set(process, { counts, until: performance.now() + sharedUsage.expiryMs });
+      this.#sweeper ??= background(setTimeout(this.#sweep, sharedUsage.repeatMs));
+    }
+    this.#options.changed?.();
+  }
+
+  #forget(process: string): void {
+    for (const [name, count] of this.#others.get(process)?.counts ?? []) {
+      const left = (this.#sums.get(name) ?? 0) - count;
+      if (left > 0) this.#sums.set(name, left);
+      else this.#sums.delete(name);
+    }
+    this.#others.delete(process);
+  }
+
+  /** Drops the counts of processes that are silent. */
+  readonly #sweep = (): void => {
+    const now = performance.now();
+    const silent = [...this.#others].filter(([, { until }]) => until <= now);
+    for (const [process] of silent) this.#forget(process);
+    this.#sweeper = this.#others.size > 0 ? background(setTimeout(this.#sweep, sharedUsage.repeatMs)) : undefined;
+    if (silent.length > 0) this.#options.changed?.();
+  };
+}

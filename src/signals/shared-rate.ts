@@ -1,0 +1,102 @@
+import { background } from "../core/async.js";
+import { type Rate, RateLimiter } from "../core/rate-limiter.js";
+import type { SignalMember, Topic } from "./signals.js";
+import { canHash, readUsage, sharedUsage, type UsageList, UsageNames, UsagePace, usageList, usageOf } from "./usage.js";
+
+/** Keys whose events wait to be told. Those of others are not. */
+const MOST_WAITING = 10_000;
+
+/** Periods after which the events of keys that have had few of them are dropped. */
+const KEPT_PERIODS = 10;
+
+/**
+ * A rate that holds over all processes: each tells the others which events it has counted, and counts theirs. A lost
+ * message allows as many events more as it told of. Without signals it holds for this process alone.
+ */
+export class SharedRate {
+  readonly #rate: RateLimiter;
+  readonly #told: ToldEvents | undefined;
+
+  /** @param topic unique among those of the process */
+  constructor(rate: Rate, signals: SignalMember | undefined, topic: string) {
+    const limiter = new RateLimiter(rate);
+    this.#rate = limiter;
+    if (signals === undefined || !canHash()) return;
+    this.#told = new ToldEvents(signals, topic, rate.burst);
+    this.#told.onHeard((name, events) => limiter.chargeElsewhere(name, events));
+  }
+
+  /** See RateLimiter. */
+  get isEmpty(): boolean {
+    return this.#rate.isEmpty;
+  }
+
+  /** See RateLimiter. */
+  waitMs(key: string): number {
+    return this.#rate.waitMs(this.#nameOf(key));
+  }
+
+  /** See RateLimiter. */
+  charge(key: string): void {
+    const name = this.#nameOf(key);
+    this.#rate.charge(name);
+    this.#told?.add(name);
+  }
+
+  /** See RateLimiter. */
+  take(key: string): number {
+    const name = this.#nameOf(key);
+    const waitMs = this.#rate.take(name);
+    if (waitMs === 0) this.#told?.add(name);
+    return waitMs;
+  }
+
+  #nameOf(key: string): string {
+    return this.#told === undefined ? key : this.#told.names.of(key);
+  }
+}
+
+/** Collects events by name, and tells others of them. */
+class ToldEvents {
+  readonly names: UsageNames;
+  readonly #signals: SignalMember;
+  readonly #topic: Topic<UsageList>;
+  readonly #untold: number;
+  readonly #pace = new UsagePace();
+  #waiting = new Map<string, number>();
+  #periods = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(signals: SignalMember, topic: string, burst: number) {
+    this.names = new UsageNames(topic);
+    this.#signals = signals;
+    this.#topic = { name: `spent.${topic}`, read: readUsage };
+    this.#untold = Math.floor(burst / sharedUsage.untoldPart);
+  }
+
+  onHeard(charge: (name: string, events: number) => void): void {
+    this.#signals.subscribe(this.#topic, (list, process) => {
+      this.#pace.heard(process);
+      for (const [name, events] of usageOf(list)) charge(name, events);
+    });
+  }
+
+  add(name: string): void {
+    const events = this.#waiting.get(name);
+    if (events === undefined && this.#waiting.size >= MOST_WAITING) return;
+    this.#waiting.set(name, (events ?? 0) + 1);
+    this.#timer ??= background(setTimeout(this.#tell, this.#pace.periodMs));
+  }
+
+  readonly #tell = (): void => {
+    const all = [...this.#waiting];
+    const list = usageList(all.filter(([, events]) => events > this.#untold));
+    if (list.length > 0) this.#signals.publish(this.#topic, list);
+    const told = new Set(list);
+    // Few events in a second are not worth a message, now or later.
+    const isOver = ++this.#periods % KEPT_PERIODS === 0;
+    const kept = all.filter(([name, events]) => !told.has(name) && (events > this.#untold || !isOver));
+    this.#waiting = new Map(kept);
+    this.#timer = kept.length > 0 ? background(setTimeout(this.#tell, this.#pace.periodMs)) : undefined;
+  };
+}
