@@ -21,7 +21,7 @@ const long = [
   "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-signals,a2a/pressure}",
   "client/{cuts,hostile/hostile,restarts}",
   "docs/{cli,typescript}",
-  "e2e/{bad-disk,bad-end,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
+  "e2e/{bad-disk,bad-end,cancel-elsewhere,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
   "e2e/{database-outage,restored,secrets,shared,shutdown,stopped}",
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
@@ -79,6 +79,7 @@ const ownNames = [
   { find: /^parley-a2a\/(ai|auth|testing)$/, replacement: at("src/$1/index.ts") },
   { find: /^parley-a2a\/store$/, replacement: at("src/store/index.ts") },
   { find: /^parley-a2a\/store\/(sqlite|memory)$/, replacement: at("src/store/$1/index.ts") },
+  { find: /^parley-a2a\/signals(\/nats)?$/, replacement: at("src/signals$1/index.ts") },
   { find: /^parley-a2a\/gen$/, replacement: at("gen/lf/a2a/v1/a2a_pb.ts") },
   { find: /^\.\/thread\.js$/, replacement: at("test/support/writer-thread.ts") },
   { find: /^\.\/start-copier\.js$/, replacement: at("test/support/copier.ts") },
@@ -92,6 +93,12 @@ function aiSdkOf(folder: string): { readonly find: RegExp; readonly replacement:
     { find: /^ai\/test$/, replacement: `${built}/test/index.mjs` },
   ];
 }
+
+/** The client of NATS, for `src/signals/nats`: the first install does not have it. */
+const nats = {
+  find: /^@nats-io\/transport-node$/,
+  replacement: at("test/interop/node_modules/@nats-io/transport-node/lib/mod.js"),
+};
 
 /** The stand-in for the AI SDK, which the first install does not have. */
 const aiStandIn = [{ find: /^ai(\/test)?$/, replacement: at("test/ai/stand-in.ts") }];
@@ -113,7 +120,7 @@ const retry = process.env.CI === undefined ? 0 : 1;
  */
 export default defineConfig(({ mode }): ViteUserConfig => {
   if (mode === "agents") return agents;
-  if (mode === "interop") return { resolve: { alias: aiSdkOf("test/interop") }, test: interop() };
+  if (mode === "interop") return { resolve: { alias: [...aiSdkOf("test/interop"), nats] }, test: interop() };
   if (mode === "nodes") return { test: nodes };
   if (mode === "tools") return { test: tools };
   return sources(mode);

@@ -155,6 +155,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "audit",
       "wire",
       "task",
+      "signals",
       "store",
       "agent",
       "engine",

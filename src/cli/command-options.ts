@@ -20,6 +20,11 @@ export interface CommandOptions {
    * and leaves that to `parley migrate`. Default `auto`.
    */
   readonly migrate: "auto" | "check";
+  /**
+   * Address of a NATS server by which servers with the same store tell each other of changes:
+   * `nats://user:password@host:4222?prefix=name` (docs/store-postgres.md). Default: PostgreSQL tells them.
+   */
+  readonly signals: string;
   /** Lets several servers use the file at the same time; all of them need this option. Default: off. */
   readonly shared: boolean;
   /**
@@ -107,6 +112,11 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
   migrate: {
     kind: choice(["auto", "check"], "<mode>"),
     help: "whether the start migrates an older store (auto) or refuses it (check), see parley migrate",
+  },
+  signals: {
+    kind: text("<url>"),
+    help: "NATS server by which servers with the same store tell each other of changes: nats://…",
+    otherwise: "PostgreSQL tells them",
   },
   shared: { kind: yesNo, help: "let several servers use the file; all of them need this option" },
   admin: {

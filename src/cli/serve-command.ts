@@ -13,6 +13,7 @@ import type { Settings, UncheckedOptions } from "../server/options.js";
 import { versionsToName } from "../server/public-tenants.js";
 import { resolveOptions } from "../server/resolve-options.js";
 import type { TlsPaths } from "../server/tls-reload.js";
+import type { Signals } from "../signals/signals.js";
 import { memoryStore } from "../store/memory/index.js";
 import { useDriver } from "../store/sqlite/driver/choose.js";
 import { sqliteStore } from "../store/sqlite/index.js";
@@ -70,6 +71,7 @@ export async function serve(path: string, given: Given, parts?: ServeParts): Pro
     ...(Object.keys(sockets).length > 0 && { sockets }),
   };
   const openStore = storeOf(options.store, given, logger);
+  Object.assign(options, await signalsOf(options, given, logger));
   // Invalid agents or options must neither create nor lock a file.
   const settings = settingsOf(options, logger);
   const store = await openStore();
@@ -221,6 +223,19 @@ function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger)
   }
   if (shared) throw new UsageError("--shared needs a file: a store in memory (--store memory) cannot be shared");
   return memoryStore;
+}
+
+/** Returns the signals that the command line names. */
+async function signalsOf(
+  { signals: own }: Partial<UncheckedOptions>,
+  { command: { signals: url } }: Given,
+  logger: Logger,
+): Promise<{ readonly signals?: Signals }> {
+  if (url === undefined) return {};
+  const { isNatsAddress, natsSignals } = await import("../signals/nats/index.js");
+  if (own !== undefined) throw new UsageError("the module exports signals of its own: omit --signals");
+  if (isNatsAddress(url)) return { signals: await natsSignals({ url, logger }) };
+  throw new UsageError(`--signals ${withoutSecrets(url)} is not an address such as nats://user:password@host:4222`);
 }
 
 /** Returns the options of the module, overridden by those of the command line and the environment. */

@@ -106,7 +106,7 @@ export class Engine {
     const watch = options.now === undefined ? new ClockWatch(logger) : undefined;
     const holder = newId();
     const counted = countedTenant(options.openTenants === true);
-    const signals = store.shared ? (options.signals ?? store.signals)?.join(holder) : undefined;
+    const signals = joinSignals(options, holder, logger);
     this.signals = signals;
     const committed = signals && ((taskId: string): void => signals.changed(taskId));
     const running = new TransientMap<Execution>();
@@ -290,6 +290,13 @@ export class Engine {
   #wakeAll(): void {
     for (const log of this.#tasks.logs.all()) log.wake();
   }
+}
+
+/** Joins the signals of a store that other processes may have open. */
+function joinSignals({ store, signals }: EngineOptions, holder: string, logger: Logger): SignalMember | undefined {
+  if (store.shared) return (signals ?? store.signals)?.join(holder);
+  if (signals !== undefined) logger.warn({}, "signals are not used: no other process can have the store open");
+  return undefined;
 }
 
 /** Creates an engine over a store. Call `start` before use. */

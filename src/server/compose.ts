@@ -47,7 +47,7 @@ interface Components extends HttpComponents {
 
 /** Creates every part that works without Node.js, and connects them: the composition root. */
 export function compose(settings: Settings, parts: RuntimeParts): Components {
-  const { agents, audit, limits, logger, metrics, store, versions } = settings;
+  const { agents, audit, limits, logger, metrics, signals, store, versions } = settings;
   const agentOf = (tenant: string): AgentRegistration | undefined => agents.resolve(tenant);
   const tracing = new Tracing({ telemetry: settings.telemetry, load: parts.openTelemetry, logger, metrics });
   const outgoing = new RemoteCalls({ agents: settings.remoteAgents, limits, logger, tracing, connect: parts.connect });
@@ -55,7 +55,7 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
     ...settings.engine,
     outgoing,
     tracing,
-    store,
+    ...{ store, signals },
     limits,
     openTenants: agents.anyTenant,
     ...{ logger, agentOf, metrics },
@@ -68,7 +68,7 @@ export function compose(settings: Settings, parts: RuntimeParts): Components {
     modules &&
     settings.push &&
     new PushDelivery(settings, settings.push, { engine, signer: pushSigner, modules, tracing });
-  const lifecycle = new Lifecycle({ engine, store, limits, logger, audit, push, outgoing, tracing, prepare });
+  const lifecycle = new Lifecycle({ engine, store, signals, limits, logger, audit, push, outgoing, tracing, prepare });
   const proxies = createProxies(settings.trust, settings.proxyHeaders);
   // Calls over gRPC or through another router have no mount path.
   const originOf = (call: Call): RequestOrigin => ({

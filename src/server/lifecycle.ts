@@ -6,6 +6,7 @@ import type { Limits } from "../core/limits.js";
 import type { Logger } from "../core/log.js";
 import type { Engine } from "../engine/engine.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
+import type { Signals } from "../signals/signals.js";
 import type { StoreStatus } from "../store/health.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { Tracing } from "../telemetry/tracing.js";
@@ -19,6 +20,8 @@ export const storeClose = { timeoutMs: 5_000 } as const;
 interface LifecycleOptions {
   readonly engine: Engine;
   readonly store: TaskStore;
+  /** Closed before the store. */
+  readonly signals?: Signals | undefined;
   readonly limits: Pick<Limits, "storeRecoveryMs" | "cancelGraceMs">;
   readonly logger: Logger;
   /** Records start and end; flushed at the end. */
@@ -199,7 +202,8 @@ export class Lifecycle {
     const stopped = await within(latest - performance.now(), this.stop(graceMs).catch(note));
     const left = stopped ? 0 : this.#engine.abandon();
     if (!stopped) this.#options.push?.abandon();
-    await Promise.all([afterwards().catch(note), this.#options.outgoing?.close().catch(note)]);
+    const { outgoing, signals } = this.#options;
+    await Promise.all([afterwards().catch(note), outgoing?.close().catch(note), signals?.close()]);
     // The earlier steps may have used all of the time.
     const closeMs = Math.max(latest - performance.now(), Math.min(LEAST_MS, storeClose.timeoutMs));
     const closed = await within(closeMs, this.#store.close().catch(note));

@@ -101,6 +101,7 @@ export const optionTable: { readonly [K in keyof UncheckedOptions]-?: OptionRow<
     otherwise: "any",
   },
   store: { kind: codeOnly(checks.store) },
+  signals: { kind: codeOnly(havingFunctions("join", "close")), otherwise: "those of the store" },
   limits: { kind: codeOnly(limitFaults) },
   logger: { kind: codeOnly(aLogger()) },
   audit: { kind: codeOnly(checks.audit), otherwise: "to the logger" },

@@ -16,6 +16,7 @@ import type { TlsFiles } from "../http/node/tls.js";
 import type { PushOptions } from "../push/options.js";
 import type { ServiceInterceptor } from "../service/invoke.js";
 import type { ServiceOptions } from "../service/options.js";
+import type { Signals } from "../signals/signals.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { TelemetryOption } from "../telemetry/choice.js";
 import type { Metrics } from "../telemetry/metrics.js";
@@ -35,6 +36,11 @@ export type UncheckedOptions = CommonOptions & AgentsGiven & PortsOptions;
 interface CommonOptions {
   /** Store of the tasks: `sqliteStore(path)`, or `memoryStore()` for tests. The server closes it. */
   readonly store: TaskStore;
+  /**
+   * Signals to servers with the same store: `await natsSignals(url)`. The server closes them. Default: those of the store,
+   * which PostgreSQL carries itself; without any, changes by other servers are seen within a second.
+   */
+  readonly signals?: Signals;
   /** Limits that differ from the defaults. */
   readonly limits?: Partial<Limits>;
   /** Logger of the server; any pino logger fits. Default: no log. */
@@ -255,6 +261,7 @@ export interface Settings {
   readonly agents: AgentDirectory;
   readonly versions: Versions;
   readonly store: TaskStore;
+  readonly signals: Signals | undefined;
   readonly limits: Limits;
   readonly logger: Logger;
   /** Undefined if the log is disabled, or has neither a logger nor a receiver. */

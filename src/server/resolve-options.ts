@@ -86,7 +86,7 @@ function settingsOf(all: WithDefaults, agents: AgentDirectory, listens: boolean)
     },
     agents,
     versions,
-    store: all.store,
+    ...{ store: all.store, signals: all.signals },
     limits,
     logger: guardedLogger(all.logger ?? silentLogger),
     audit: auditOf(operators.recentAudit ?? auditLogOf(all), metrics),

@@ -86,7 +86,7 @@ type Topics = readonly (readonly [title: string, names: RegExp])[];
 
 /** Topics of the options; an option belongs to the first that matches its name. */
 const optionTopics: Topics = [
-  ["Agents and tasks", /^(agents?$|tenants|store|limits|retention|max|lease|idempotent|remoteAgents)/],
+  ["Agents and tasks", /^(agents?$|tenants|store|signals|limits|retention|max|lease|idempotent|remoteAgents)/],
   ["Callers", /^(authenticator|ownerOf|interceptors|allowedHosts|cors)/],
   [
     "Addresses and ports",
@@ -99,7 +99,7 @@ const optionTopics: Topics = [
 ];
 
 const commandTopics: Topics = [
-  ["Store and log", /^(store|sqlite|migrate|shared|audit|log)/],
+  ["Store and log", /^(store|signals|sqlite|migrate|shared|audit|log)/],
   ["TLS and cards", /^(tls|card)/],
   ["Push notifications", /^push/],
   ["Operators", /^admin/],

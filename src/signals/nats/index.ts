@@ -1,0 +1,60 @@
+// Carries hints between servers by NATS.
+
+import { type Logger, silentLogger } from "../../core/log.js";
+import * as check from "../../core/options.js";
+import { SignalHub } from "../hub.js";
+import type { Signals } from "../signals.js";
+import { isPrefix, natsAddress } from "./address.js";
+import { NatsCarrier } from "./carrier.js";
+import { natsTransport } from "./transport.js";
+
+/** Options of `natsSignals`. */
+export interface NatsSignalsOptions {
+  /**
+   * Servers and login: `nats://user:password@host:4222,host2:4222`, `tls://` to encrypt. A user without a password is a
+   * token. `?prefix=name` at the end is the same as `prefix`, which wins.
+   */
+  readonly url: string;
+  /**
+   * Beginning of the subjects: words of letters, digits, `_` and `-`, separated by dots. Servers on different databases
+   * that share a NATS server need different ones. Default `parley`.
+   */
+  readonly prefix?: string;
+  /** Further options of `connect` of `@nats-io/transport-node`, such as `authenticator` or `tls`. */
+  readonly connection?: Readonly<Record<string, unknown>>;
+  readonly logger?: Logger;
+}
+
+/**
+ * Returns signals by core NATS, for the option `signals`. Needs the package `@nats-io/transport-node`. It connects when a
+ * server uses it, and again for as long as that runs: without NATS, changes by other servers are seen by polling.
+ *
+ * @throws Error for wrong options, or without the package
+ */
+export async function natsSignals(options: string | NatsSignalsOptions): Promise<Signals> {
+  const given = typeof options === "string" ? { url: options } : options;
+  const faults = check.optionFaults(given, checks, "", ["url"]);
+  const address = natsAddress(String(given?.url));
+  if (faults.length > 0 || address === undefined) throw new Error(`natsSignals cannot be used: ${faults.join("; ")}.`);
+  const { prefix = address.prefix ?? "parley", connection = {}, logger = silentLogger } = given;
+  const { servers, isEncrypted, login } = address;
+  const own = { servers, ...login, ...(isEncrypted && { tls: {} }) };
+  const transport = await natsTransport();
+  return new SignalHub(new NatsCarrier({ transport, connection: { ...own, ...connection }, prefix, logger }));
+}
+
+/** True if a text is an address of NATS. */
+export function isNatsAddress(url: string): boolean {
+  return natsAddress(url) !== undefined;
+}
+
+const checks: check.OptionChecks<NatsSignalsOptions> = {
+  url: check.aText("an address such as nats://user:password@host:4222?prefix=name", isNatsAddress),
+  prefix: check.aText("words of letters, digits, _ and -, separated by dots", isPrefix),
+  connection: check.expects(
+    "an object",
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    check.typeName,
+  ),
+  logger: check.aLogger(),
+};
