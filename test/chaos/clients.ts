@@ -77,11 +77,13 @@ export class Client {
 
   #order(fixed?: Omit<Order, "name">): Order {
     const chance = this.#chance;
+    // Some work for longer than a lease, so that others take it over while its first holder is stopped.
+    const [most, slowest] = chance.is(0.25) ? [40, 250] : [12, 150];
     return {
       name: `${this.#name}/${++this.#orders}`,
       asks: chance.is(0.3),
       mode: chance.pick(["stream", "stream", "wait", "return"] as const),
-      work: { pieces: chance.between(1, 12), pause: chance.between(10, 200), stubborn: chance.is(0.3) },
+      work: { pieces: chance.between(1, most), pause: chance.between(10, slowest), stubborn: chance.is(0.3) },
       ...fixed,
     };
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "./database.js";
-import { addressOf, CLIENTS, DATABASE, type Host, type Way } from "./network.js";
+import { addressOf, CLIENTS, DATABASE, type Host, SIGNALS, type Way } from "./network.js";
+import type { NatsProcess } from "./nats.js";
 import type { Replica } from "./replica.js";
 import type { Planned } from "./schedule.js";
 
@@ -11,6 +12,7 @@ export interface World {
   /** The replicas' hosts, and the database's. */
   readonly hosts?: { readonly replicas: readonly Host[]; readonly database: Host } | undefined;
   readonly database?: Database | undefined;
+  readonly signals?: NatsProcess | undefined;
   /** Whether the replicas' clocks can be set off. */
   readonly clocks: boolean;
   /** A store in a file, on a disk that can be filled. */
@@ -36,6 +38,8 @@ const noNetwork = ({ hosts }: World): string | undefined =>
   hosts === undefined ? "needs network namespaces (CAP_NET_ADMIN)" : undefined;
 const noDatabase = ({ database }: World): string | undefined =>
   database === undefined ? "needs PostgreSQL" : undefined;
+const noSignals = ({ signals }: World): string | undefined =>
+  signals === undefined ? "needs a `nats-server` (PARLEY_CHAOS_NATS)" : undefined;
 const noDatabaseLink = (world: World): string | undefined => noDatabase(world) ?? noNetwork(world);
 const noDisk = (world: World): string | undefined =>
   world.disk !== undefined || (world.hosts !== undefined && world.database !== undefined)
@@ -141,7 +145,7 @@ export const faults: Readonly<Record<string, Fault>> = {
     host.cut(CLIENTS, wayOf(planned)),
   ),
   isolate: link("a replica cut off from everything", 9_000, (host, planned) => {
-    for (const peer of [DATABASE, CLIENTS]) host.cut(peer);
+    for (const peer of [DATABASE, CLIENTS, SIGNALS]) host.cut(peer);
     for (const other of [0, 1, 2]) if (other !== planned.replica) host.cut(addressOf(other));
   }),
   loss: link("a third of the packets to a replica lost", 6_000, (host) => {
@@ -243,11 +247,20 @@ export const faults: Readonly<Record<string, Fault>> = {
     lacks: () => "is a test of its own (test/interop)",
     begin: () => () => {},
   },
-  "signals restart": {
-    title: "the NATS server restarted",
+  "signals killed": {
+    title: "the NATS server killed and started again",
     area: "database",
-    longestMs: 2_000,
-    lacks: () => "needs signals over NATS",
-    begin: () => () => {},
+    longestMs: 4_000,
+    lacks: noSignals,
+    async begin({ signals }) {
+      await signals?.kill();
+      return () => signals?.start();
+    },
   },
+  "cut signals": link(
+    "the link of a replica and the NATS server cut, one way or both",
+    6_000,
+    (host, planned) => host.cut(SIGNALS, wayOf(planned)),
+    (world) => noSignals(world) ?? noNetwork(world),
+  ),
 };

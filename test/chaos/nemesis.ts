@@ -12,6 +12,13 @@ export interface Injected extends Planned {
   readonly beside: readonly string[];
 }
 
+/** What a nemesis is given. */
+interface Tools {
+  readonly log: (line: string) => void;
+  /** Resolves when every replica has done work. */
+  readonly works: () => Promise<void>;
+}
+
 /** Lets the faults of a seed happen in a world, one step after the other. */
 export class Nemesis {
   readonly injected: Injected[] = [];
@@ -20,16 +27,16 @@ export class Nemesis {
   readonly #world: World;
   readonly #seed: number;
   readonly #log: (line: string) => void;
-  /** Resolves when every replica has done work. */
   readonly #works: () => Promise<void>;
 
-  constructor(world: World, seed: number, tools: { log: (line: string) => void; works: () => Promise<void> }) {
+  /** @param only the kinds to try; all of them if there are none */
+  constructor(world: World, seed: number, tools: Tools, only: readonly string[] = []) {
     this.#world = world;
     this.#seed = seed;
     this.#log = tools.log;
     this.#works = tools.works;
     for (const [name, fault] of Object.entries(faults)) {
-      const why = fault.lacks(world);
+      const why = only.length > 0 && !only.includes(name) ? "not asked for" : fault.lacks(world);
       if (why !== undefined) this.skipped.set(name, why);
     }
   }

@@ -4,6 +4,7 @@ import { mkdirSync } from "node:fs";
 /** Where the clients are, which is this process. */
 export const CLIENTS = "10.77.0.1";
 export const DATABASE = "10.77.0.2";
+export const SIGNALS = "10.77.0.3";
 export const addressOf = (replica: number): string => `10.77.0.${11 + replica}`;
 
 /** Which way of a link is cut. */

@@ -59,13 +59,14 @@ async function run(seed: number, minutes: number, world: Made, { folder, effects
   };
   await works();
   say("all replicas work");
+  const only = (process.env.PARLEY_CHAOS_FAULTS ?? "").split(",").filter((name) => name !== "");
   const begin = now();
   let isLast = false;
   const clients = Array.from({ length: 2 * bindings.length }, (_, at) => {
     return client(`${bindings[at % bindings.length]?.name}-${at}`, 100 + at);
   });
   const running = Promise.allSettled(clients.map((one) => one.run(() => isLast)));
-  const nemesis = new Nemesis(world, seed, { log: say, works });
+  const nemesis = new Nemesis(world, seed, { log: say, works }, only);
   await nemesis.run(begin + minutes * 60_000);
   const healed = now();
   isLast = true;

@@ -6,7 +6,8 @@ import { programs } from "../store/postgres/server.js";
 import { freePort } from "../support/free-port.js";
 import { Database } from "./database.js";
 import type { World } from "./faults.js";
-import { addressOf, DATABASE, Host, makeBridge } from "./network.js";
+import { NatsProcess } from "./nats.js";
+import { addressOf, DATABASE, Host, makeBridge, SIGNALS } from "./network.js";
 import { Replica } from "./replica.js";
 
 const REPLICAS = 3;
@@ -34,10 +35,12 @@ export async function makeWorld(
   const diskMb = 256 + Math.ceil(minutes * 24);
   const database = store === "postgres" ? await openDatabase(folder, hosts?.database, diskMb) : undefined;
   const disk = store === "postgres" || !isApart ? undefined : new Disk(join(folder, "disk"), diskMb);
+  const signals = await startNats(hosts?.signals, join(logs, "nats.log"));
   const file = join(disk?.path ?? folder, "tasks.db");
   const flags = [
     ...["--store", database?.url ?? file, ...(database === undefined ? ["--shared"] : [])],
     ...["--lease", `${LEASE_MS}ms`, "--max-restarts", "1000", "--grace", "2s", "--allowed-hosts", "*"],
+    ...(signals === undefined ? [] : ["--signals", signals.url]),
   ];
   const replicas: Replica[] = [];
   for (let at = 0; at < REPLICAS; at++) {
@@ -56,13 +59,14 @@ export async function makeWorld(
     replicas.push(replica);
     replica.start();
   }
-  return { leaseMs: LEASE_MS, replicas, hosts, database, disk, clocks: FAKETIME !== undefined, folder, logs };
+  return { leaseMs: LEASE_MS, replicas, hosts, database, signals, disk, clocks: FAKETIME !== undefined, folder, logs };
 }
 
 /** Ends all of a world. */
-export async function endWorld({ replicas, database, folder, logs }: Made): Promise<void> {
+export async function endWorld({ replicas, database, signals, folder, logs }: Made): Promise<void> {
   for (const replica of replicas) replica.signal("SIGCONT");
   await Promise.all(replicas.map((replica) => replica.end("SIGKILL")));
+  await signals?.kill();
   await database?.end();
   if (database !== undefined) copyFileSync(join(folder, "database", "log"), join(logs, "postgres.log"));
   try {
@@ -72,11 +76,19 @@ export async function endWorld({ replicas, database, folder, logs }: Made): Prom
   }
 }
 
-function makeHosts(): NonNullable<World["hosts"]> {
+function makeHosts(): NonNullable<World["hosts"]> & { readonly signals: Host } {
   makeBridge();
   const database = Host.make("database", DATABASE);
   const replicas = Array.from({ length: REPLICAS }, (_, at) => Host.make(`replica-${at}`, addressOf(at)));
-  return { replicas, database };
+  return { replicas, database, signals: Host.make("signals", SIGNALS) };
+}
+
+/** A server for signals, if a variable names the program. */
+async function startNats(host: Host | undefined, log: string): Promise<NatsProcess | undefined> {
+  const program = process.env.PARLEY_CHAOS_NATS ?? "";
+  if (program === "") return undefined;
+  const [address, port] = host === undefined ? ["127.0.0.1", await freePort()] : [SIGNALS, 4222];
+  return new NatsProcess(program, { host: address, port, inside: host?.inside ?? [] }, log);
 }
 
 async function openDatabase(folder: string, host: Host | undefined, diskMb: number): Promise<Database> {
