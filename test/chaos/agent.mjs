@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { artifact, completed, inputRequired, working } from "parley-a2a";
 
-const holder = randomUUID();
+const holder = randomUUID().slice(0, 8);
 
 /** Notes what is about to be done, with a time that all processes share. */
 function effect(turn, step, value) {
@@ -14,7 +14,7 @@ function effect(turn, step, value) {
 }
 
 /**
- * Streams numbered pieces, every third after a step. Each tells the message, the attempt and its number. `stubborn` goes
+ * Streams numbered pieces, every third after a step. Each tells the message, the attempt, the process and its number. `stubborn` goes
  * on though its signal fires, as an agent may.
  */
 export default {
@@ -23,7 +23,7 @@ export default {
   async *execute(turn) {
     const { pieces, pause, asks, stubborn } = JSON.parse(turn.text);
     const { messageId } = turn.message;
-    const mark = (what, value = "") => `${messageId} ${turn.attempt} ${what} ${value}`.trim();
+    const mark = (what, value = "") => `${messageId} ${turn.attempt} ${holder} ${what} ${value}`.trim();
     yield working(mark("begin"));
     for (let number = 1; number <= pieces; number++) {
       await new Promise((resolve) => setTimeout(resolve, pause));

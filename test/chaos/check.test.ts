@@ -19,14 +19,22 @@ function piece(text: string): JsonObject {
 }
 
 const log = [
-  status("WORKING", "m 1 begin"),
-  piece("m 1 1"),
-  piece("m 1 2"),
-  status("WORKING", "m 2 begin"),
-  piece("m 2 1"),
-  piece("m 2 2"),
-  piece("m 2 3 2-x"),
-  status("COMPLETED", "m 2 done"),
+  status("WORKING", "m 1 p1 begin"),
+  piece("m 1 p1 1"),
+  piece("m 1 p1 2"),
+  status("WORKING", "m 2 p2 begin"),
+  piece("m 2 p2 1"),
+  piece("m 2 p2 2"),
+  piece("m 2 p2 3 2-x"),
+  status("COMPLETED", "m 2 p2 done"),
+];
+
+const interleaved = [
+  status("WORKING", "m 1 p1 begin"),
+  status("WORKING", "m 1 p2 begin"),
+  piece("m 1 p2 1"),
+  piece("m 1 p1 1"),
+  status("COMPLETED", "m 1 p2 done"),
 ];
 
 function numbered(events: readonly JsonObject[]): [number, JsonObject][] {
@@ -111,7 +119,8 @@ const planted: readonly (readonly [rule: Rule, what: string, history: () => Hist
   [
     "messages are heard once",
     "an attempt began twice",
-    () => history({ notes: [acknowledged()], tasks: [task({ events: replaced(4, status("WORKING", "m 2 begin")) })] }),
+    () =>
+      history({ notes: [acknowledged()], tasks: [task({ events: replaced(4, status("WORKING", "m 2 p2 begin")) })] }),
   ],
   [
     "a message is one task",
@@ -119,8 +128,8 @@ const planted: readonly (readonly [rule: Rule, what: string, history: () => Hist
     () => history({ notes: [acknowledged(), acknowledged("u")], tasks: [task(), task({ id: "u", context: "n" })] }),
   ],
   ["a message is one task", "nobody was told of the second", () => history({ tasks: [task(), task({ id: "u" })] })],
-  ["events are kept", "one is another now", () => history({ notes: [event(3, "r", piece("m 1 other"))] })],
-  ["events are kept", "one is gone", () => history({ notes: [event(10, "r", piece("m 2 4"))] })],
+  ["events are kept", "one is another now", () => history({ notes: [event(3, "r", piece("m 1 p1 other"))] })],
+  ["events are kept", "one is gone", () => history({ notes: [event(10, "r", piece("m 2 p2 4"))] })],
   ["events are kept", "a state that was read is gone", () => history({ notes: [shown(12, "WORKING")] })],
   ["events are kept", "its task is gone", () => history({ notes: [event(2)], tasks: [] })],
   ["generations have no gap", "a reader misses one", () => history({ notes: [event(2), event(4)] })],
@@ -135,7 +144,7 @@ const planted: readonly (readonly [rule: Rule, what: string, history: () => Hist
   [
     "generations have one event",
     "two readers are given two",
-    () => history({ notes: [event(3), event(3, "s", piece("m 1 other"))] }),
+    () => history({ notes: [event(3), event(3, "s", piece("m 1 p1 other"))] }),
   ],
   [
     "states that end stay",
@@ -147,26 +156,39 @@ const planted: readonly (readonly [rule: Rule, what: string, history: () => Hist
   [
     "states that end stay",
     "the log goes on",
-    () => history({ tasks: [task({ events: numbered([...log, piece("m 2 4")]) })] }),
+    () => history({ tasks: [task({ events: numbered([...log, piece("m 2 p2 4")]) })] }),
   ],
   ["reads do not go back", "a later answer is older", () => history({ notes: [event(5), shown(4, "WORKING")] })],
   [
     "turns do not overlap",
     "an attempt goes on after the next one began",
-    () => history({ tasks: [task({ events: replaced(5, piece("m 1 3")) })] }),
+    () => history({ tasks: [task({ events: replaced(5, piece("m 1 p1 3")) })] }),
   ],
   [
     "turns do not overlap",
     "a turn goes on after the next message's began",
-    () => history({ tasks: [task({ messages: ["m", "n"], events: replaced(3, status("WORKING", "n 1 begin")) })] }),
+    () => history({ tasks: [task({ messages: ["m", "n"], events: replaced(3, status("WORKING", "n 1 p1 begin")) })] }),
   ],
-  ["attempts have one holder", "two ran it", () => history({ effects: [effect(1), effect(1, "b", "6")] })],
+  [
+    "turns do not overlap",
+    "a process goes on after the next one began, in the same attempt",
+    () => history({ tasks: [task({ events: numbered(interleaved) })] }),
+  ],
+  [
+    "attempts have one holder",
+    "two ran it at once",
+    () => history({ effects: [effect(1), effect(1, "b", "6"), effect(1, "a", "9")] }),
+  ],
   ["steps are not redone", "a later attempt did it again", () => history({ effects: [effect(2), effect(3, "b")] })],
-  ["pieces are complete", "one is missing", () => history({ tasks: [task({ events: replaced(5, piece("m 2 7")) })] })],
+  [
+    "pieces are complete",
+    "one is missing",
+    () => history({ tasks: [task({ events: replaced(5, piece("m 2 p2 7")) })] }),
+  ],
   [
     "pieces are complete",
     "one is there twice",
-    () => history({ tasks: [task({ events: replaced(5, piece("m 2 1")) })] }),
+    () => history({ tasks: [task({ events: replaced(5, piece("m 2 p2 1")) })] }),
   ],
   ["nothing is stuck", "a task works", () => history({ tasks: [task({ state: "TASK_STATE_WORKING" })] })],
   ["servers agree", "one shows another task", () => history({ tasks: [task({ disagreeing: ["two"] })] })],
@@ -184,6 +206,11 @@ describe("the checker of chaos", () => {
 
   it("has a planted violation of every rule", () => {
     expect([...new Set(planted.map(([rule]) => rule))].sort()).toEqual([...rules].sort());
+  });
+
+  it("lets a turn be repeated under the same attempt by another process, as after an orderly restart", () => {
+    const events = numbered(interleaved.filter((_, i) => i !== 3));
+    expect(check(history({ notes: [acknowledged()], tasks: [task({ events })] }))).toEqual([]);
   });
 
   it("lets a message be unheard whose task was canceled before", () => {

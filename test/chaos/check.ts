@@ -27,7 +27,7 @@ export interface Violation {
   readonly what: string;
 }
 
-/** What happened, as its clients, its agents and the end of it tell. */
+/** The records of a run: the clients' notes, the agents' effects and the final tasks. */
 export interface History {
   readonly notes: readonly Noted[];
   readonly effects: readonly Effect[];
@@ -52,7 +52,7 @@ export function check(history: History): Violation[] {
 type Add = (rule: Rule, what: string) => void;
 type Tasks = ReadonlyMap<string, FinalTask>;
 
-/** What was acknowledged is there once, in one task, and its turn began unless the task ended first. */
+/** Checks that an acknowledged message is in one task, once, and that its turn began unless the task ended first. */
 function checkMessages({ notes, tasks: all }: History, tasks: Tasks, add: Add): void {
   const taskOf = new Map<string, string>();
   for (const note of notes) {
@@ -70,7 +70,7 @@ function checkMessages({ notes, tasks: all }: History, tasks: Tasks, add: Add): 
     if (count !== 1) add("acknowledged messages are kept", `${message} is ${count} times in ${id}`);
     if (task === undefined) continue;
     const begun = marksOf(task).filter((mark) => mark.message === message && mark.what === "begin");
-    const twice = begun.length !== new Set(begun.map(({ attempt }) => attempt)).size;
+    const twice = begun.length !== new Set(begun.map(({ attempt, holder }) => `${attempt} ${holder}`)).size;
     if (twice) add("messages are heard once", `an attempt at ${message} of ${id} began twice`);
     const unheard = begun.length === 0 && !/_(CANCELED|FAILED|REJECTED)$/.test(task.state);
     if (unheard) add("messages are heard once", `${message} of ${id} had no turn, and the task is ${task.state}`);
@@ -83,7 +83,7 @@ function checkMessages({ notes, tasks: all }: History, tasks: Tasks, add: Add): 
   }
 }
 
-/** What clients were shown is what is there in the end. */
+/** Checks that the final tasks have everything that clients saw. */
 function checkSeen({ notes }: History, tasks: Tasks, add: Add): void {
   const finals = new Map([...tasks].map(([id, { events }]) => [id, new Map(events)]));
   const places = new Map<string, number>();
@@ -130,7 +130,7 @@ function checkSeen({ notes }: History, tasks: Tasks, add: Add): void {
   }
 }
 
-/** A client that has seen a generation is shown none before it by a call that it begins later. */
+/** Checks that a call shows no generation older than one that its client saw before the call. */
 function checkReads(notes: readonly Noted[], add: Add): void {
   const seen = new Map<string, { generation: number; at: number }[]>();
   for (const note of notes) {
@@ -148,7 +148,7 @@ function checkReads(notes: readonly Noted[], add: Add): void {
   }
 }
 
-/** The log of a task: its generations, the order of its turns and attempts, and what a turn that ended has left. */
+/** Checks the log of a task: its generations, its state, and the order of its turns and attempts. */
 function checkTask(task: FinalTask, add: Add): void {
   const { id, events, generation, state } = task;
   events.forEach(([at], index) => {
@@ -164,19 +164,30 @@ function checkTask(task: FinalTask, add: Add): void {
   checkTurns(task, add);
 }
 
+/**
+ * A turn is run by one process after the other. A later one has a later attempt, or the same after an orderly restart,
+ * which does not count as an attempt.
+ */
 function checkTurns(task: FinalTask, add: Add): void {
   let turn = -1;
   let attempt = 0;
   let next = 1;
+  let runs: string[] = [];
   for (const mark of marksOf(task)) {
-    const { message, what } = mark;
+    const { message, what, holder } = mark;
     const number = task.messages.indexOf(message);
-    const place = `${what} of attempt ${mark.attempt} at ${message} in ${task.id}`;
-    if (number < turn || (number === turn && mark.attempt < attempt)) {
-      add("turns do not overlap", `${place} comes after attempt ${attempt} at ${task.messages[turn]}`);
+    const place = `${what} of attempt ${mark.attempt} at ${message} by ${holder} in ${task.id}`;
+    const run = `${mark.attempt} ${holder}`;
+    if (number > turn) runs = [];
+    const isPast = number === turn && (mark.attempt < attempt || (runs.includes(run) && runs.at(-1) !== run));
+    if (number < turn || isPast) {
+      add("turns do not overlap", `${place} comes after ${runs.at(-1)} at ${task.messages[turn]}`);
       continue;
     }
-    if (number > turn || mark.attempt > attempt) next = 1;
+    if (runs.at(-1) !== run) {
+      runs.push(run);
+      next = 1;
+    }
     [turn, attempt] = [number, mark.attempt];
     if (!/^\d+$/.test(what)) continue;
     if (Number(what) !== next) add("pieces are complete", `${place} comes where ${next} has to`);
@@ -184,7 +195,7 @@ function checkTurns(task: FinalTask, add: Add): void {
   }
 }
 
-/** Steps that were done, beside those whose outcome was stored. */
+/** Compares the steps that ran with those whose outcomes were stored. */
 function checkEffects({ effects, tasks }: History, add: Add): void {
   const stored = new Map<string, number>();
   for (const task of tasks) {
@@ -195,7 +206,7 @@ function checkEffects({ effects, tasks }: History, add: Add): void {
       stored.set(step, Math.min(attempt, stored.get(step) ?? attempt));
     }
   }
-  const holders = new Map<string, string>();
+  const holders = new Map<string, string[]>();
   for (const { task, message, attempt, step, holder } of effects) {
     const place = `step ${step} of ${message} in ${task}`;
     const first = stored.get(place);
@@ -203,24 +214,27 @@ function checkEffects({ effects, tasks }: History, add: Add): void {
       add("steps are not redone", `${place} was stored by attempt ${first} and done again by ${attempt}`);
     }
     const run = `attempt ${attempt} at ${message} in ${task}`;
-    const other = holders.get(run) ?? holder;
-    if (other !== holder) add("attempts have one holder", `${run} was run by ${other} and ${holder}`);
-    holders.set(run, other);
+    const known = holders.get(run) ?? [];
+    holders.set(run, known);
+    if (known.at(-1) === holder) continue;
+    if (known.includes(holder)) add("attempts have one holder", `${run} was run by ${known} and ${holder} again`);
+    known.push(holder);
   }
 }
 
-/** What the agent wrote into an event: which attempt at which message is where, and what a step returned. */
+/** The agent's text in an event: its message, attempt, place and result of a step. */
 interface Mark {
   readonly message: string;
   readonly attempt: number;
+  readonly holder: string;
   readonly what: string;
   readonly value: string;
 }
 
 function marksOf({ events }: FinalTask): Mark[] {
   return events.flatMap(([, event]) => {
-    const [message = "", attempt = "", what = "", value = ""] = textIn(event).split(" ");
-    return /^\d+$/.test(attempt) ? [{ message, attempt: Number(attempt), what, value }] : [];
+    const [message = "", attempt = "", holder = "", what = "", value = ""] = textIn(event).split(" ");
+    return what === "" ? [] : [{ message, attempt: Number(attempt), holder, what, value }];
   });
 }
 

@@ -18,7 +18,7 @@ const FINAL_ANSWER =
   /FAILED_PRECONDITION|INVALID_ARGUMENT|ALREADY_EXISTS|UNSUPPORTED_OPERATION|NOT_CANCELABLE|KEY_REUSED/;
 const NOT_FOUND = /NOT_FOUND/;
 
-/** What is to be done with a task. */
+/** A task that a client wants done. */
 interface Order {
   readonly name: string;
   readonly asks: boolean;
@@ -26,7 +26,7 @@ interface Order {
   readonly mode: "stream" | "wait" | "return";
 }
 
-/** Where a reader of a task stands. */
+/** The position of a reader in a task. */
 interface Place {
   generation: number;
   state: string;
@@ -161,7 +161,7 @@ export class Client {
       if (streams > 0) this.#book.note({ kind: "resumed", reader });
       const outcome = await this.#read("SubscribeToTask", { id: task }, { replica: this.#somewhere(), place, reader });
       if (this.#rests(place, begun)) return;
-      // Who resumes at the end of a task is told so, and nothing more.
+      // A stream that resumes at the end of a task brings no event.
       if (outcome === "refused" || streams % 4 === 3) {
         const now = await this.#get(task);
         if (now !== undefined && isFinal(stateOf(now)) && generationIn(now) === place.generation) return;
@@ -203,7 +203,7 @@ export class Client {
           task = acknowledged?.(found, asked);
           this.#book.note({ ...placeOf(found), kind: "task", asked, reader });
           place.generation = generationIn(found);
-          // Who resumes is told the state of now, not that of the place where it stands.
+          // A resumed stream begins with the present state at the generation where it resumes.
           if (acknowledged !== undefined) place.state = stateOf(found);
         } else this.#event(message, place, reader);
         if (!this.#rests(place, acknowledged === undefined ? begun : 0)) continue;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "./database.js";
-import { addressOf, CLIENTS, DATABASE, type Host, SIGNALS, type Way } from "./network.js";
 import type { NatsProcess } from "./nats.js";
+import { addressOf, CLIENTS, DATABASE, type Host, SIGNALS, type Way } from "./network.js";
 import type { Replica } from "./replica.js";
 import type { Planned } from "./schedule.js";
 
-/** Everything that a fault may reach. What is undefined is not there, and its faults are skipped. */
+/** The parts that faults act on. Faults of a part that is undefined are skipped. */
 export interface World {
   readonly leaseMs: number;
   readonly replicas: readonly Replica[];
@@ -13,7 +13,7 @@ export interface World {
   readonly hosts?: { readonly replicas: readonly Host[]; readonly database: Host } | undefined;
   readonly database?: Database | undefined;
   readonly signals?: NatsProcess | undefined;
-  /** Whether the replicas' clocks can be set off. */
+  /** True if the replicas' clocks can be changed. */
   readonly clocks: boolean;
   /** A store in a file, on a disk that can be filled. */
   readonly disk?: { fill(): void; empty(): void } | undefined;

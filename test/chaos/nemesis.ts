@@ -1,18 +1,22 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../e2e/support/server-process.js";
 import { type Fault, faults, type World } from "./faults.js";
 import { now } from "./records.js";
 import { type Planned, type Step, schedule } from "./schedule.js";
+
+/** Time within which every replica has to work again after a fault, in milliseconds. */
+const WORKS_MS = 90_000;
 
 /** A fault that was injected: when, for how long, and after which time every replica did work again. */
 export interface Injected extends Planned {
   readonly at: number;
   readonly heldMs: number;
   readonly recoveredMs: number;
-  /** What came at the same time. */
+  /** The names of simultaneous faults. */
   readonly beside: readonly string[];
 }
 
-/** What a nemesis is given. */
+/** Dependencies of a nemesis. */
 interface Tools {
   readonly log: (line: string) => void;
   /** Resolves when every replica has done work. */
@@ -45,7 +49,7 @@ export class Nemesis {
   async run(until: number): Promise<void> {
     for (const step of schedule(this.#seed, Object.keys(faults), this.#world.replicas.length)) {
       const possible = step.faults.filter(({ name }) => !this.skipped.has(name));
-      // What cannot be tried here takes no time either.
+      // A skipped fault takes no time.
       if (possible.length === 0) continue;
       await sleep(step.restMs);
       if (now() >= until) return;
@@ -57,7 +61,7 @@ export class Nemesis {
     const at = now();
     const held = await Promise.all(planned.map((one) => this.#hold(one)));
     const healed = now();
-    await this.#works();
+    await within(WORKS_MS, this.#works(), () => `After ${planned.map(({ name }) => name)} some replica does no work.`);
     const recoveredMs = now() - healed;
     planned.forEach((one, i) => {
       const beside = planned.filter((other) => other !== one).map(({ name }) => name);

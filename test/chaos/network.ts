@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 
-/** Where the clients are, which is this process. */
+/** Address of the clients, which run in this process. */
 export const CLIENTS = "10.77.0.1";
 export const DATABASE = "10.77.0.2";
 export const SIGNALS = "10.77.0.3";

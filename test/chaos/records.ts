@@ -1,7 +1,7 @@
 import { createWriteStream, readFileSync, type WriteStream } from "node:fs";
 import type { JsonObject } from "@bufbuild/protobuf";
 
-/** What a client noted, in the order in which it happened to it. */
+/** A client's record of one thing that it did or saw. */
 export type Note =
   /** A message is about to be sent for the first time. Without a task it asks for one. */
   | { readonly kind: "sent"; readonly message: string; readonly task?: string }
@@ -40,13 +40,13 @@ export type Note =
 /** A note with its client and its time, on the machine's monotonic clock and as time of day, in milliseconds. */
 export type Noted = Note & { readonly client: string; readonly at: number; readonly wall: number };
 
-/** What an agent noted before it did something that nobody can take back. */
+/** An agent's record of a side effect, written when it happens. */
 export interface Effect {
   readonly task: string;
   readonly message: string;
   readonly attempt: number;
   readonly step: string;
-  /** What the step is going to return. */
+  /** The result of the step. */
   readonly value: string;
   /** The process, by a random name. */
   readonly holder: string;

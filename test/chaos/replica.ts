@@ -5,10 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "../e2e/support/build.js";
 import type { Address } from "../support/driver.js";
 
-/** How a replica is started. */
+/** Options of a replica. */
 export interface Launch {
   readonly name: string;
-  /** Where it listens. */
+  /** Address that it listens on. */
   readonly host: string;
   readonly port: number;
   readonly grpcPort: number;
@@ -26,7 +26,7 @@ export class Replica implements Address {
   readonly url: string;
   readonly grpcHost: string;
   readonly grpcPort: number;
-  /** How often it ended though nobody asked it to, by its exit code. */
+  /** Numbers of unexpected exits, by exit code. */
   readonly ends: Map<string, number> = new Map();
   readonly #launch: Launch;
   #child: ChildProcess | undefined;

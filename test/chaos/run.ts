@@ -14,7 +14,7 @@ import { failuresOf, type Results, reportOf } from "./report.js";
 import { Chance } from "./schedule.js";
 import { endWorld, makeWorld } from "./world.js";
 
-/** Within this time after the last fault every task has to be over, in milliseconds. */
+/** Time within which every task has to end after the last fault, in milliseconds. */
 const SETTLE_MS = 60_000;
 
 /** Has all the faults of a seed happen to three replicas, and judges what their clients noted. */

@@ -14,7 +14,7 @@ export class Chance {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** Whether something of this probability happens. */
+  /** Returns true with this probability. */
   is(probability: number): boolean {
     return this.next() < probability;
   }
@@ -39,7 +39,7 @@ export interface Planned {
   readonly name: string;
   /** The replica that it hits, where it hits one. */
   readonly replica: number;
-  /** How long it lasts, as a share of the longest time of its kind. */
+  /** Its length, as a share of the longest of its kind. */
   readonly share: number;
   /** Decides between its forms. */
   readonly form: number;
