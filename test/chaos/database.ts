@@ -136,11 +136,16 @@ export class Database {
     return () => client.end().catch(() => {});
   }
 
-  /** Leaves no free page on the disk. */
-  fill(): void {
-    const { bsize, blocks, bfree } = statfsSync(this.#disk);
-    const used = bsize * (blocks - bfree);
-    execFileSync("mount", ["-o", `remount,size=${Math.ceil(used / 1024) + 64}k`, this.#disk]);
+  /** Leaves no free page on the disk, and has the server need one. */
+  async fill(): Promise<void> {
+    await this.#asks(async (client) => {
+      const { bsize, blocks, bfree } = statfsSync(this.#disk);
+      execFileSync("mount", ["-o", `remount,size=${(bsize * (blocks - bfree)) / 1024}k`, this.#disk]);
+      // Segments of the log that are kept for reuse would last for a while.
+      for (let segment = 0; segment < 6; segment++) {
+        await client.query("SELECT pg_logical_emit_message(false, 'chaos', 'x'), pg_switch_wal()");
+      }
+    }).catch(() => {});
   }
 
   /** Gives the disk its size back. */

@@ -16,7 +16,7 @@ export interface World {
   /** True if the replicas' clocks can be changed. */
   readonly clocks: boolean;
   /** A store in a file, on a disk that can be filled. */
-  readonly disk?: { fill(): void; empty(): void } | undefined;
+  readonly disk?: { fill(): Promise<void> | void; empty(): void } | undefined;
 }
 
 /** One kind of fault. */
@@ -231,9 +231,9 @@ export const faults: Readonly<Record<string, Fault>> = {
     area: "database",
     longestMs: 5_000,
     lacks: noDisk,
-    begin({ disk, database }) {
+    async begin({ disk, database }) {
       const full = disk ?? (database as Database);
-      full.fill();
+      await full.fill();
       return async () => {
         full.empty();
         await database?.revive();

@@ -123,8 +123,7 @@ class Disk {
 
   fill(): void {
     const { bsize, blocks, bfree } = statfsSync(this.path);
-    const used = Math.ceil((bsize * (blocks - bfree)) / 1024);
-    execFileSync("mount", ["-o", `remount,size=${used + 64}k`, this.path]);
+    execFileSync("mount", ["-o", `remount,size=${(bsize * (blocks - bfree)) / 1024}k`, this.path]);
   }
 
   empty(): void {

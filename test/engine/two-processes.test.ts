@@ -6,14 +6,16 @@ import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
 import { A2AError } from "../../src/core/error.js";
+import { silentLogger } from "../../src/core/log.js";
 import type { TaskHandle } from "../../src/engine/read/task-handle.js";
 import { waitingTurns } from "../../src/engine/send/acceptance.js";
-import type { TaskStore } from "../../src/store/task-store.js";
+import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { decodeEntry } from "../../src/task/entry.js";
 import { setConstants } from "../support/constants.js";
 import { scaled } from "../support/cover.js";
 import { isSlow, openShared } from "./stores.js";
 import { Bench, gate, quick, scope, settle, tell } from "./support.js";
+import { withMethods } from "./wrapped-stores.js";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -369,5 +371,39 @@ describe("an agent whose task another process ends", () => {
     expect(await settle(held)).toBe("CANCELED");
     await end();
     expect(one.logged.map(({ message }) => message)).not.toContain("an agent failed unexpectedly");
+  });
+});
+
+describe("a process that cannot read what another one changes", () => {
+  it("logs no error of its own while the store is unavailable", async () => {
+    const [go, failed] = [gate(), gate()];
+    const agent: Omit<Agent, "card"> = {
+      async *execute() {
+        yield working();
+        await go.opened;
+      },
+    };
+    const [first, second] = openShared();
+    if (first === undefined || second === undefined) missing();
+    let isAway = false;
+    const read: TaskStore["read"] = async (request) => {
+      if (!isAway) return second.read(request);
+      failed.open();
+      throw new StoreError("unavailable", "The database is away.");
+    };
+    const errors: string[] = [];
+    const logger = { ...silentLogger, error: (_: object, message: string) => void errors.push(message) };
+    const one = new Bench(agent, { leaseMs: 600 }, first);
+    const two = new Bench(agent, { leaseMs: 600, logger }, withMethods(second, { read }));
+    await Promise.all([one.engine.start(), two.engine.start()]);
+    const held = await one.send("x");
+    const there = await two.engine.open(scope, held.accepted!.task.id);
+    isAway = true;
+    go.open();
+    await failed.opened;
+    isAway = false;
+    expect(await settle(there)).toBe("COMPLETED");
+    await Promise.all([one.engine.drain(0), two.engine.drain(0)]);
+    expect(errors).toEqual([]);
   });
 });

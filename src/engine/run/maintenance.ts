@@ -281,7 +281,7 @@ export class Maintenance {
       await log.refresh();
     } catch (error) {
       if (this.#over) return;
-      logger.error({ err: error, taskId: log.taskId }, "a task's changes could not be read; retrying later");
+      logTrouble(logger, error, { taskId: log.taskId }, "a task's changes could not be read; retrying later");
       return;
     }
     // Another process canceled or ended the task, so the agent need not continue here.
