@@ -69,7 +69,7 @@ describe("parley migrate", () => {
   const bin = programs();
   describe.skipIf(bin === undefined)("on PostgreSQL", () => {
     const server = bin === undefined ? (undefined as never) : new PostgresServer(bin);
-    afterAll(() => server.stop("immediate"));
+    afterAll(() => server.end());
 
     it("creates the schema that a server with --migrate check needs", async () => {
       const store = `${server.url}&schema=named`;

@@ -14,7 +14,7 @@ describe.skipIf(bin === undefined)("a server whose database is killed and starte
   afterEach(async () => {
     for (const home of homes.splice(0)) await home.leave();
   });
-  afterAll(() => database.stop("immediate"));
+  afterAll(() => database.end());
 
   const serve = async (): Promise<{ server: ServerProcess; driver: Driver }> => {
     const home = new Home("--lease", "2s");

@@ -79,7 +79,7 @@ afterAll(async () => {
   nginx.kill("SIGTERM");
   await exited;
   await home.leave();
-  database.stop("immediate");
+  database.end();
 });
 
 /** Ends the server that has the turn, as a crash would. */

@@ -26,5 +26,5 @@ function databaseHome(...flags: readonly string[]): Home {
 
 /** Ends the database of this file's tests. */
 export function endDatabase(): void {
-  server?.stop("immediate");
+  server?.end();
 }

@@ -13,7 +13,7 @@ const bin = programs();
 if (bin === undefined) vitest.it.skip("needs a PostgreSQL server (Debian: apt-get install postgresql)", () => {});
 else {
   const server = new PostgresServer(bin, { fsync: "off" });
-  vitest.afterAll(() => server.stop());
+  vitest.afterAll(() => server.end());
 
   const schemas = new WeakMap<TaskStore, string>();
   let count = 0;

@@ -21,7 +21,7 @@ const now = migrations.length;
 
 describe.skipIf(bin === undefined)("migrate()", () => {
   const server = bin === undefined ? (undefined as never) : new PostgresServer(bin, { fsync: "off" });
-  afterAll(() => server.stop("immediate"));
+  afterAll(() => server.end());
   const ends: (() => unknown)[] = [];
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();

@@ -21,7 +21,7 @@ async function run(server: PostgresServer, sql: string): Promise<unknown[]> {
 
 describe.skipIf(bin === undefined)("postgresStore", () => {
   const server = bin === undefined ? (undefined as never) : new PostgresServer(bin);
-  afterAll(() => server.stop());
+  afterAll(() => server.end());
   const opened: PostgresStore[] = [];
   afterEach(async () => {
     for (const store of opened.splice(0)) await store.close();

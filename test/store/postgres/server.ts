@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 
@@ -43,6 +43,15 @@ export class PostgresServer {
     this.#run("pg_ctl", ["-D", join(this.folder, "data"), "-w", "-m", mode, "stop"]);
   }
 
+  /** Ends it and removes its files. */
+  end(): void {
+    try {
+      this.stop("immediate");
+    } finally {
+      rmSync(this.folder, { recursive: true, force: true });
+    }
+  }
+
   #run(program: string, args: readonly string[]): void {
     const command = [join(this.#bin, program), ...args];
     const [name = "", ...rest] = isRoot() ? ["runuser", "-u", "postgres", "--", ...command] : command;
@@ -62,7 +71,7 @@ export function thePostgres(): PostgresServer {
   if (bin === undefined) throw new Error("PostgreSQL is not installed");
   if (one === undefined) {
     const started = new PostgresServer(bin, { fsync: "off", max_connections: "400" });
-    process.once("exit", () => started.stop("immediate"));
+    process.once("exit", () => started.end());
     one = started;
   }
   return one;
