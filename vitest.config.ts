@@ -20,8 +20,10 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
 const long = [
   "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-signals,a2a/pressure}",
   "client/{cuts,hostile/hostile,restarts}",
+  "conformance/replicas",
   "docs/{cli,typescript}",
-  "e2e/{bad-disk,bad-end,cancel-elsewhere,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped,push,push-versions}",
+  "e2e/{bad-disk,bad-end,cancel-elsewhere,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
+  "e2e/{push,push-replicas,push-versions}",
   "e2e/{database-outage,restored,secrets,shared,shutdown,stopped}",
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
