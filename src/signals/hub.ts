@@ -5,8 +5,11 @@ import type { Carrier } from "./carrier.js";
 import { changedTexts, type Frame, frameOf, type Question, textOf, utf8Length } from "./frames.js";
 import type { Inquiry, SignalMember, Signals, Topic } from "./signals.js";
 
-/** Time for which changes and values are collected, in milliseconds. */
+/** Time between two sendings, in milliseconds: changes and values are collected meanwhile. */
 const COLLECT_MS = 5;
+
+/** Delay after a quiet time, in milliseconds, for what the same commit has changed. */
+const FIRST_MS = 1;
 
 /** Most ids that wait. Later ones are left to polling. */
 const MOST_IDS = 10_000;
@@ -117,6 +120,8 @@ class Member implements SignalMember {
   #values = new Map<string, unknown>();
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
+  /** Time of the last sending, by `performance.now()`. */
+  #sent = Number.NEGATIVE_INFINITY;
   #hasLeft = false;
   #onChanged: (taskIds: readonly string[]) => void = () => {};
   readonly #listeners = new Map<string, ValueListener>();
@@ -135,7 +140,7 @@ class Member implements SignalMember {
   changed(taskId: string): void {
     if (this.#hasLeft || this.#hub.isAlone() || this.#changed.size >= MOST_IDS) return;
     this.#changed.add(taskId);
-    this.#timer ??= background(setTimeout(this.#flush, COLLECT_MS));
+    if (this.#timer === undefined) this.#schedule();
   }
 
   onChanged(listener: (taskIds: readonly string[]) => void): void {
@@ -145,7 +150,7 @@ class Member implements SignalMember {
   publish<T>({ name }: Topic<T>, value: T): void {
     if (this.#hasLeft || this.#hub.isAlone()) return;
     this.#values.set(name, value);
-    this.#timer ??= background(setTimeout(this.#flush, COLLECT_MS));
+    if (this.#timer === undefined) this.#schedule();
   }
 
   subscribe<T>(topic: Topic<T>, listener: (value: T, from: string) => void): void {
@@ -196,9 +201,15 @@ class Member implements SignalMember {
     else this.#open.get(frame.id)?.(frame.value, frame.from);
   }
 
+  #schedule(): void {
+    const ms = Math.max(FIRST_MS, this.#sent + COLLECT_MS - performance.now());
+    this.#timer = background(setTimeout(this.#flush, ms));
+  }
+
   readonly #flush = (): void => {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#sent = performance.now();
     const { maxBytes } = this.#hub;
     const texts = changedTexts(this.name, this.#changed, maxBytes);
     for (const [topic, value] of this.#values) {
