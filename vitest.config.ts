@@ -28,12 +28,12 @@ const long = [
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
-  "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/counts,postgres/migrate,postgres/outage}",
+  "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/counts,postgres/migrate,postgres/outage,postgres/failover}",
 ].map((name) => `test/${name}.test.ts`);
 
 /** Files that take long, and mostly wait. */
 const waiting =
-  /test\/(e2e|network|cli)\/|(store\/(sqlite|postgres)\/(contract|outage|lock|upgrade)|push\/(sharing|giving-up)|engine\/(two-processes|recovery)|auth\/stream-expiry|v0\.1\/reopened)[^/]*$/;
+  /test\/(e2e|network|cli)\/|(store\/(sqlite|postgres)\/(contract|outage|failover|lock|upgrade)|push\/(sharing|giving-up)|engine\/(two-processes|recovery)|auth\/stream-expiry|v0\.1\/reopened)[^/]*$/;
 
 const isSmallAndLong = ({ moduleId }: TestSpecification): boolean =>
   /test\/(store\/(sqlite|memory|postgres)\/contract|engine\/conversation-kills|docs\/typescript|client\/restarts)[^/]*$/.test(

@@ -155,6 +155,7 @@ export class Engine {
     if (signals !== undefined) answerCancels(signals, executions, this.#maintenance.noteTrouble);
     // Waiting calls check again whether they should keep waiting.
     store.health.onChange(() => this.#wakeAll());
+    store.history?.onMove(() => readAnew(tasks, executions, logger));
   }
 
   /**
@@ -297,6 +298,17 @@ function joinSignals({ store, signals }: EngineOptions, holder: string, logger: 
   if (store.shared) return (signals ?? store.signals)?.join(holder);
   if (signals !== undefined) logger.warn({}, "signals are not used: no other process can have the store open");
   return undefined;
+}
+
+/** Compares the tasks in memory with those of the server to which the store has moved. @throws StoreError */
+async function readAnew(tasks: Tasks, executions: Executions, logger: Logger): Promise<void> {
+  let lost = 0;
+  const compared = await tasks.readAnew((log) => {
+    lost++;
+    // Its lease remains, and whoever claims it recovers the task from what is stored.
+    executions.get(log.taskId)?.abandon("lease-lost");
+  });
+  logger.warn({ compared, lost }, "tasks were read anew from another server of the store");
 }
 
 /** Creates an engine over a store. Call `start` before use. */

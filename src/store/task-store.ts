@@ -3,6 +3,7 @@ import type { BackupStore } from "./backup-store.js";
 import type { CensusStore } from "./census-store.js";
 import type { ConversationKey, ConversationWrite, StoredConversation } from "./conversation-store.js";
 import type { StoreHealth } from "./health.js";
+import type { StoreHistory } from "./history.js";
 import type { OperatorStore } from "./operator-store.js";
 import type { NewPushConfig, PushStore } from "./push-store.js";
 import type { Fence, Lease, TaskHead, TaskRow, TaskScope } from "./task-head.js";
@@ -38,6 +39,9 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
    * other processes to polling.
    */
   readonly signals?: Signals | undefined;
+
+  /** Moves to other servers. A store that cannot lose what it acknowledged has none. */
+  readonly history?: StoreHistory | undefined;
 
   /** Health of writes, detected within two seconds even when nothing is written. */
   readonly health: StoreHealth;

@@ -30,6 +30,8 @@ export interface FoldedTask {
   readonly snapshotAt: number;
   /** Bytes of the entries after the snapshot, as stored. */
   readonly bytesSince: number;
+  /** The last entry, if it is after the snapshot. */
+  readonly last: LogEntry | undefined;
 }
 
 /**
@@ -63,12 +65,14 @@ export function foldSmall({ head, snapshot, entries }: LoadedTask): FoldedTask |
   if (snapshot?.pieces !== undefined) return undefined;
   const fold = snapshot === undefined ? new TaskFold() : new SnapshotReader(snapshot.bytes).fold;
   let bytesSince = 0;
+  let last: LogEntry | undefined;
   for (let index = 0; index < entries.length; index++) {
     const bytes = defined(entries[index]);
     bytesSince += bytes.length;
-    fold.apply(decodeEntry(bytes));
+    last = decodeEntry(bytes);
+    fold.apply(last);
   }
-  return { head, fold, snapshotAt: position, bytesSince };
+  return { head, fold, snapshotAt: position, bytesSince, last };
 }
 
 /**
@@ -131,11 +135,13 @@ async function foldPieces(store: TaskStore, loaded: LoadedTask, until: number): 
     fold = reader.fold;
   }
   let bytesSince = 0;
+  let last: LogEntry | undefined;
   for (let entries = loaded.entries; ; ) {
     for (const bytes of entries) {
       if (fold.position >= until) break;
       bytesSince += bytes.length;
-      fold.apply(decodeEntry(bytes));
+      last = decodeEntry(bytes);
+      fold.apply(last);
       if (turn.isLong) await turn.pause();
     }
     if (fold.position >= until) break;
@@ -143,5 +149,5 @@ async function foldPieces(store: TaskStore, loaded: LoadedTask, until: number): 
     entries = await store.read({ taskId, after: fold.position, limit });
     if (entries.length === 0) return undefined;
   }
-  return { head, fold, snapshotAt: snapshot?.position ?? 0, bytesSince };
+  return { head, fold, snapshotAt: snapshot?.position ?? 0, bytesSince, last };
 }

@@ -22,6 +22,11 @@ export function tooManyPushConfigs(of: "task" | "owner"): A2AError {
   return limitReached(limit, `${who} the maximum number of push notification configurations.`);
 }
 
+/** Returns the error of a task of which the store has lost the end, after a move to another server. */
+export function lost(taskId: string): StoreError {
+  return new StoreError("unavailable", `The end of task ${taskId} was lost with the server of the store.`);
+}
+
 /** True if an error only repeats the store's health status. The requested operation may have been performed. */
 export function isOutage(error: unknown): boolean {
   try {

@@ -16,6 +16,8 @@ export class SnapshotSaver {
   /** Bytes of the entries after the last snapshot, as stored. */
   #bytesSince: number;
   #saving = false;
+  /** Number of times that saving was given up. */
+  #givenUp = 0;
 
   /** @param savedAt position of the last snapshot @param bytesSince bytes of the entries after it, as stored */
   constructor(store: TaskStore, savedAt: number, bytesSince = 0) {
@@ -29,6 +31,11 @@ export class SnapshotSaver {
     this.#bytesSince += bytes;
   }
 
+  /** Saves no further piece of the snapshot under way: the store may have lost the ones before. */
+  giveUp(): void {
+    this.#givenUp++;
+  }
+
   /** Starts saving a snapshot if one is worthwhile now. */
   saveIfDue(taskId: string, fold: TaskFold): void {
     if (this.#saving || !snapshotPays(fold, this.#savedAt, this.#bytesSince)) return;
@@ -39,7 +46,8 @@ export class SnapshotSaver {
     const done = (): void => {
       this.#saving = false;
     };
-    saveSnapshot(this.#store, taskId, fold).then(done, done);
+    const before = this.#givenUp;
+    saveSnapshot(this.#store, taskId, fold, () => this.#givenUp !== before).then(done, done);
   }
 }
 
@@ -61,11 +69,11 @@ function snapshotPays(fold: TaskFold, at: number, bytes: number): boolean {
  * Saves a snapshot in chunks, each after the one before is stored, so that a large snapshot does not block other
  * writes.
  */
-async function saveSnapshot(store: TaskStore, taskId: string, fold: TaskFold): Promise<void> {
+async function saveSnapshot(store: TaskStore, taskId: string, fold: TaskFold, isGivenUp: () => boolean): Promise<void> {
   const { position } = fold;
   const pieces = snapshotPieces(fold);
   let next = pieces.next();
-  for (let piece = 0; !next.done; piece++) {
+  for (let piece = 0; !next.done && !isGivenUp(); piece++) {
     const bytes = next.value;
     next = pieces.next();
     await store.saveSnapshot({ taskId, snapshot: { position, bytes, piece, last: next.done === true } });

@@ -18,6 +18,9 @@ export const MAX_STATE_BYTES: number = 256 * 1024;
 /** A new state's version is a random number up to this one. */
 const MAX_FIRST_VERSION = 2 ** 48;
 
+/** No state has this version. */
+const NO_VERSION = -1;
+
 const utf8 = new TextDecoder();
 
 /** The error of a turn whose change fails on a newer state. Its cause is the error of the change. */
@@ -45,7 +48,7 @@ interface Change {
 
 /** Dependencies of `StateChanges`. */
 interface StateChangesSource {
-  readonly store: Pick<TaskStore, "append" | "conversation">;
+  readonly store: Pick<TaskStore, "append" | "conversation" | "history">;
   readonly key: ConversationKey;
   /** Position of the turn's message. */
   readonly turn: number;
@@ -76,12 +79,15 @@ export class StateChanges implements TurnConversationState {
   /** Number of changes that this attempt has made, including those that an earlier one has stored. */
   #made = 0;
   #failure: StateChangeFailed | undefined;
+  /** Moves of the store to other servers before the base was read. */
+  #moves: number | undefined;
   /** The calls in progress. */
   #calls: Promise<unknown> = Promise.resolve();
 
   constructor(source: StateChangesSource) {
     this.#source = source;
     this.#stored = source.stored;
+    this.#moves = source.store.history?.moves;
   }
 
   async get<T>(): Promise<T | undefined> {
@@ -134,6 +140,12 @@ export class StateChanges implements TurnConversationState {
   async append(request: AppendRequest, count = 0): Promise<AppendResult | undefined> {
     const { store } = this.#source;
     if (!this.isWaiting(count)) return store.append(request);
+    const moves = store.history?.moves;
+    if (moves !== this.#moves) {
+      // Another server may have another state of the same version.
+      this.#noteMoved(NO_VERSION);
+      this.#moves = moves;
+    }
     const { version } = await this.#read();
     const { text } = defined(this.#waiting[count - this.#stored - 1]);
     const next = version > 0 && version < Number.MAX_SAFE_INTEGER ? version + 1 : firstVersion();

@@ -1,4 +1,5 @@
-import type { LogEntry } from "../../../gen/parley/log/v1/log_pb.js";
+import { equals } from "@bufbuild/protobuf";
+import { type LogEntry, LogEntrySchema } from "../../../gen/parley/log/v1/log_pb.js";
 import type { MessageContext } from "../../agent/message.js";
 import type { TaskHead, TaskStore } from "../../store/task-store.js";
 import { noteSize, stateAfter } from "../../task/entry.js";
@@ -17,6 +18,8 @@ export interface StoredLogOptions {
   readonly fold: TaskFold;
   readonly snapshotAt: number;
   readonly bytesSince?: number;
+  /** The last entry, if known. */
+  readonly last?: LogEntry | undefined;
 }
 
 /** The stored entries of a task, as its readers see them, and the holders of its log. `TaskLog` adds the entries. */
@@ -27,6 +30,9 @@ export abstract class StoredLog {
   #fold: TaskFold;
   #tail: Tail;
   #origin: Origin | undefined;
+  /** The last entry; undefined if only its fold was read. */
+  #last: LogEntry | undefined;
+  #isLost = false;
   /** True if the fold is the complete task, false if it is the outline. */
   #isWhole = true;
   /** Number of holders: readers, executions, calls. */
@@ -42,6 +48,7 @@ export abstract class StoredLog {
     this.storedHead = new StoredHead(options.head);
     this.#fold = options.fold;
     this.#tail = new Tail(options.fold.position);
+    this.#last = options.last;
     this.#snapshots = new SnapshotSaver(options.store, options.snapshotAt, options.bytesSince);
     this.noteLease();
   }
@@ -178,6 +185,31 @@ export abstract class StoredLog {
     return (await this.store.head({ taskId: this.taskId })) !== undefined;
   }
 
+  /** True once the store lacks entries of this log, after a move to another server. Nothing is appended or shown. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Ends the log: its readers get an error, and a new log is read from the store. */
+  lose(): void {
+    this.#isLost = true;
+    this.wake();
+  }
+
+  /** Stops the snapshot under way, of which the store may lack the first pieces. */
+  giveUpSnapshot(): void {
+    this.#snapshots.giveUp();
+  }
+
+  /** True if the store has the last entry of this log, and so those before it. */
+  async isStillStored(): Promise<boolean> {
+    const { position } = this.fold;
+    const known = this.#last;
+    if (position === 0) return true;
+    const stored = known && (await storedEntry(this.store, this.taskId, position));
+    return stored !== undefined && known?.position === position && equals(LogEntrySchema, stored, known);
+  }
+
   /**
    * Adds the next entry after the store has committed it. The caller wakes the waiters.
    * @param size bytes as stored
@@ -189,6 +221,7 @@ export abstract class StoredLog {
     this.#snapshots.noteEntry(size);
     this.storedHead.apply(entry);
     this.#origin = originAfter(entry, this.#origin);
+    this.#last = entry;
     const state = stateAfter(entry.event);
     if (state === undefined || !endsBlockingSend(state)) return;
     // A pause completes only the current turn; later messages wait for their own. The end of the task completes all

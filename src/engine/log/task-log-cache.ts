@@ -4,7 +4,11 @@ import type { TaskHead, TaskScope, TaskStore } from "../../store/task-store.js";
 import { TaskFold } from "../../task/fold.js";
 import { foldStored } from "./fold-stored.js";
 import type { LogHooks } from "./hooks.js";
+import { lost } from "./outage.js";
 import { TaskLog } from "./task-log.js";
+
+/** Logs that are compared with the store at once. */
+const COMPARED_AT_ONCE = 8;
 
 /** Callbacks of a log cache. */
 interface LogCallbacks extends LogHooks {
@@ -120,6 +124,30 @@ export class TaskLogCache {
     } else void log.stored().then(() => this.evict(log));
   }
 
+  /**
+   * Compares the logs in use with the store, after its move to another server, and forgets those of which it lacks
+   * entries. Their holders keep them until they end.
+   * @param onLost called with each of them
+   * @returns the number of logs compared
+   * @throws StoreError
+   */
+  async compare(onLost: (log: TaskLog) => void): Promise<number> {
+    const logs = [...this.all()];
+    const left = logs.values();
+    const compareNext = async (): Promise<void> => {
+      for (const log of left) {
+        log.giveUpSnapshot();
+        await log.stored();
+        if (await log.isStillStored()) continue;
+        if (this.#logs.get(log.taskId) === log) this.#logs.delete(log.taskId);
+        log.lose();
+        onLost(log);
+      }
+    };
+    await Promise.all(Array.from({ length: COMPARED_AT_ONCE }, compareNext));
+    return logs.length;
+  }
+
   #load(taskId: string, of: TaskScope | undefined): Promise<TaskLog | undefined> {
     // Loads for different scopes are not shared.
     const key = of === undefined ? taskId : JSON.stringify([taskId, of.tenant, of.owner]);
@@ -132,7 +160,9 @@ export class TaskLogCache {
   }
 
   async #read(taskId: string, of: TaskScope | undefined): Promise<TaskLog | undefined> {
+    const moves = this.#store.history?.moves;
     const folded = await foldStored(this.#store, taskId, of);
+    if (moves !== this.#store.history?.moves) throw lost(taskId);
     if (folded === undefined) return undefined;
     const known = this.#logs.get(taskId);
     return known ?? new TaskLog({ store: this.#store, ...folded, hooks: this.#hooks });

@@ -6,7 +6,7 @@ import { type Draft, decodeEntry } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
 import type { LogHooks } from "./hooks.js";
 import { isFenced, LeaseLost } from "./lease-keeper.js";
-import { isConflict, isMoved, isRejection, TaskExists, unavailable } from "./outage.js";
+import { isConflict, isMoved, isRejection, lost, TaskExists, unavailable } from "./outage.js";
 import {
   type AppendOptions,
   appendRequest,
@@ -144,7 +144,7 @@ export class TaskLog extends StoredLog {
   #accept(pending: Pending): void {
     const { draft, options } = pending;
     try {
-      if (options.fence !== undefined && options.fence === this.#cutOff) {
+      if (this.isLost || (options.fence !== undefined && options.fence === this.#cutOff)) {
         throw unavailable(new Error("An entry before this one could not be stored."));
       }
       this.#plan.add(draft, options, this.#turnAtWork);
@@ -206,6 +206,7 @@ export class TaskLog extends StoredLog {
    * @returns false if another process has the lease or has appended
    */
   async setLease(fence: Fence, lease: Lease | null, expected?: number): Promise<boolean> {
+    if (this.isLost) throw lost(this.taskId);
     const request = { taskId: this.taskId, fence, lease, ...(expected === undefined ? {} : { expected }) };
     const done = await this.storedHead.setLease(this.store, request);
     if (done === "set") {
@@ -221,7 +222,7 @@ export class TaskLog extends StoredLog {
    */
   async refresh(): Promise<void> {
     // A head that is ahead of the entries has the lease of a later moment: beside a pause, none would look like its end.
-    for (let rounds = 1; !(await this.#refreshOnce()) && rounds < MOST_ROUNDS; rounds++);
+    for (let rounds = 1; !this.isLost && !(await this.#refreshOnce()) && rounds < MOST_ROUNDS; rounds++);
   }
 
   /** Returns false if entries were appended between the reads of the entries and of the head. */
@@ -308,6 +309,7 @@ export class TaskLog extends StoredLog {
   }
 
   async #append(): Promise<void> {
+    if (this.isLost) throw lost(this.taskId);
     const batch = this.#unstored.next(this.fold, this.#hooks.writer, this.origin);
     const request = appendRequest(this.head, this.fold.position, batch);
     const changing = batch.pending.findLast(({ changes }) => changes !== undefined);

@@ -32,6 +32,14 @@ function drained({ messageContext }: TaskLog): A2AError {
   });
 }
 
+/** Returns the error of a stream whose events were lost with the server of the store. */
+function lostEnd({ messageContext }: TaskLog): A2AError {
+  return new A2AError("UNAVAILABLE", "The store has lost the last events of the task; read the task again.", {
+    metadata: { taskId: messageContext.taskId },
+    retryAfterMs: 1_000,
+  });
+}
+
 /** A position in a task's log. */
 export interface LogPosition {
   readonly position: number;
@@ -108,6 +116,7 @@ export class LogReader implements AsyncIterable<StreamResponse> {
   more(): boolean | Promise<boolean> {
     if (this.#isOver || this.#waiter.isCanceled) return false;
     const log = this.#log;
+    if (log.isLost) throw lostEnd(log);
     const entries = log.tail.after(this.#position);
     if (entries === undefined) return readStore(log, this.#position).then((stored) => this.#read(stored));
     return this.#read(entries);
@@ -224,6 +233,7 @@ export async function waitFor(log: TaskLog, done: () => boolean, options: WaitOp
   try {
     while (!done()) {
       if (late || client.canceled) return false;
+      if (log.isLost) throw lostEnd(log);
       if (source.closing() || log.turns.isReleased) throw drained(log);
       await waiter.next();
     }

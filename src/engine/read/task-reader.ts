@@ -330,6 +330,13 @@ export class TaskReader {
     clearTimeout(large.timer);
   }
 
+  /** Empties the caches: the store may have other entries at the same positions. */
+  forgetAll(): void {
+    for (const folded of [...this.#kept.values()]) this.#forget(folded);
+    for (const taskId of [...this.#largeTasks.keys()]) this.#forgetLarge(taskId);
+    this.#heldFolds.clear();
+  }
+
   #holdWeakly(taskId: string, fold: TaskFold): void {
     this.#heldFolds.set(taskId, new WeakRef(fold));
     if (this.#heldFolds.size < SWEEP_AT) return;

@@ -64,6 +64,16 @@ export class Tasks {
     });
   }
 
+  /**
+   * Reads anew what is in memory, after the store has moved to another server.
+   * @param onLost called with the logs of which the store lacks entries
+   * @returns the number of logs compared
+   */
+  async readAnew(onLost: (log: TaskLog) => void): Promise<number> {
+    this.#reader.forgetAll();
+    return this.logs.compare(onLost);
+  }
+
   /** Number of entries that the slowest open reader is behind; 0 without metrics. */
   get readerLag(): number {
     return (this.#readers?.values() ?? []).reduce((most, { lag }) => Math.max(most, lag), 0);

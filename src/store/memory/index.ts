@@ -63,7 +63,7 @@ interface Task extends Listed {
   sends: string[] | undefined;
 }
 
-type Method = Exclude<keyof TaskStore, keyof BackupStore | "kind" | "shared" | "health" | "signals">;
+type Method = Exclude<keyof TaskStore, keyof BackupStore | "kind" | "shared" | "health" | "history" | "signals">;
 type Request<M extends Method> = Parameters<TaskStore[M]>[0];
 type Answer<M extends Method> = ReturnType<TaskStore[M]>;
 

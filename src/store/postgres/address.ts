@@ -18,3 +18,49 @@ export function withSchema<T extends { readonly url: string; readonly schema?: s
   if (schema === "") return options;
   return { schema: decodeURIComponent(schema), ...options, url: before + after };
 }
+
+/** The addresses of the servers that one address names, as libpq reads it: `host1:5432,host2`, or `?host=a,b&port=1,2`. */
+export function serversOf(url: string): string[] {
+  const [, scheme = "", user = "", authority = "", rest = ""] = /^(\w+:\/\/)([^/?]*@)?([^/?]*)(.*)$/.exec(url) ?? [];
+  const [path = "", query = ""] = rest.split(/\?(.*)/);
+  const parameters = new URLSearchParams(query);
+  // The store always needs a server that takes writes.
+  parameters.delete("target_session_attrs");
+  const lists = { host: parameters.get("host")?.split(","), port: parameters.get("port")?.split(",") };
+  const named = authority.split(",");
+  const count = Math.max(named.length, lists.host?.length ?? 1);
+  if (count === 1) return [url];
+  return Array.from({ length: count }, (_, index) => {
+    const own = new URLSearchParams(parameters);
+    for (const name of ["host", "port"] as const) {
+      const value = lists[name]?.[index] ?? lists[name]?.[0];
+      if (value !== undefined) own.set(name, value);
+    }
+    const given = own.size > 0 ? `?${own}` : "";
+    return `${scheme}${user}${named[index] ?? named[0]}${path}${given}`;
+  });
+}
+
+/** The servers of an address, one of which is used until it fails. */
+export class Servers {
+  readonly #all: readonly string[];
+  #index = 0;
+
+  constructor(url: string) {
+    this.#all = serversOf(url);
+  }
+
+  get count(): number {
+    return this.#all.length;
+  }
+
+  /** Address of the server to connect to. */
+  get current(): string {
+    return this.#all[this.#index] ?? "";
+  }
+
+  /** Chooses the next server, unless another call has left `failed` before. */
+  leave(failed: string): void {
+    if (failed === this.current) this.#index = (this.#index + 1) % this.#all.length;
+  }
+}

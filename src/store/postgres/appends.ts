@@ -13,8 +13,9 @@ import {
 import { ARGUMENTS, argumentsOf, type EncodedAppend, segmentsOf } from "./append-arguments.js";
 import { outcome } from "./append-function.js";
 import { ArrayWriter } from "./array-writer.js";
-import type { Database } from "./database.js";
+import { type Database, GUARDED } from "./database.js";
 import { isUndone, toStoreError } from "./errors.js";
+import { moved } from "./server-history.js";
 
 /** Appends and bytes of one statement at most. A larger append is a statement of its own. */
 const MOST_APPENDS = 256;
@@ -76,6 +77,7 @@ export class Appends {
   /** @param onStored called after each commit */
   constructor(database: Database, schema: string, onStored: () => void) {
     this.#database = database;
+    database.history.onNotice(() => this.#refuseWaiting());
     this.#onStored = onStored;
     const places = Array.from({ length: ARGUMENTS }, (_, index) => `$${index + 1}`);
     this.#sql = `SELECT * FROM ${schema}.append_2(${places.join(", ")})`;
@@ -95,6 +97,7 @@ export class Appends {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw new StoreError("closed", "The store is closed.");
       checkRequest(request);
+      this.#database.history.check();
       const segments = segmentsOf(request.entries);
       const bytes = segments.reduce((sum, segment) => sum + segment.bytes.length, 0);
       this.#waiting.push({ request: ownRequest(request), segments, bytes, resolve, reject });
@@ -106,6 +109,11 @@ export class Appends {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#lanes > 0 || this.#waiting.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** They rest on what was read from the server before. */
+  #refuseWaiting(): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(moved());
   }
 
   /** Collects the appends of this turn of the event loop. */
@@ -174,7 +182,7 @@ export class Appends {
 
   async #commit(batch: readonly Pending[]): Promise<void> {
     const begun = performance.now();
-    const rows = await this.#database.use((client) => this.#execute(client, batch));
+    const rows = await this.#database.use((client) => this.#execute(client, batch), GUARDED);
     this.#commits++;
     this.#writes += batch.length;
     this.#observer((performance.now() - begun) / 1_000, batch.length);
@@ -203,7 +211,7 @@ export class Appends {
     const writer = this.#writers.pop() ?? new ArrayWriter(FIRST_BYTES);
     client.on("notice", onNotice);
     try {
-      const statement = this.#database.statement(this.#sql);
+      const statement = this.#database.statement(this.#database.history.guarded(this.#sql));
       const result = await client.query({ ...statement, values: argumentsOf(batch, writer), rowMode: "array" });
       this.#writers.push(writer);
       if (warning !== undefined) throw new StoreError("unavailable", `PostgreSQL warned at a commit: ${warning}`);

@@ -1,7 +1,9 @@
 import type { Client, Pool, PoolClient, QueryArrayResult } from "pg";
 import type { Logger } from "../../core/log.js";
 import { StoreError } from "../task-store.js";
-import { isUndone, toStoreError } from "./errors.js";
+import { Servers } from "./address.js";
+import { codeOf, isUndone, toStoreError } from "./errors.js";
+import { isRefusal, moved, ServerHistory } from "./server-history.js";
 
 /** A value of a statement. */
 export type Value = string | number | boolean | null | Uint8Array | Buffer;
@@ -11,6 +13,18 @@ export type Row = readonly unknown[];
 
 /** Times that a transaction is repeated after a deadlock. */
 const MOST_REPEATS = 5;
+
+/** The code of a write on a server that is read-only, as a primary is that has become a standby. */
+const READ_ONLY = "25006";
+
+/** Options of a use of a connection. */
+export interface Use {
+  /** True for a write that rests on what was read: it is refused if the server is another one since. */
+  readonly isGuarded?: boolean;
+}
+
+/** Options of a guarded use. */
+export const GUARDED: Use = { isGuarded: true };
 
 /** Runs statements: the pool, or the connection of a transaction. */
 export interface Statements {
@@ -32,45 +46,58 @@ export interface DatabaseOptions {
 
 /** A pool of connections. */
 export class Database implements Statements {
+  readonly history: ServerHistory;
   readonly #pool: Pool;
+  readonly #servers: Servers;
   readonly #client: (timeoutMs: number | undefined) => Client;
   readonly #prepared: boolean;
   readonly #timeoutMs: number;
   /** A name for each statement, so that a connection prepares it once. */
   readonly #names = new Map<string, string>();
+  /** Connections of an earlier number are closed: their server is not the one to use. */
+  #round = 0;
+  readonly #rounds = new WeakMap<PoolClient, number>();
   #closed: Promise<void> | undefined;
 
-  private constructor(
-    pool: Pool,
-    client: (timeoutMs: number | undefined) => Client,
-    { prepared, timeoutMs }: DatabaseOptions,
-  ) {
-    this.#pool = pool;
-    this.#client = client;
-    this.#prepared = prepared;
-    this.#timeoutMs = timeoutMs;
-  }
-
-  static async open(options: DatabaseOptions): Promise<Database> {
-    const { url, connections, timeoutMs, logger } = options;
-    const { Pool, Client } = await loadDriver();
+  private constructor(driver: Driver, { url, connections, timeoutMs, prepared, logger }: DatabaseOptions) {
+    const servers = new Servers(url);
+    const history = new ServerHistory(logger);
     const config = {
-      connectionString: url,
       application_name: "parley",
       connectionTimeoutMillis: timeoutMs,
       query_timeout: timeoutMs,
       keepAlive: true,
       types: { getTypeParser: (type: number) => parsers[type] ?? asText },
     };
-    const pool = new Pool({ ...config, max: connections });
+    class ServerClient extends driver.Client {
+      constructor() {
+        super({ ...config, connectionString: servers.current });
+      }
+    }
+    const pool = new driver.Pool({
+      ...config,
+      max: connections,
+      Client: ServerClient,
+      verify: (client, done) => void history.learn(client).then(() => done(), done),
+    });
     // A connection that ends while it is idle: the pool opens another one when it needs it.
     pool.on("error", (err) => logger.debug({ err }, "an idle connection to PostgreSQL ended"));
     // While it is in use, its statement fails as well; the event without a listener would end the process.
-    pool.on("connect", (client) =>
-      client.on("error", (err) => logger.debug({ err }, "a connection to PostgreSQL ended")),
-    );
-    const client = (limit: number | undefined): Client => new Client({ ...config, query_timeout: limit });
-    return new Database(pool, client, options);
+    pool.on("connect", (client) => {
+      this.#rounds.set(client, this.#round);
+      client.on("error", (err) => logger.debug({ err }, "a connection to PostgreSQL ended"));
+    });
+    history.onNotice(() => this.renew());
+    this.history = history;
+    this.#servers = servers;
+    this.#pool = pool;
+    this.#client = (limit) => new driver.Client({ ...config, connectionString: servers.current, query_timeout: limit });
+    this.#prepared = prepared;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  static async open(options: DatabaseOptions): Promise<Database> {
+    return new Database(await loadDriver(), options);
   }
 
   /** @throws StoreError */
@@ -84,14 +111,25 @@ export class Database implements Statements {
     return this.use((client) => this.#run<R>(client, sql, copies));
   }
 
+  /** Address of the server that is used now. */
+  get server(): string {
+    return this.#servers.current;
+  }
+
+  /** Closes the connections when they are not in use, so that others are opened, perhaps to another server. */
+  renew(): void {
+    this.#round++;
+  }
+
   /**
    * Runs a transaction, again after a deadlock.
    * @throws StoreError
    */
-  async transaction<T>(run: (on: Statements) => Promise<T>): Promise<T> {
+  async transaction<T>(run: (on: Statements) => Promise<T>, options: Use = {}): Promise<T> {
     for (let repeats = 0; ; repeats++) {
       try {
-        return await this.use((client) => this.#transact(client, "BEGIN", run));
+        const begin = options.isGuarded === true ? `BEGIN; ${this.history.guard}` : "BEGIN";
+        return await this.use((client) => this.#transact(client, begin, run), options);
       } catch (error) {
         if (repeats === MOST_REPEATS || !isUndone(error instanceof StoreError ? error.cause : error)) throw error;
       }
@@ -108,15 +146,23 @@ export class Database implements Statements {
   }
 
   /** Gives a connection to `run`. A connection whose statement failed for another reason than its data is closed. */
-  async use<T>(run: (client: PoolClient) => Promise<T>): Promise<T> {
+  async use<T>(run: (client: PoolClient) => Promise<T>, { isGuarded = false }: Use = {}): Promise<T> {
     this.check();
+    const { history } = this;
+    const { moves } = history;
+    if (isGuarded) history.check();
     let client: PoolClient | undefined;
     let failure: StoreError | undefined;
     try {
-      client = await this.#pool.connect();
-      return await run(client);
+      client = await this.#connect();
+      if (isGuarded) history.check(moves);
+      const result = await run(client);
+      // The server before this one may have confirmed what this one lacks.
+      if (isGuarded) history.check(moves);
+      return result;
     } catch (error) {
-      failure = toStoreError(error, "PostgreSQL failed");
+      if (isRefusal(error) || codeOf(error) === READ_ONLY) this.renew();
+      failure = isRefusal(error) ? moved(error) : toStoreError(error, "PostgreSQL failed");
       throw failure;
     } finally {
       client?.release(failure?.kind === "unavailable" && !isUndone(failure.cause));
@@ -125,10 +171,33 @@ export class Database implements Statements {
 
   /** Opens a connection beside the pool, whose statements may take any time if they are `unlimited`. The caller ends it. */
   async connection({ unlimited = false }: { readonly unlimited?: boolean } = {}): Promise<Client> {
+    const server = this.#servers.current;
     const client = this.#client(unlimited ? undefined : this.#timeoutMs);
     client.on("error", () => {});
-    await client.connect();
-    return client;
+    try {
+      await client.connect();
+      await this.history.learn(client);
+      return client;
+    } catch (error) {
+      this.#servers.leave(server);
+      client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  /** A connection of the pool to the server that is used now, the first of those named that takes writes. */
+  async #connect(): Promise<PoolClient> {
+    for (let failures = 0; ; ) {
+      const server = this.#servers.current;
+      try {
+        const client = await this.#pool.connect();
+        if (this.#rounds.get(client) === this.#round) return client;
+        client.release(true);
+      } catch (error) {
+        if (++failures >= this.#servers.count) throw error;
+        this.#servers.leave(server);
+      }
+    }
   }
 
   /** @throws StoreError `closed` */
@@ -137,6 +206,7 @@ export class Database implements Statements {
   }
 
   close(): Promise<void> {
+    this.history.close();
     this.#closed ??= this.#pool.end();
     return this.#closed;
   }
@@ -187,7 +257,9 @@ export async function first<R extends Row>(rows: Promise<R[]>): Promise<R | unde
   return (await rows)[0];
 }
 
-async function loadDriver(): Promise<Pick<typeof import("pg"), "Client" | "Pool">> {
+type Driver = Pick<typeof import("pg"), "Client" | "Pool">;
+
+async function loadDriver(): Promise<Driver> {
   try {
     return (await import("pg")).default;
   } catch (error) {

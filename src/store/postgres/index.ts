@@ -16,6 +16,7 @@ import { migrate } from "./migrate.js";
 import { Notifications } from "./notifications.js";
 import { Operators } from "./operators.js";
 import { Probe } from "./probe.js";
+import type { PulseData } from "./pulse.js";
 import { PushClaims } from "./push-claims.js";
 import { PushConfigs } from "./push-configs.js";
 import { PushLists } from "./push-lists.js";
@@ -130,11 +131,12 @@ interface Parts extends Required<PostgresStoreOptions> {
   readonly durability: StoreDurability;
 }
 
-function compose({ database, url, schema, timeoutMs, removal, counts, durability, logger }: Parts): PostgresStore {
+function compose({ database, schema, timeoutMs, removal, counts, durability, logger }: Parts): PostgresStore {
   const appends = new Appends(database, schema, () => counts.note());
   const reads = new Reads(database, schema);
   const lists = new Lists(database, schema);
-  const leases = new Leases(database, schema, () => startPulse({ url, schema, timeoutMs }));
+  const pulse = (): PulseData => ({ url: database.server, schema, timeoutMs, isSame: database.history.isSame });
+  const leases = new Leases(database, schema, () => startPulse(pulse()));
   const operators = new Operators(database, schema);
   const snapshots = new Snapshots(database, schema);
   const probe = new Probe(database);
@@ -153,6 +155,7 @@ function compose({ database, url, schema, timeoutMs, removal, counts, durability
     shared: true,
     signals,
     health: probe.health,
+    history: database.history,
     durability,
     get statistics() {
       return appends.statistics;
@@ -190,6 +193,7 @@ function compose({ database, url, schema, timeoutMs, removal, counts, durability
 function pushStoreOf(database: Database, schema: string, leases: Leases): PushStore {
   const configs = new PushConfigs(database, schema);
   const claims = new PushClaims(database, schema, leases);
+  database.history.onMove(() => claims.release());
   const lists = new PushLists(database, schema);
   return {
     putPushConfig: (request) => configs.put(request),

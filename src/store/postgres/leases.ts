@@ -11,7 +11,7 @@ import {
   type TaskHead,
 } from "../task-store.js";
 import { texts } from "./arrays.js";
-import { type Database, first, type Statements } from "./database.js";
+import { type Database, first, GUARDED, type Statements } from "./database.js";
 import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 
 /** Leases, and the heartbeats of their holders. */
@@ -29,6 +29,7 @@ export class Leases {
     this.#database = database;
     this.#s = schema;
     this.#startPulse = startPulse;
+    database.history.onNotice(() => this.#endPulse());
   }
 
   /** Ends the thread. */
@@ -57,6 +58,12 @@ export class Leases {
     return !again;
   }
 
+  /** Ends the thread, which the next heartbeat starts again, for the server that is used by then. */
+  #endPulse(): void {
+    void this.#pulse?.terminate();
+    this.#pulse = undefined;
+  }
+
   /** A thread that ends is started again with the next heartbeat. */
   #beginPulse(): void {
     const pulse = this.#startPulse();
@@ -73,7 +80,7 @@ export class Leases {
     for (const from of [NO_HOLDER, ...gone]) {
       if (from === holder) continue;
       claimed.push(
-        ...(await this.#database.transaction((on) => this.#claim(on, from, holder, limit - claimed.length))),
+        ...(await this.#database.transaction((on) => this.#claim(on, from, holder, limit - claimed.length), GUARDED)),
       );
       if (claimed.length >= limit) break;
     }
@@ -118,7 +125,7 @@ export class Leases {
         [taskId, lease?.holder ?? null, lease?.turn ?? null, lease?.attempt ?? null],
       );
       return "set";
-    });
+    }, GUARDED);
   }
 
   async #claim(on: Statements, from: string, holder: string, limit: number): Promise<TaskHead[]> {

@@ -39,6 +39,12 @@ export class Notifications implements Carrier {
     this.#database = database;
     this.#channel = `parley_${schema}`;
     this.#logger = logger;
+    database.history.onNotice(() => this.#reopen());
+  }
+
+  /** Opens the connection anew: its server may have been replaced without ending it. */
+  #reopen(): void {
+    if (this.#client !== undefined) this.#lose(this.#client);
   }
 
   open(hear: (text: string) => void): void {

@@ -1,5 +1,5 @@
 import { HealthSource, type StoreHealth } from "../health.js";
-import { type Database, first } from "./database.js";
+import type { Database } from "./database.js";
 import { toStoreError } from "./errors.js";
 
 /** Interval between two probes, in milliseconds. */
@@ -18,6 +18,7 @@ export class Probe {
 
   constructor(database: Database) {
     this.#database = database;
+    database.history.onNotice(() => this.#report(MOVED));
     this.#timer = setTimeout(() => this.#probe(), PROBE_MS).unref();
   }
 
@@ -44,9 +45,13 @@ export class Probe {
   /** Returns the reason for which the database takes no writes. */
   async #ask(): Promise<string | undefined> {
     try {
-      const row = await first(this.#database.query<[boolean, string]>(STATE));
-      if (row?.[0] === true) return "PostgreSQL is a standby that takes no writes.";
-      return row?.[1] === "on" ? "PostgreSQL is read-only." : undefined;
+      const row = await this.#database.use(async (client) => {
+        // A pooler may have moved to another server without ending the connection.
+        await this.#database.history.learn(client);
+        return (await client.query<[string]>({ text: STATE, rowMode: "array" })).rows[0];
+      });
+      if (this.#database.history.isUnsettled) return MOVED;
+      return row?.[0] === "on" ? "PostgreSQL is read-only." : undefined;
     } catch (error) {
       return `${toStoreError(error, "PostgreSQL failed").message}.`;
     }
@@ -58,4 +63,6 @@ export class Probe {
   }
 }
 
-const STATE = "SELECT pg_is_in_recovery(), current_setting('default_transaction_read_only')";
+const MOVED = "PostgreSQL is another server than before; tasks are read anew.";
+
+const STATE = "SELECT current_setting('default_transaction_read_only')";

@@ -10,10 +10,12 @@ export interface PulseData {
   readonly url: string;
   readonly schema: string;
   readonly timeoutMs: number;
+  /** An expression that is true on the server of the store alone. */
+  readonly isSame: string;
 }
 
 // `startPulse` passes it.
-const { url, schema, timeoutMs } = workerData as PulseData;
+const { url, schema, timeoutMs, isSame } = workerData as PulseData;
 
 let connection: Client | undefined;
 
@@ -42,7 +44,7 @@ async function beat({ holder }: HeartbeatRequest): Promise<void> {
   try {
     const client = await connected();
     const number = Math.floor(Math.random() * 2 ** 48);
-    await client.query(`UPDATE ${schema}.holder SET beat = $1 WHERE id = $2`, [number, holder]);
+    await client.query(`UPDATE ${schema}.holder SET beat = $1 WHERE id = $2 AND ${isSame}`, [number, holder]);
   } catch {
     // The next one tries again, on another connection.
     drop(connection);

@@ -8,6 +8,9 @@ import type { Leases } from "./leases.js";
 /** Targets from which one claim reads due deliveries, after the last one that had its turn. */
 const MOST_TARGETS = 64;
 
+/** Claims that are skipped on another server. */
+const SKIPPED = 1_000_000;
+
 interface Due {
   readonly taskId: string;
   readonly configId: string;
@@ -36,6 +39,8 @@ export class PushClaims {
   readonly #s: string;
   readonly #leases: Leases;
   readonly #fair = new FairClaims();
+  /** The holders of this process. */
+  readonly #holders = new Set<string>();
   #lastTarget = "";
 
   constructor(database: Database, schema: string, leases: Leases) {
@@ -50,8 +55,21 @@ export class PushClaims {
     return (await first(this.#database.query<[number]>(sql)))?.[0];
   }
 
+  /** Releases all claims of this process, on a server that may lack the events that they are about. */
+  async release(): Promise<void> {
+    const holders = texts([...this.#holders]);
+    await this.#database.transaction(async (on) => {
+      // The server before may have given the next numbers away.
+      await on.query(`SELECT setval('${this.#s}.claim_number', nextval('${this.#s}.claim_number') + ${SKIPPED})`);
+      await on.query(`UPDATE ${this.#s}.push_config SET holder = NULL, claim = NULL WHERE holder = ANY ($1)`, [
+        holders,
+      ]);
+    });
+  }
+
   async claim(request: ClaimDeliveries): Promise<ClaimedDelivery[]> {
     const { holder, limit, again = false } = request;
+    this.#holders.add(holder);
     const gone = await this.#leases.forgetSilent(request);
     const release = `UPDATE ${this.#s}.push_config SET holder = NULL, claim = NULL WHERE holder = ANY ($1)`;
     if (gone.length > 0) await this.#database.query(release, [texts(gone)]);

@@ -14,7 +14,7 @@ import type { DeliveryProgress, FailedAttempt, PushConfigKey } from "../push-sto
 import { TERMINAL } from "../states.js";
 import type { DeliveryOutcome, PutPushConfig, PutPushOutcome, RewritePushConfig } from "../task-store.js";
 import { outcome } from "./append-function.js";
-import { type Database, first, type Statements, type Value } from "./database.js";
+import { type Database, first, GUARDED, type Statements, type Value } from "./database.js";
 
 /** A task, as its push configurations see it. */
 interface PushedTask {
@@ -98,7 +98,7 @@ export class PushConfigs {
       const delivery = advanced(row.delivery, request.position);
       if (delivery !== row.delivery) await this.#save(on, row, delivery, request);
       return "saved";
-    });
+    }, GUARDED);
   }
 
   settle(request: DeliveryProgress & { readonly outcome: DeliveryOutcome }): Promise<"more" | "settled" | "lost"> {
@@ -116,7 +116,7 @@ export class PushConfigs {
       if (attempt !== undefined) await this.#addAttempt(on, row.key, attempt);
       if (row.task.finished) await this.#remark(on, row.key.taskId);
       return "settled";
-    });
+    }, GUARDED);
   }
 
   /** Makes dead configurations due. Returns their number. */

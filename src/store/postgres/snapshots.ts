@@ -1,5 +1,5 @@
 import type { SnapshotPiece } from "../task-store.js";
-import { type Database, first } from "./database.js";
+import { type Database, first, GUARDED } from "./database.js";
 
 /** Writes snapshots, only of existing tasks: one saved after the removal of its task would never be deleted. */
 export class Snapshots {
@@ -41,6 +41,6 @@ export class Snapshots {
       }
       const old = `DELETE FROM ${s}.snapshot_piece WHERE log = $1 AND position < $2`;
       await on.query(old, [log, last ? position : (before ?? 0)]);
-    });
+    }, GUARDED);
   }
 }

@@ -1,13 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 
 /** Installed versions of PostgreSQL, as Debian's packages lay them out, the newest first. */
 const ROOT = "/usr/lib/postgresql";
 
-/** Folder of the server's programs, or undefined without PostgreSQL on this machine. */
+/** Folder of the server's programs, or undefined without PostgreSQL on this machine. `PARLEY_POSTGRES_BIN` names another. */
 export function programs(): string | undefined {
+  if (process.env.PARLEY_POSTGRES_BIN !== undefined) return process.env.PARLEY_POSTGRES_BIN;
   if (!existsSync(ROOT)) return undefined;
   const [newest] = readdirSync(ROOT).sort((a, b) => Number(b) - Number(a));
   return newest === undefined ? undefined : join(ROOT, newest, "bin");
@@ -17,14 +18,22 @@ export function programs(): string | undefined {
 export class PostgresServer {
   readonly folder: string;
   readonly #bin: string;
+  readonly #settings: Readonly<Record<string, string>>;
 
-  constructor(bin: string, settings: Readonly<Record<string, string>> = {}) {
+  /** @param primary the server to copy and to follow; by default an empty one is made */
+  constructor(bin: string, settings: Readonly<Record<string, string>> = {}, primary?: PostgresServer) {
     this.#bin = bin;
+    this.#settings = settings;
     this.folder = mkdtempSync(join(tmpdir(), "parley-postgres-"));
     // The server refuses to run as root.
     if (isRoot()) execFileSync("chown", ["postgres", this.folder]);
-    this.#run("initdb", ["-D", join(this.folder, "data"), "-U", "postgres", "-A", "trust", "--no-sync"]);
-    this.start(settings);
+    const data = join(this.folder, "data");
+    if (primary === undefined) this.#run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]);
+    else {
+      const from = `host=${primary.folder} user=postgres application_name=standby`;
+      this.#run("pg_basebackup", ["-D", data, "-d", from, "-R", "-c", "fast", "--no-sync"]);
+    }
+    this.start();
   }
 
   /** Address of the database. */
@@ -32,8 +41,8 @@ export class PostgresServer {
     return `postgres://postgres@localhost/postgres?host=${encodeURIComponent(this.folder)}`;
   }
 
-  start(settings: Readonly<Record<string, string>> = {}): void {
-    const all = { listen_addresses: "", unix_socket_directories: this.folder, ...settings };
+  start(): void {
+    const all = { listen_addresses: "", unix_socket_directories: this.folder, ...this.#settings };
     const options = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`);
     const log = join(this.folder, "log");
     this.#run("pg_ctl", ["-D", join(this.folder, "data"), "-w", "-l", log, "-o", options.join(" "), "start"]);
@@ -43,10 +52,42 @@ export class PostgresServer {
     this.#run("pg_ctl", ["-D", join(this.folder, "data"), "-w", "-m", mode, "stop"]);
   }
 
-  /** Ends it and removes its files. */
+  /** Ends the server at once, without a last word to anybody. */
+  kill(): void {
+    const postmaster = Number(readFileSync(join(this.folder, "data", "postmaster.pid"), "utf8").split("\n")[0]);
+    const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, "utf8").match(/\d+/g) ?? [];
+    for (const pid of [postmaster, ...children.map(Number)]) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // One of them may have ended by itself.
+      }
+    }
+  }
+
+  /** Makes a standby the primary. */
+  promote(): void {
+    this.#run("pg_ctl", ["-D", join(this.folder, "data"), "-w", "promote"]);
+  }
+
+  /** Runs a statement on a connection of its own, and returns its rows. */
+  async query(sql: string): Promise<unknown[]> {
+    const { default: driver } = await import("pg");
+    const client = new driver.Client(this.url);
+    await client.connect();
+    try {
+      return (await client.query({ text: sql, rowMode: "array" })).rows as unknown[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Ends it, also one that was killed, and removes its files. */
   end(): void {
     try {
       this.stop("immediate");
+    } catch {
+      // It was killed.
     } finally {
       rmSync(this.folder, { recursive: true, force: true });
     }
