@@ -13,6 +13,8 @@ import { Replica } from "./replica.js";
 const REPLICAS = 3;
 const LEASE_MS = 2_000;
 
+const NATS_PACKAGE = new URL("nats-package.mjs", import.meta.url).href;
+
 const FAKETIME = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"]
   .map((folder) => `${folder}/faketime/libfaketimeMT.so.1`)
   .find(existsSync);
@@ -35,7 +37,7 @@ export async function makeWorld(
   const diskMb = 256 + Math.ceil(minutes * 24);
   const database = store === "postgres" ? await openDatabase(folder, hosts?.database, diskMb) : undefined;
   const disk = store === "postgres" || !isApart ? undefined : new Disk(join(folder, "disk"), diskMb);
-  const signals = await startNats(hosts?.signals, join(logs, "nats.log"));
+  const signals = database && (await startNats(hosts?.signals, join(logs, "nats.log")));
   const file = join(disk?.path ?? folder, "tasks.db");
   const flags = [
     ...["--store", database?.url ?? file, ...(database === undefined ? ["--shared"] : [])],
@@ -53,7 +55,11 @@ export async function makeWorld(
       grpcPort,
       inside: hosts?.replicas[at]?.inside ?? [],
       flags,
-      env: { CHAOS_EFFECTS: effects, ...(FAKETIME === undefined ? {} : clockOf(FAKETIME, clock)) },
+      env: {
+        CHAOS_EFFECTS: effects,
+        ...(signals && { NODE_OPTIONS: `--import=${NATS_PACKAGE}` }),
+        ...(FAKETIME === undefined ? {} : clockOf(FAKETIME, clock)),
+      },
       folder: logs,
     });
     replicas.push(replica);

