@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from "node:child_process";
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statfsSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { Disk } from "./disk.js";
 import { DATABASE, type Host } from "./network.js";
 
 /** Connections that the server takes. */
@@ -13,15 +14,13 @@ export class Database {
   readonly #bin: string;
   readonly #host: Host | undefined;
   readonly #folder: string;
-  readonly #disk: string;
-  readonly #sizeMb: number;
+  readonly #disk: Disk | undefined;
 
   private constructor(bin: string, folder: string, host: Host | undefined, diskMb: number) {
     this.#bin = bin;
     this.#host = host;
     this.#folder = folder;
-    this.#disk = join(folder, "disk");
-    this.#sizeMb = diskMb;
+    this.#disk = host && new Disk(join(folder, "disk"), diskMb);
     const place = host === undefined ? `localhost/postgres?host=${encodeURIComponent(folder)}` : `${DATABASE}/postgres`;
     this.url = `postgres://parley@${place}`;
   }
@@ -33,9 +32,6 @@ export class Database {
    */
   static async open(bin: string, folder: string, host: Host | undefined, diskMb: number): Promise<Database> {
     const database = new Database(bin, folder, host, diskMb);
-    const disk = database.#disk;
-    mkdirSync(disk, { recursive: true });
-    if (host !== undefined) execFileSync("mount", ["-t", "tmpfs", "-o", `size=${diskMb}m`, "tmpfs", disk]);
     execFileSync("chown", ["-R", "postgres", folder]);
     await database.#run("initdb", ["-D", database.#data, "-U", "postgres", "-A", "trust", "--no-sync"]);
     appendFileSync(join(database.#data, "pg_hba.conf"), "host all all 10.77.0.0/24 trust\n");
@@ -49,7 +45,7 @@ export class Database {
   }
 
   get #data(): string {
-    return join(this.#disk, "data");
+    return join(this.#disk?.path ?? this.#folder, "data");
   }
 
   /** Starts it unless it runs. */
@@ -138,19 +134,17 @@ export class Database {
 
   /** Leaves no free page on the disk, and has the server need one. */
   async fill(): Promise<void> {
+    this.#disk?.fill();
+    // Segments of the log that are kept for reuse would last for a while.
+    const next = "SELECT pg_logical_emit_message(false, 'chaos', 'x'), pg_switch_wal()";
     await this.#asks(async (client) => {
-      const { bsize, blocks, bfree } = statfsSync(this.#disk);
-      execFileSync("mount", ["-o", `remount,size=${(bsize * (blocks - bfree)) / 1024}k`, this.#disk]);
-      // Segments of the log that are kept for reuse would last for a while.
-      for (let segment = 0; segment < 6; segment++) {
-        await client.query("SELECT pg_logical_emit_message(false, 'chaos', 'x'), pg_switch_wal()");
-      }
+      for (let segment = 0; segment < 6; segment++) await client.query(next);
     }).catch(() => {});
   }
 
   /** Gives the disk its size back. */
   empty(): void {
-    execFileSync("mount", ["-o", `remount,size=${this.#sizeMb}m`, this.#disk]);
+    this.#disk?.empty();
   }
 
   async end(): Promise<void> {

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { programs } from "../store/postgres/server.js";
 import { freePort } from "../support/free-port.js";
 import { Database } from "./database.js";
+import { Disk } from "./disk.js";
 import type { World } from "./faults.js";
 import { NatsProcess } from "./nats.js";
 import { addressOf, DATABASE, Host, makeBridge, SIGNALS } from "./network.js";
@@ -113,26 +114,4 @@ function clockOf(library: string, file: string): Record<string, string> {
     FAKETIME_CACHE_DURATION: "1",
     DONT_FAKE_MONOTONIC: "1",
   };
-}
-
-/** A disk in memory, of this process alone. */
-class Disk {
-  readonly path: string;
-  readonly #sizeMb: number;
-
-  constructor(path: string, sizeMb: number) {
-    this.path = path;
-    this.#sizeMb = sizeMb;
-    mkdirSync(path);
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${sizeMb}m`, "tmpfs", path]);
-  }
-
-  fill(): void {
-    const { bsize, blocks, bfree } = statfsSync(this.path);
-    execFileSync("mount", ["-o", `remount,size=${(bsize * (blocks - bfree)) / 1024}k`, this.path]);
-  }
-
-  empty(): void {
-    execFileSync("mount", ["-o", `remount,size=${this.#sizeMb}m`, this.path]);
-  }
 }
