@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { JsonObject } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type Hit, Receiver } from "../push/receiver.js";
+import { Receiver } from "../push/receiver.js";
 import { scaled } from "../support/cover.js";
 import type { Driver } from "../support/driver.js";
 import { bindings } from "../support/drivers.js";
 import { Home, type ServerProcess } from "./support/server-process.js";
-import { generationIn, logOf, resuming, say, settled } from "./support/story.js";
+import { expectAllOf, orderWith, pathsOf } from "./support/webhooks.js";
 
 const patience = { timeout: 120_000, interval: 100 };
 const [binding] = bindings;
@@ -31,70 +30,9 @@ function settle(...flags: string[]): void {
 
 const connect = (server: ServerProcess): Driver => binding?.connect(server) as Driver;
 
-/** Sends what creates a task with two webhooks that are named after it. Whether it was accepted the receiver tells. */
-async function order(driver: Driver, name: string, text: string): Promise<void> {
-  const taskPushNotificationConfig = { url: receiver.url(`/${name}/a`) };
-  const request = {
-    ...say(text, { contextId: name }),
-    configuration: { returnImmediately: true, taskPushNotificationConfig },
-  };
-  const { message } = await driver.call("SendMessage", request, resuming());
-  const { id } = (message as { task: JsonObject }).task;
-  const second = { taskId: String(id), url: receiver.url(`/${name}/b`) };
-  await driver.call("CreateTaskPushNotificationConfig", second, resuming());
-}
-
-const paths = (): string[] => [...new Set(receiver.hits.map(({ path }) => path))];
-
-function eventOf(hit: Hit): JsonObject {
-  return Object.values(JSON.parse(hit.body) as Record<string, JsonObject>)[0] ?? {};
-}
-
-/** What is wrong with what came for a webhook, by what its task has. */
-function faultOf(path: string, generation: number): string | undefined {
-  const hits = receiver.of(path);
-  const bodies = new Map<string, string>();
-  let next = path.endsWith("/a") ? 1 : (hits[0]?.generation ?? 1);
-  for (const { id, generation: came, body } of hits) {
-    if (came > next) return `${came} came before ${next}`;
-    if (came === next) {
-      if (bodies.has(id)) return `${came} has the id of another event`;
-      bodies.set(id, body);
-      next++;
-    } else if (bodies.get(id) !== body) return `${came} came again under another id, or as another event`;
-  }
-  return next === generation + 1 ? undefined : `${next} to ${generation} never came`;
-}
-
-/** Waits until all tasks are over and every webhook has heard of it, then compares all that came with the tasks' logs. */
-async function expectAll(driver: Driver): Promise<number> {
-  const ids = new Map<string, string>();
-  for (const path of paths()) {
-    const event = eventOf(receiver.of(path)[0] as Hit);
-    ids.set(path, String(event.taskId ?? event.id));
-  }
-  const generations = new Map<string, number>();
-  for (const id of new Set(ids.values())) generations.set(id, generationIn(await settled(driver, id)));
-  for (const [path, id] of ids) {
-    const generation = generations.get(id) ?? 0;
-    await expect.poll(() => receiver.of(path).at(-1)?.generation, patience).toBe(generation);
-    expect(faultOf(path, generation), path).toBeUndefined();
-  }
-  // One task's notifications are what its log has.
-  const [path = "", id = ""] = [...ids].find(([each]) => each.endsWith("/a")) ?? [];
-  const { events } = await logOf(driver, id);
-  const sent = new Map(receiver.of(path).map((hit) => [hit.generation, JSON.stringify(withoutMetadata(eventOf(hit)))]));
-  for (const [generation, event] of events) {
-    const [shown] = Object.values(event) as JsonObject[];
-    expect(sent.get(generation)).toBe(JSON.stringify(withoutMetadata(shown ?? {})));
-  }
-  return [...generations.values()].reduce((sum, each) => sum + each, 0);
-}
-
-/** The stream's events have their generation in the metadata. */
-function withoutMetadata({ metadata: _, ...event }: JsonObject): JsonObject {
-  return event;
-}
+const order = (driver: Driver, name: string, text: string): Promise<void> => orderWith(receiver, driver, name, text);
+const paths = (): string[] => pathsOf(receiver);
+const expectAll = (driver: Driver): Promise<number> => expectAllOf(receiver, driver);
 
 describe("servers that are killed in the middle of thousands of deliveries", { timeout: 400_000 }, () => {
   it("have every configuration get every event, in order, and repeats under their ids", async () => {
