@@ -135,6 +135,21 @@ function missing(contract: StoreContract): void {
     },
   );
 
+  scenario(contract, "takes over at once what a holder has that is known to have ended", async (store) => {
+    if (!store.shared) return;
+    await create(store, { taskId: "a", lease: leaseOf() });
+    await create(store, { taskId: "b", lease: leaseOf({ holder: "alive" }) });
+    for (const holder of ["holder", "alive"]) {
+      await store.heartbeat({ holder, leaseMs: claim.leaseMs, again: false, maxStallMs: 0 });
+    }
+    const [first, ...others] = await store.claimLeases({ ...claim, ended: ["holder"] });
+    expect([first?.taskId, first?.lease?.holder, others]).toEqual(["a", "new", []]);
+    // Also what an append stores later that was on its way when its process ended.
+    await create(store, { taskId: "c", lease: leaseOf() });
+    expect((await store.claimLeases(claim)).map(({ taskId }) => taskId)).toEqual(["c"]);
+    expect((await store.head({ taskId: "b" }))?.lease?.holder).toBe("alive");
+  });
+
   scenario(contract, "takes over what a holder has that never said that it lives", async (store) => {
     await create(store, { taskId: "a", lease: leaseOf() });
     if (store.shared) expect(await claimInTime(store)).toEqual(["a"]);

@@ -209,6 +209,15 @@ export class Engine {
   }
 
   /**
+   * Takes over the tasks of processes at once that have ended, by their names as holders. Only for processes whose end
+   * their parent has seen: the tasks of a process that still lives would run twice until its next append.
+   */
+  takeOver(holders: readonly string[]): void {
+    this.#leases.noteEnded(holders);
+    this.#maintenance.claimSoon();
+  }
+
+  /**
    * Shuts down in order: streams end with an error that invites clients to resume, and running work gets `graceMs`.
    * Work that is still running then is stopped and recovered as its agent specifies. The store stays open.
    */

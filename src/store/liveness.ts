@@ -1,3 +1,8 @@
+import { evictOldest } from "../core/maps.js";
+
+/** Ended holders that are remembered. Each start of a process has a name of its own, so old ones have no leases left. */
+const MOST_ENDED = 1_000;
+
 /** Observation of a holder. */
 interface Observation {
   /** The last heartbeat seen; undefined if none was. */
@@ -16,6 +21,7 @@ interface Observation {
 export class LivenessMonitor {
   readonly #clock: () => number;
   readonly #seen = new Map<string, Observation>();
+  readonly #ended = new Map<string, true>();
   #last = Number.NEGATIVE_INFINITY;
 
   /** @param clock a monotonic clock in milliseconds */
@@ -23,12 +29,21 @@ export class LivenessMonitor {
     this.#clock = clock;
   }
 
+  /** Notes holders whose processes have ended: they are gone at the next check, whatever their heartbeats are. */
+  end(holders: readonly string[] = []): void {
+    for (const holder of holders) {
+      if (this.#ended.has(holder)) continue;
+      evictOldest(this.#ended, MOST_ENDED);
+      this.#ended.set(holder, true);
+    }
+  }
+
   /**
    * Checks all holders at once. A late call restarts the measurement, because the observer may itself have been
    * suspended and cannot tell if the holders were. That happens once per heartbeat: each further late call counts for a
    * third of the lease, so that a constantly slow machine still takes over in the end.
    * @param heartbeats the last heartbeat of every relevant holder
-   * @returns the holders without a heartbeat for `leaseMs`
+   * @returns the holders that have ended or sent no heartbeat for `leaseMs`
    */
   check(heartbeats: ReadonlyMap<string, number | undefined>, leaseMs: number): string[] {
     const now = this.#clock();
@@ -39,6 +54,10 @@ export class LivenessMonitor {
     const gone: string[] = [];
     for (const [holder, heartbeat] of heartbeats) {
       const sight = this.#observe(holder, heartbeat);
+      if (this.#ended.has(holder)) {
+        gone.push(holder);
+        continue;
+      }
       if (sight === undefined) continue;
       if (late && !sight.anew) {
         sight.anew = true;

@@ -127,7 +127,7 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
 
   /**
    * Assigns to `holder` executions that no live process has, and counts the attempt: leases without a holder, and
-   * leases whose holder sent no heartbeat for `leaseMs`. The store measures that time by its own monotonic clock, from
+   * leases whose holder has ended or sent no heartbeat for `leaseMs`. The store measures that time by its own monotonic clock, from
    * the first call that saw the holder's last heartbeat. Calls of `heartbeat` measure as well. A call more than two thirds
    * of `leaseMs` after the previous one restarts the measurement, because a process that was suspended cannot tell if
    * others were; if no heartbeat came since, the next such call counts for a third of `leaseMs`, so that a slow machine
@@ -332,6 +332,11 @@ export interface ClaimRequest {
   /** Time without a heartbeat after which a lease can be claimed, in milliseconds. */
   readonly leaseMs: number;
   readonly limit: number;
+  /**
+   * Holders whose processes are known to have ended, as their parent process sees it: their leases can be claimed at
+   * once. Only a parent knows that; silence is not proof. The store remembers them for later calls, also for deliveries.
+   */
+  readonly ended?: readonly string[];
 }
 
 /**

@@ -128,6 +128,8 @@ export class LeaseKeeper {
   #after = "";
   /** Turns whose append failed but that may be stored, by task. */
   readonly #unstarted = new Map<string, UnstartedTurn>();
+  /** Holders whose processes have ended. */
+  #ended: readonly string[] = [];
   #known = false;
   #life: SignsOfLife = { epoch: 0, until: Number.NEGATIVE_INFINITY };
   #stopped = false;
@@ -172,6 +174,11 @@ export class LeaseKeeper {
     }
   }
 
+  /** Notes that processes have ended: the next claim takes their tasks over without waiting for a lease to pass. */
+  noteEnded(holders: readonly string[]): void {
+    this.#ended = holders;
+  }
+
   /** Takes over abandoned tasks. Resolves when each is settled or running. */
   async claim(): Promise<void> {
     const { store, holder, leaseMs, logger } = this.#source;
@@ -179,7 +186,7 @@ export class LeaseKeeper {
     let count = 0;
     // While tasks are parked here, other processes may claim the rest.
     while (!this.#stopped && !(store.shared && this.#parked.size > 0)) {
-      const heads = await store.claimLeases({ holder, leaseMs, limit: claimSize });
+      const heads = await store.claimLeases({ holder, leaseMs, limit: claimSize, ended: this.#ended });
       count += heads.length;
       await this.#recover(heads);
       if (heads.length < claimSize) break;

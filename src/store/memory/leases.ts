@@ -62,7 +62,8 @@ export class Leases {
     return !lost;
   }
 
-  claim({ holder, leaseMs, limit }: ClaimRequest): TaskHead[] {
+  claim({ holder, leaseMs, limit, ended }: ClaimRequest): TaskHead[] {
+    this.#watch.end(ended);
     const claimed: TaskHead[] = [];
     for (const from of [NO_HOLDER, ...this.#gone(leaseMs)]) {
       if (from === holder) continue;

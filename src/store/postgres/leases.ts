@@ -74,7 +74,8 @@ export class Leases {
     this.#pulse = pulse;
   }
 
-  async claim({ holder, leaseMs, limit }: ClaimRequest): Promise<TaskHead[]> {
+  async claim({ holder, leaseMs, limit, ended }: ClaimRequest): Promise<TaskHead[]> {
+    this.#watch.end(ended);
     const claimed: TaskHead[] = [];
     const gone = (await this.#gone(leaseMs)).filter((from) => from !== holder);
     for (const from of [NO_HOLDER, ...gone]) {

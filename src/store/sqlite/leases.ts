@@ -68,7 +68,8 @@ export class Leases {
     return !lost;
   }
 
-  claim({ holder, leaseMs, limit }: WriteRequest<"claimLeases">): TaskHead[] {
+  claim({ holder, leaseMs, limit, ended }: WriteRequest<"claimLeases">): TaskHead[] {
+    this.#watch.end(ended);
     const claimed: TaskHead[] = [];
     for (const from of [NO_HOLDER, ...this.#gone(leaseMs)]) {
       if (from === holder) continue;
