@@ -18,13 +18,13 @@ const processes = ["e2e", "network", "cli", "bench"].map((folder) => `test/${fol
  * these out.
  */
 const long = [
-  "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-signals,a2a/pressure}",
+  "cli/{backup,card,console,dev,dev-chat,init,migrate,module,operate-process,operate-stalled,serve-signals,a2a/pressure,workers}",
   "client/{cuts,hostile/hostile,restarts}",
   "conformance/replicas",
   "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,cancel-elsewhere,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
   "e2e/{push,push-replicas,push-versions}",
-  "e2e/{database-outage,restored,secrets,shared,shutdown,stopped}",
+  "e2e/{database-outage,restored,secrets,shared,shutdown,stopped,workers}",
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",

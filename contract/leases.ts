@@ -8,6 +8,7 @@ export function leaseContract(contract: StoreContract): void {
     claiming(contract);
     claimingAtOnce(contract);
     missing(contract);
+    afterEnd(contract);
   });
   contract.suite.describe("heartbeat()", () => heartbeats(contract));
   contract.suite.describe("leasesOf()", () => telling(contract));
@@ -116,6 +117,26 @@ function claimingAtOnce(contract: StoreContract): void {
   });
 }
 
+/** Leases of a holder whose process has ended. */
+function afterEnd(contract: StoreContract): void {
+  const { expect } = contract.suite;
+
+  scenario(contract, "takes over at once what a holder has that is known to have ended", async (store) => {
+    if (!store.shared) return;
+    await create(store, { taskId: "a", lease: leaseOf() });
+    await create(store, { taskId: "b", lease: leaseOf({ holder: "alive" }) });
+    for (const holder of ["holder", "alive"]) {
+      await store.heartbeat({ holder, leaseMs: claim.leaseMs, again: false, maxStallMs: 0 });
+    }
+    const [first, ...others] = await store.claimLeases({ ...claim, ended: ["holder"] });
+    expect([first?.taskId, first?.lease?.holder, others]).toEqual(["a", "new", []]);
+    // Also what an append stores later that was on its way when its process ended.
+    await create(store, { taskId: "c", lease: leaseOf() });
+    expect((await store.claimLeases(claim)).map(({ taskId }) => taskId)).toEqual(["c"]);
+    expect((await store.head({ taskId: "b" }))?.lease?.holder).toBe("alive");
+  });
+}
+
 /** Leases of a holder that misses its heartbeats. */
 function missing(contract: StoreContract): void {
   const { expect } = contract.suite;
@@ -134,21 +155,6 @@ function missing(contract: StoreContract): void {
       }
     },
   );
-
-  scenario(contract, "takes over at once what a holder has that is known to have ended", async (store) => {
-    if (!store.shared) return;
-    await create(store, { taskId: "a", lease: leaseOf() });
-    await create(store, { taskId: "b", lease: leaseOf({ holder: "alive" }) });
-    for (const holder of ["holder", "alive"]) {
-      await store.heartbeat({ holder, leaseMs: claim.leaseMs, again: false, maxStallMs: 0 });
-    }
-    const [first, ...others] = await store.claimLeases({ ...claim, ended: ["holder"] });
-    expect([first?.taskId, first?.lease?.holder, others]).toEqual(["a", "new", []]);
-    // Also what an append stores later that was on its way when its process ended.
-    await create(store, { taskId: "c", lease: leaseOf() });
-    expect((await store.claimLeases(claim)).map(({ taskId }) => taskId)).toEqual(["c"]);
-    expect((await store.head({ taskId: "b" }))?.lease?.holder).toBe("alive");
-  });
 
   scenario(contract, "takes over what a holder has that never said that it lives", async (store) => {
     await create(store, { taskId: "a", lease: leaseOf() });

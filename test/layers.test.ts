@@ -69,6 +69,10 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
     because: "one handler, many bindings: the handler must not know them",
   },
   telemetry: { may: ["core", "audit"], because: "every part counts and traces through it, so it knows none of them" },
+  workers: {
+    may: ["core", "signals", "telemetry", "http"],
+    because: "it joins processes by what they hear, accept and count; what they do is none of its business",
+  },
   admin: {
     may: [
       "core",
@@ -140,6 +144,7 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "push",
       "client",
       "delegation",
+      "workers",
     ],
     because: "the composition root sees everything but the command line",
   },
@@ -172,6 +177,8 @@ const layers: Record<string, { readonly may: readonly string[]; readonly because
       "client",
       "examine",
       "version",
+      "workers",
+      "signals",
     ],
     because: "only the command line reads arguments and the environment, and it is on top",
   },

@@ -78,6 +78,12 @@ const owners: Readonly<Record<string, string>> = {
   "src/wire/binary-input.ts BinaryInput.at": "the input itself; readers of messages only look where it is",
   "src/wire/violations.ts Violations.depth": "the JSON reader, which knows how deep it is",
   "src/wire/violations.ts Violations.count": "itself",
+  "src/workers/worker-process.ts WorkerProcess.holder": "the primary process, as its messages say",
+  "src/workers/worker-process.ts WorkerProcess.isEnding": "the primary process, as its messages say",
+  "src/workers/worker-process.ts WorkerProcess.isReady": "the primary process, as its messages say",
+  "src/workers/worker-process.ts WorkerProcess.latestMs": "the primary process, as its messages say",
+  "src/workers/worker-process.ts WorkerProcess.onReady": "the primary process, as its messages say",
+  "src/workers/worker-process.ts WorkerProcess.metrics": "the inquiries, whose answers they are",
 };
 
 const root = fileURLToPath(new URL("..", import.meta.url));

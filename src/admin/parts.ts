@@ -8,6 +8,7 @@ import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import type { TaskStore } from "../store/task-store.js";
 import type { Metrics } from "../telemetry/metrics.js";
+import type { OtherProcesses } from "./other-processes.js";
 
 /** The lifecycle of the server, as operators see it. */
 interface AdminLifecycle {
@@ -43,4 +44,6 @@ export interface AdminParts {
   readonly versions: readonly string[];
   /** The counters of the server. */
   readonly metrics: Metrics;
+  /** Undefined for a server of one process. */
+  readonly others?: OtherProcesses | undefined;
 }

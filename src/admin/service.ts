@@ -26,9 +26,10 @@ import { backupOperation } from "./operations/backup.js";
 import { contextOperations } from "./operations/contexts.js";
 import { deliveryOperations } from "./operations/deliveries.js";
 import { ownerOperations } from "./operations/owners.js";
-import { serverOperations } from "./operations/server.js";
+import { operatorOperation, serverOperations } from "./operations/server.js";
 import { taskOperations } from "./operations/tasks.js";
 import { transferOperations } from "./operations/transfer.js";
+import { ofWholeServer } from "./operations/whole-server.js";
 import type { AdminParts } from "./parts.js";
 import { sizeRule } from "./rules.js";
 
@@ -104,7 +105,7 @@ function createMethods(parts: AdminParts): AdminMethods {
     ...transferOperations(parts, budget),
     ...backupOperation(parts),
     ...deliveryOperations(parts),
-    ...serverOperations(parts),
-    ...auditOperation(parts),
+    ...operatorOperation,
+    ...ofWholeServer({ ...serverOperations(parts), ...auditOperation(parts) }, parts.others),
   };
 }

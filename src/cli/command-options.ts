@@ -1,5 +1,6 @@
+import { availableParallelism } from "node:os";
 import { anything } from "../core/options.js";
-import { choice, list, type OptionKind, text, yesNo } from "../server/option-kinds.js";
+import { choice, list, type OptionKind, text, wholeNumber, yesNo } from "../server/option-kinds.js";
 import type { OptionRow } from "../server/option-table.js";
 import type { DriverName } from "../store/sqlite/driver/driver.js";
 
@@ -27,6 +28,11 @@ export interface CommandOptions {
   readonly signals: string;
   /** Lets several servers use the file at the same time; all of them need this option. Default: off. */
   readonly shared: boolean;
+  /**
+   * Number of processes that serve the same ports and tasks (docs/workers.md), or `cores`: one for each core of the
+   * machine. Default 1.
+   */
+  readonly workers: number;
   /**
    * Address of the operator's service (docs/admin.md): `host:port`, or `unix:` and the path of a socket. Default: none.
    */
@@ -90,12 +96,30 @@ export interface CommandOptions {
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 export type LogFormat = "auto" | "pretty" | "json";
 
-export const defaultCommandOptions: Pick<CommandOptions, "store" | "migrate" | "shared" | "logLevel" | "logFormat"> = {
+export const defaultCommandOptions: Pick<
+  CommandOptions,
+  "store" | "migrate" | "shared" | "workers" | "logLevel" | "logFormat"
+> = {
   store: "parley.db",
   migrate: "auto",
   shared: false,
+  workers: 1,
   logLevel: "info",
   logFormat: "auto",
+};
+
+/** Most processes of one server. */
+const MOST_WORKERS = 256;
+
+const processCount = wholeNumber(1, MOST_WORKERS);
+
+const processes: OptionKind<number> = {
+  ...processCount,
+  read: (text) => {
+    if (text === "cores") return Math.min(MOST_WORKERS, availableParallelism());
+    if (!/^\d{1,15}$/.test(text)) throw new RangeError("It is neither a whole number nor cores.");
+    return processCount.read?.(text) ?? 1;
+  },
 };
 
 const file: OptionKind<string> = text("<file>");
@@ -119,6 +143,7 @@ export const commandTable: { readonly [K in keyof CommandOptions]: OptionRow<Com
     otherwise: "PostgreSQL tells them",
   },
   shared: { kind: yesNo, help: "let several servers use the file; all of them need this option" },
+  workers: { kind: processes, help: "processes that serve the same ports and tasks; cores: one for each core" },
   admin: {
     kind: text("<address>"),
     help: "address of the operator's service: host:port, or unix: and a path",

@@ -106,12 +106,12 @@ const isOnTerminal = (): boolean => isatty(0);
  * @param latestMs when the process is killed if something hangs, in milliseconds after the first signal.
  * @param end ends the process in order.
  */
-export function endOnSignals(latestMs: number, end: (signal: NodeJS.Signals) => Promise<never>): void {
+export function endOnSignals(latestMs: () => number, end: (signal: NodeJS.Signals) => Promise<never>): void {
   let first: number | undefined;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (first === undefined) {
       first = performance.now();
-      endAtTheLatest(latestMs);
+      endAtTheLatest(latestMs());
       void end(signal);
     } else if (performance.now() - first > ECHO_MS) {
       // The first process of a container cannot be killed by its own signal, so it exits with the same code.

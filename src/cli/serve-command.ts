@@ -18,6 +18,9 @@ import { memoryStore } from "../store/memory/index.js";
 import { useDriver } from "../store/sqlite/driver/choose.js";
 import { sqliteStore } from "../store/sqlite/index.js";
 import type { AppendRequest, TaskStore } from "../store/task-store.js";
+import { limitsOfWorker } from "../workers/limits.js";
+import { WORKER_VARIABLE } from "../workers/messages.js";
+import { Worker } from "../workers/worker.js";
 import { loadAgentModule } from "./agent-module.js";
 import { AuditFile } from "./audit-file.js";
 import { greeting } from "./banner.js";
@@ -42,20 +45,32 @@ export interface ServeParts {
 /** Serves the agents of a module until it is asked to end. */
 export async function serve(path: string, given: Given, parts?: ServeParts): Promise<void> {
   const command = { ...defaultCommandOptions, ...given.command };
+  const worker = workerOf(process);
+  if (command.workers > 1 && worker === undefined) {
+    if (parts !== undefined) throw new UsageError("--workers is for parley serve: parley dev has one process");
+    return (await import("./serve-workers.js")).serveByWorkers(command);
+  }
+  await serveHere(path, given, { parts, worker });
+}
+
+/** Serves by this process. */
+async function serveHere(
+  path: string,
+  given: Given,
+  { parts, worker }: { readonly parts: ServeParts | undefined; readonly worker: Worker | undefined },
+): Promise<void> {
+  const command = { ...defaultCommandOptions, ...given.command };
   const logger = parts?.log(command.logLevel) ?? (await createLog(command.logLevel, command.logFormat));
   let reload = (): unknown => undefined;
   onHangUp(() => {
     logger.info({ signal: "SIGHUP" }, "asked to read its files again");
     reload();
   });
-  process.on("uncaughtException", (error) => {
-    logger.error({ err: error }, "an uncaught error ends the process");
-    void exitProcess(1);
-  });
+  endOnUncaught(logger);
   // V8's default, which main.ts lowered for the start.
   setFlagsFromString("--semi-space-growth-factor=2");
   // Before the module is loaded, which may start processes.
-  const sockets = inheritedSockets(process.env, process.pid);
+  const sockets = { ...inheritedSockets(process.env, process.pid), ...worker?.role.sockets };
   const module = await loadAgentModule(path);
   for (const warning of [...unknownVariables(process.env), ...module.warnings]) logger.warn({}, warning);
   const accessLog = isPretty(command.logFormat, process.stderr);
@@ -70,35 +85,62 @@ export async function serve(path: string, given: Given, parts?: ServeParts): Pro
     ...(command.audit !== undefined && { audit }),
     ...(Object.keys(sockets).length > 0 && { sockets }),
   };
-  const openStore = storeOf(options.store, given, logger);
+  const openStore = storeOf(options.store, given, { logger, isWorker: worker !== undefined });
   Object.assign(options, await signalsOf(options, given, logger));
+  if (worker !== undefined) checkForWorkers(options);
   // Invalid agents or options must neither create nor lock a file.
-  const settings = settingsOf(options, logger);
+  const settings = workerSettings(settingsOf(options, logger), worker);
   const store = await openStore();
   noteAppends(store, parts?.onAppend);
+  await carrySignals(store, worker);
   noteUnexpectedEnd(store);
   let server: Server | undefined;
   // Installed only after the store is open. Opening it blocks this thread, without end on a hanging disk; until then
   // the default action of a signal ends the process.
-  endOnSignals(latestEnd(options), async (signal) => {
-    void notifySystemd("STOPPING=1", logger);
-    logger.info({ signal, ...(server && { running: server.running }) }, `asked to end${waitsFor(server, signal)}`);
-    // If the server is still starting, tasks are left as after a crash; the next start recovers them.
-    return server === undefined ? exitProcess(0, signal) : close(server, logger, { code: 0, signal });
-  });
-  try {
-    server = await openServer({ ...settings, store });
-  } catch (error) {
-    await store.close().catch(() => {});
-    throw error;
-  }
+  endOnSignals(
+    () => latestEnd(options),
+    (signal) => endBy(signal, server, logger),
+  );
+  server = await openOrClose({ ...settings, store });
   const withTlsFiles = options.tls !== undefined && "keyFile" in options.tls ? server : undefined;
   reload = () => reloadFiles(logger, auditFile, withTlsFiles);
   restartOnFailure(server, logger);
-  const tasks = options.store === undefined ? shownStore(command.store) : "the store of the module";
-  const names = { agents: Object.keys(options.agents ?? {}), store: tasks };
-  (parts?.greet ?? greet)(server, settings, names);
+  const replaced = { code: 0, drainDelayMs: Math.max(settings.drainDelayMs, REPLACE_MS) };
+  const serving = server;
+  worker?.obey({ reload: () => reload(), replace: () => void close(serving, logger, replaced) });
+  const names = { agents: Object.keys(options.agents ?? {}), store: shownStore(options.store, command.store) };
+  if (worker === undefined || worker.role.number === 1) (parts?.greet ?? greet)(server, settings, names);
+  worker?.ready(latestEnd(options) + REPLACE_MS);
   await notifySystemd("READY=1", logger);
+}
+
+async function openOrClose(settings: Settings): Promise<Server> {
+  try {
+    return await openServer(settings);
+  } catch (error) {
+    await settings.store.close().catch(() => {});
+    throw error;
+  }
+}
+
+async function endBy(signal: NodeJS.Signals, server: Server | undefined, logger: Logger): Promise<never> {
+  void notifySystemd("STOPPING=1", logger);
+  logger.info({ signal, ...(server && { running: server.running }) }, `asked to end${waitsFor(server, signal)}`);
+  // If the server is still starting, tasks are left as after a crash; the next start recovers them.
+  return server === undefined ? exitProcess(0, signal) : close(server, logger, { code: 0, signal });
+}
+
+function endOnUncaught(logger: Logger): void {
+  process.on("uncaughtException", (error) => {
+    logger.error({ err: error }, "an uncaught error ends the process");
+    void exitProcess(1);
+  });
+}
+
+/** @throws UsageError for options that need one process */
+function checkForWorkers({ console }: Partial<UncheckedOptions>): void {
+  if (console === undefined || console === false) return;
+  throw new UsageError("--console needs one process: with --workers, run parley console beside the server");
 }
 
 function noteAppends(store: TaskStore, onAppend: ServeParts["onAppend"] | undefined): void {
@@ -126,6 +168,28 @@ function settingsOf(options: Partial<UncheckedOptions>, logger: Logger): Setting
   const settings = resolveOptions({ ...options, store: options.store ?? memoryStore() });
   for (const warning of commandWarnings(settings)) logger.warn({}, warning);
   return settings;
+}
+
+/** Returns the link of a process that a primary process has started; undefined for any other. */
+function workerOf(process: NodeJS.Process): Worker | undefined {
+  const role = process.env[WORKER_VARIABLE];
+  // It must not reach processes that the agent starts.
+  delete process.env[WORKER_VARIABLE];
+  return role === undefined || process.send === undefined ? undefined : new Worker(JSON.parse(role), process);
+}
+
+/** Lets workers carry the signals of a store that has none of its own. */
+async function carrySignals(store: TaskStore, worker: Worker | undefined): Promise<void> {
+  if (worker === undefined || store.signals !== undefined) return;
+  const { SignalHub } = await import("../signals/hub.js");
+  const { workerCarrier } = await import("../workers/carrier.js");
+  Object.assign(store, { signals: new SignalHub(workerCarrier(worker)) });
+}
+
+/** Gives a worker its share of the limits, and its link to the others. */
+function workerSettings(settings: Settings, worker: Worker | undefined): Settings {
+  if (worker === undefined) return settings;
+  return { ...settings, limits: limitsOfWorker(settings.limits, worker.role.count), worker };
 }
 
 function auditFileOf(path: string | undefined, logger: Logger): AuditFile | undefined {
@@ -159,6 +223,12 @@ function waitsFor(server: Server | undefined, signal: NodeJS.Signals): string {
   return running === 0 ? "" : `: ${tasks} running; ${key} again ends it now`;
 }
 
+/**
+ * Least time in which a worker that is replaced still answers the calls of its connections, in milliseconds. Clients in
+ * use hear in it that the connection ends.
+ */
+const REPLACE_MS = 2_000;
+
 /** Time that a shutdown may take beyond its own limits, in milliseconds. */
 const END_MS = 5_000;
 
@@ -182,11 +252,12 @@ interface Close {
   /** The signal that kills the process when something hangs. */
   readonly signal?: NodeJS.Signals;
   readonly graceMs?: number;
+  readonly drainDelayMs?: number;
 }
 
-async function close(server: Server, logger: Logger, { code, signal, graceMs }: Close): Promise<never> {
+async function close(server: Server, logger: Logger, { code, signal, ...times }: Close): Promise<never> {
   try {
-    await server.close(graceMs === undefined ? {} : { graceMs });
+    await server.close(times);
   } catch (error) {
     logger.error({ err: error }, "the server did not end in order");
     return exitProcess(code === 0 ? 1 : code, signal);
@@ -194,7 +265,8 @@ async function close(server: Server, logger: Logger, { code, signal, graceMs }: 
   return exitProcess(code, signal);
 }
 
-function shownStore(store: string): string {
+function shownStore(own: TaskStore | undefined, store: string): string {
+  if (own !== undefined) return "the store of the module";
   return isPostgres(store) ? withoutSecrets(store) : store;
 }
 
@@ -203,9 +275,14 @@ function isPostgres(store: string): boolean {
 }
 
 /** Opens the store that the module exports, or the one that the command line names. */
-function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger): () => TaskStore | Promise<TaskStore> {
+function storeOf(
+  own: TaskStore | undefined,
+  { command }: Given,
+  { logger, isWorker }: { readonly logger: Logger; readonly isWorker: boolean },
+): () => TaskStore | Promise<TaskStore> {
   const { store: path, shared, migrate } = { ...defaultCommandOptions, ...command };
   if (own !== undefined) {
+    if (isWorker && !own.shared) throw new UsageError("--workers needs a store that processes share: --store");
     if (command.store === undefined && !shared && command.migrate === undefined) return () => own;
     throw new UsageError("the module exports a store of its own: omit --store, --shared and --migrate");
   }
@@ -218,7 +295,7 @@ function storeOf(own: TaskStore | undefined, { command }: Given, logger: Logger)
     return async () => {
       // Few servers need its code.
       if (migrate === "check") (await import("../store/sqlite/current.js")).checkCurrent(path);
-      return sqliteStore({ path, shared, logger });
+      return sqliteStore({ path, shared: shared || isWorker, logger });
     };
   }
   if (shared) throw new UsageError("--shared needs a file: a store in memory (--store memory) cannot be shared");

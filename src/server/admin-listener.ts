@@ -37,6 +37,7 @@ export async function openAdmin(
     "socket" in address ? { host: "", port: 0, socket: address.socket } : { ...address, ...(tls && { tls }) };
   const listener = await listen({
     ...place,
+    source: settings.worker?.source("admin"),
     limits,
     logger,
     handler,

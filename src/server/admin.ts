@@ -26,12 +26,15 @@ import { callOf, type HttpRequest } from "../http/request.js";
 import type { PushControl } from "../push/dead-letters.js";
 import type { PushOperations } from "../push/operations.js";
 import { type RejectionLog, rejectionLog } from "../service/interceptors/access-log.js";
-import type { Metrics } from "../telemetry/metrics.js";
-import { PROMETHEUS_TYPE, prometheusText } from "../telemetry/prometheus.js";
+import type { MetricFamily, Metrics } from "../telemetry/metrics.js";
+import { PROMETHEUS_TYPE, textOf } from "../telemetry/prometheus.js";
+import { summed } from "../telemetry/summed.js";
 import { jsonRpcOf } from "../version/jsonrpc.js";
 import { restOf } from "../version/rest.js";
 import { PROTOCOL_VERSION } from "../version/v1.js";
 import { Versions } from "../version/versions.js";
+import { METRICS_QUESTION } from "../workers/messages.js";
+import type { Worker } from "../workers/worker.js";
 import { refusalAudit, withRejections } from "./compose-http.js";
 import { createDispatch } from "./dispatch.js";
 import { newMetrics, versionNames } from "./gauges.js";
@@ -113,6 +116,7 @@ export function adminBindingOptions(
     ...{ store, agents, limits: all, retentionMs: settings.engine.retentionMs, logger, audit, recentAudit },
     ...components,
     versions: versionNames(settings.versions),
+    others: settings.worker,
   };
   const invoke = createAdminInvoke(parts, { access, afterStart, logsCalls: settings.accessLog });
   const limits = adminLimitsOf(all);
@@ -149,10 +153,13 @@ function dispatchOf(
     more: infrastructureRoutes(infrastructure),
   });
   const rest = createRestBinding(options);
+  settings.worker?.answer(METRICS_QUESTION, () => metrics.read());
   const answering = createDispatch({
     hosts: createHostCheck({ allowed: admin.allowedHosts }),
     routes: [healthRoute(lifecycle)],
-    bindings: settings.servesMetrics ? [metricsBinding(access, metrics, rest), connect, rest] : [connect, rest],
+    bindings: settings.servesMetrics
+      ? [metricsBinding(access, () => allMetrics(metrics, settings.worker), rest), connect, rest]
+      : [connect, rest],
     fallback: {
       notFound: (request) => connect.unserved(request) ?? rest.notFound(request),
       refuse: (request, error) => (isGrpc(request) ? connect : rest).refuse(request, error),
@@ -166,10 +173,19 @@ function dispatchOf(
   return audit === undefined ? watched : { ...watched, refused: refusalAudit(operatorAudit(audit), { addressOf }) };
 }
 
+/** Reads the metrics of all processes of the server. */
+async function allMetrics(metrics: Metrics, worker: Worker | undefined): Promise<MetricFamily[]> {
+  const own = await metrics.read();
+  if (worker === undefined) return own;
+  // With its own ones, which the primary process keeps for the time after its end.
+  const others = (await worker.ask(METRICS_QUESTION, own)) as readonly (MetricFamily[] | null)[];
+  return summed([own, ...others.filter((each) => each !== null)]);
+}
+
 /** Answers `GET /metrics` for operators with the role `read`, as Prometheus text. */
 function metricsBinding(
   access: AdminAccess,
-  metrics: Metrics,
+  metrics: () => Promise<MetricFamily[]>,
   { refuse }: Pick<HttpBinding, "refuse">,
 ): HttpBinding<string> {
   return {
@@ -181,7 +197,7 @@ function metricsBinding(
         return refuse(request, toA2AError(error));
       }
       const headers = [["cache-control", "no-store"]] as const;
-      return { status: 200, type: PROMETHEUS_TYPE, headers, body: await prometheusText(metrics) };
+      return { status: 200, type: PROMETHEUS_TYPE, headers, body: textOf(await metrics()) };
     },
     refuse,
   };

@@ -28,6 +28,12 @@ import { resolveOptions } from "./resolve-options.js";
 import { ServedConsole } from "./served-console.js";
 import { TlsKeeper, type TlsPaths } from "./tls-reload.js";
 
+/** Options of `close()` for a server with ports. */
+interface DrainOptions {
+  /** Time in which it still answers calls, in milliseconds. Default: the option `drainDelayMs`. */
+  readonly drainDelayMs?: number;
+}
+
 /** Agents on ports of their own. */
 export interface Server {
   /** URL of the HTTP port for clients on this machine; the card has the one for other clients. */
@@ -72,7 +78,7 @@ export interface Server {
    * operators last, and closes the store. Further calls return the same promise. It rejects if a step fails, at the
    * latest a few seconds after the grace period. A hanging disk may still hang then.
    */
-  close(options?: CloseOptions): Promise<void>;
+  close(options?: CloseOptions & DrainOptions): Promise<void>;
   /**
    * Uses other TLS files for new connections on both ports, or reads the current files again. Open connections are not
    * affected. It cannot enable or disable the request for client certificates (`ca`).
@@ -124,6 +130,7 @@ export async function openServer(settings: Settings): Promise<Server> {
     port: settings.port,
     fd: sockets.http,
     reusePort,
+    source: settings.worker?.source("http"),
     limits,
     logger,
     handler,
@@ -144,6 +151,9 @@ export async function openServer(settings: Settings): Promise<Server> {
     });
     admin = await adminOf(settings, components);
     await console?.open(components, urlOf(settings, listener));
+    const { engine } = components;
+    settings.worker?.holds(engine.holder);
+    settings.worker?.onEnded((holders) => engine.takeOver(holders));
     await components.lifecycle.start();
   } catch (error) {
     const closing = [listener.close(0), grpc?.server.drain(0), admin?.close(0), components.lifecycle.stop(0)];
@@ -226,8 +236,9 @@ async function openGrpc(
   const { host, grpcPort = 0, tls, limits, logger, sockets, reusePort } = settings;
   if (settings.grpcPort === undefined && sockets.grpc === undefined) return undefined;
   const { grpcServices: services, arrivals, refused, counted, unserved } = components;
+  const source = settings.worker?.source("grpc");
   const admit = (socket: Socket): boolean => connections.admit(socket);
-  const listening = { host, port: grpcPort, fd: sockets.grpc, reusePort, tls, admit };
+  const listening = { host, port: grpcPort, fd: sockets.grpc, reusePort, source, tls, admit };
   const { audit } = settings;
   const limited =
     audit &&
@@ -275,15 +286,15 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
 }
 
 function serverOf(settings: Settings, components: NodeComponents, ports: OpenPorts): Server {
-  const { limits, logger, drainDelayMs } = settings;
+  const { limits, logger } = settings;
   const { listener, grpc, admin, console } = ports;
   const { lifecycle } = components;
-  const end = async (graceMs: number): Promise<void> => {
+  const end = async (graceMs: number, drainDelayMs: number): Promise<void> => {
     logger.info({ graceMs, drainDelayMs }, "the server ends");
     lifecycle.announceDrain();
     listener.announceDrain();
     grpc?.server.announceDrain();
-    if (drainDelayMs > 0) await lastCalls(settings, ports);
+    if (drainDelayMs > 0) await lastCalls(settings, ports, drainDelayMs);
     lifecycle.beginDrain();
     console?.close();
     listener.drain();
@@ -298,7 +309,7 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
   };
   // Enough time for all steps, unless the store hangs.
   const storeMs = Math.max(limits.cancelGraceMs, storeClose.timeoutMs);
-  const latest = (graceMs: number): number => drainDelayMs + graceMs + storeMs + 4 * FLUSH_MS;
+  const latest = (graceMs: number): number => graceMs + storeMs + 4 * FLUSH_MS;
   let ended: Promise<void> | undefined;
   const tlsPorts = [listener, grpc?.server, admin].filter((port) => port !== undefined);
   const keeper = tlsKeeperOf(settings, tlsPorts);
@@ -326,9 +337,9 @@ function serverOf(settings: Settings, components: NodeComponents, ports: OpenPor
       if (keeper === undefined) throw new ConfigurationError("Invalid options", ["the server has no tls"]);
       keeper.reload(given);
     },
-    close: ({ graceMs = limits.shutdownGraceMs } = {}) => {
+    close: ({ graceMs = limits.shutdownGraceMs, drainDelayMs = settings.drainDelayMs } = {}) => {
       keeper?.end();
-      ended ??= inTime(end(graceMs), latest(graceMs));
+      ended ??= inTime(end(graceMs, drainDelayMs), drainDelayMs + latest(graceMs));
       return ended;
     },
   };
@@ -342,10 +353,14 @@ const ACCEPTING = 3 / 4;
 
 /** Waits for the time in which calls may still begin: on new connections first, then on open ones alone. */
 async function lastCalls(
-  { drainDelayMs, sockets, reusePort }: Settings,
+  { sockets, reusePort, worker }: Settings,
   { listener, grpc, connections }: OpenPorts,
+  drainDelayMs: number,
 ): Promise<void> {
-  const shares = reusePort || (sockets.http !== undefined && (grpc === undefined || sockets.grpc !== undefined));
+  const isWorker = worker !== undefined;
+  const shares = isWorker
+    ? worker.isReplaced
+    : reusePort || (sockets.http !== undefined && (grpc === undefined || sockets.grpc !== undefined));
   const end = performance.now() + drainDelayMs;
   if (!shares) {
     await sleep(drainDelayMs * ACCEPTING);

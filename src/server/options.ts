@@ -21,6 +21,7 @@ import type { TaskStore } from "../store/task-store.js";
 import type { TelemetryOption } from "../telemetry/choice.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import type { Versions } from "../version/versions.js";
+import type { Worker } from "../workers/worker.js";
 import type { CardGrpc } from "./public-address.js";
 import type { TlsPaths } from "./tls-reload.js";
 
@@ -306,4 +307,6 @@ export interface Settings {
   readonly drainDelayMs: number;
   readonly hstsMaxAgeSeconds: number;
   readonly reflection: boolean;
+  /** The link to other workers of the same server; undefined for a server of one process. */
+  readonly worker?: Worker | undefined;
 }

@@ -14,6 +14,8 @@ export interface MetricRow {
   readonly help: string;
   /** Names of the labels. Their values are fixed lists (`Metrics`). Default: none. */
   readonly labels?: readonly string[];
+  /** How the values of a server's processes are joined. Default: their sum. */
+  readonly across?: "max" | "min";
 }
 
 /** Keys of the metrics that are counted in cells. */
@@ -66,6 +68,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_build_info",
     otel: "parley.build.info",
     kind: "gauge",
+    across: "max",
     help: "Always 1; the labels name the versions and the kind of the store.",
     labels: ["version", "node_version", "store"],
   },
@@ -73,6 +76,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_ready",
     otel: "parley.ready",
     kind: "gauge",
+    across: "max",
     help: "1 for the present state of the server, 0 for the others.",
     labels: ["state"],
   },
@@ -158,6 +162,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_reader_lag_entries",
     otel: "parley.reader.lag",
     kind: "gauge",
+    across: "max",
     help: "Entries by which the slowest open stream lags behind its task's log.",
   },
 
@@ -191,6 +196,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_store_bytes",
     otel: "parley.store.size",
     kind: "gauge",
+    across: "max",
     unit: "bytes",
     help: "Size of the store's files; 0 for a store in memory.",
   },
@@ -198,6 +204,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_store_healthy",
     otel: "parley.store.healthy",
     kind: "gauge",
+    across: "min",
     help: "1 while the store accepts writes, 0 while it fails.",
   },
   leases: {
@@ -210,12 +217,14 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_tasks_open",
     otel: "parley.tasks.open",
     kind: "gauge",
+    across: "max",
     help: "Tasks of all owners in the store that have not ended.",
   },
   tasksInterrupted: {
     name: "parley_tasks_interrupted",
     otel: "parley.tasks.interrupted",
     kind: "gauge",
+    across: "max",
     help: "Tasks in the store that wait for a person, counted up to 10,000.",
   },
 
@@ -249,18 +258,21 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_deliveries_due",
     otel: "parley.deliveries.due",
     kind: "gauge",
+    across: "max",
     help: "Push configurations in the store with entries to deliver, counted up to 10,000.",
   },
   deliveriesDead: {
     name: "parley_deliveries_dead",
     otel: "parley.deliveries.dead",
     kind: "gauge",
+    across: "max",
     help: "Push configurations in the store whose deliveries were given up, counted up to 10,000.",
   },
   failingHosts: {
     name: "parley_delivery_failing_hosts",
     otel: "parley.delivery.failing_hosts",
     kind: "gauge",
+    across: "max",
     help: "Hosts of receivers whose last delivery failed.",
   },
 
@@ -268,6 +280,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "parley_event_loop_delay_seconds",
     otel: "parley.event_loop.delay",
     kind: "gauge",
+    across: "max",
     unit: "seconds",
     help: "Delay of the event loop since the previous reading.",
     labels: ["stat"],
@@ -297,6 +310,7 @@ export const metricTable: Readonly<Record<MetricName, MetricRow>> = {
     name: "process_start_time_seconds",
     otel: "process.start_time",
     kind: "gauge",
+    across: "min",
     unit: "seconds",
     help: "Start of the process, in seconds since 1970.",
   },

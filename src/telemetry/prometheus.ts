@@ -17,7 +17,12 @@ export async function metricsText(server: object): Promise<string> {
 
 /** Writes all metrics in the text format of Prometheus. */
 export async function prometheusText(metrics: Metrics): Promise<string> {
-  return (await metrics.read()).map(familyText).join("");
+  return textOf(await metrics.read());
+}
+
+/** Writes metrics that were read. */
+export function textOf(families: readonly MetricFamily[]): string {
+  return families.map(familyText).join("");
 }
 
 function familyText({ row, numbers, histograms, bounds }: MetricFamily): string {

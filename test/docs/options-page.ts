@@ -99,7 +99,7 @@ const optionTopics: Topics = [
 ];
 
 const commandTopics: Topics = [
-  ["Store and log", /^(store|signals|sqlite|migrate|shared|audit|log)/],
+  ["Store and log", /^(store|signals|sqlite|migrate|shared|workers|audit|log)/],
   ["TLS and cards", /^(tls|card)/],
   ["Push notifications", /^push/],
   ["Operators", /^admin/],

@@ -20,10 +20,12 @@ import { pageOf } from "../page.js";
 import type { AdminParts } from "../parts.js";
 import { summaryOf } from "./task-summary.js";
 
-type Methods = Pick<
-  AdminMethods,
-  "getServer" | "getOperator" | "listExecutions" | "listLimits" | "setLogLevel" | "drain"
->;
+type Methods = Pick<AdminMethods, "getServer" | "listExecutions" | "listLimits" | "setLogLevel" | "drain">;
+
+/** Tells operators who they are. */
+export const operatorOperation: Pick<AdminMethods, "getOperator"> = {
+  getOperator: async (_request, { operator: { name, role } }) => create(GetOperatorResponseSchema, { name, role }),
+};
 
 /** Levels that a log may be set to. */
 const levels = ["debug", "info", "warn", "error"];
@@ -33,7 +35,6 @@ export function serverOperations(parts: AdminParts): Methods {
   const { lifecycle, limits, logger, metrics } = parts;
   return {
     getServer: () => getServer(parts),
-    getOperator: async (_request, { operator: { name, role } }) => create(GetOperatorResponseSchema, { name, role }),
     listExecutions: async (request) => {
       const page = pageOf(ListExecutionsRequestSchema, request, ["string"]);
       const [after = ""] = page.after ?? [];

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from "node:net";
 import * as tls from "node:tls";
-import { type Bound, isShared, listenAt, type Place, stopAccepting } from "../../http/node/listening.js";
+import { type Bound, closedWith, isShared, listenAt, type Place, stopAccepting } from "../../http/node/listening.js";
 import { secureOptions, type TlsFiles } from "../../http/node/tls.js";
 
 export interface PortOptions extends Place {
@@ -45,10 +45,13 @@ export function openPort(options: PortOptions, handshakeTimeout: number, serve: 
   return {
     listen: () => listen(server, options),
     announceDrain: () => {
-      if (isShared(options)) void stopAccepting(server);
+      if (isShared(options)) void stopAccepting(server, options.source);
     },
-    stopAccepting: () => stopAccepting(server),
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    stopAccepting: () => stopAccepting(server, options.source),
+    close: () => {
+      options.source?.stop();
+      return closedWith(server, sockets);
+    },
     setTls: (files) => {
       if ("setSecureContext" in server) (server as tls.Server).setSecureContext(secureOptions(files));
     },

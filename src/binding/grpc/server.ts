@@ -6,7 +6,7 @@ import type { Logger } from "../../core/log.js";
 import { REQUEST_ID_HEADER, requestIdOf } from "../../core/request-id.js";
 import type { Arrivals } from "../../http/arrivals.js";
 import { createHttp2Sessions } from "../../http/node/http2-sessions.js";
-import type { Bound } from "../../http/node/listening.js";
+import { type Bound, isShared } from "../../http/node/listening.js";
 import { peerOf } from "../../http/node/peer.js";
 import type { TlsFiles } from "../../http/node/tls.js";
 import type { HttpRequest } from "../../http/request.js";
@@ -103,6 +103,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     setServing: (serving) => infrastructure.setServing(serving),
     announceDrain: () => {
       infrastructure.setServing(false);
+      if (isShared(options)) sessions.announceDrain();
       port.announceDrain();
     },
     stopAccepting: () => port.stopAccepting(),

@@ -27,6 +27,8 @@ interface Http2Options {
 export interface Http2Sessions {
   /** Takes over a connection, including the bytes that were unshifted into it. */
   accept(socket: Socket): void;
+  /** Asks every client to begin its next streams on another connection. Those that it begins here are still served. */
+  announceDrain(): void;
   /** Tells every client to finish its streams and start no new ones (GOAWAY, RFC 9113, 6.8). */
   drain(): void;
 }
@@ -65,11 +67,21 @@ export function createHttp2Sessions(options: Http2Options): Http2Sessions {
       server.emit("connection", socket);
       server.off("session", begun);
     },
+    announceDrain: () => {
+      for (const session of sessions)
+        if (!session.closed && !session.destroyed) session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM);
+    },
     drain: () => {
       for (const session of sessions) session.close();
     },
   };
 }
+
+/**
+ * The highest id of a stream. A GOAWAY that names it asks for another connection, and refuses no call that is on its way
+ * (RFC 9113, 6.8).
+ */
+const LAST_STREAM = 2 ** 31 - 1;
 
 /**
  * Ends a session and its connection. `destroy()` alone waits until pending bytes have been sent, possibly without end if

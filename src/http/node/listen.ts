@@ -7,7 +7,7 @@ import type { Logger } from "../../core/log.js";
 import { TransientSet } from "../../core/maps.js";
 import type { Connections } from "./connections.js";
 import { createHttp2Sessions, type Http2Sessions } from "./http2-sessions.js";
-import { type Bound, isShared, listenAt, type Place, stopAccepting } from "./listening.js";
+import { type Bound, closedWith, isShared, listenAt, type Place, stopAccepting } from "./listening.js";
 import { type RefusedByNode, refuseInTurn } from "./parse-errors.js";
 import { secureOptions, type TlsFiles } from "./tls.js";
 import type { NodeServerRequest, NodeServerResponse } from "./types.js";
@@ -69,7 +69,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const bound = await listenAt(server, options, failed);
   const announceDrain = (): void => {
     draining.announce();
-    if (isShared(options)) void stopAccepting(server);
+    if (!isShared(options)) return;
+    sessions.announceDrain();
+    void stopAccepting(server, options.source);
   };
   const drain = (): void => {
     draining.begin(() => server.closeIdleConnections());
@@ -80,13 +82,14 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     ...bound,
     announceDrain,
     drain,
-    stopAccepting: () => stopAccepting(server),
+    stopAccepting: () => stopAccepting(server, options.source),
     setTls: (files) => {
       if ("setSecureContext" in server) server.setSecureContext(secureOptions(files));
     },
     close: async (graceMs) => {
       drain();
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      options.source?.stop();
+      const closed = closedWith(server, sockets);
       for (const giveUp of undecided) giveUp();
       const cutOff = setTimeout(() => {
         for (const socket of sockets) socket.destroy();

@@ -15,6 +15,20 @@ export interface Place {
   readonly socket?: string | undefined;
   /** Lets other processes of the same user listen on the port too (SO_REUSEPORT). Default false. */
   readonly reusePort?: boolean | undefined;
+  /** Opens the place in another process, which accepts the connections for this one. */
+  readonly source?: ConnectionSource | undefined;
+}
+
+/** Connections that another process accepts. */
+export interface ConnectionSource {
+  /** True if other processes take the connections that this one leaves. */
+  readonly hasOthers: boolean;
+  /** Opens the place, unless it is open. @throws the system's error */
+  open(place: Place): Promise<Bound>;
+  /** Takes connections from now on. */
+  take(accept: (socket: Socket) => void): void;
+  /** Takes no more. Those on their way go to another process. */
+  stop(): void;
 }
 
 /** The address on which a port listens. */
@@ -32,7 +46,8 @@ export interface Bound {
  * @throws the system's error if the place is in use or not permitted, or the host is not an address of this machine.
  */
 export async function listenAt(server: Server, place: Place, failed: (error: Error) => void): Promise<Bound> {
-  const { host, port, fd, socket, reusePort } = place;
+  const { host, port, fd, socket, reusePort, source } = place;
+  if (source !== undefined) return takeFrom(source, server, place);
   if (socket !== undefined) await removeStaleSocket(socket);
   return new Promise((resolve, reject) => {
     let isListening = false;
@@ -51,6 +66,16 @@ export async function listenAt(server: Server, place: Place, failed: (error: Err
   });
 }
 
+/** Gives a server the connections of another process. The server does not listen itself. */
+async function takeFrom(source: ConnectionSource, server: Server, place: Place): Promise<Bound> {
+  const bound = await source.open(place);
+  if (bound.port === 0) server.prependListener("connection", (socket: Socket) => markLocal(socket));
+  // HTTP servers begin to look for slow requests then.
+  server.emit("listening");
+  source.take((socket) => server.emit("connection", socket));
+  return bound;
+}
+
 function boundOf(server: Server, { host, fd }: Place): Bound {
   // Null for a Unix socket that was opened by another process.
   const address = server.address() as AddressInfo | string | null;
@@ -66,7 +91,8 @@ const LAST_TURNS = 1_000;
  * as they are: `close` of an HTTP server would also end idle connections and the timeouts of open requests. The callback
  * of a later `close` is still called.
  */
-export async function stopAccepting(server: Server): Promise<void> {
+export async function stopAccepting(server: Server, source?: ConnectionSource): Promise<void> {
+  if (source !== undefined) return source.stop();
   let accepted = 0;
   const count = (): void => void accepted++;
   server.on("connection", count);
@@ -81,6 +107,12 @@ export async function stopAccepting(server: Server): Promise<void> {
 }
 
 /** True if another process may accept the connections that this one no longer accepts. */
-export function isShared({ fd, reusePort }: Place): boolean {
-  return fd !== undefined || reusePort === true;
+export function isShared({ fd, reusePort, source }: Place): boolean {
+  return source === undefined ? fd !== undefined || reusePort === true : source.hasOthers;
+}
+
+/** Resolves when a server that does not accept any more has closed, and all of these connections have. */
+export async function closedWith(server: Server, sockets: Iterable<Socket>): Promise<void> {
+  const closes = [...sockets].map((socket) => new Promise<void>((resolve) => socket.once("close", () => resolve())));
+  await Promise.all([new Promise<void>((resolve) => server.close(() => resolve())), ...closes]);
 }

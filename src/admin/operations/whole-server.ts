@@ -1,0 +1,119 @@
+import { create, type DescMessage, fromJson, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import {
+  AdminService,
+  DrainResponseSchema,
+  GetServerResponseSchema,
+  ListAuditRecordsResponseSchema,
+  ListExecutionsRequestSchema,
+  ListExecutionsResponseSchema,
+  ListLimitsResponseSchema,
+  SetLogLevelResponseSchema,
+} from "../../../gen/parley/admin/v1/admin_pb.js";
+import type { AdminContext, AdminMethods } from "../methods.js";
+import type { OtherProcesses } from "../other-processes.js";
+import { pageOf } from "../page.js";
+
+/** Methods about a process. All others are about the store, which the processes of a server share. */
+type OfProcess = Pick<
+  AdminMethods,
+  "getServer" | "listExecutions" | "listLimits" | "setLogLevel" | "drain" | "listAuditRecords"
+>;
+
+/** Returns the answer of a server from those of its processes, of which the first is the one that was called. */
+type Merge = {
+  readonly [K in keyof OfProcess]: (answers: Answers<K>, request: Parameters<OfProcess[K]>[0]) => Answers<K>[0];
+};
+
+type Answers<K extends keyof OfProcess> = readonly [
+  Awaited<ReturnType<OfProcess[K]>>,
+  ...Awaited<ReturnType<OfProcess[K]>>[],
+];
+
+/** Makes the methods about a process answer for all processes of the server. */
+export function ofWholeServer(own: OfProcess, others: OtherProcesses | undefined): OfProcess {
+  if (others === undefined) return own;
+  const merges = mergesOf(others);
+  const names = Object.keys(merges) as (keyof OfProcess)[];
+  return Object.fromEntries(names.map((name) => [name, ofAll(name, own, others, merges)])) as unknown as OfProcess;
+}
+
+/** The types of one method, whose relation TypeScript does not see through its name. */
+type Method = (request: unknown, context: AdminContext | undefined) => Promise<MessageShape<DescMessage>>;
+
+function ofAll(name: keyof OfProcess, own: OfProcess, others: OtherProcesses, merges: Merge): Method {
+  const { input, output } = AdminService.method[name];
+  const question = `admin.${name}`;
+  const ask = own[name] as unknown as Method;
+  const merge = merges[name] as unknown as (answers: readonly unknown[], request: unknown) => MessageShape<DescMessage>;
+  // None of them asks for its caller.
+  others.answer(question, async (value) =>
+    toJson(output as DescMessage, await ask(fromJson(input, value as JsonValue), undefined)),
+  );
+  return async (request, context) => {
+    // First, as it may reject the request.
+    const mine = await ask(request, context);
+    const answers = await others.ask(question, toJson(input, request as MessageShape<typeof input>));
+    const theirs = answers.filter((answer) => answer !== null);
+    return merge([mine, ...theirs.map((answer) => fromJson(output, answer as JsonValue))], request);
+  };
+}
+
+/** Numbers of a server's facts that are sums over its processes. */
+const sums = [
+  "calls",
+  "streams",
+  "running",
+  "waiting",
+  "leases",
+  "deliveries",
+  "memoryBytes",
+  "endedCalls",
+  "commits",
+] as const;
+
+function mergesOf({ sharedLimits }: OtherProcesses): Merge {
+  return {
+    getServer: (all) => {
+      const server = create(GetServerResponseSchema, all[0]);
+      for (const name of sums) server[name] = all.reduce((sum, each) => sum + each[name], 0n);
+      server.commitSeconds = all.reduce((sum, each) => sum + each.commitSeconds, 0);
+      server.holder = all.map(({ holder }) => holder).join(" ");
+      return server;
+    },
+    listExecutions: (all, request) => {
+      const page = pageOf(ListExecutionsRequestSchema, request, ["string"]);
+      const executions = all.flatMap((each) => each.executions);
+      const idOf = (execution: (typeof executions)[number]): string => execution.task?.taskId ?? "";
+      executions.sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+      const shown = executions.slice(0, page.limit);
+      const last = shown.at(-1);
+      const isCut = shown.length < executions.length || all.some(({ nextPageToken }) => nextPageToken !== "");
+      const nextPageToken = isCut && last !== undefined ? page.token([idOf(last)]) : "";
+      return create(ListExecutionsResponseSchema, { executions: shown, nextPageToken });
+    },
+    listLimits: (all) => {
+      const [{ limits }] = all;
+      return create(ListLimitsResponseSchema, {
+        limits: limits.map((limit) => {
+          const same = all.flatMap((each) => each.limits.filter(({ name }) => name === limit.name));
+          const value = sharedLimits.includes(limit.name)
+            ? same.reduce((sum, each) => sum + each.value, 0)
+            : limit.value;
+          return { ...limit, value, refused: same.reduce((sum, each) => sum + each.refused, 0n) };
+        }),
+      });
+    },
+    setLogLevel: ([first]) => create(SetLogLevelResponseSchema, first),
+    drain: (all) => create(DrainResponseSchema, { running: all.reduce((sum, each) => sum + each.running, 0n) }),
+    // Each process counts its own records, so the pages after the first are those of the process that is called.
+    listAuditRecords: (all, { pageToken, pageSize }) => {
+      if (pageToken !== "") return all[0];
+      const records = all.flatMap((each) => each.records);
+      const timeOf = (record: (typeof records)[number]): number =>
+        record.at === undefined ? 0 : timestampMs(record.at);
+      records.sort((one, other) => timeOf(other) - timeOf(one));
+      return create(ListAuditRecordsResponseSchema, { records: records.slice(0, pageSize === 0 ? 100 : pageSize) });
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// Messages between the primary process and its workers, over the channel that Node.js opens for a child process.
+
+/** The ports that workers serve. */
+export type PortName = "http" | "grpc" | "admin";
+
+/** A place to listen at, as a worker asks for it. */
+export interface PortPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly fd?: number | undefined;
+  readonly socket?: string | undefined;
+  readonly reusePort?: boolean | undefined;
+}
+
+/** An error of the system, without its class. */
+export interface PortError {
+  readonly code: string | undefined;
+  readonly message: string;
+}
+
+/** An open port, or the reason why it is not open. */
+export interface PortAnswer {
+  readonly host?: string;
+  readonly port?: number;
+  readonly error?: PortError;
+}
+
+/** A message of a worker. */
+export type FromWorker =
+  /** Opens a port, unless it is open. */
+  | { readonly type: "open"; readonly port: PortName; readonly place: PortPlace }
+  /** Takes connections of the port from now on. */
+  | { readonly type: "take"; readonly port: PortName }
+  /** Takes no more of them. */
+  | { readonly type: "stop"; readonly port: PortName }
+  /** A connection has arrived; `taken` is false if it has to go to another worker. */
+  | { readonly type: "connection"; readonly id: number; readonly taken: boolean }
+  /** The name under which it holds leases. It says so before it takes one. */
+  | { readonly type: "holder"; readonly holder: string }
+  /** It serves calls. `latestMs` is the longest time that its orderly end may take. */
+  | { readonly type: "ready"; readonly latestMs: number }
+  /** Signals for the others, see `Carrier`. */
+  | { readonly type: "signals"; readonly texts: readonly string[] }
+  /** Asks all other workers. */
+  | { readonly type: "ask"; readonly id: number; readonly question: string; readonly value: unknown }
+  | { readonly type: "answer"; readonly id: number; readonly value: unknown };
+
+/** A message to a worker. */
+export type ToWorker =
+  | { readonly type: "opened"; readonly port: PortName; readonly answer: PortAnswer }
+  /** Carries the connection beside it. */
+  | { readonly type: "connection"; readonly id: number; readonly port: PortName }
+  | { readonly type: "signals"; readonly texts: readonly string[] }
+  /** Holders whose processes have ended. */
+  | { readonly type: "ended"; readonly holders: readonly string[] }
+  /** Leaves new connections to the others, and ends without a failed call. */
+  | { readonly type: "replace" }
+  /** Ends, as by a signal. */
+  | { readonly type: "end"; readonly signal: NodeJS.Signals }
+  /** Reads its files again. */
+  | { readonly type: "reload" }
+  | { readonly type: "question"; readonly id: number; readonly question: string; readonly value: unknown }
+  | { readonly type: "answers"; readonly id: number; readonly values: readonly unknown[] };
+
+/** The question for the metrics of a worker. The one that asks sends its own. */
+export const METRICS_QUESTION = "metrics";
+
+/** Environment variable that makes a process a worker; its value is a `WorkerRole`. */
+export const WORKER_VARIABLE = "PARLEY_WORKER";
+
+/** Facts that a worker has from its start. */
+export interface WorkerRole {
+  /** Counts the starts of workers, from 1. */
+  readonly number: number;
+  /** How many workers there are at once. */
+  readonly count: number;
+  /** Descriptors of open sockets that the primary process was started with. */
+  readonly sockets: { readonly http?: number; readonly grpc?: number };
+}

@@ -1,0 +1,260 @@
+import type { ChildProcess } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { background } from "../core/async.js";
+import type { Logger } from "../core/log.js";
+import { Inquiries } from "./inquiries.js";
+import type { FromWorker, PortName, WorkerRole } from "./messages.js";
+import { SharedPort } from "./shared-port.js";
+import { type WorkerEnd, WorkerProcess } from "./worker-process.js";
+
+/** Parts of a primary process. */
+export interface PrimaryOptions {
+  /** Number of workers. */
+  readonly count: number;
+  /** Descriptors of open sockets that this process was started with. */
+  readonly sockets: WorkerRole["sockets"];
+  /** Starts a process. */
+  readonly fork: (role: WorkerRole) => ChildProcess;
+  readonly logger: Logger;
+}
+
+/** A worker that ends sooner than this after its start has crashed at once, in milliseconds. */
+const YOUNG_MS = 10_000;
+
+/** Delay before the second of several starts in a row, in milliseconds. It doubles with each further one. */
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 10_000;
+
+/** Starts in a row that may fail while no worker serves calls. */
+const MOST_FAILURES = 5;
+
+/** Ended holders that a new worker hears of. */
+const MOST_ENDED = 100;
+
+/** Time beyond its own limits after which a worker that should have ended is killed, in milliseconds. */
+const LATE_MS = 2_000;
+
+/** Exit code of a server whose workers cannot be started any more. */
+const FAILED_CODE = 1;
+
+/**
+ * Starts the workers of a server, replaces those that crash, and joins them: it accepts the connections for all of them
+ * and carries their signals. It serves no call itself and opens no store.
+ */
+export class Primary {
+  readonly #options: PrimaryOptions;
+  readonly #workers = new Set<WorkerProcess>();
+  readonly #ports = new Map<PortName, SharedPort>();
+  readonly #inquiries = new Inquiries();
+  readonly #endedHolders: string[] = [];
+  #number = 0;
+  /** Starts in a row after which a worker did not live long. */
+  #failures = 0;
+  #isEnding = false;
+  #replacing: Promise<void> | undefined;
+  #onFailure: (code: number) => void = () => {};
+
+  constructor(options: PrimaryOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts one worker, then the others: faults of options are reported once, and one process upgrades the store.
+   *
+   * @returns undefined when it serves calls, or the exit code of a first worker that could not start
+   */
+  async start(): Promise<number | undefined> {
+    const first = this.#begin();
+    const end = await this.#readyOrEnded(first);
+    if (end !== undefined) return this.#isEnding ? 0 : (end.code ?? FAILED_CODE);
+    void this.#watch(first);
+    for (let more = 1; more < this.#options.count && !this.#isEnding; more++) void this.#watch(this.#begin());
+    return undefined;
+  }
+
+  /** Calls the listener with an exit code when no worker can be started any more. */
+  onFailure(listener: (code: number) => void): void {
+    this.#onFailure = listener;
+  }
+
+  /** The longest time that an orderly end may take, in milliseconds. */
+  get latestMs(): number {
+    return Math.max(0, ...[...this.#workers].map(({ latestMs }) => latestMs)) + LATE_MS;
+  }
+
+  /** Has all workers read their files again. */
+  reload(): void {
+    for (const worker of this.#workers) worker.send({ type: "reload" });
+  }
+
+  /** Ends all workers in order. Resolves to the exit code of the server: the worst of theirs. */
+  async end(signal: NodeJS.Signals): Promise<number> {
+    this.#isEnding = true;
+    const ends = [...this.#workers].map((worker) => {
+      worker.isEnding = true;
+      worker.send({ type: "end", signal });
+      killLate(worker);
+      return worker.ended;
+    });
+    if (ends.length === 0) this.#closePorts();
+    const codes = (await Promise.all(ends)).map(({ code }) => code ?? FAILED_CODE);
+    this.#closePorts();
+    return Math.max(0, ...codes);
+  }
+
+  /** Kills all workers. Their tasks are recovered as after a crash. */
+  kill(): void {
+    for (const worker of this.#workers) worker.kill();
+  }
+
+  /**
+   * Replaces the workers in turn: each ends after another one has begun to serve calls. Stops at the first that cannot
+   * start, and keeps the workers that are left.
+   */
+  replaceAll(): Promise<void> {
+    this.#replacing ??= this.#replaceAll().finally(() => {
+      this.#replacing = undefined;
+    });
+    return this.#replacing;
+  }
+
+  async #replaceAll(): Promise<void> {
+    const { logger } = this.#options;
+    const old = [...this.#workers].filter(({ isEnding }) => !isEnding);
+    logger.info({ workers: old.length }, "replacing the workers in turn");
+    for (const worker of old) {
+      if (this.#isEnding || worker.isEnding) continue;
+      const next = this.#begin();
+      const end = await this.#readyOrEnded(next);
+      if (end !== undefined) {
+        logger.error({ ...end }, "a new worker did not start: the present workers continue");
+        return;
+      }
+      void this.#watch(next);
+      worker.isEnding = true;
+      for (const port of this.#ports.values()) port.remove(worker);
+      worker.send({ type: "replace" });
+      killLate(worker);
+      await worker.ended;
+    }
+    if (!this.#isEnding) logger.info({}, "the workers are replaced");
+  }
+
+  #begin(): WorkerProcess {
+    const { count, sockets, fork } = this.#options;
+    const number = ++this.#number;
+    const worker = new WorkerProcess(number, fork({ number, count, sockets }), (message) =>
+      this.#hear(worker, message),
+    );
+    this.#workers.add(worker);
+    if (this.#endedHolders.length > 0) worker.send({ type: "ended", holders: this.#endedHolders });
+    void worker.ended.then(() => this.#forget(worker));
+    return worker;
+  }
+
+  /** Resolves to undefined once a worker serves calls, or to its end. */
+  #readyOrEnded(worker: WorkerProcess): Promise<WorkerEnd | undefined> {
+    return new Promise((resolve) => {
+      worker.onReady = () => resolve(undefined);
+      void worker.ended.then(resolve);
+    });
+  }
+
+  /** Starts another worker when this one ends, unless it was asked to end. */
+  async #watch(worker: WorkerProcess): Promise<void> {
+    const end = await worker.ended;
+    if (worker.isEnding || this.#isEnding) return;
+    const { logger } = this.#options;
+    const livedMs = Math.round(performance.now() - worker.began);
+    this.#failures = livedMs < YOUNG_MS ? this.#failures + 1 : 0;
+    const facts = { worker: worker.number, workerPid: worker.pid, ...end, livedMs };
+    if (this.#failures >= MOST_FAILURES && ![...this.#workers].some(({ isReady }) => isReady)) {
+      logger.error({ ...facts }, `no worker can be started: ${this.#failures} have ended at once, and none is left`);
+      this.#isEnding = true;
+      this.#onFailure(end.code || FAILED_CODE);
+      return;
+    }
+    const delayMs = this.#failures < 2 ? 0 : Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#failures - 2));
+    logger.error({ ...facts, delayMs }, "a worker has ended; another one takes its place");
+    if (delayMs > 0) await sleep(delayMs);
+    if (!this.#isEnding) void this.#watch(this.#begin());
+  }
+
+  #forget(worker: WorkerProcess): void {
+    this.#workers.delete(worker);
+    for (const port of this.#ports.values()) port.lost(worker);
+    this.#closeUnused();
+    this.#inquiries.lost(worker);
+    if (worker.holder === undefined) return;
+    this.#endedHolders.push(worker.holder);
+    if (this.#endedHolders.length > MOST_ENDED) this.#endedHolders.shift();
+    for (const other of this.#workers) other.send({ type: "ended", holders: this.#endedHolders });
+  }
+
+  #hear(worker: WorkerProcess, message: FromWorker): void {
+    switch (message.type) {
+      case "open":
+        void this.#open(worker, message);
+        return;
+      case "take":
+        worker.takes.add(message.port);
+        this.#take(worker, message.port);
+        return;
+      case "stop":
+        this.#ports.get(message.port)?.remove(worker);
+        this.#closeUnused();
+        return;
+      case "connection":
+        for (const port of this.#ports.values()) if (port.answered(message.id, message.taken)) return;
+        return;
+      case "holder":
+        worker.holder = message.holder;
+        return;
+      case "ready":
+        worker.latestMs = message.latestMs;
+        worker.isReady = true;
+        for (const port of worker.takes) this.#take(worker, port);
+        worker.onReady();
+        return;
+      case "signals":
+        for (const other of this.#workers) if (other !== worker) other.send(message);
+        return;
+      case "ask":
+        this.#inquiries.ask(worker, message, [...this.#workers]);
+        return;
+      case "answer":
+        this.#inquiries.answer(worker, message);
+    }
+  }
+
+  /** A worker that still starts gets connections only if there is no other. */
+  #take(worker: WorkerProcess, name: PortName): void {
+    const port = this.#ports.get(name);
+    if (!worker.isEnding && (worker.isReady || port?.hasTakers === false)) port?.add(worker);
+  }
+
+  async #open(worker: WorkerProcess, { port: name, place }: Extract<FromWorker, { type: "open" }>): Promise<void> {
+    let port = this.#ports.get(name);
+    if (port === undefined) {
+      port = new SharedPort(name, place);
+      this.#ports.set(name, port);
+    }
+    const answer = await port.opened;
+    if (answer.error !== undefined && this.#ports.get(name) === port) this.#ports.delete(name);
+    worker.send({ type: "opened", port: name, answer });
+  }
+
+  /** At the end, closes the ports that no worker takes connections of any more, so that these are refused. */
+  #closeUnused(): void {
+    if (this.#isEnding) for (const port of this.#ports.values()) if (!port.hasTakers) port.close();
+  }
+
+  #closePorts(): void {
+    for (const port of this.#ports.values()) port.close();
+  }
+}
+
+function killLate(worker: WorkerProcess): void {
+  const timer = background(setTimeout(() => worker.kill(), worker.latestMs + LATE_MS));
+  void worker.ended.then(() => clearTimeout(timer));
+}

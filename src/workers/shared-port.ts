@@ -1,0 +1,110 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { type Bound, listenAt } from "../http/node/listening.js";
+import type { PortAnswer, PortName, PortPlace } from "./messages.js";
+
+/** A worker, as a port sees it. */
+export interface Taker {
+  /** Hands a connection over. Its answer arrives at `SharedPort.answered`, unless the worker ends before. */
+  give(port: PortName, id: number, socket: Socket): void;
+}
+
+/** Connections that wait for a worker. Later ones are closed. */
+const MOST_WAITING = 10_000;
+
+/**
+ * A port that one process listens on for all workers. It accepts each connection and hands it to the workers in turn. A
+ * connection belongs to this process until its worker has confirmed it: that of a worker that ends before goes to
+ * another one, and waits here while there is none. The port stays open while workers are replaced.
+ */
+export class SharedPort {
+  readonly #name: PortName;
+  readonly #server: Server;
+  readonly #takers: Taker[] = [];
+  readonly #given = new Map<number, { readonly socket: Socket; readonly taker: Taker }>();
+  #waiting: Socket[] = [];
+  #next = 0;
+  readonly #opened: Promise<PortAnswer>;
+  #isClosed = false;
+
+  constructor(name: PortName, place: PortPlace) {
+    this.#name = name;
+    // Set here, as workers get connections that exist already: what createHttp1 sets for its own.
+    const options = { pauseOnConnect: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 };
+    this.#server = createServer(options, (socket) => {
+      // Nothing reads from it here.
+      socket.on("error", () => {});
+      this.#give(socket);
+    });
+    const failed = (): void => {};
+    this.#opened = listenAt(this.#server, place, failed).then(
+      ({ host, port }: Bound) => ({ host, port }),
+      ({ code, message }: NodeJS.ErrnoException) => ({ error: { code, message } }),
+    );
+  }
+
+  /** Resolves to the address, or to the reason why it cannot listen. */
+  get opened(): Promise<PortAnswer> {
+    return this.#opened;
+  }
+
+  /** Hands connections to a worker as well from now on. */
+  add(taker: Taker): void {
+    if (this.#isClosed || this.#takers.includes(taker)) return;
+    this.#takers.push(taker);
+    for (const socket of this.#waiting.splice(0)) this.#give(socket);
+  }
+
+  /** Hands no more connections to a worker. */
+  remove(taker: Taker): void {
+    const at = this.#takers.indexOf(taker);
+    if (at >= 0) this.#takers.splice(at, 1);
+  }
+
+  /** A worker has ended: the connections that it has not confirmed go to others. */
+  lost(taker: Taker): void {
+    this.remove(taker);
+    for (const [id, given] of this.#given) {
+      if (given.taker !== taker) continue;
+      this.#given.delete(id);
+      this.#give(given.socket);
+    }
+  }
+
+  /** A worker has taken a connection, or has left it. Returns false for the connection of another port. */
+  answered(id: number, taken: boolean): boolean {
+    const given = this.#given.get(id);
+    if (given === undefined) return false;
+    this.#given.delete(id);
+    // Closes the descriptor of this process. The worker has its own, so the connection stays open.
+    if (taken) given.socket.destroy();
+    else this.#give(given.socket);
+    return true;
+  }
+
+  get hasTakers(): boolean {
+    return this.#takers.length > 0;
+  }
+
+  /** Accepts no more connections, and closes those that no worker has. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#server.close();
+    for (const socket of this.#waiting.splice(0)) socket.destroy();
+  }
+
+  /** Ids are unique among all ports, so that a worker need not name the port. */
+  static #last = 0;
+
+  #give(socket: Socket): void {
+    const taker = this.#takers[this.#next++ % Math.max(1, this.#takers.length)];
+    if (taker === undefined) {
+      if (this.#isClosed || this.#waiting.length >= MOST_WAITING) socket.destroy();
+      else this.#waiting.push(socket);
+      return;
+    }
+    const id = ++SharedPort.#last;
+    this.#given.set(id, { socket, taker });
+    taker.give(this.#name, id, socket);
+  }
+}

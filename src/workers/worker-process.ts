@@ -1,0 +1,63 @@
+import type { ChildProcess } from "node:child_process";
+import type { Socket } from "node:net";
+import type { MetricFamily } from "../telemetry/metrics.js";
+import type { FromWorker, PortName, ToWorker } from "./messages.js";
+import type { Taker } from "./shared-port.js";
+
+/** How a worker has ended. */
+export interface WorkerEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A worker, as the primary process sees it. */
+export class WorkerProcess implements Taker {
+  readonly number: number;
+  readonly began: number = performance.now();
+  /** The name under which it holds leases, once it has said so. */
+  holder: string | undefined;
+  /** True from its first call on. */
+  isReady = false;
+  /** The ports whose connections it takes. */
+  readonly takes: Set<PortName> = new Set();
+  /** Its metrics when it was asked last. */
+  metrics: MetricFamily[] = [];
+  /** True once it was asked to end: its end is expected then. */
+  isEnding = false;
+  /** Called once it serves calls. */
+  onReady: () => void = () => {};
+  /** The longest time that its orderly end may take, in milliseconds. */
+  latestMs = 30_000;
+  /** Resolves when its process has ended. */
+  readonly ended: Promise<WorkerEnd>;
+  readonly #child: ChildProcess;
+
+  constructor(number: number, child: ChildProcess, hear: (message: FromWorker) => void) {
+    this.number = number;
+    this.#child = child;
+    child.on("message", (message) => hear(message as FromWorker));
+    this.ended = new Promise((resolve) => {
+      child.once("exit", (code, signal) => resolve({ code, signal }));
+      // It was not started, or a message could not be sent to it.
+      child.on("error", () => child.pid === undefined && resolve({ code: null, signal: null }));
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Sends a message. One to a worker that has ended is dropped. */
+  send(message: ToWorker): void {
+    if (this.#child.connected) this.#child.send(message, () => {});
+  }
+
+  give(port: PortName, id: number, socket: Socket): void {
+    const message: ToWorker = { type: "connection", id, port };
+    if (this.#child.connected) this.#child.send(message, socket, { keepOpen: true }, () => {});
+  }
+
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+}
