@@ -64,10 +64,11 @@ const slow = "test/slow-engine/**/*.test.ts";
 /** Two of the four: a store that processes share, and one that they do not. Those on SQLite take three times as long. */
 const someSlow = "test/slow-engine/{memory,memory-shared}.test.ts";
 
-/** Tests that count what their whole process has, or take the place of a module that others have loaded. */
+/** Tests that count what their whole process has, or take the place of its timers or of a module that others have loaded. */
 const alone = [
   "agent/text",
   "engine/size",
+  "model/interleavings",
   "network/sizes",
   "push/signature/derived",
   "push/target/own-address",

@@ -1,0 +1,71 @@
+/** A place where a schedule leaves the default order: at decision `at` it takes option `take` instead of the first. */
+export interface Deviation {
+  readonly at: number;
+  readonly take: number;
+}
+
+/** A schedule, by its deviations. Without any it is the default order. */
+export type Schedule = readonly Deviation[];
+
+/** Decides between the options of a step; returns an index below `options`. */
+export type Choose = (options: number) => number;
+
+/** Result of an enumeration. */
+export interface Explored {
+  readonly schedules: number;
+  readonly steps: number;
+  /** The first violation, with the schedule that leads to it. */
+  readonly violation?: { readonly schedule: Schedule; readonly what: string };
+}
+
+/** One run under a schedule: the number of its steps, and the violated invariants. */
+export interface Outcome {
+  readonly steps: number;
+  readonly violations: readonly string[];
+}
+
+/**
+ * Runs every schedule with at most `deviations` deviations from the default order once, fewest deviations first, until
+ * one violates an invariant. A run is repeated from its beginning for each schedule, so it has to be deterministic.
+ */
+export async function explore(
+  run: (choose: Choose) => Promise<Outcome>,
+  { deviations }: { readonly deviations: number },
+): Promise<Explored> {
+  let [schedules, steps] = [0, 0];
+  let level: Schedule[] = [[]];
+  while (level.length > 0) {
+    const next: Schedule[] = [];
+    for (const schedule of level) {
+      const { outcome, options } = await follow(run, schedule);
+      schedules++;
+      steps += outcome.steps;
+      const [what] = outcome.violations;
+      if (what !== undefined) return { schedules, steps, violation: { schedule, what } };
+      if (schedule.length === deviations) continue;
+      // Only after the last deviation: the schedules that deviate before it as well have it as their last one.
+      for (let at = (schedule.at(-1)?.at ?? -1) + 1; at < options.length; at++) {
+        for (let take = 1; take < (options[at] ?? 0); take++) next.push([...schedule, { at, take }]);
+      }
+    }
+    level = next;
+  }
+  return { schedules, steps };
+}
+
+/** Runs one schedule, and returns how many options each of its decisions had. */
+export async function follow(
+  run: (choose: Choose) => Promise<Outcome>,
+  schedule: Schedule,
+): Promise<{ readonly outcome: Outcome; readonly options: readonly number[] }> {
+  const options: number[] = [];
+  const takes = new Map(schedule.map(({ at, take }) => [at, take]));
+  const outcome = await run((count) => {
+    const take = takes.get(options.length) ?? 0;
+    options.push(count);
+    if (take >= count)
+      throw new Error(`Decision ${options.length - 1} has ${count} options: the run is not repeatable.`);
+    return take;
+  });
+  return { outcome, options };
+}
