@@ -90,7 +90,7 @@ describe.each(kinds)("three servers on one store in %s", (_, opener) => {
     const drivers = await replicas(opener(), 3, { maxRequestsPerSecondPerCaller: perSecond });
     const list = async (driver: Driver): Promise<boolean> =>
       (await driver.call("ListTasks", {}, as("alice"))).error === undefined;
-    const { admitted, seconds } = await hammer(drivers, 4_000, list);
+    const { admitted, seconds } = await hammer(drivers, 2_500, list);
     // The limit and its burst, and for each other process a burst and what it admits until it is told.
     const slack = 2 * (perSecond + 0.2 * perSecond);
     expect(admitted).toBeLessThanOrEqual(perSecond * (seconds + 1) + slack);
@@ -108,7 +108,7 @@ describe.each(kinds)("three servers on one store in %s", (_, opener) => {
       const { error } = await driver.call("ListTasks", {}, { headers: { "x-key": "wrong" } });
       return error?.reason !== "TOO_MANY_REQUESTS";
     };
-    const { admitted, seconds } = await hammer(drivers, 3_000, guess);
+    const { admitted, seconds } = await hammer(drivers, 1_500, guess);
     expect(admitted).toBeLessThanOrEqual(3 * (5 + 4) + seconds);
     expect(admitted).toBeGreaterThanOrEqual(5);
     // One of them has failed at another server only: it has to wait all the same.
