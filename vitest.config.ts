@@ -28,6 +28,7 @@ const long = [
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
+  "signals/postgres",
   "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/counts,postgres/migrate,postgres/outage,postgres/failover}",
 ].map((name) => `test/${name}.test.ts`);
 
