@@ -24,7 +24,7 @@ const long = [
   "docs/{cli,typescript}",
   "e2e/{bad-disk,bad-end,cancel-elsewhere,delegation,first-start,handover,killed-steps,left-sub-tasks,named-stopped}",
   "e2e/{push,push-replicas,push-versions}",
-  "e2e/{database-outage,restored,secrets,shared,shutdown,stopped,workers}",
+  "e2e/{database-outage,failover,restored,secrets,shared,shutdown,stopped,workers}",
   "engine/conversation-kills",
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
