@@ -18,7 +18,7 @@ else {
   const schemas = new WeakMap<TaskStore, string>();
   let count = 0;
   const open = async (schema: string): Promise<TaskStore> => {
-    const store = await postgresStore({ url: server.url, schema, require: "none" });
+    const store = await postgresStore({ url: server.url, schema, require: "none", timeoutMs: 30_000 });
     schemas.set(store, schema);
     return store;
   };

@@ -1,0 +1,79 @@
+import * as fc from "fast-check";
+import * as vitest from "vitest";
+import { storeContract } from "../../contract/index.js";
+import { postgresStore } from "../../src/store/postgres/index.js";
+import type { TaskStore } from "../../src/store/task-store.js";
+import { PostgresServer } from "../store/postgres/server.js";
+import { type LaterVersion, programsOf } from "./support/postgres-versions.js";
+
+vitest.vi.setConfig({ testTimeout: 120_000 });
+
+/** `PARLEY_POSTGRES=all` runs the whole contract on each version; otherwise 16 and 17 have every third test. */
+const isAll = process.env.PARLEY_POSTGRES === "all";
+
+/** Runs a part of a suite. */
+function every(nth: number): typeof vitest {
+  let count = 0;
+  const it = (name: string, ...rest: [never]): void => {
+    if (count++ % nth === 0) vitest.it(name, ...rest);
+  };
+  // Of each group at least the first.
+  const describe = (name: string, body: () => void): void => {
+    vitest.describe(name, () => {
+      count = 0;
+      body();
+    });
+  };
+  return { ...vitest, describe, it } as unknown as typeof vitest;
+}
+
+for (const version of [16, 17, 18] satisfies LaterVersion[]) {
+  vitest.describe(`PostgreSQL ${version}`, () => {
+    let server: PostgresServer;
+    let remove = (): void => {};
+    vitest.beforeAll(async () => {
+      const programs = await programsOf(version);
+      remove = programs.remove;
+      server = new PostgresServer(programs.bin, { fsync: "off" });
+    });
+    vitest.afterAll(() => {
+      server?.end();
+      remove();
+    });
+
+    const schemas = new WeakMap<TaskStore, string>();
+    let count = 0;
+    const open = async (schema: string): Promise<TaskStore> => {
+      const store = await postgresStore({ url: server.url, schema, require: "none", timeoutMs: 30_000 });
+      schemas.set(store, schema);
+      return store;
+    };
+
+    vitest.it("has the version", async () => {
+      vitest
+        .expect(await server.query("SHOW server_version"))
+        .toEqual([[vitest.expect.stringMatching(`^${version}\\.`)]]);
+    });
+
+    storeContract({
+      name: "postgresStore",
+      open: () => open(`s${++count}`),
+      durable: { reopen: (closed) => open(schemas.get(closed) ?? "") },
+      suite: isAll || version === 18 ? vitest : every(3),
+      fc,
+    });
+
+    vitest.it("takes writes again after the server was killed", async () => {
+      const store = await postgresStore({ url: server.url, schema: "killed", require: "none", timeoutMs: 2_000 });
+      try {
+        server.stop("immediate");
+        await vitest.expect.poll(() => store.health.status.healthy, { timeout: 10_000 }).toBe(false);
+        server.start();
+        await vitest.expect.poll(() => store.health.status.healthy, { timeout: 20_000 }).toBe(true);
+        vitest.expect(store.history?.moves).toBe(0);
+      } finally {
+        await store.close();
+      }
+    });
+  });
+}
