@@ -85,7 +85,7 @@ async function main(): Promise<void> {
   const tree = treeOf(base);
   compile();
   compile(tree);
-  const options = { quick: false, seconds: 3, only: [], build: false };
+  const options = { quick: false, seconds: 3, only: [], build: false, keep: false };
   for (const binding of bindings) {
     console.log(`\n${table(await withBench(options, (bench) => compared(bench, tree, binding, pairs)))}`);
   }

@@ -221,6 +221,60 @@ export const GOALS = {
   sdkReply: telemetry("message reply over JSON-RPC", "SDK"),
   sdkRpcTask: telemetry("task of four events over JSON-RPC", "SDK"),
   sdkGrpcTask: telemetry("task of four events over gRPC", "SDK"),
+  postgresShare: {
+    scenario: "postgres-appends",
+    what: "durable events in PostgreSQL by the store, 256 tasks at once, events/s per core of the database",
+    against: "pgbench with the same statement",
+    atLeast: 0.6,
+  },
+  postgresRate: {
+    scenario: "postgres-appends",
+    what: "durable events in PostgreSQL by the store, 256 tasks at once",
+    against: "absolute, per second and core of the database",
+    atLeast: 15_000,
+  },
+  postgresNode: {
+    scenario: "postgres-appends",
+    what: "a durable event in PostgreSQL by the store, 256 tasks at once, CPU time of Node.js",
+    against: "absolute, in us",
+    atMost: 8,
+  },
+  postgresTransaction: {
+    scenario: "postgres-appends",
+    what: "an event in PostgreSQL at the end of a transaction that is open elsewhere, CPU time of the database",
+    against: "before it",
+    atMost: 1.5,
+  },
+  postgresTasks: {
+    scenario: "postgres-appends",
+    what: "an event in PostgreSQL with 100,000 tasks stored, CPU time of the database",
+    against: "with 256",
+    atMost: 1.5,
+  },
+  postgresEvents: {
+    scenario: "postgres-appends",
+    what: "an event in PostgreSQL in tasks of 1,000 events, CPU time of the database",
+    against: "in new ones",
+    atMost: 1.5,
+  },
+  postgresReplicas: {
+    scenario: "postgres-tasks",
+    what: "tasks of four events over JSON-RPC by two servers on one database, calls/s",
+    against: "one, where the machine has cores left",
+    atLeast: 1.8,
+  },
+  postgresDbos: {
+    scenario: "postgres-tasks",
+    what: "durable tasks of four events, each over JSON-RPC, by one server, per core of the database",
+    against: "workflows of two steps of DBOS",
+    atLeast: 1,
+  },
+  postgresGraphile: {
+    scenario: "postgres-tasks",
+    what: "durable tasks of four events, each over JSON-RPC, by one server, per core of the database",
+    against: "jobs of graphile-worker",
+    atLeast: 1,
+  },
   idleMemory: { scenario: "idle", what: "RSS with 10,000 idle subscribers", against: "absolute, in MB", atMost: 250 },
 } as const satisfies Readonly<Record<string, Goal>>;
 

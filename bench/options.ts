@@ -10,6 +10,8 @@ export interface Options {
   readonly only: readonly string[];
   /** Whether to compile first. */
   readonly build: boolean;
+  /** Whether what only some scenarios found becomes part of the kept results. */
+  readonly keep: boolean;
 }
 
 export const USAGE = `Usage: npm run bench -- [options]
@@ -17,6 +19,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --quick         short measurements and small growth, for CI; judges no goal
   --seconds N     how long each rate is measured (default 3; 0.5 with --quick)
   --only NAME     only this scenario; may be repeated
+  --keep          puts what --only measured into the kept results, beside the other scenarios
   --no-build      measure what is in bench/dist/ already`;
 
 /** Reads the command line. @throws Error with a text for the user */
@@ -27,6 +30,7 @@ export function readOptions(args: readonly string[], scenarios: readonly string[
       quick: { type: "boolean", default: false },
       seconds: { type: "string" },
       only: { type: "string", multiple: true, default: [] },
+      keep: { type: "boolean", default: false },
       "no-build": { type: "boolean", default: false },
     },
   });
@@ -34,6 +38,7 @@ export function readOptions(args: readonly string[], scenarios: readonly string[
   if (!(seconds > 0 && seconds <= 600)) throw new Error("--seconds takes a number above 0 and up to 600");
   const unknown = values.only.filter((name) => !scenarios.includes(name));
   if (unknown.length > 0) throw new Error(`no scenario ${unknown.join(", ")}; there are ${scenarios.join(", ")}`);
-  const { quick, only } = values;
-  return { quick, seconds, only, build: !values["no-build"] };
+  const { quick, only, keep } = values;
+  if (quick && keep) throw new Error("--keep keeps no quick look: leave out --quick");
+  return { quick, seconds, only, build: !values["no-build"], keep };
 }

@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   if (values.help) return console.log(USAGE);
   const seconds = Number(values.seconds);
   if (!(seconds > 0 && seconds <= 60)) throw new Error("--seconds takes a number above 0 and up to 60");
-  const options = { quick: false, seconds, only: [], build: !values["no-build"] };
+  const options = { quick: false, seconds, only: [], build: !values["no-build"], keep: false };
   if (options.build) build();
   for (const name of positionals.length === 0 ? Object.keys(LANES) : positionals) {
     const recorded = await withBench(options, (bench) => record(bench, name));

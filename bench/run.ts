@@ -24,6 +24,8 @@ import { foreign } from "./scenarios/foreign.js";
 import { idle } from "./scenarios/idle.js";
 import { memory } from "./scenarios/memory.js";
 import { payload } from "./scenarios/payload.js";
+import { postgresAppends } from "./scenarios/postgres-appends.js";
+import { postgresTasks } from "./scenarios/postgres-tasks.js";
 import { pushDead, pushDelay, pushMemory, pushRate } from "./scenarios/push.js";
 import { reads } from "./scenarios/reads.js";
 import { connectReplies, grpcReplies, httpReplies, jwtReplies, versionReplies } from "./scenarios/replies.js";
@@ -68,6 +70,8 @@ const SCENARIOS: readonly Scenario[] = [
   delegation,
   steps,
   telemetry,
+  postgresAppends,
+  postgresTasks,
   crossCheck,
 ];
 

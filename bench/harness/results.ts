@@ -58,12 +58,17 @@ export function readResults(place: string = LATEST): Results {
  * Keeps the results of a run for whoever compares them, and gives the place. What a part measured is put beside what
  * other parts did before.
  */
-export function keep({ quick, only }: Options, machine: Machine, scenarios: Results["scenarios"]): string {
+export function keep(
+  { quick, only, keep: isKept }: Options,
+  machine: Machine,
+  scenarios: Results["scenarios"],
+): string {
   const isWhole = !quick && only.length === 0;
-  const place = isWhole ? LATEST : PARTS;
-  const before = !isWhole && existsSync(join(ROOT, place)) ? readResults(place).scenarios : {};
-  const all = { ...before, ...scenarios };
-  const results: Results = { machine, goals: outcomes(all), scenarios: all };
+  const place = isWhole || isKept ? LATEST : PARTS;
+  const before = !isWhole && existsSync(join(ROOT, place)) ? readResults(place) : undefined;
+  const all = { ...before?.scenarios, ...scenarios };
+  // The kept results describe the machine of the full run.
+  const results: Results = { machine: (isKept && before?.machine) || machine, goals: outcomes(all), scenarios: all };
   const rounded = (_: string, value: unknown): unknown => {
     if (typeof value !== "number") return value;
     return Number.isFinite(value) ? Number(value.toPrecision(4)) : undefined;

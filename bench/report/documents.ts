@@ -10,7 +10,7 @@ const FOLDER = "docs/benchmarks";
 /** The pages with tables of a run, between `<!-- begin: NAME -->` and `<!-- end: NAME -->`. */
 export const PAGES: readonly string[] = [
   `${FOLDER}.md`,
-  ...["replies", "tasks", "growth", "profile"].map((topic) => `${FOLDER}/${topic}.md`),
+  ...["replies", "tasks", "growth", "postgres", "profile"].map((topic) => `${FOLDER}/${topic}.md`),
 ];
 
 /** The page that names some of the figures beside those of the peer. */

@@ -19,6 +19,9 @@ import { HEAD_COLUMNS, lastSegment } from "./heads.js";
 /** Tasks that one page examines at most. */
 const EXAMINED = 100_000;
 
+/** Tasks that one page of contexts examines at most: each is looked up in its context. */
+const EXAMINED_FOR_CONTEXTS = 10_000;
+
 /** The order of lists, and a range in it. */
 const ORDER = "ORDER BY t.status_time DESC, t.task_id DESC";
 const RANGE = "(t.status_time, t.task_id) < ($1, $2) AND (t.status_time, t.task_id) >= ($3, $4)";
@@ -41,51 +44,58 @@ export class Operators {
    * as one page may go.
    */
   async listHeads(request: HeadsRequest): Promise<HeadsPage> {
-    const { limit, contextId, owner, tenants } = request;
+    const { limit } = request;
     const { where, values } = filtersOf(request);
-    const isIndexed = contextId !== undefined || (owner !== undefined && tenants !== undefined);
     const range = rangeValues(request);
     const s = this.#s;
-    const from = isIndexed
+    const from = isIndexed(request)
       ? `SELECT * FROM ${s}.task t WHERE ${RANGE}${where} ${ORDER} LIMIT $5`
       : `SELECT * FROM (SELECT * FROM ${s}.task t WHERE ${RANGE} ${ORDER} LIMIT ${EXAMINED}) t WHERE true${where} ` +
         `${ORDER} LIMIT $5`;
     const sql = `SELECT ${HEAD_COLUMNS} FROM (${from}) t ${lastSegment(s)} ${ORDER}`;
     return this.#database.snapshot(async (on) => {
       const heads = (await on.query<HeadRow>(sql, [...range, limit, ...values])).map(toHead);
-      if (isIndexed || heads.length === limit) return headsPage(heads, limit);
+      if (isIndexed(request) || heads.length === limit) return headsPage(heads, limit);
       const end = `SELECT t.status_time, t.task_id FROM ${s}.task t WHERE ${RANGE} ${ORDER} OFFSET ${EXAMINED - 1} LIMIT 1`;
       const [last] = await on.query<KeyRow>(end, range);
       return last === undefined ? { heads } : { heads, next: { statusTime: last[0], taskId: last[1] } };
     });
   }
 
+  /** A page examines a bounded number of tasks; each context is found with its newest task. */
   async listContexts(request: ContextsRequest): Promise<ContextsPage> {
     const { limit } = request;
     const { where, values } = filtersOf(request);
     const s = this.#s;
     const same = "k.context_id = t.context_id AND k.tenant = t.tenant AND k.owner = t.owner";
-    // A context stands where its newest task stands.
-    const rows = await this.#database.query<[string, string, string, string, number, number, number, number]>(
-      `SELECT t.task_id, t.tenant, t.owner, t.context_id, t.status_time, ` +
+    const examined =
+      `SELECT * FROM ${s}.task t WHERE ${RANGE}${isIndexed(request) ? where : ""} ${ORDER} ` +
+      `LIMIT ${EXAMINED_FOR_CONTEXTS}`;
+    const newest =
+      `NOT EXISTS (SELECT FROM ${s}.task k WHERE ${same} ` +
+      "AND (k.status_time, k.task_id) > (t.status_time, t.task_id))";
+    const rows = await this.#database.query<ContextRow>(
+      `WITH examined AS MATERIALIZED (${examined}), ` +
+        `page AS MATERIALIZED (SELECT * FROM examined t WHERE true${where} AND ${newest} ${ORDER} LIMIT $5) ` +
+        "SELECT t.status_time, t.task_id, true, t.tenant, t.owner, t.context_id, " +
         `(SELECT count(*) FROM ${s}.task k WHERE ${same}), ` +
         `(SELECT count(*) FROM ${s}.task k WHERE ${same} AND k.state NOT IN (${TERMINAL})), ` +
-        `coalesce((SELECT octet_length(k.bytes) FROM ${s}.conversation k WHERE ${same}), 0) ` +
-        `FROM (SELECT * FROM ${s}.task t WHERE ${RANGE}${where} AND NOT EXISTS (SELECT FROM ${s}.task k WHERE ${same} ` +
-        `AND (k.status_time, k.task_id) > (t.status_time, t.task_id)) ${ORDER} LIMIT $5) t ${ORDER}`,
+        `coalesce((SELECT octet_length(k.bytes) FROM ${s}.conversation k WHERE ${same}), 0) FROM page t ` +
+        // The place after which the next page begins, if this one ends before its limit.
+        "UNION ALL SELECT * FROM (SELECT t.status_time, t.task_id, false, '', '', '', 0, 0, 0 FROM examined t " +
+        `ORDER BY t.status_time, t.task_id LIMIT (SELECT CASE WHEN count(*) = ${EXAMINED_FOR_CONTEXTS} THEN 1 ELSE 0 END ` +
+        "FROM examined)) e ORDER BY 3 DESC, 1 DESC, 2 DESC",
       [...rangeValues(request), limit, ...values],
     );
-    const contexts = rows.map(
-      ([, tenant, owner, contextId, statusTime, tasks, openTasks, stateBytes]): ContextSummary => ({
-        ...{ tenant, owner, contextId, statusTime, tasks, openTasks, stateBytes },
-      }),
+    const contexts = rows.flatMap(
+      ([statusTime, , isContext, tenant, owner, contextId, tasks, openTasks, stateBytes]): ContextSummary[] =>
+        isContext ? [{ tenant, owner, contextId, statusTime, tasks, openTasks, stateBytes }] : [],
     );
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < limit) return { contexts };
-    return { contexts, next: { statusTime: last[4], taskId: last[0] } };
+    const end = contexts.length === limit ? rows[limit - 1] : rows[contexts.length];
+    return end === undefined ? { contexts } : { contexts, next: { statusTime: end[0], taskId: end[1] } };
   }
 
-  /** Finds the owners one by one along an index, and counts the tasks of each. */
+  /** Finds the owners one by one along an index. Their tasks are counted already. */
   async listOwners({ tenant, after, limit }: OwnersRequest): Promise<OwnerUsage[]> {
     const s = this.#s;
     const next = (place: string): string =>
@@ -94,11 +104,12 @@ export class Operators {
     const first = after === undefined ? ">=" : ">";
     const count = (from: string): string => `(SELECT count(*) FROM ${s}.${from})`;
     const its = "t.tenant = o.tenant AND t.owner = o.owner";
+    const tasks = (state: string): string =>
+      `(SELECT coalesce(sum(t.tasks), 0)::bigint FROM ${s}.counted t WHERE ${its}${state})`;
     const rows = await this.#database.query<[string, string, number, number, number, number]>(
       `WITH RECURSIVE o(tenant, owner, n) AS (SELECT f.*, 1 FROM (${next(`${of}(t.tenant, t.owner) ${first} ($1, $2)`)}) f ` +
         `UNION ALL SELECT f.*, o.n + 1 FROM o CROSS JOIN LATERAL (${next(`${of}(t.tenant, t.owner) > (o.tenant, o.owner)`)}) f ` +
-        `WHERE o.n < $3) SELECT o.tenant, o.owner, ${count(`task t WHERE ${its}`)}, ` +
-        `${count(`task t WHERE ${its} AND t.state NOT IN (${TERMINAL})`)}, ` +
+        `WHERE o.n < $3) SELECT o.tenant, o.owner, ${tasks("")}, ${tasks(` AND t.state NOT IN (${TERMINAL})`)}, ` +
         `${count("push_config p WHERE p.tenant = o.tenant AND p.owner = o.owner AND p.counted")}, ` +
         `(SELECT max(t.status_time) FROM ${s}.task t WHERE ${its}) FROM o ORDER BY o.n`,
       [after?.tenant ?? tenant ?? "", after?.owner ?? "", limit, ...(tenant === undefined ? [] : [tenant])],
@@ -117,6 +128,24 @@ export class Operators {
     const rows = await this.#database.query<HeadRow>(sql, [after?.holder ?? "", after?.taskId ?? "", limit]);
     return rows.map(toHead);
   }
+}
+
+/** A row of a context with its newest task, or (not a context) the last task that was examined. */
+type ContextRow = [
+  statusTime: number,
+  taskId: string,
+  isContext: boolean,
+  tenant: string,
+  owner: string,
+  contextId: string,
+  tasks: number,
+  openTasks: number,
+  stateBytes: number,
+];
+
+/** True if an index has the tasks of the filter, and no others before the page is full. */
+function isIndexed({ contextId, owner, tenants }: Filtered): boolean {
+  return contextId !== undefined || (owner !== undefined && tenants !== undefined);
 }
 
 type Filtered = Pick<HeadsRequest, "tenants" | "owner" | "contextId" | "states">;
