@@ -29,6 +29,7 @@ const long = [
   "network/{followed,fuzz,heap,outgoing-limits,slow-rate,slow-readers,streams,young}",
   "push/{many-configurations,sharing}",
   "signals/postgres",
+  "{e2e/copied,store/copy/copy}",
   "store/{sqlite/backup,sqlite/contract-shared,postgres/contract,postgres/counts,postgres/migrate,postgres/outage,postgres/failover}",
 ].map((name) => `test/${name}.test.ts`);
 

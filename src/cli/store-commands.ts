@@ -1,5 +1,7 @@
 import type { Logger } from "../core/log.js";
 import { withoutSecrets } from "../core/net.js";
+import type { CopyCounts, CopyProgress } from "../store/copy/copy.js";
+import type { CopySource, CopyTarget } from "../store/copy/records.js";
 import { isAddress } from "../store/postgres/address.js";
 import { defaultCommandOptions } from "./command-options.js";
 import type { Io } from "./io.js";
@@ -16,6 +18,56 @@ export async function migrateCommand(io: Io, given: string | undefined): Promise
   const created = from === 0 ? "created" : "migrated";
   const what = from === to ? `is up to date, version ${to}` : `${created}, version ${from} to ${to}`;
   io.stdout.write(`${place}: ${what}\n`);
+}
+
+/** Interval between two lines of progress, in milliseconds. */
+const PROGRESS_MS = 2_000;
+
+/** `parley store copy`: prints the numbers of what was copied, and its progress on stderr. */
+export async function copyCommand(io: Io, from: string, to: string): Promise<void> {
+  const [first, second] = [checkedStore("<from>", from), checkedStore("<to>", to)];
+  const { copyStore } = await import("../store/copy/copy.js");
+  io.stderr.write(`copying ${shown(first)} to ${shown(second)}\n`);
+  const source = await openSource(first);
+  try {
+    const target = await openTarget(second);
+    try {
+      const counts = await copyStore(source, target, progressTo(io));
+      io.stdout.write(`${target.name}: copied and verified ${summary(counts)}\n`);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function openSource(store: string): Promise<CopySource> {
+  if (isAddress(store)) return (await import("../store/postgres/copy-source.js")).postgresSource(store);
+  return (await import("../store/sqlite/copy-source.js")).sqliteSource(store);
+}
+
+async function openTarget(store: string): Promise<CopyTarget> {
+  if (isAddress(store)) return (await import("../store/postgres/copy-target.js")).postgresTarget(store);
+  return (await import("../store/sqlite/copy-target.js")).sqliteTarget(store);
+}
+
+/** Prints a line now and then. */
+function progressTo(io: Io): (progress: CopyProgress) => void {
+  let next = performance.now() + PROGRESS_MS;
+  return ({ doing, tasks, of }) => {
+    if (performance.now() < next) return;
+    next = performance.now() + PROGRESS_MS;
+    io.stderr.write(`${doing}: ${tasks} of ${of} tasks\n`);
+  };
+}
+
+function summary(counts: CopyCounts): string {
+  const { task, entry, send, config, attempt, conversation } = counts;
+  return (
+    `${task} tasks with ${entry} entries, ${send} idempotency keys, ${config} push configurations with ${attempt} ` +
+    `failed attempts, and ${conversation} conversation states`
+  );
 }
 
 interface Migrated {

@@ -9,6 +9,15 @@ Exit code 2: a wrong address, another application's file, or a later release's s
 transaction locks its tables, or the disk is full.
 `;
 
+const copyHelp = `
+Each is an SQLite file or postgres://…; the target is created, or has no tasks. Both are verified at the end, task by task. End all
+servers of both first: a file in use is refused, and a database whose servers send heartbeats, which it watches for 16 seconds. The
+source is not changed. An unfinished copy cannot be served; run the command again, and it begins anew.
+Afterwards start servers with the target alone: they run unfinished tasks on, and continue notifications where they were.
+Exit code 2: a wrong address, a store in use, a target with tasks, an older schema (see "parley migrate"); 75: the disk is full or
+fails, or the database cannot be reached.
+`;
+
 /** Adds the commands that prepare a store and move it. Their dependencies are loaded on use. */
 export function addStore(program: Command, io: Io): void {
   program
@@ -19,4 +28,13 @@ export function addStore(program: Command, io: Io): void {
     .action(async (flags: { readonly store?: string }) =>
       (await import("./store-commands.js")).migrateCommand(io, flags.store),
     );
+  program
+    .command("store")
+    .description("move the tasks of a store to another one")
+    .command("copy")
+    .description("copy all tasks from SQLite to PostgreSQL or back, with what belongs to them")
+    .argument("<from>", "the store with the tasks: an SQLite file, or postgres://…")
+    .argument("<to>", "the new store: an SQLite file, or postgres://…")
+    .addHelpText("after", copyHelp)
+    .action(async (from: string, to: string) => (await import("./store-commands.js")).copyCommand(io, from, to));
 }

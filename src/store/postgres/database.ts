@@ -200,6 +200,27 @@ export class Database implements Statements {
     }
   }
 
+  /** Opens a connection on which all reads see one moment, however long they take. The caller ends it. */
+  async reader(): Promise<Pick<Statements, "query"> & { end(): Promise<void> }> {
+    const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+      try {
+        return await work();
+      } catch (error) {
+        throw toStoreError(error, "PostgreSQL failed");
+      }
+    };
+    const client = await guarded(() => this.connection());
+    await guarded(() =>
+      client.query(
+        "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 0",
+      ),
+    );
+    return {
+      query: (sql, values = []) => guarded(() => this.#run(client, sql, values)),
+      end: () => client.end().catch(() => {}),
+    };
+  }
+
   /** @throws StoreError `closed` */
   check(): void {
     if (this.#closed !== undefined) throw new StoreError("closed", "The store is closed.");
@@ -228,7 +249,7 @@ export class Database implements Statements {
     }
   }
 
-  async #run<R extends Row>(client: PoolClient, text: string, values: readonly Value[]): Promise<R[]> {
+  async #run<R extends Row>(client: Client | PoolClient, text: string, values: readonly Value[]): Promise<R[]> {
     const result: QueryArrayResult = await client.query({
       ...this.statement(text),
       values: values.map(asBuffer),

@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "../../core/log.js";
 import * as check from "../../core/options.js";
 import { SignalHub } from "../../signals/hub.js";
 import { redriveInSteps } from "../redrive.js";
-import { type PushStore, StoreError, type TaskStore } from "../task-store.js";
+import { type PushStore, type Restoration, StoreError, type TaskStore } from "../task-store.js";
 import { DEFAULT_SCHEMA, isAddress, isSchema, withSchema } from "./address.js";
 import { Appends } from "./appends.js";
 import { Counts } from "./counts.js";
@@ -22,6 +22,7 @@ import { PushConfigs } from "./push-configs.js";
 import { PushLists } from "./push-lists.js";
 import { Reads } from "./reads.js";
 import { Removal } from "./removal.js";
+import { readRestorations } from "./restorations.js";
 import { Snapshots } from "./snapshots.js";
 import { startPulse } from "./start-pulse.js";
 
@@ -87,7 +88,8 @@ export async function postgresStore(options: string | PostgresStoreOptions): Pro
     await removal.sweep();
     const counts = new Counts(database, schema);
     await counts.fold();
-    return compose({ ...settings, database, removal, counts, durability });
+    const restorations = await readRestorations(database, schema);
+    return compose({ ...settings, database, removal, counts, durability, restorations });
   } catch (error) {
     await database.close();
     throw error;
@@ -129,9 +131,11 @@ interface Parts extends Required<PostgresStoreOptions> {
   readonly removal: Removal;
   readonly counts: Counts;
   readonly durability: StoreDurability;
+  readonly restorations: readonly Restoration[];
 }
 
-function compose({ database, schema, timeoutMs, removal, counts, durability, logger }: Parts): PostgresStore {
+function compose(parts: Parts): PostgresStore {
+  const { database, schema, timeoutMs, removal, counts, durability, restorations, logger } = parts;
   const appends = new Appends(database, schema, () => counts.note());
   const reads = new Reads(database, schema);
   const lists = new Lists(database, schema);
@@ -153,6 +157,7 @@ function compose({ database, schema, timeoutMs, removal, counts, durability, log
   return {
     kind: "postgres",
     shared: true,
+    restorations,
     signals,
     health: probe.health,
     history: database.history,

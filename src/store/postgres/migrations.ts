@@ -136,6 +136,11 @@ const pushTables = `
     COMMENT ON COLUMN {s}.push_config.state IS '${IDLE} idle, ${DUE} due, ${DEAD} dead';
 `;
 
+/** Version 4 keeps the restorations of a file that was copied to this database (`parley store copy`). */
+const restorations = `
+    CREATE TABLE {s}.restoration (number integer PRIMARY KEY, until bigint NOT NULL, id text NOT NULL);
+`;
+
 /**
  * A step: SQL for one transaction, in which `{s}` stands for the schema, or an index that is created while others write.
  * `on` is the table and its columns, such as `task (owner) WHERE state = 1`; the table has no partitions.
@@ -150,7 +155,12 @@ export type Step = string | { readonly index: string; readonly on: string };
  * - What a release no longer uses is removed by the release after it.
  * - A step scans no table within a transaction, and holds its locks for milliseconds.
  */
-export const migrations: readonly Step[] = [tables + pushTables + appendFunctions, counts + appendFunction2, countAll];
+export const migrations: readonly Step[] = [
+  tables + pushTables + appendFunctions,
+  counts + appendFunction2,
+  countAll,
+  restorations,
+];
 
 /** Version of the schema that this code reads and writes. */
 export const SCHEMA_VERSION: number = migrations.length;

@@ -7,6 +7,9 @@ import type { FileIdentity } from "./file-identity.js";
 /** Marks a file as ours in the header of SQLite (`PRAGMA application_id`): "PARL". */
 export const APPLICATION_ID: number = 0x5041524c;
 
+/** Marks a file that `parley store copy` is filling, which no store opens: "PARC". */
+export const COPY_ID = 0x50415243;
+
 /** `PRAGMA auto_vacuum` of a file that can give pages back, in steps that its writer asks for. */
 export const INCREMENTAL = 2;
 

@@ -354,8 +354,8 @@ export function migrate(db: Database, to: number = SCHEMA_VERSION, report: (byte
   return before;
 }
 
-/** Takes all steps of a file without tables, which have nothing to move. */
-function createTables(db: Database, to: number): void {
+/** Takes all steps of a file without tables, which have nothing to move, in the open transaction. */
+export function createTables(db: Database, to: number): void {
   migrations.slice(0, to).forEach((step, from) => {
     finish(db, from, typeof step === "string" ? step : step.sql);
   });

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { type Logger, silentLogger } from "../../core/log.js";
 import { type Restoration, StoreError } from "../task-store.js";
 import { numberIn } from "./column.js";
-import { APPLICATION_ID, INCREMENTAL, immediate, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
+import { APPLICATION_ID, COPY_ID, INCREMENTAL, immediate, READ_TIMEOUT_MS, WRITE_TIMEOUT_MS } from "./connection.js";
 import { sqliteDriver } from "./driver/choose.js";
 import { codeOf } from "./driver/codes.js";
 import type { Database } from "./driver/driver.js";
@@ -139,7 +139,7 @@ function outdated(path: string, version: number): StoreError {
   );
 }
 
-function checkPlace(path: string): void {
+export function checkPlace(path: string): void {
   const directory = dirname(path);
   if (!existsSync(directory)) {
     throw new StoreError("failed", `Cannot open ${path}: the directory ${directory} does not exist.`);
@@ -201,6 +201,12 @@ function readHeader(path: string): Identity | undefined {
 
 export function judge(path: string, identity: Identity | undefined): void {
   if (identity === undefined) return;
+  if (identity.application === COPY_ID) {
+    throw new StoreError(
+      "failed",
+      `Cannot open ${path}: it is the target of an unfinished "parley store copy". Run that command again, which begins anew.`,
+    );
+  }
   if (identity.application !== APPLICATION_ID) {
     throw new StoreError("failed", `Cannot open ${path}: it is the database of another application.`);
   }
@@ -218,8 +224,8 @@ function quickCheck(path: string, db: Database): void {
   if (found !== "ok") throw new StoreError("damaged", `${path} is damaged: ${String(found)}`);
 }
 
-/** Resolves links, so that a file has one lock; therefore the file must exist first. */
-function lockPlace(path: string, shared: boolean): FileLock {
+/** Resolves links, so that a file has one lock; therefore the file must exist first. @throws StoreError */
+export function lockPlace(path: string, shared: boolean): FileLock {
   try {
     createPrivate(path);
     return lockFile(realpathSync(path), shared);

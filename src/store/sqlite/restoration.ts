@@ -49,7 +49,7 @@ export function noteRestoration(db: Database): (CopyMark & { readonly due: numbe
   return immediate(db, () => {
     const mark = readCopyMark(db);
     if (mark === undefined) return undefined;
-    if (!hasTable(db, "restoration")) db.exec(RESTORATION);
+    createRestorations(db);
     const id = randomBytes(ID_BYTES).toString("base64url");
     db.command<[number, string]>("INSERT INTO restoration (until, id) VALUES (?, ?)").run(mark.until, id);
     db.exec("UPDATE push_config SET holder = NULL, claim = NULL WHERE holder IS NOT NULL");
@@ -58,6 +58,11 @@ export function noteRestoration(db: Database): (CopyMark & { readonly due: numbe
     const due = db.values<[], number>(`SELECT count(*) FROM push_config WHERE state = ${DUE}`).get() ?? 0;
     return { ...mark, due };
   });
+}
+
+/** Creates the table of restorations if it does not exist. */
+export function createRestorations(db: Database): void {
+  if (!hasTable(db, "restoration")) db.exec(RESTORATION);
 }
 
 /** All restorations of a file, oldest first. */
