@@ -14,7 +14,7 @@ export type Row = readonly Value[];
  * - `config` has no claim. Due deliveries stay due, and dead ones dead.
  * - What can be computed is left out: counters, marks, and the order in which a store arranges its rows.
  */
-export const columns = {
+export const columns: Readonly<Record<Kind, readonly string[]>> = {
   task: [
     ...["task_id", "tenant", "owner", "context_id", "state", "status_time", "position", "generation"],
     ...["lease_turn", "lease_attempt"],
@@ -32,10 +32,19 @@ export const columns = {
   ],
   conversation: ["tenant", "owner", "context_id", "version", "bytes"],
   restoration: ["number", "until", "id"],
-} as const satisfies Readonly<Record<string, readonly string[]>>;
+};
 
 /** Kinds of records. */
-export type Kind = keyof typeof columns;
+export type Kind =
+  | "task"
+  | "segment"
+  | "snapshot"
+  | "piece"
+  | "send"
+  | "config"
+  | "attempt"
+  | "conversation"
+  | "restoration";
 
 /** Records of one kind, of about `BATCH_BYTES` at most. */
 export interface Batch {

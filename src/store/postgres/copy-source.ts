@@ -6,6 +6,7 @@ import {
   BATCH_ROWS,
   type Batch,
   type CopySource,
+  columns,
   type Kind,
   PAGE_TASKS,
   type Row,
@@ -189,33 +190,26 @@ function byLog(s: string, kind: "snapshot" | "piece", logs: Buffer): Table {
 function byTask(s: string, kind: "send" | "config" | "attempt", ids: Buffer): Table {
   const where = { sql: "task_id = ANY ($1)", value: ids };
   if (kind === "send") {
-    const columns = ["task_id", "tenant", "owner", "key", "fingerprint", "position"];
     const key = { task_id: "text", tenant: "text", owner: "text", key: "text" } as const;
-    return { kind, from: `${s}.send`, where, columns, key, hasBytes: false };
+    return { kind, from: `${s}.send`, where, columns: columns.send, key, hasBytes: false };
   }
   const key = { task_id: "text", config_id: "text" } as const;
   if (kind === "config") {
-    const columns = [
-      ...["task_id", "config_id", "tenant", "owner", "target", "position", "state", "at", "attempts"],
-      ...["failing_since", "failure", "bytes"],
-    ];
-    return { kind, from: `${s}.push_config`, where, columns, key, hasBytes: true };
+    return { kind, from: `${s}.push_config`, where, columns: columns.config, key, hasBytes: true };
   }
-  const columns = [
-    ...["task_id", "config_id", "number", "time", "duration_ms", "generation", "status", "answer", "failure", "holder"],
-  ];
-  return { kind, from: `${s}.push_attempt`, where, columns, key: { ...key, number: "bigint" }, hasBytes: false };
+  const numbered = { ...key, number: "bigint" } as const;
+  return { kind, from: `${s}.push_attempt`, where, columns: columns.attempt, key: numbered, hasBytes: false };
 }
 
 function rest(s: string): Table[] {
   const conversations: Table = {
     ...{ kind: "conversation", from: `${s}.conversation`, hasBytes: true },
-    columns: ["tenant", "owner", "context_id", "version", "bytes"],
+    columns: columns.conversation,
     key: { tenant: "text", owner: "text", context_id: "text" },
   };
   const restorations: Table = {
     ...{ kind: "restoration", from: `${s}.restoration`, hasBytes: false },
-    ...{ columns: ["number", "until", "id"], key: { number: "bigint" } },
+    ...{ columns: columns.restoration, key: { number: "bigint" } },
   };
   return [conversations, restorations];
 }
