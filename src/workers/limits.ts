@@ -2,9 +2,9 @@ import type { Limits } from "../core/limits.js";
 
 /**
  * Limits of a server as a whole, of which each worker gets its share. Connections are handed out in turn, so shares are
- * used alike. Limits of one caller, address or task apply to each worker: one connection of a caller uses one worker.
+ * used alike.
  */
-export const sharedLimits = [
+export const sharedLimits: readonly (keyof Limits)[] = [
   "maxArrivingBytes",
   "maxOutgoingBytes",
   "maxConnections",
@@ -15,7 +15,7 @@ export const sharedLimits = [
   "maxDeliveries",
   "maxDeliveriesPerHost",
   "maxDeliveriesPerHostPerSecond",
-] as const satisfies readonly (keyof Limits)[];
+];
 
 /** Returns the limits of one of `count` workers. */
 export function limitsOfWorker(limits: Limits, count: number): Limits {
