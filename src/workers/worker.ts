@@ -38,6 +38,8 @@ export class Worker {
     this.#process = channel;
     channel.on("message", (message, socket) => this.#hear(message as ToWorker, socket as Socket | undefined));
     channel.on("disconnect", () => this.#disconnected());
+    // The primary process may have ended while this one loaded its code.
+    if (!channel.connected) this.#disconnected();
     // A module that never finishes loading ends the process.
     channel.channel?.unref();
   }
