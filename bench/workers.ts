@@ -65,7 +65,7 @@ async function measure(workers: number, text: string): Promise<Measured> {
   try {
     const url = await addressOf(server);
     while (processesOf(server).length < (workers === 1 ? 1 : workers + 1)) await call(new Agent(), url, text);
-    await load(url, text, 2);
+    await load(url, text, 6);
     const before = cpuOf(server);
     const own = process.cpuUsage();
     const begin = performance.now();
