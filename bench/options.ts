@@ -10,7 +10,7 @@ export interface Options {
   readonly only: readonly string[];
   /** Whether to compile first. */
   readonly build: boolean;
-  /** Whether what only some scenarios found becomes part of the kept results. */
+  /** Adds the results of a run of some scenarios to the kept ones. */
   readonly keep: boolean;
 }
 

@@ -43,7 +43,7 @@ for (const [name, text] of [
   );
 }
 
-/** How many times as many calls two workers serve with two cores as one process with the cores that it can use. */
+/** Calls that two workers serve with two cores, divided by those of one process with the cores that it can use. */
 function capacity(one: Measured, two: Measured): number {
   return 2 / two.cpu / (Math.min(2, Math.max(1, one.cores)) / one.cpu);
 }
@@ -132,7 +132,7 @@ function cpuOf(server: ChildProcess): number {
   return processesOf(server).reduce((sum, id) => sum + (Number(statOf(id)[11]) + Number(statOf(id)[12])) * TICK, 0);
 }
 
-/** What /proc tells of a process, from its state on. */
+/** Fields of a process in /proc, from its state on. */
 function statOf(id: number): string[] {
   try {
     return readFileSync(`/proc/${id}/stat`, "latin1").split(") ")[1]?.split(" ") ?? [];

@@ -8,7 +8,7 @@ import type { BenchDatabase } from "./database.js";
 const ROUND_MS = 500;
 
 /**
- * What one event costs. The CPU time of Node.js is that of the least disturbed round, since what else the machine does
+ * Cost of one event. The CPU time of Node.js is that of the least disturbed round, since what else the machine does
  * only adds; that of the database is the one in the middle, because it cleans up in some rounds and not in others.
  */
 export interface Cost {
@@ -19,7 +19,7 @@ export interface Cost {
   readonly databaseMicros: number;
 }
 
-/** What is appended, and by how many callers, each to a task of its own. */
+/** Events to append, and the number of callers, each with a task of its own. */
 export interface Load {
   readonly callers: number;
   readonly bytes: number;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { PostgresServer, programs } from "../../test/store/postgres/server.js";
 
-/** What a transaction costs, as `pgbench` makes it. */
+/** Cost of a transaction that `pgbench` makes. */
 export interface Transactions {
   readonly perSecond: number;
   /** CPU time of all processes of the database for one, in microseconds. */

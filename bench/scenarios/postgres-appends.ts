@@ -8,7 +8,7 @@ import { APPENDS, ofPlainInsert, ofSameStatement } from "../postgres/statement.j
 const BYTES = 300;
 const USUAL: Load = { callers: APPENDS, bytes: BYTES };
 
-/** How long the transaction elsewhere is open, in seconds: 600 for the ten minutes of a forgotten session. */
+/** Time for which the transaction elsewhere is open, in seconds: 600 for the ten minutes of a forgotten session. */
 const OPEN_SECONDS = Number(process.env.BENCH_TRANSACTION_S ?? 30);
 
 const STORE = "store, 256 tasks at once";

@@ -76,7 +76,7 @@ function row(name: string, { perSecond, nodeMicros, databaseMicros, generatorMic
   };
 }
 
-/** What keeps two servers from twice the rate of one. */
+/** Names the limit that keeps two servers from twice the rate of one. */
 function limitOf({ perSecond, nodeMicros, databaseMicros, generatorMicros = 0 }: Worked): string {
   const used = (perSecond * (nodeMicros + databaseMicros + generatorMicros)) / 1e6;
   const cores = availableParallelism();

@@ -1,7 +1,7 @@
 /** Marks texts of this format. Another format gets another mark: a process ignores texts that it does not know. */
 const MARK = "p1";
 
-/** What one process tells others. */
+/** Message of one process to others. */
 export type Frame =
   | { readonly kind: "changed"; readonly from: string; readonly taskIds: readonly string[] }
   | {

@@ -100,7 +100,7 @@ export class SignalHub implements Signals {
   }
 }
 
-/** What a member needs of its hub. */
+/** The part of a hub that its members use. */
 interface HubPart {
   readonly maxBytes: number;
   /** True if nobody would hear it. */

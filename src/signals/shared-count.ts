@@ -64,7 +64,7 @@ export class SharedCount<T> {
     return this.#sums.size === 0;
   }
 
-  /** What the caller has in other processes. */
+  /** The caller's count in other processes. */
   elsewhere(key: string): number {
     return this.#sums.size === 0 ? 0 : (this.#sums.get(this.#names.of(key)) ?? 0);
   }

@@ -1,6 +1,6 @@
 import { evictOldest } from "../core/maps.js";
 
-/** How processes tell each other what their callers use of limits that hold over all of them. */
+/** Tells other processes what callers use here of the limits that hold over all processes. */
 export const sharedUsage = {
   /** Time for which usage is collected before it is told, in milliseconds. */
   periodMs: 100,
@@ -98,7 +98,7 @@ const SILENT_MS = 10_000;
 
 /** The processes that have told of usage lately. */
 export class UsagePace {
-  /** When each was heard, the longest silent one first. */
+  /** Time at which each was last heard, the longest silent one first. */
   readonly #heard = new Map<string, number>();
 
   heard(process: string): void {

@@ -14,7 +14,7 @@ export interface MetricRow {
   readonly help: string;
   /** Names of the labels. Their values are fixed lists (`Metrics`). Default: none. */
   readonly labels?: readonly string[];
-  /** How the values of a server's processes are joined. Default: their sum. */
+  /** Rule that joins the values of a server's processes. Default: their sum. */
   readonly across?: "max" | "min";
 }
 

@@ -21,7 +21,7 @@ interface Inquiry {
 export class Inquiries {
   readonly #open = new Map<number, Inquiry>();
   #last = 0;
-  /** What workers had counted that have ended, when they were asked last: counters of a server never go back. */
+  /** Last counts of workers that have ended: counters of a server never go back. */
   #past: MetricFamily[] = [];
 
   ask(from: WorkerProcess, { id, question, value }: Extract<FromWorker, { type: "ask" }>, all: WorkerProcess[]): void {

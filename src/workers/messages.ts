@@ -72,7 +72,7 @@ export const WORKER_VARIABLE = "PARLEY_WORKER";
 export interface WorkerRole {
   /** Counts the starts of workers, from 1. */
   readonly number: number;
-  /** How many workers there are at once. */
+  /** Number of workers at once. */
   readonly count: number;
   /** Descriptors of open sockets that the primary process was started with. */
   readonly sockets: { readonly http?: number; readonly grpc?: number };

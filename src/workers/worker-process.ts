@@ -4,7 +4,7 @@ import type { MetricFamily } from "../telemetry/metrics.js";
 import type { FromWorker, PortName, ToWorker } from "./messages.js";
 import type { Taker } from "./shared-port.js";
 
-/** How a worker has ended. */
+/** End of a worker. */
 export interface WorkerEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;

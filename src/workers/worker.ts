@@ -6,7 +6,7 @@ import type { FromWorker, PortAnswer, PortName, ToWorker, WorkerRole } from "./m
 /** Answers a question of another worker. */
 type Answerer = (value: unknown) => unknown;
 
-/** What a worker does when the primary process asks for it. */
+/** Actions of a worker that the primary process asks for. */
 export interface WorkerOrders {
   /** Ends after others have taken over new connections. */
   readonly replace: () => void;

@@ -7,7 +7,7 @@ export const DATABASE = "10.77.0.2";
 export const SIGNALS = "10.77.0.3";
 export const addressOf = (replica: number): string => `10.77.0.${11 + replica}`;
 
-/** Which way of a link is cut. */
+/** Direction in which a link is cut. */
 export type Way = "both" | "to" | "from";
 
 /** A host with a network of its own, on a bridge to the others. */

@@ -11,16 +11,16 @@ import type { Choose, Outcome } from "./explore.js";
 import { violationsOf } from "./invariants.js";
 import { LEASE_MS, type Trouble, World } from "./world.js";
 
-/** What clients do to a task, and what may go wrong meanwhile. */
+/** Actions of clients on a task, and the trouble that may come meanwhile. */
 export interface Scenario {
   readonly name: string;
   readonly troubles: readonly Trouble[];
   readonly agent: (sim: Sim, process: number) => Omit<Agent, "card">;
-  /** What clients do once the task exists. Each is a step, which by default comes last. */
+  /** Actions of clients once the task exists. Each is a step, which by default comes last. */
   readonly acts?: (sim: Sim) => void;
   /** True if `acts` create the task. Default: a message does, before schedules deviate. */
   readonly creates?: boolean;
-  /** What else happens before schedules deviate. */
+  /** Further actions before schedules deviate. */
   readonly begin?: (sim: Sim) => Promise<unknown>;
 }
 
@@ -31,7 +31,7 @@ export interface Heard {
   readonly attempt: number;
 }
 
-/** What a subscriber has seen of a task. */
+/** Events of a task that a subscriber has seen. */
 export interface Seen {
   readonly process: number;
   readonly from: number;

@@ -16,7 +16,7 @@ export const LEASE_MS = 1_500;
 /** After this time a stopped process goes on by itself: others have its leases by then. */
 const STOPPED_MS = 3 * LEASE_MS;
 
-/** What may go wrong in a schedule, each at most once. */
+/** Trouble in a schedule, each kind at most once. */
 export type Trouble = "stop" | "kill" | "hold" | "lose" | "refuse";
 
 /** One step that waits to be released. */
@@ -34,7 +34,7 @@ interface Step {
   late: boolean;
 }
 
-/** What the stores were told, in the order in which it took effect. */
+/** Requests to the stores, in the order in which they took effect. */
 export interface Told {
   /** Leases under which entries were stored. */
   readonly fences: Lease[];
@@ -165,7 +165,7 @@ export class World {
     }
   }
 
-  /** What may happen next: what was asked first, then what was left waiting, then time, then what may go wrong. */
+  /** Steps that may come next: what was asked first, then what was left waiting, then time, then what may go wrong. */
   #options(): Option[] {
     const { process: last } = this.clock;
     const ready = [...this.#steps].filter(({ process }) => this.#runs(process));
@@ -199,7 +199,7 @@ export class World {
     return { name: `${step.process} ${name}`, step, run: taken };
   }
 
-  /** What may go wrong at a step. */
+  /** Trouble that may come at a step. */
   #wrongs(step: Step): Option[] {
     const { process, name, hold, lose, refuse } = step;
     const once = (trouble: Trouble, run: () => void): (() => void) => {

@@ -17,7 +17,7 @@ export interface Connected {
   readonly cut?: () => Promise<void>;
 }
 
-/** What an implementation does not have. */
+/** Abilities that an implementation lacks. */
 interface Traits {
   /** False where no other program can send anything. */
   readonly hasStrangers?: boolean;
@@ -33,7 +33,7 @@ const half: Inquiry<number, number> = {
   readAnswer: (value) => (typeof value === "number" ? value : undefined),
 };
 
-/** What every implementation of signals does. */
+/** Cases for every implementation of signals. */
 export function signalCases(name: string, connect: () => Promise<Connected>, traits: Traits = {}): void {
   describe(`signals by ${name}`, () => {
     const opened: Signals[] = [];

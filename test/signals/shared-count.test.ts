@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What callers have open in one process. */
+/** Things that callers have open in one process. */
 class Process {
   changes = 0;
   readonly counts: SharedCount<{ open: number }>;

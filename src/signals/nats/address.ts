@@ -1,4 +1,4 @@
-/** Where a NATS server is, and who connects. */
+/** Place of a NATS server, and the login. */
 export interface NatsAddress {
   readonly servers: readonly string[];
   readonly isEncrypted: boolean;

@@ -2,7 +2,7 @@ import { StoreError } from "../task-store.js";
 import { digestsOf } from "./digests.js";
 import type { Batch, CopySource, CopyTarget, Kind } from "./records.js";
 
-/** How far a copy is. */
+/** Progress of a copy. */
 export interface CopyProgress {
   readonly doing: "copying" | "verifying";
   readonly tasks: number;

@@ -5,7 +5,7 @@ export type Value = string | number | null | Uint8Array;
 export type Row = readonly Value[];
 
 /**
- * What a store keeps, in a form that is the same for all databases. A copy never leaves the process, so the form has no
+ * Contents of a store, in a form that is the same for all databases. A copy never leaves the process, so the form has no
  * version of its own: both stores have the schema of this release.
  *
  * - `task` has no holder of its lease: no process has the copy, so anyone can claim it. Without a lease `lease_turn` is

@@ -105,7 +105,7 @@ export class Counts {
     if (this.#timer !== undefined || this.#isClosed) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // What a fold leaves, the next one takes.
+      // The next fold takes what this one leaves.
       this.fold().catch(() => {});
     }, FOLD_MS).unref();
   }

@@ -19,7 +19,7 @@ const REFUSAL = "is another server";
 /** Codes of databases without these functions: an unknown function or table, no permission, not supported. */
 const UNSUPPORTED: ReadonlySet<string> = new Set(["42883", "42P01", "42501", "0A000"]);
 
-/** What runs the query for the identity: a connection of any kind. */
+/** Runs the query for the identity: a connection of any kind. */
 interface Connection {
   query(query: { readonly text: string; readonly rowMode: "array" }): Promise<{ readonly rows: unknown[] }>;
 }

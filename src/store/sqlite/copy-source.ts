@@ -34,7 +34,7 @@ export function sqliteSource(given: string): CopySource {
     name: path,
     countTasks: async () => db.values<[], number>("SELECT count(*) FROM head").get() ?? 0,
     read: () => readFile(db, path),
-    // Nobody else can have it.
+    // The lock makes sure that no other process has it.
     checkUnused: async () => {},
     close: async () => {
       db.close();
