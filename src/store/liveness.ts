@@ -1,5 +1,3 @@
-import { evictOldest } from "../core/maps.js";
-
 /** Ended holders that are remembered. Each start of a process has a name of its own, so old ones have no leases left. */
 const MOST_ENDED = 1_000;
 
@@ -21,7 +19,7 @@ interface Observation {
 export class LivenessMonitor {
   readonly #clock: () => number;
   readonly #seen = new Map<string, Observation>();
-  readonly #ended = new Map<string, true>();
+  readonly #ended = new Set<string>();
   #last = Number.NEGATIVE_INFINITY;
 
   /** @param clock a monotonic clock in milliseconds */
@@ -31,10 +29,10 @@ export class LivenessMonitor {
 
   /** Notes holders whose processes have ended: they are gone at the next check, whatever their heartbeats are. */
   end(holders: readonly string[] = []): void {
-    for (const holder of holders) {
-      if (this.#ended.has(holder)) continue;
-      evictOldest(this.#ended, MOST_ENDED);
-      this.#ended.set(holder, true);
+    for (const holder of holders) this.#ended.add(holder);
+    for (const oldest of this.#ended) {
+      if (this.#ended.size <= MOST_ENDED) return;
+      this.#ended.delete(oldest);
     }
   }
 
