@@ -52,6 +52,8 @@ export interface Topic<T> {
 /** A kind of question to one member, with its answer, both as `Topic`'s values. */
 export interface Inquiry<Q, A> {
   readonly name: string;
+  /** Returns the question of a message, or undefined for one that is not valid. */
   readonly readQuestion: (value: unknown) => Q | undefined;
+  /** Returns the answer of a message, or undefined for one that is not valid. */
   readonly readAnswer: (value: unknown) => A | undefined;
 }
