@@ -53,7 +53,7 @@ describe("a large message in pieces", () => {
         if (shared) shareTasks(message);
         expect(JSON.parse(whole(jsonPieces(desc, message)).toString())).toEqual(json);
         expect(JSON.parse(measured(await measuredJson(desc, message)).toString())).toEqual(json);
-        expect(measured(await binaryPieces(desc, message))).toEqual(bytes);
+        expect(measured(await binaryPieces(desc, message))).toEqual(Buffer.from(bytes));
       }),
       { numRuns: 30 },
     );
