@@ -24,7 +24,8 @@ function databaseHome(...flags: readonly string[]): Home {
   return home;
 }
 
-/** Ends the database of this file's tests. */
+/** Ends the database of this file's tests. The next file of the same process gets a new one. */
 export function endDatabase(): void {
   server?.end();
+  server = undefined;
 }
