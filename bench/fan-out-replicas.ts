@@ -31,7 +31,7 @@ async function serve(url: string, carrier: string): Promise<void> {
       }
     },
   };
-  // Without another member, nobody hears it.
+  // Without another member, the text reaches no listener.
   const signals = carrier === "NATS" ? await natsSignals(`nats://127.0.0.1:${NATS_PORT}`) : localSignals();
   const store = await postgresStore({ url, require: "local" });
   const server = await createServer({

@@ -40,7 +40,7 @@ export class BenchDatabase {
     return running + (user + system) * 10_000;
   }
 
-  /** Runs statements by `psql`, and returns what the last one prints. */
+  /** Runs statements by `psql`, and returns the output of the last one. */
   psql(sql: string): string {
     const args = ["-d", this.url, "-qAt", "-v", "ON_ERROR_STOP=1", "-f", "-"];
     return execFileSync(join(this.#bin, "psql"), args, {

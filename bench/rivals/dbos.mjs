@@ -1,4 +1,4 @@
-// Workflows of two steps by DBOS, each awaited by its caller: node dbos.mjs URL MS CALLERS. Prints what it measured.
+// Workflows of two steps by DBOS, each awaited by its caller: node dbos.mjs URL MS CALLERS. Prints its measurements.
 import { DBOS } from "@dbos-inc/dbos-sdk";
 
 const [url, ms, callers] = process.argv.slice(2);

@@ -23,7 +23,7 @@ export async function migrateCommand(io: Io, given: string | undefined): Promise
 /** Interval between two lines of progress, in milliseconds. */
 const PROGRESS_MS = 2_000;
 
-/** `parley store copy`: prints the numbers of what was copied, and its progress on stderr. */
+/** `parley store copy`: prints the numbers of copied records, and progress on stderr. */
 export async function copyCommand(io: Io, from: string, to: string): Promise<void> {
   const [first, second] = [checkedStore("<from>", from), checkedStore("<to>", to)];
   const { copyStore } = await import("../store/copy/copy.js");
@@ -92,7 +92,7 @@ function shown(store: string): string {
   return isAddress(store) ? withoutSecrets(store) : store;
 }
 
-/** @throws UsageError for what is neither a file nor the address of a PostgreSQL database */
+/** @throws UsageError for a text that is neither a file nor the address of a PostgreSQL database */
 function checkedStore(name: string, store: string): string {
   if (store === "" || store === "memory" || store === ":memory:") {
     throw new UsageError(`${name}: name a file or a PostgreSQL database: a store in memory ends with its process`);

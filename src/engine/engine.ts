@@ -209,7 +209,7 @@ export class Engine {
   }
 
   /**
-   * Takes over the tasks of processes at once that have ended, by their names as holders. Only for processes whose end
+   * Takes over at once the tasks of processes that have ended, by their names as holders. Only for processes whose end
    * their parent has seen: the tasks of a process that still lives would run twice until its next append.
    */
   takeOver(holders: readonly string[]): void {
@@ -314,7 +314,7 @@ async function readAnew(tasks: Tasks, executions: Executions, logger: Logger): P
   let lost = 0;
   const compared = await tasks.readAnew((log) => {
     lost++;
-    // Its lease remains, and whoever claims it recovers the task from what is stored.
+    // Its lease remains, and the process that claims it recovers the task from the stored entries.
     executions.get(log.taskId)?.abandon("lease-lost");
   });
   logger.warn({ compared, lost }, "tasks were read anew from another server of the store");

@@ -22,6 +22,6 @@ export interface Carrier {
   /** A member of this process has left. */
   left?(name: string): void;
 
-  /** Carries what was given to it, if that takes no long time, and releases every resource. */
+  /** Carries the texts given so far, if that is quick, and releases every resource. */
   close(): Promise<void>;
 }

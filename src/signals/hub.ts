@@ -8,7 +8,7 @@ import type { Inquiry, SignalMember, Signals, Topic } from "./signals.js";
 /** Time between two sendings, in milliseconds: changes and values are collected meanwhile. */
 const COLLECT_MS = 5;
 
-/** Delay after a quiet time, in milliseconds, for what the same commit has changed. */
+/** Delay after a quiet time, in milliseconds, for other tasks of the same commit. */
 const FIRST_MS = 1;
 
 /** Most ids that wait. Later ones are left to polling. */
@@ -24,8 +24,8 @@ const MOST_QUESTIONS = 1_000;
 const MOST_SENDERS = 1_000;
 
 /**
- * The members of one process, and what they tell each other and, by a carrier, the members of other processes. It
- * collects, cuts to the size of the carrier, and ignores what is repeated, outdated or not understood, for every way of
+ * The members of one process. It passes their signals to each other and, by a carrier, to members of other processes. It
+ * collects, cuts to the size of the carrier, and ignores repeated, outdated and unknown ones, for every way of
  * carrying alike. Without a carrier it joins the engines of one process alone.
  */
 export class SignalHub implements Signals {
@@ -48,7 +48,7 @@ export class SignalHub implements Signals {
     });
     if (this.#closed !== undefined) return member;
     this.#members.set(name, member);
-    // A carrier connects when somebody needs it.
+    // A carrier connects with the first member.
     if (!this.#isOpen) this.#carrier?.open((text) => this.#hear(text));
     this.#isOpen = true;
     this.#carrier?.joined?.(name);
@@ -103,7 +103,7 @@ export class SignalHub implements Signals {
 /** The part of a hub that its members use. */
 interface HubPart {
   readonly maxBytes: number;
-  /** True if nobody would hear it. */
+  /** True without other members to hear it. */
   readonly isAlone: () => boolean;
   readonly broadcast: (texts: readonly string[]) => void;
   readonly send: (to: string, text: string) => Promise<boolean>;
@@ -243,7 +243,7 @@ class Member implements SignalMember {
       const text = textOf({ kind: "answer", from: this.name, to: from, id, value: answer });
       if (utf8Length(text) <= this.#hub.maxBytes) await this.#hub.send(from, text);
     } catch {
-      // Without an answer the member that asked does what it would do without signals.
+      // Without an answer, the member that asked acts as it would without signals.
     }
   }
 }

@@ -29,8 +29,8 @@ export interface SignalMember {
   subscribe<T>(topic: Topic<T>, listener: (value: T, from: string) => void): void;
 
   /**
-   * Asks one member. Resolves to undefined without an answer within `timeoutMs`, at once if nobody has that name as far
-   * as can be known.
+   * Asks one member. Resolves to undefined without an answer within `timeoutMs`, and at once if the carrier knows of no
+   * member with that name.
    */
   ask<Q, A>(to: string, inquiry: Inquiry<Q, A>, question: Q, timeoutMs: number): Promise<A | undefined>;
 

@@ -18,7 +18,7 @@ export const sharedUsage = {
   expiryMs: 3_000,
 } as const;
 
-/** Characters of a hash of a name: 72 bits, so that nobody finds a name with the hash of another. */
+/** Characters of a hash of a name: 72 bits, so that a name with the hash of another cannot be found. */
 const HASH_LENGTH = 12;
 
 /** Names that are remembered with their hashes. */

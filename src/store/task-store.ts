@@ -40,7 +40,7 @@ export interface TaskStore extends PushStore, BackupStore, CensusStore, Operator
    */
   readonly signals?: Signals | undefined;
 
-  /** Moves to other servers. A store that cannot lose what it acknowledged has none. */
+  /** Moves to other servers. Undefined for a store that cannot lose acknowledged entries. */
   readonly history?: StoreHistory | undefined;
 
   /** Health of writes, detected within two seconds even when nothing is written. */

@@ -10,7 +10,7 @@ export function workerCarrier(worker: Pick<Worker, "broadcast" | "onSignal" | "h
     maxBytes: MOST_BYTES,
     open: (hear) => worker.onSignal(hear),
     broadcast: (texts) => worker.broadcast(texts),
-    // All of them hear it: they are few, and each ignores what is for another.
+    // All of them hear it: they are few, and each ignores questions to another.
     send: async (to, text) => {
       if (worker.hasEnded(to)) return false;
       worker.broadcast([text]);

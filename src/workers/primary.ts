@@ -227,7 +227,7 @@ export class Primary {
     }
   }
 
-  /** A worker that still starts gets connections only if there is no other. */
+  /** Connections go to a worker that still starts only without another one. */
   #take(worker: WorkerProcess, name: PortName): void {
     const port = this.#ports.get(name);
     if (!worker.isEnding && (worker.isReady || port?.hasTakers === false)) port?.add(worker);

@@ -65,7 +65,7 @@ export class Tasks {
   }
 
   /**
-   * Reads anew what is in memory, after the store has moved to another server.
+   * Reads all tasks in memory anew, after the store has moved to another server.
    * @param onLost called with the logs of which the store lacks entries
    * @returns the number of logs compared
    */

@@ -257,7 +257,7 @@ export class ExecutionSlots {
       this.#turns.delete(owner);
       const [slot] = owner.waiting;
       if (slot === undefined) continue;
-      // Others may have taken what was left since it got its turn.
+      // Others may have taken the remaining ones since it got its turn.
       if (this.#isFull(owner)) continue;
       this.#dequeue(slot);
       this.#run(owner);

@@ -22,7 +22,7 @@ export class HintedTasks {
     this.#begin();
   }
 
-  /** Forgets what is due. */
+  /** Drops the tasks that are due. */
   end(): void {
     this.#due.clear();
   }

@@ -7,7 +7,7 @@ import type { OwnerSlots } from "../run/execution-slots.js";
 /** Time during which an owner with too many tasks is rejected without a new count, in milliseconds. */
 const REFUSED_MS = 100;
 
-/** Divisor: the part of what is left that one process may create before it counts again, if others create tasks too. */
+/** One process may create a 64th of the tasks left before it counts again, if others create tasks too. */
 const GRANTED_PART = 64;
 
 /**

@@ -43,7 +43,7 @@ export function callerLimits(limits: Limits, signals?: SignalMember): ServiceInt
   };
 }
 
-/** Returns what the caller has open in other processes. */
+/** Returns the caller's open things in other processes. */
 function elsewhere(counts: SharedCount<CallerShare>, call: Call): number {
   return counts.isAlone ? 0 : counts.elsewhere(callerKeyOf(call) ?? "");
 }

@@ -67,7 +67,7 @@ export class NatsCarrier implements Carrier {
       await this.#connection.request(this.#subjectOf(to), text, { timeout: ACKNOWLEDGE_MS });
       return true;
     } catch (error) {
-      // A process that does not acknowledge in time may do what it is asked nevertheless.
+      // A process that does not acknowledge in time may still carry the request out.
       const { isNoResponders } = membersOf(error);
       return !(typeof isNoResponders === "function" && isNoResponders.call(error) === true);
     }

@@ -10,7 +10,7 @@ export interface NatsConnection {
     subject: string,
     options: { callback: (error: Error | null, message: NatsMessage) => void },
   ): { unsubscribe(): void };
-  /** Rejects at once if nobody has subscribed. */
+  /** Rejects at once without a subscriber. */
   request(subject: string, payload: string, options: { timeout: number }): Promise<unknown>;
   flush(): Promise<void>;
   status(): AsyncIterable<{ readonly type: string }>;

@@ -94,7 +94,7 @@ export interface CopySource {
 /** A store that is filled by a copy, and marked as unfinished until it is complete. */
 export interface CopyTarget extends CopySource {
   write(batch: Batch): Promise<void>;
-  /** Writes what is computed from the records. */
+  /** Writes the rows that follow from the records. */
   finish(): Promise<void>;
   /** Removes the mark: the store can be served. */
   complete(): Promise<void>;

@@ -111,7 +111,7 @@ export class Appends {
     if (this.#lanes > 0 || this.#waiting.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** They rest on what was read from the server before. */
+  /** Waiting appends rest on reads from the earlier server. */
   #refuseWaiting(): void {
     for (const { reject } of this.#waiting.splice(0)) reject(moved());
   }

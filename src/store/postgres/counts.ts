@@ -95,7 +95,7 @@ export class Counts {
     this.#fold = `SELECT ${schema}.fold_1()`;
   }
 
-  /** Folds what is committed now. */
+  /** Folds the tallies committed so far. */
   async fold(): Promise<void> {
     await this.#database.query(this.#fold);
   }

@@ -19,7 +19,7 @@ const READ_ONLY = "25006";
 
 /** Options of a use of a connection. */
 export interface Use {
-  /** True for a write that rests on what was read: it is refused if the server is another one since. */
+  /** True for a write that rests on earlier reads: it is refused if the server has changed since. */
   readonly isGuarded?: boolean;
 }
 

@@ -141,7 +141,7 @@ async function isTaken(client: Client, schema: string, version: number): Promise
   return rows.length > 0;
 }
 
-/** A step that creates an index while others write. It waits for older transactions, which blocks nobody. */
+/** A step that creates an index while others write. It waits for older transactions, and blocks none. */
 async function index(client: Client, request: StepToTake, step: Exclude<Step, string>): Promise<void> {
   const { schema, version, logger } = request;
   if (await isTaken(client, schema, version)) return;

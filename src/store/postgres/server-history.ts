@@ -55,7 +55,7 @@ export class ServerHistory implements StoreHistory {
     return this.#moves;
   }
 
-  /** True while what the process knows is read anew. */
+  /** True while tasks in memory are read anew. */
   get isUnsettled(): boolean {
     return this.#moves !== this.#settled;
   }
@@ -97,7 +97,7 @@ export class ServerHistory implements StoreHistory {
     this.#admit(identity);
   }
 
-  /** @throws StoreError `unavailable` until what the process knows was read anew, or if it was read before a move */
+  /** @throws StoreError `unavailable` until tasks in memory were read anew, and for reads from before a move */
   check(moves: number = this.#moves): void {
     if (this.isUnsettled || moves !== this.#moves) throw moved();
   }
@@ -163,7 +163,7 @@ export function isRefusal(thrown: unknown): boolean {
   return code === "22P02" && typeof message === "string" && message.includes(REFUSAL);
 }
 
-/** The error of a write that rests on what was read from another server. */
+/** The error of a write that rests on reads from another server. */
 export function moved(cause?: unknown): StoreError {
   return new StoreError("unavailable", "PostgreSQL is another server than before; tasks are read anew", { cause });
 }
