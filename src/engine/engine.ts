@@ -12,6 +12,7 @@ import type { View } from "../task/fold.js";
 import type { Metrics } from "../telemetry/metrics.js";
 import type { Tracing } from "../telemetry/tracing.js";
 import { TaskControl } from "./control.js";
+import { StoreAnswers } from "./log/hooks.js";
 import { LeaseKeeper } from "./log/lease-keeper.js";
 import { PushConfigs } from "./push-configs.js";
 import { type EnginePushes, Pushes } from "./pushes.js";
@@ -113,18 +114,17 @@ export class Engine {
     const shutdown = this.#shutdown;
     const pushed = (taskId: string): void => this.pushes.notify(taskId);
     const { maxOutgoingBytesPerCaller: maxKeptBytes } = limits;
-    const hooks = { pushed, committed, writer: holder, metrics };
+    const answers = new StoreAnswers();
+    const hooks = { pushed, committed, writer: holder, metrics, answers };
     const tasks = new Tasks({ store, names, logger, shutdown, maxKeptBytes, ...hooks });
     const { logs } = tasks;
     const leases = new LeaseKeeper({
-      store,
-      holder,
-      leaseMs,
+      ...{ store, holder, leaseMs, logger, answers },
       maxStallMs: limits.maxStallMs,
-      logger,
       executions: running,
       writing: (taskId) => logs.get(taskId)?.quiet === false,
-      recover: (taskId, lease) => this.#maintenance.recover(taskId, lease),
+      recover: (...interrupted) => this.#maintenance.recover(...interrupted),
+      resumeSoon: () => this.#maintenance.resumeSoon(),
     });
     const isSteady = (): boolean => watch?.isSteady ?? true;
     this.pushConfigs = new PushConfigs({ store, tasks, counted, logger, now, notify: pushed });

@@ -33,7 +33,10 @@ export const NO_HOLDER = "";
 export interface Fence {
   /** The process that executes. */
   readonly holder: string;
-  /** Number of executions started for this turn; above 1 after a crash, below 1 if it is known that none was. */
+  /**
+   * Number of executions started for this turn; above 1 after a crash, below 1 if it is known that none was. The engine
+   * also counts outages in it, in large steps.
+   */
   readonly attempt: number;
 }
 

@@ -229,6 +229,7 @@ describe("LeaseKeeper.reclaimOrphans()", () => {
       logger: silentLogger,
       executions: { has: () => false, values: () => [] },
       writing: () => false,
+      resumeSoon: () => {},
       recover: async () => {},
     });
     await keeper.reclaimOrphans();

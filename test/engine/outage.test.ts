@@ -3,47 +3,15 @@ import { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import type { Agent } from "../../src/agent/agent.js";
 import { artifact, completed, inputRequired, working } from "../../src/agent/event.js";
 import { neverCanceled } from "../../src/core/cancellation.js";
-import { HealthSource } from "../../src/store/health.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 import { Bench, gate, scope, settle, story, tell } from "./support.js";
-import { withMethods } from "./wrapped-stores.js";
+import { fragile, withMethods } from "./wrapped-stores.js";
 
 const benches: Bench[] = [];
 afterEach(async () => {
   for (const bench of benches.splice(0)) await bench.engine.drain(0);
 });
-
-/** A store whose disk can be taken away. What is appended then may be done, and the caller gets the same answer. */
-function fragile(): { store: TaskStore; fail: (how: "done" | "not done") => void; mend: () => void } {
-  const kept = memoryStore();
-  const health = new HealthSource();
-  let failing: "done" | "not done" | undefined;
-  const store = new Proxy(kept, {
-    get(target, name) {
-      if (name === "health") return health;
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== "function") return value;
-      if (!["append", "setLease", "heartbeat", "claimLeases"].includes(String(name))) return value.bind(target);
-      return async (request: never) => {
-        if (failing === undefined) return value.call(target, request);
-        if (failing === "done") await value.call(target, request);
-        throw new StoreError("unavailable", "The disk is away.");
-      };
-    },
-  });
-  return {
-    store,
-    fail: (how) => {
-      failing = how;
-      health.report({ reason: "The disk is away.", restartHelps: false });
-    },
-    mend: () => {
-      failing = undefined;
-      health.report(undefined);
-    },
-  };
-}
 
 async function start(agent: Omit<Agent, "card">, store: TaskStore): Promise<Bench> {
   const bench = new Bench(agent, { leaseMs: 200 }, store);

@@ -1,4 +1,6 @@
-import type { TaskStore } from "../../src/store/task-store.js";
+import { HealthSource } from "../../src/store/health.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { StoreError, type TaskStore } from "../../src/store/task-store.js";
 
 /** A store with some methods replaced. */
 export function withMethods(store: TaskStore, methods: Partial<TaskStore>): TaskStore {
@@ -26,6 +28,40 @@ export function mortal(store: TaskStore): { readonly store: TaskStore; die(): vo
     store: through,
     die: () => {
       isDead = true;
+    },
+  };
+}
+
+/** A store whose disk can be taken away. What is appended then may be done, and the caller gets the same answer. */
+export function fragile(kept: TaskStore = memoryStore()): {
+  store: TaskStore;
+  fail: (how: "done" | "not done") => void;
+  mend: () => void;
+} {
+  const health = new HealthSource();
+  let failing: "done" | "not done" | undefined;
+  const store = new Proxy(kept, {
+    get(target, name) {
+      if (name === "health") return health;
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      if (!["append", "setLease", "heartbeat", "claimLeases"].includes(String(name))) return value.bind(target);
+      return async (request: never) => {
+        if (failing === undefined) return value.call(target, request);
+        if (failing === "done") await value.call(target, request);
+        throw new StoreError("unavailable", "The disk is away.");
+      };
+    },
+  });
+  return {
+    store,
+    fail: (how) => {
+      failing = how;
+      health.report({ reason: "The disk is away.", restartHelps: false });
+    },
+    mend: () => {
+      failing = undefined;
+      health.report(undefined);
     },
   };
 }

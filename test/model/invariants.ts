@@ -67,7 +67,7 @@ function ofMessages(sim: Sim, log: readonly LogEntry[], head: TaskHead): string[
   for (const text of said) {
     const times = sim.heard.filter((each) => each.text === text).length;
     if (times === 0 && head.state === TaskState.COMPLETED) found.push(`the message ${text} was never heard`);
-    if (times > 1 && sim.world.told.claims.length === 0) found.push(`the message ${text} was heard ${times} times`);
+    if (times > 1 && sim.world.told.again.length === 0) found.push(`the message ${text} was heard ${times} times`);
     if (head.state === TaskState.COMPLETED && !answers.includes(text) && !sim.asks.has(text))
       found.push(`the task is COMPLETED without the artifact of ${text}`);
   }

@@ -1,9 +1,11 @@
 import type { TaskState } from "../../gen/lf/a2a/v1/a2a_pb.js";
+import { outagesOf } from "../../src/engine/log/attempts.js";
 import type { SignalMember, Signals } from "../../src/signals/signals.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import {
   type AppendRequest,
   type Lease,
+  type LeaseChange,
   StoreError,
   type TaskHead,
   type TaskStore,
@@ -38,8 +40,8 @@ interface Step {
 export interface Told {
   /** Leases under which entries were stored. */
   readonly fences: Lease[];
-  /** Leases that processes have claimed. */
-  readonly claims: Lease[];
+  /** Leases that processes have claimed, or under which they have restarted a turn that the store interrupted. */
+  readonly again: Lease[];
 }
 
 interface Option {
@@ -53,7 +55,7 @@ const writes = new Set(["append", "setLease", "claimLeases"]);
 /** Processes that share one store in memory. Whatever they ask of it is a step, and so is the passing of time. */
 export class World {
   readonly clock = new Clock();
-  readonly told: Told = { fences: [], claims: [] };
+  readonly told: Told = { fences: [], again: [] };
   /** The store itself, for what looks at it from outside. */
   readonly inside: TaskStore;
   /** The states that appends gave the task. */
@@ -123,6 +125,7 @@ export class World {
       const answer = await method.apply(this.#store, args);
       if (name === "append") this.#noteAppend(args[0] as AppendRequest);
       if (name === "claimLeases") this.#noteClaims(answer as TaskHead[]);
+      if (name === "setLease" && answer === "set") this.#noteRestart(args[0] as LeaseChange);
       return answer;
     };
     return new Promise((resolve, reject) => {
@@ -143,7 +146,11 @@ export class World {
   }
 
   #noteClaims(heads: readonly TaskHead[]): void {
-    for (const { lease } of heads) if (lease !== null) this.told.claims.push(lease);
+    for (const { lease } of heads) if (lease !== null) this.told.again.push(lease);
+  }
+
+  #noteRestart({ fence, lease }: LeaseChange): void {
+    if (lease !== null && outagesOf(lease) > outagesOf(fence)) this.told.again.push(lease);
   }
 
   /** Lets steps be taken one by one until `over` says so, or for as long as the bounds allow. Returns their number. */

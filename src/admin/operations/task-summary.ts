@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { LeaseSchema, type TaskSummary, TaskSummarySchema } from "../../../gen/parley/admin/v1/admin_pb.js";
 import { taskNotFound } from "../../core/error.js";
+import { runsOf } from "../../engine/log/attempts.js";
 import type { TaskHead } from "../../store/task-store.js";
 import { timestampOf } from "../../task/entry.js";
 import type { AdminParts } from "../parts.js";
@@ -11,7 +12,7 @@ export function summaryOf({ agents }: Pick<AdminParts, "agents">, head: TaskHead
   const summary = create(TaskSummarySchema, { taskId, tenant, owner, contextId, state, position, generation });
   summary.agent = agents.resolve(tenant)?.card.name ?? "";
   summary.statusTime = timestampOf(statusTime);
-  if (lease !== null) summary.lease = create(LeaseSchema, lease);
+  if (lease !== null) summary.lease = create(LeaseSchema, { ...lease, attempt: runsOf(lease) });
   return summary;
 }
 

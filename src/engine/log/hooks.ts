@@ -1,9 +1,29 @@
 import type { Metrics } from "../../telemetry/metrics.js";
 
+/** Time that the store has to work beside an append, in milliseconds, so that only this append has failed. */
+const MEANWHILE_MS = 500;
+
+/** Notes which writes the store has answered, to tell an outage from the failure of one task. */
+export class StoreAnswers {
+  #latest = Number.NEGATIVE_INFINITY;
+
+  /** Notes an answered write. @param began by `performance.now()` */
+  note(began: number): void {
+    if (began > this.#latest) this.#latest = began;
+  }
+
+  /** True if the store has answered a write that began well after this one, which has failed. */
+  isAnsweredAfter(began: number): boolean {
+    return this.#latest > began + MEANWHILE_MS;
+  }
+}
+
 /** The surroundings of all task logs of a process. */
 export interface LogHooks {
   /** Name of this process in the entries that it writes. */
   readonly writer?: string | undefined;
+  /** Notes the store's answers. */
+  readonly answers?: StoreAnswers | undefined;
   /** Counts appends. */
   readonly metrics?: Metrics | undefined;
   /** Called after each append of this process if the task has push configurations. */

@@ -1,14 +1,9 @@
 import { yieldToEventLoop } from "../../core/event-loop.js";
 import type { Logger } from "../../core/log.js";
-import {
-  type Fence,
-  type HeldLease,
-  type Lease,
-  NO_HOLDER,
-  StoreError,
-  type TaskHead,
-  type TaskStore,
-} from "../../store/task-store.js";
+import { type Fence, type Lease, StoreError, type TaskHead, type TaskStore } from "../../store/task-store.js";
+import { notStarted, queuedLease, upForClaim } from "./attempts.js";
+import type { StoreAnswers } from "./hooks.js";
+import { type Interruption, Interruptions } from "./interruptions.js";
 
 /**
  * Decides which process may execute a task.
@@ -28,11 +23,6 @@ const chunkSize = 32;
 /** Leases of this process checked per round. */
 const pageSize = 1_000;
 
-/**
- * Maximum number of tasks remembered with turns that no agent has started. The turns of further tasks count as started.
- */
-const maxUnstarted = 10_000;
-
 /** Thrown when an execution cannot store an entry because another process has taken over its task. */
 export class LeaseLost extends Error {
   override name = "LeaseLost";
@@ -44,36 +34,6 @@ export class LeaseLost extends Error {
 /** True if the store rejected a write because its lease is not the stored one. */
 export function isFenced(error: unknown): boolean {
   return error instanceof StoreError && error.kind === "fenced";
-}
-
-/** Returns the lease of the same turn, released for any process to claim. The claim counts one more attempt. */
-export function upForClaim({ turn, attempt }: Lease): Lease {
-  return { holder: NO_HOLDER, turn, attempt };
-}
-
-/**
- * Returns the lease as it was before its execution started, so that a claim, or the start itself, counts the attempt.
- */
-export function notStarted({ holder, turn, attempt }: Lease): Lease {
-  return { holder, turn, attempt: attempt - 1 };
-}
-
-/** Attempt of a turn that no agent has started. A claim increments it to 0, which recovery recognizes. */
-const NEVER_BEGUN = -1;
-
-/** Returns the released lease of a turn that no agent has started. */
-function queuedLease(turn: number): Lease {
-  return { holder: NO_HOLDER, turn, attempt: NEVER_BEGUN };
-}
-
-/** Turns that may be stored but that no agent has started. */
-interface UnstartedTurn {
-  /** They come after this position. */
-  readonly after: number;
-  /** Position of the first such turn, if known: all earlier turns are finished, whichever lease is stored. */
-  readonly next: number | undefined;
-  /** Number of complete polls of the leases since then. */
-  looks: number;
 }
 
 /** Lease status of this process as other processes see it. */
@@ -94,6 +54,9 @@ interface Abandonable {
   abandon(cause: "lease-lost"): void;
 }
 
+/** What ended an execution. */
+export type Ended = "crash" | "outage";
+
 /** Maximum number of recovered executions running here concurrently; later ones wait. */
 export const recovered = { max: 2_000 } as const;
 
@@ -107,10 +70,14 @@ interface LeaseSource {
   readonly logger: Logger;
   /** The executions of this process. */
   readonly executions: { has(taskId: string): boolean; values(): readonly Abandonable[] };
+  /** Notes the store's answers. */
+  readonly answers?: StoreAnswers;
   /** True while an entry of the task is being written to the store. */
   readonly writing: (taskId: string) => boolean;
   /** Recovers a claimed task. Never rejects. */
-  readonly recover: (taskId: string, lease: Lease) => Promise<void>;
+  readonly recover: (taskId: string, lease: Lease, ended?: Ended) => Promise<void>;
+  /** Calls `resume` soon, until no task is left. */
+  readonly resumeSoon: () => void;
 }
 
 /** Sends this process's heartbeats, finds its lost leases, and takes over the leases of dead processes. */
@@ -126,8 +93,7 @@ export class LeaseKeeper {
   #orphans = new Map<string, Lease>();
   #found = new Map<string, Lease>();
   #after = "";
-  /** Turns whose append failed but that may be stored, by task. */
-  readonly #unstarted = new Map<string, UnstartedTurn>();
+  readonly #interrupted = new Interruptions();
   /** Holders whose processes have ended. */
   #ended: readonly string[] = [];
   #known = false;
@@ -149,16 +115,17 @@ export class LeaseKeeper {
 
   /** Returns the lease of a turn that is queued here. Its agent has not started. */
   waiting(turn: number): Lease {
-    return { holder: this.#source.holder, turn, attempt: NEVER_BEGUN };
+    return queuedLease(this.#source.holder, turn);
   }
 
   /** Sends a heartbeat, and ends executions that other processes took over after missed heartbeats. */
   async heartbeat(): Promise<void> {
-    const { store, holder, leaseMs, maxStallMs } = this.#source;
+    const { store, holder, leaseMs, maxStallMs, answers } = this.#source;
     const again = this.#known;
     this.#known = true;
     const begin = performance.now();
     const kept = await store.heartbeat({ holder, leaseMs, maxStallMs, again });
+    if (store.shared) answers?.note(begin);
     this.#life = { epoch: this.#life.epoch + (kept ? 0 : 1), until: begin + leaseMs };
     if (kept) return;
     const held = new Set<string>();
@@ -204,59 +171,80 @@ export class LeaseKeeper {
     const page = await store.leasesOf({ holder, after: this.#after, limit: pageSize });
     for (const lease of page) {
       const { taskId, turn, attempt } = lease;
-      if (this.#isUsed(taskId)) continue;
+      if (this.#isUsed(taskId) || this.#interrupted.mustWait(taskId, lease)) continue;
       const before = this.#orphans.get(taskId);
       // The page may be stale: an execution may have started or ended since a lease was read that is new in this round.
-      if (before?.turn === turn && before.attempt === attempt)
-        await this.#change(taskId, lease, this.#releasedLease(lease));
+      if (before?.turn === turn && before.attempt === attempt) await this.#offer(taskId, lease);
       else this.#found.set(taskId, lease);
     }
     this.#after = page.length < pageSize ? "" : (page.at(-1)?.taskId ?? "");
     if (this.#after !== "") return;
     this.#orphans = this.#found;
     this.#found = new Map();
-    this.#forgetUnstarted();
+    // A store that is not healthy may not show what it has.
+    if (store.health.status.healthy) this.#interrupted.notePoll(this.#orphans);
   }
 
-  /**
-   * Notes that an append after a position had no clear result: its lease may be stored, but no agent has started its
-   * turn. `next` is the position of that turn, if known.
-   */
-  noteUnstarted(taskId: string, after: number, next?: number): void {
-    if (this.#unstarted.size < maxUnstarted) this.#unstarted.set(taskId, { after, next, looks: 0 });
+  /** Notes an execution that the store ended, or a message whose append had no clear result. */
+  noteInterrupted(taskId: string, interruption: Interruption): void {
+    this.#interrupted.note(taskId, interruption);
+    if (interruption.isOutage) this.#source.resumeSoon();
   }
 
   /** Notes that a turn of a task has started. */
   begun(taskId: string): void {
-    if (this.#unstarted.size > 0) this.#unstarted.delete(taskId);
+    this.#interrupted.forget(taskId);
   }
 
-  /** Returns the released lease that replaces an unused one. */
-  #releasedLease(lease: HeldLease): Lease {
-    const { taskId, turn, attempt } = lease;
-    const unstarted = this.#unstarted.get(taskId);
-    if (unstarted === undefined) return upForClaim(lease);
-    const { after, next } = unstarted;
-    this.#unstarted.delete(taskId);
-    if (next !== undefined) return queuedLease(next);
-    return turn > after && attempt === 1 ? queuedLease(turn) : upForClaim(lease);
+  /**
+   * Continues the tasks that an outage of the store has interrupted. Their leases are still those of this process,
+   * unless another one has taken them over.
+   * @returns true if some have to wait
+   * @throws StoreError while the store is away
+   */
+  async resume(): Promise<boolean> {
+    const { store } = this.#source;
+    if (this.#stopped || !store.health.status.healthy) return !this.#stopped;
+    const open = this.#interrupted.open();
+    for (let first = 0; first < open.length; first += chunkSize) {
+      const taskIds = open.slice(first, first + chunkSize);
+      const heads = await store.heads({ taskIds });
+      const leases = new Map(heads.map(({ taskId, lease }) => [taskId, lease]));
+      await Promise.all(taskIds.map((taskId) => this.#resumeTask(taskId, leases.get(taskId) ?? undefined)));
+    }
+    return this.#interrupted.open().length > 0;
   }
 
-  /** Forgets turns that a healthy store has not shown in two complete polls: they were not stored. */
-  #forgetUnstarted(): void {
-    if (!this.#source.store.health.status.healthy) return;
-    for (const [taskId, unstarted] of this.#unstarted) {
-      if (++unstarted.looks > 2 && !this.#orphans.has(taskId)) this.#unstarted.delete(taskId);
+  /** Starts the execution that follows an interrupted one, under a lease of its own. @throws StoreError */
+  async #resumeTask(taskId: string, lease: Lease | undefined): Promise<void> {
+    if (this.#isUsed(taskId)) return;
+    if (lease?.holder !== this.#source.holder) return this.#interrupted.leave(taskId);
+    if (this.#interrupted.mustWait(taskId, lease)) return;
+    const next = this.#interrupted.next(taskId, lease);
+    this.#recovering.add(taskId);
+    try {
+      if ((await this.#source.store.setLease({ taskId, fence: lease, lease: next })) !== "set") return;
+      this.#interrupted.forget(taskId);
+      await this.#settle(taskId, next, "outage");
+    } finally {
+      this.#recovering.delete(taskId);
+    }
+  }
+
+  /** Releases an unused lease for a claim. */
+  async #offer(taskId: string, lease: Lease): Promise<void> {
+    if (await this.#change(taskId, lease, upForClaim(this.#interrupted.released(taskId, lease)))) {
+      this.#interrupted.forget(taskId);
     }
   }
 
   /** Releases the leases of turns that no agent has started, once nothing runs here. The next process starts them. */
   async releaseUnstarted(): Promise<void> {
     const { store, holder } = this.#source;
-    for (let after = ""; this.#unstarted.size > 0 && store.health.status.healthy; ) {
+    for (let after = ""; this.#interrupted.size > 0 && store.health.status.healthy; ) {
       const page = await store.leasesOf({ holder, after, limit: pageSize });
       for (const lease of page) {
-        if (this.#unstarted.has(lease.taskId)) await this.#change(lease.taskId, lease, this.#releasedLease(lease));
+        if (this.#interrupted.has(lease.taskId)) await this.#offer(lease.taskId, lease);
       }
       if (page.length < pageSize) return;
       after = page.at(-1)?.taskId ?? after;
@@ -307,10 +295,10 @@ export class LeaseKeeper {
     await Promise.all(running);
   }
 
-  async #settle(taskId: string, lease: Lease): Promise<void> {
+  async #settle(taskId: string, lease: Lease, ended?: Ended): Promise<void> {
     try {
       if (this.#stopped) await this.#change(taskId, lease, upForClaim(notStarted(lease)));
-      else await this.#source.recover(taskId, lease);
+      else await this.#source.recover(taskId, lease, ended);
     } finally {
       this.#recovering.delete(taskId);
     }

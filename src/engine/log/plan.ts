@@ -17,6 +17,7 @@ import { countsAsGeneration, type Draft, encodeEntry, placeDraft, stateAfter } f
 import type { TaskFold } from "../../task/fold.js";
 import { noteOrigin, type Origin } from "../../task/origin.js";
 import { isTerminal, mayFollow } from "../../task/state.js";
+import { runsOf } from "./attempts.js";
 import type { StateChanges } from "./state-changes.js";
 
 /** Maximum bytes of entries per append; a larger entry is appended alone. */
@@ -193,7 +194,7 @@ function noteChanges(entry: LogEntry, { options, changes }: Pending): void {
 
 /** A lease whose turn has not started has an attempt below 1. */
 function attemptOf({ fence }: AppendOptions): number {
-  return fence === undefined || fence.attempt < 0 ? 0 : fence.attempt;
+  return fence === undefined ? 0 : Math.max(0, runsOf(fence));
 }
 
 function goesAlone(pending: Pending | undefined): boolean {

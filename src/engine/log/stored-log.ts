@@ -7,6 +7,7 @@ import type { TaskFold } from "../../task/fold.js";
 import { type Origin, originAfter } from "../../task/origin.js";
 import { endsBlockingSend, isTerminal } from "../../task/state.js";
 import { storedEntry } from "./fold-stored.js";
+import type { LogHooks } from "./hooks.js";
 import { SnapshotSaver } from "./snapshots.js";
 import { StoredHead, TurnProgress } from "./stored-head.js";
 import { LogPageCache, Tail, Waiters } from "./tail.js";
@@ -18,6 +19,7 @@ export interface StoredLogOptions {
   readonly fold: TaskFold;
   readonly snapshotAt: number;
   readonly bytesSince?: number;
+  readonly hooks?: LogHooks;
   /** The last entry, if known. */
   readonly last?: LogEntry | undefined;
 }
@@ -27,6 +29,7 @@ export abstract class StoredLog {
   readonly turns: TurnProgress = new TurnProgress();
   protected readonly store: TaskStore;
   protected readonly storedHead: StoredHead;
+  protected readonly hooks: LogHooks;
   #fold: TaskFold;
   #tail: Tail;
   #origin: Origin | undefined;
@@ -46,6 +49,7 @@ export abstract class StoredLog {
   constructor(options: StoredLogOptions) {
     this.store = options.store;
     this.storedHead = new StoredHead(options.head);
+    this.hooks = options.hooks ?? {};
     this.#fold = options.fold;
     this.#tail = new Tail(options.fold.position);
     this.#last = options.last;

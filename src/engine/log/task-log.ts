@@ -4,7 +4,6 @@ import { defer } from "../../core/event-loop.js";
 import type { Fence, Lease } from "../../store/task-store.js";
 import { type Draft, decodeEntry } from "../../task/entry.js";
 import type { TaskFold } from "../../task/fold.js";
-import type { LogHooks } from "./hooks.js";
 import { isFenced, LeaseLost } from "./lease-keeper.js";
 import { isConflict, isMoved, isRejection, lost, TaskExists, unavailable } from "./outage.js";
 import {
@@ -26,11 +25,6 @@ const maxConflicts = 8;
 /** A task of fewer bytes as JSON stays in memory completely while it is followed. */
 const KEPT_WHOLE_BYTES = 256 * 1024;
 
-/** Options of a task log. */
-interface TaskLogOptions extends StoredLogOptions {
-  readonly hooks?: LogHooks;
-}
-
 /** Times that a refresh reads again because another process has appended meanwhile. The next refresh continues. */
 const MOST_ROUNDS = 10;
 
@@ -51,6 +45,7 @@ export class TaskLog extends StoredLog {
   #cutOff: Fence | undefined;
 
   #uncertain = false;
+  #isAnsweredMeanwhile = false;
   #plan: Plan;
   readonly #unstored = new Unstored();
   #writing = false;
@@ -62,11 +57,9 @@ export class TaskLog extends StoredLog {
   #failures = 0;
   #drainWaiters: (() => void)[] = [];
   #idle: (() => void)[] = [];
-  readonly #hooks: LogHooks;
 
-  constructor(options: TaskLogOptions) {
+  constructor(options: StoredLogOptions) {
     super(options);
-    this.#hooks = options.hooks ?? {};
     this.#plan = new Plan(options.fold, this.#unstored);
   }
 
@@ -78,6 +71,11 @@ export class TaskLog extends StoredLog {
   /** True if the store may have entries that this log lacks, because an append failed without a clear result. */
   get uncertain(): boolean {
     return this.#uncertain;
+  }
+
+  /** True if the store has answered others during the last append, so that a failure of it is no outage. */
+  get isAnsweredMeanwhile(): boolean {
+    return this.#isAnsweredMeanwhile;
   }
 
   /** Replaces a large task in memory with its outline while all holders only follow it. */
@@ -211,7 +209,7 @@ export class TaskLog extends StoredLog {
     const done = await this.storedHead.setLease(this.store, request);
     if (done === "set") {
       this.noteLease();
-      this.#hooks.committed?.(this.taskId);
+      this.hooks.committed?.(this.taskId);
     } else await this.refresh();
     return done === "set";
   }
@@ -310,23 +308,25 @@ export class TaskLog extends StoredLog {
 
   async #append(): Promise<void> {
     if (this.isLost) throw lost(this.taskId);
-    const batch = this.#unstored.next(this.fold, this.#hooks.writer, this.origin);
+    const batch = this.#unstored.next(this.fold, this.hooks.writer, this.origin);
     const request = appendRequest(this.head, this.fold.position, batch);
     const changing = batch.pending.findLast(({ changes }) => changes !== undefined);
     const state = changing?.options.state;
     this.#appending = true;
-    const began = this.#hooks.metrics === undefined ? 0 : performance.now();
+    const began = performance.now();
     try {
       const found = await (state === undefined ? this.store.append(request) : state.append(request, changing?.changes));
       this.#appends++;
-      this.#hooks.metrics?.appended(batch.entries.length, (performance.now() - began) / 1_000);
+      this.hooks.answers?.note(began);
+      this.hooks.metrics?.appended(batch.entries.length, (performance.now() - began) / 1_000);
       if (request.lease !== undefined) this.storedHead.changeLease(found?.lease ?? request.lease);
       this.#stored(batch);
-      if (found?.pushed === true) this.#hooks.pushed?.(this.taskId);
-      this.#hooks.committed?.(this.taskId);
-      this.#hooks.changed?.(this.taskId);
+      if (found?.pushed === true) this.hooks.pushed?.(this.taskId);
+      this.hooks.committed?.(this.taskId);
+      this.hooks.changed?.(this.taskId);
     } finally {
       this.#appending = false;
+      this.#isAnsweredMeanwhile = this.hooks.answers?.isAnsweredAfter(began) === true;
       for (const resolve of this.#answers.splice(0)) resolve();
     }
   }

@@ -12,6 +12,7 @@ import type { RelayCheckpoints } from "../../task/relay-checkpoints.js";
 import { isTerminal } from "../../task/state.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import { type FoldedTask, refoldStored } from "../log/fold-stored.js";
+import type { StoreAnswers } from "../log/hooks.js";
 import { toCallerError } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import { TaskLogCache } from "../log/task-log-cache.js";
@@ -37,6 +38,8 @@ interface TasksSource {
   /** Name of this process in the entries that it writes. */
   readonly writer?: string;
   readonly metrics: Metrics | undefined;
+  /** Notes the store's answers. */
+  readonly answers?: StoreAnswers;
 }
 
 /** Finds tasks in memory or in the store, for the calls that may see them. */
@@ -49,10 +52,10 @@ export class Tasks {
   readonly #readers: TransientSet<LogReader> | undefined;
 
   constructor(source: TasksSource) {
-    const { store, logger, maxKeptBytes, pushed, committed, writer, metrics } = source;
+    const { store, logger, maxKeptBytes, pushed, committed, writer, metrics, answers } = source;
     this.#source = source;
     this.#readers = metrics && new TransientSet();
-    const hooks = { pushed, committed, writer, metrics };
+    const hooks = { pushed, committed, writer, metrics, answers };
     this.logs = new TaskLogCache(store, { forgotten: (log) => this.#reader.keepLarge(log), ...hooks });
     this.#reader = new TaskReader({
       store,

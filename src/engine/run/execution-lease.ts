@@ -2,7 +2,7 @@ import type { Turn } from "../../agent/agent.js";
 import { holds } from "../../store/check.js";
 import type { Lease } from "../../store/task-store.js";
 import { isTerminal } from "../../task/state.js";
-import { notStarted, upForClaim } from "../log/lease-keeper.js";
+import { notStarted, upForClaim } from "../log/attempts.js";
 import type { AppendOptions } from "../log/plan.js";
 import type { TaskLog } from "../log/task-log.js";
 import { changesOf } from "./turn-conversation.js";

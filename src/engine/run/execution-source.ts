@@ -18,10 +18,10 @@ export interface ExecutionSource extends TurnSource {
   /** Returns the lease of a turn that starts now. */
   readonly lease: (turn: number) => Lease;
   /**
-   * Notes that an execution was interrupted before it started any turn after a position. `next` is the turn that it was
-   * about to start; all earlier turns are finished.
+   * Notes that an error of the store interrupted an execution. `next` is the turn that it was about to start; all earlier
+   * turns are finished.
    */
-  readonly noteUnstarted: (taskId: string, after: number, next: number | undefined) => void;
+  readonly interrupted: (log: TaskLog, next: number | undefined, error: unknown) => void;
   /** Called once, when the execution ends. */
   readonly ended: (execution: {
     readonly log: TaskLog;

@@ -26,7 +26,7 @@ import type { ExecutionSlot } from "./execution-slots.js";
 import type { ExecutionSource, ExecutionStart } from "./execution-source.js";
 import type { PendingTurn } from "./first-event.js";
 import { leaveOthers, SubTasks } from "./relayed.js";
-import { TaskSteps } from "./step-journal.js";
+import { TaskSteps } from "./steps.js";
 import { isEnd, isHeavy, isLastOfTurn, isProgress, type TaskEvent, TaskOutput } from "./task-output.js";
 import { TurnQueue } from "./turn-queue.js";
 
@@ -174,7 +174,7 @@ export class Execution {
     if (error instanceof LeaseLost) this.abandon("lease-lost");
     // If the task could not be created, the send fails and abandons this execution.
     else if (this.log.fold.position > 0) {
-      if (!this.#over) this.#source.noteUnstarted(this.log.taskId, this.log.turns.current, this.#lease.unstartedTurn);
+      if (!this.#over) this.#source.interrupted(this.log, this.#lease.unstartedTurn, error);
       this.abandon("store-failed", error);
     }
   }

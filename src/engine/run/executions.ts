@@ -12,6 +12,7 @@ import { isInterrupted } from "../../task/state.js";
 import type { Metrics } from "../../telemetry/metrics.js";
 import type { Tracing } from "../../telemetry/tracing.js";
 import type { LeaseKeeper } from "../log/lease-keeper.js";
+import { isOutage } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { QuotaScope } from "../quota-scope.js";
@@ -70,7 +71,10 @@ export class Executions {
       logger,
       now,
       lease: (turn) => leases.lease(turn),
-      noteUnstarted: (taskId, after, next) => leases.noteUnstarted(taskId, after, next),
+      interrupted: (log, next, error) => {
+        const isAway = isOutage(error) && !log.isAnsweredMeanwhile;
+        leases.noteInterrupted(log.taskId, { after: log.turns.current, next, isOutage: isAway });
+      },
       referencedTasks: (turn) => tasks.referenced(turn),
       relayed: (turn) => relayedBefore(store, logs.get(turn.taskId), turn),
       contextBefore: (turn, agent, delegation) => contextBefore({ store, tasks }, turn, agent, delegation),

@@ -7,8 +7,8 @@ import type { SignalMember } from "../../signals/signals.js";
 import type { Lease, TaskHead, TaskStore } from "../../store/task-store.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
 import { statusDraft } from "../log/draft.js";
-import type { LeaseKeeper } from "../log/lease-keeper.js";
-import { logTrouble } from "../log/outage.js";
+import type { Ended, LeaseKeeper } from "../log/lease-keeper.js";
+import { isOutage, logTrouble } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { TaskLogCache } from "../log/task-log-cache.js";
 import type { Executions } from "./executions.js";
@@ -58,6 +58,9 @@ function hasMoved(log: TaskLog, stored: TaskHead | undefined): boolean {
   return stored.lease?.holder !== lease?.holder || stored.lease?.attempt !== lease?.attempt;
 }
 
+/** Interval between two attempts to continue interrupted tasks, in milliseconds. */
+const RESUME_MS = 100;
+
 /** Waiting tasks checked per batch. */
 const interruptedSize = 100;
 
@@ -96,6 +99,7 @@ export class Maintenance {
   #timers: NodeJS.Timeout[] = [];
   #running: Promise<void> = Promise.resolve();
   #heartbeats: NodeJS.Timeout | undefined;
+  #resumption: NodeJS.Timeout | undefined;
   #sending = false;
   #over = false;
   #stopped = false;
@@ -138,6 +142,7 @@ export class Maintenance {
     this.#stopped = true;
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
+    clearTimeout(this.#resumption);
     await this.#options.leases.stop();
     await this.#running;
   }
@@ -147,13 +152,14 @@ export class Maintenance {
     this.#over = true;
     for (const timer of this.#timers) clearInterval(timer);
     clearInterval(this.#heartbeats);
+    clearTimeout(this.#resumption);
     this.#options.signals?.leave();
     this.#hinted.end();
   }
 
-  /** Recovers a task whose lease was claimed. Never rejects. */
-  async recover(taskId: string, lease: Lease): Promise<void> {
-    const { logs, executions, logger } = this.#options;
+  /** Recovers a task whose lease was claimed, or follows that of an interrupted execution. Never rejects. */
+  async recover(taskId: string, lease: Lease, ended: Ended = "crash"): Promise<void> {
+    const { logs, executions, leases, logger } = this.#options;
     // An execution of the task that ran here does not hold the claimed lease.
     executions.get(taskId)?.abandon("lease-lost");
     let log: TaskLog | undefined;
@@ -162,8 +168,9 @@ export class Maintenance {
       log = await logs.acquire(taskId);
       if (log === undefined) return;
       if (known) await log.refresh();
-      await this.#recoverLog(log, lease);
+      await this.#recoverLog(log, lease, ended);
     } catch (error) {
+      if (isOutage(error)) leases.noteInterrupted(taskId, { after: lease.turn, isOutage: true });
       logTrouble(logger, error, { taskId }, "a task could not be recovered; retrying later");
     } finally {
       if (log !== undefined) logs.release(log);
@@ -177,6 +184,22 @@ export class Maintenance {
 
   /** Claims released leases now rather than in the next round. */
   readonly claimSoon: () => void = this.#oneDue(() => this.#options.leases.claim());
+
+  /** Continues interrupted tasks as soon as the store takes writes again. */
+  readonly resumeSoon = (): void => {
+    if (this.#stopped || this.#over) return;
+    this.#resumption ??= background(setTimeout(() => void this.#soon(this.#resume), RESUME_MS));
+  };
+
+  readonly #resume = async (): Promise<void> => {
+    let isLeft = true;
+    try {
+      isLeft = await this.#options.leases.resume();
+    } finally {
+      this.#resumption = undefined;
+      if (isLeft) this.resumeSoon();
+    }
+  };
 
   #every(ms: number, work: () => Promise<void>): void {
     const timer = setInterval(this.#oneDue(work), ms);
@@ -220,11 +243,12 @@ export class Maintenance {
     }
   }
 
-  #recoverLog(log: TaskLog, lease: Lease): Promise<void> {
+  #recoverLog(log: TaskLog, lease: Lease, ended: Ended): Promise<void> {
     const { store, agentOf, maxRestarts, executions, logger, leases } = this.#options;
     return recoverTask({
       log,
       lease,
+      ended,
       store,
       served: agentOf(log.head.tenant),
       maxRestarts,

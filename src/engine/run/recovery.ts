@@ -11,8 +11,9 @@ import type { Lease, TaskStore } from "../../store/task-store.js";
 import { decodeEntry, stateAfter } from "../../task/entry.js";
 import { viewTask } from "../../task/fold.js";
 import { isInterrupted, isTerminal } from "../../task/state.js";
+import { attemptsOf, notStarted, runsOf } from "../log/attempts.js";
 import { statusDraft } from "../log/draft.js";
-import { type LeaseKeeper, LeaseLost, notStarted } from "../log/lease-keeper.js";
+import { type Ended, type LeaseKeeper, LeaseLost } from "../log/lease-keeper.js";
 import { isEnded } from "../log/outage.js";
 import type { TaskLog } from "../log/task-log.js";
 import type { Execution } from "./execution.js";
@@ -26,6 +27,8 @@ interface Recovery {
   readonly log: TaskLog;
   /** The claimed lease. */
   readonly lease: Lease;
+  /** What ended the execution before. */
+  readonly ended: Ended;
   readonly leases: LeaseKeeper;
   readonly store: TaskStore;
   readonly served: AgentRegistration | undefined;
@@ -53,11 +56,11 @@ export async function recoverTask(recovery: Recovery): Promise<void> {
     if ((await log.setLease(lease, null, position)) || !holds(lease, log.head.lease)) return;
     return recoverTask(recovery);
   }
-  const attempt = Math.max(1, lease.attempt);
+  const attempt = Math.max(1, runsOf(lease));
   // Only a turn that an agent started may have had effects that must not be repeated.
   const begins = paused || lease.attempt < 1;
   const again =
-    first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, first, attempt));
+    first !== undefined && served !== undefined && (begins || mayRunAgain(recovery, served, ranBefore(first, attempt)));
   if (!again) return fail(recovery, first?.traceParent);
   if (!leases.admit(log.taskId)) return leases.park(log.taskId, lease);
   const begun = begins ? leases.lease(open[0]?.position ?? 0) : lease;
@@ -92,9 +95,9 @@ async function enter(
   return isOurs ? { lease: next, begun: next === begun ? undefined : begun, slot } : undefined;
 }
 
-function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: TurnRequest, attempt: number): boolean {
-  if (attempt > recovery.maxRestarts + 1) return false;
-  const turn = makeTurn(ranBefore(request, attempt), {
+function mayRunAgain(recovery: Recovery, served: AgentRegistration, request: TurnRequest): boolean {
+  if (attemptsOf(recovery.lease) > recovery.maxRestarts + 1) return false;
+  const turn = makeTurn(request, {
     task: viewTask(recovery.log.fold.task),
     initialMetadata: recovery.log.fold.initialMetadata,
     aborter: new TurnAborter(),
@@ -109,8 +112,9 @@ function ranBefore(turn: TurnRequest, attempt: number): TurnRequest {
 }
 
 /** @param traceParent of the message whose turn was interrupted */
-async function fail({ log, lease, source }: Recovery, traceParent = ""): Promise<void> {
-  const why = "The agent was stopped by a crash of the server before it finished.";
+async function fail({ log, lease, source, ended }: Recovery, traceParent = ""): Promise<void> {
+  const what = ended === "outage" ? "an outage of the task store" : "a crash of the server";
+  const why = `The agent was stopped by ${what} before it finished.`;
   // Before the end is stored: after another crash nothing would cancel them.
   await leaveOthers(source, log);
   try {

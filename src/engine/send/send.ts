@@ -290,7 +290,9 @@ export class Sender {
     } catch (error) {
       if (slot !== undefined) slots.detach(slot);
       // An execution here finds the message by itself.
-      if (isOutage(error) && !executions.has(log.taskId)) leases.noteUnstarted(log.taskId, log.fold.position);
+      if (isOutage(error) && !executions.has(log.taskId)) {
+        leases.noteInterrupted(log.taskId, { after: log.fold.position, isOutage: true });
+      }
       tasks.logs.release(log);
       // A rejected message may be the retry of one that another process has just accepted.
       const known = isRejection(error) ? await this.#acceptance.remembered(command) : undefined;

@@ -122,7 +122,9 @@ export class TaskCreation {
     } catch (error) {
       execution.abandon("canceled");
       if (!runs && started !== undefined) void abandonAgent(started, logger);
-      if (started === undefined && isOutage(error)) leases.noteUnstarted(log.taskId, 0);
+      if (started === undefined && isOutage(error)) {
+        leases.noteInterrupted(log.taskId, { after: 0, isOutage: true });
+      }
       tasks.logs.release(log);
       if (error instanceof TaskExists) throw error;
       return acceptance.repeated(command, error);

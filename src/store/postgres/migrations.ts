@@ -1,7 +1,8 @@
 import { DEAD, DUE, IDLE } from "../deliveries.js";
 import { INTERRUPTED, TERMINAL } from "../states.js";
-import { appendFunction } from "./append-function.js";
-import { counts } from "./counts.js";
+import { appendFunctions } from "./append-function.js";
+import { appendFunction2 } from "./append-function-2.js";
+import { countAll, counts } from "./counts.js";
 
 /** Bits of a log's number below its day: each day has room for 68 billion logs. */
 export const LOG_BITS = 36;
@@ -135,7 +136,7 @@ const pushTables = `
     COMMENT ON COLUMN {s}.push_config.state IS '${IDLE} idle, ${DUE} due, ${DEAD} dead';
 `;
 
-/** The restorations of a file that was copied to this database (`parley store copy`). */
+/** Version 4 keeps the restorations of a file that was copied to this database (`parley store copy`). */
 const restorations = `
     CREATE TABLE {s}.restoration (number integer PRIMARY KEY, until bigint NOT NULL, id text NOT NULL);
 `;
@@ -154,7 +155,12 @@ export type Step = string | { readonly index: string; readonly on: string };
  * - What a release no longer uses is removed by the release after it.
  * - A step scans no table within a transaction, and holds its locks for milliseconds.
  */
-export const migrations: readonly Step[] = [tables + pushTables + counts + appendFunction + restorations];
+export const migrations: readonly Step[] = [
+  tables + pushTables + appendFunctions,
+  counts + appendFunction2,
+  countAll,
+  restorations,
+];
 
 /** Version of the schema that this code reads and writes. */
 export const SCHEMA_VERSION: number = migrations.length;
