@@ -1,6 +1,6 @@
 /**
  * Whether a change costs the ordinary calls anything: `npm run bench:compare -- --base REF`. It builds what REF was beside what is here,
- * and measures message replies of both in one run, by turns. Each pair of servers is a pair of new processes, because the compiler makes
+ * and measures message replies, or tasks in a SQLite file, of both in one run, by turns. Each pair of servers is a pair of new processes, because the compiler makes
  * something else of a program in each; the median over the pairs is shown. By CPU time a ratio tells more than by rate, and two runs
  * more than one: against what is here already (`--base HEAD`) a calm machine says 0.98 to 1.02.
  */
@@ -14,12 +14,14 @@ import { table } from "./harness/report.js";
 import type { Bench, Section } from "./harness/scenario.js";
 import { compile, SCRATCH, withBench } from "./harness/workbench.js";
 import { replyLane } from "./scenarios/replies.js";
+import { taskLane } from "./scenarios/tasks.js";
 
 const USAGE = `Usage: npm run bench:compare -- --base REF [options]
 
   --base REF      what is compared with: a commit, a branch or a tag
   --pairs N       how many pairs of servers are started for each binding (default 5)
-  --only BINDING  only this binding; may be repeated`;
+  --only BINDING  only this binding; may be repeated
+  --tasks         tasks of four events in a SQLite file, in place of message replies`;
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -33,6 +35,7 @@ interface Options {
   readonly base: string;
   readonly pairs: number;
   readonly bindings: readonly Binding[];
+  readonly tasks: boolean;
 }
 
 function readOptions(args: readonly string[]): Options {
@@ -42,6 +45,7 @@ function readOptions(args: readonly string[]): Options {
       base: { type: "string" },
       pairs: { type: "string", default: "5" },
       only: { type: "string", multiple: true, default: [] },
+      tasks: { type: "boolean", default: false },
     },
   });
   const pairs = Number(values.pairs);
@@ -50,7 +54,8 @@ function readOptions(args: readonly string[]): Options {
   const all = Object.keys(BINDINGS) as Binding[];
   const bindings = values.only.map((name) => all.find((binding) => binding.toLowerCase() === name.toLowerCase()));
   if (bindings.includes(undefined)) throw new Error(`--only takes one of ${all.join(", ")}`);
-  return { base: values.base, pairs, bindings: bindings.length === 0 ? all : (bindings as Binding[]) };
+  const { base, tasks } = values;
+  return { base, pairs, bindings: bindings.length === 0 ? all : (bindings as Binding[]), tasks };
 }
 
 function git(...args: readonly string[]): void {
@@ -65,29 +70,31 @@ function treeOf(base: string): string {
   return tree;
 }
 
-/** Message replies over one binding, of both. */
-async function compared(bench: Bench, tree: string, binding: Binding, pairs: number): Promise<Section> {
+/** Calls over one binding, of both. */
+async function compared(bench: Bench, tree: string, binding: Binding, { pairs, tasks }: Options): Promise<Section> {
   const there = relative(
     join(ROOT, "bench", "dist", "bench", "servers"),
     join(tree, "bench", "dist", "bench", "servers"),
   );
   const lane = async (name: string, program: string): Promise<Lane> =>
-    replyLane(name, await bench.start(program, "message"), BINDINGS[binding]);
+    tasks
+      ? taskLane(name, await bench.start(program, "task", bench.database()), BINDINGS[binding])
+      : replyLane(name, await bench.start(program, "message"), BINDINGS[binding]);
   const start = async (): Promise<Lane[]> => [await lane("base", join(there, "parley")), await lane("here", "parley")];
   const rates = await Rates.measureFresh(bench, start, { processes: pairs, rounds: ROUNDS });
   const rows = ["base", "here"].map((name) => rates.row(name, "base"));
-  return { title: `Message replies over ${binding}`, rows };
+  return { title: `${tasks ? "Tasks of four events" : "Message replies"} over ${binding}`, rows };
 }
 
 async function main(): Promise<void> {
   if (process.argv.includes("--help")) return console.log(USAGE);
-  const { base, pairs, bindings } = readOptions(process.argv.slice(2));
-  const tree = treeOf(base);
+  const read = readOptions(process.argv.slice(2));
+  const tree = treeOf(read.base);
   compile();
   compile(tree);
   const options = { quick: false, seconds: 3, only: [], build: false, keep: false };
-  for (const binding of bindings) {
-    console.log(`\n${table(await withBench(options, (bench) => compared(bench, tree, binding, pairs)))}`);
+  for (const binding of read.bindings) {
+    console.log(`\n${table(await withBench(options, (bench) => compared(bench, tree, binding, read)))}`);
   }
 }
 
