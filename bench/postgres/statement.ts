@@ -26,11 +26,11 @@ export async function ofSameStatement(
       ${all("1::bigint")} AS turns, array_agg(i ORDER BY i) AS numbers, ${all("1")} AS counts,
       ${all(`decode(repeat('78', ${bytes + 2}), 'hex')`)} AS bytes
     FROM generate_series(0, ${CLIENTS - 1}) c, generate_series(1, ${APPENDS}) i GROUP BY c;
-    SELECT count(*) FROM ${schema}.batch b, LATERAL ${schema}.append_2(${head}, ${positions("0")}, NULL, NULL,
+    SELECT count(*) FROM ${schema}.batch b, LATERAL ${schema}.append_1(${head}, ${positions("0")}, NULL, NULL,
       b.holders, b.turns, b.attempts, ${NULLS(15)}, ${segments("1")});
   `);
   const statement =
-    `\\set p :p + 1\nSELECT count(*) FROM ${schema}.batch b, LATERAL ${schema}.append_2(${head}, ${positions(":p")}, ` +
+    `\\set p :p + 1\nSELECT count(*) FROM ${schema}.batch b, LATERAL ${schema}.append_1(${head}, ${positions(":p")}, ` +
     `b.holders, b.attempts, NULL, NULL, NULL, ${NULLS(15)}, ${segments(":p + 1")}) WHERE b.client = :client_id;\n`;
   const { perSecond, databaseMicros } = await database.pgbench(statement, CLIENTS, seconds);
   // A refused append would be a fast one.

@@ -14,7 +14,7 @@ export interface EncodedAppend {
 /** Number of arguments of the function. */
 export const ARGUMENTS = 33;
 
-/** Writes the arguments of the function, in its order: see `appendFunction2`. */
+/** Writes the arguments of the function, in its order: see `appendFunction`. */
 export function argumentsOf(batch: readonly EncodedAppend[], to: ArrayWriter): (Buffer | null)[] {
   to.restart();
   const requests = batch.map(({ request }) => request);

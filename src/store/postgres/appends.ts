@@ -36,7 +36,7 @@ interface Pending extends EncodedAppend {
   readonly reject: (error: StoreError) => void;
 }
 
-/** A row that the function returns: see `appendFunction2`. */
+/** A row that the function returns: see `appendFunction`. */
 type Facts = [
   number: number,
   outcome: number,
@@ -80,7 +80,7 @@ export class Appends {
     database.history.onNotice(() => this.#refuseWaiting());
     this.#onStored = onStored;
     const places = Array.from({ length: ARGUMENTS }, (_, index) => `$${index + 1}`);
-    this.#sql = `SELECT * FROM ${schema}.append_2(${places.join(", ")})`;
+    this.#sql = `SELECT * FROM ${schema}.append_1(${places.join(", ")})`;
   }
 
   /** Statements that committed appends, and appends in them. */

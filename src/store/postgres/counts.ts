@@ -11,8 +11,7 @@ const FOLD_MS = 1_000;
  * - A tally has the number of its transaction. All those below `folded.upto` are folded: a read skips what is left of
  *   them while a long transaction elsewhere keeps it from being cleaned up. A database that was restored from a dump
  *   begins with lower numbers, so a store folds when it opens.
- * - Removed tasks are counted by a trigger, and the function of the previous release is one that calls the next version,
- *   so that servers of both releases count.
+ * - Removed tasks are counted by a trigger.
  */
 export const counts: string = `
     CREATE TABLE {s}.counter (
@@ -65,22 +64,6 @@ export const counts: string = `
     $removed$;
     CREATE TRIGGER tally_removed AFTER DELETE ON {s}.task REFERENCING OLD TABLE AS gone
       FOR EACH STATEMENT EXECUTE FUNCTION {s}.tally_removed_1();
-`;
-
-/**
- * Counts the tasks that were there before, in a step after that of `counts`: all tasks at one moment, less what was
- * tallied up to then. The lock waits for statements that still run the previous function, and is given back at once.
- */
-export const countAll: string = `
-    SAVEPOINT earlier;
-    LOCK TABLE {s}.task IN SHARE ROW EXCLUSIVE MODE;
-    ROLLBACK TO SAVEPOINT earlier;
-    INSERT INTO {s}.counter AS c (tenant, owner, state, tasks)
-    SELECT n.tenant, n.owner, n.state, sum(n.tasks) FROM (
-      SELECT t.tenant, t.owner, t.state, count(*) AS tasks FROM {s}.task t GROUP BY t.tenant, t.owner, t.state
-      UNION ALL SELECT k.tenant, k.owner, k.state, -k.tasks FROM {s}.counted k
-    ) n GROUP BY n.tenant, n.owner, n.state HAVING sum(n.tasks) <> 0
-    ON CONFLICT (tenant, owner, state) DO UPDATE SET tasks = c.tasks + excluded.tasks;
 `;
 
 /** Folds tallies after commits. */

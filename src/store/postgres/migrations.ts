@@ -1,8 +1,7 @@
 import { DEAD, DUE, IDLE } from "../deliveries.js";
 import { INTERRUPTED, TERMINAL } from "../states.js";
-import { appendFunctions } from "./append-function.js";
-import { appendFunction2 } from "./append-function-2.js";
-import { countAll, counts } from "./counts.js";
+import { appendFunction } from "./append-function.js";
+import { counts } from "./counts.js";
 
 /** Bits of a log's number below its day: each day has room for 68 billion logs. */
 export const LOG_BITS = 36;
@@ -136,7 +135,7 @@ const pushTables = `
     COMMENT ON COLUMN {s}.push_config.state IS '${IDLE} idle, ${DUE} due, ${DEAD} dead';
 `;
 
-/** Version 4 keeps the restorations of a file that was copied to this database (`parley store copy`). */
+/** The restorations of a file that was copied to this database (`parley store copy`). */
 const restorations = `
     CREATE TABLE {s}.restoration (number integer PRIMARY KEY, until bigint NOT NULL, id text NOT NULL);
 `;
@@ -156,10 +155,7 @@ export type Step = string | { readonly index: string; readonly on: string };
  * - A step scans no table within a transaction, and holds its locks for milliseconds.
  */
 export const migrations: readonly Step[] = [
-  tables + pushTables + appendFunctions,
-  counts + appendFunction2,
-  countAll,
-  restorations,
+  tables + pushTables + counts + appendFunction + restorations,
 ];
 
 /** Version of the schema that this code reads and writes. */

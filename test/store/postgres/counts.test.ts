@@ -2,7 +2,6 @@ import { afterEach, describe, expect, it } from "vitest";
 import { create, follow, OWNER } from "../../../contract/setup.js";
 import { TaskState } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { type PostgresStore, postgresStore } from "../../../src/store/postgres/index.js";
-import { migrations } from "../../../src/store/postgres/migrations.js";
 import { programs, thePostgres } from "./server.js";
 
 async function run(sql: string): Promise<unknown[]> {
@@ -14,16 +13,6 @@ async function run(sql: string): Promise<unknown[]> {
   } finally {
     await client.end();
   }
-}
-
-/** Creates a task as the first release of the schema did. */
-function createByVersion1(schema: string, taskId: string): Promise<unknown[]> {
-  const nulls = (count: number): string => "NULL, ".repeat(count);
-  return run(
-    `SELECT outcome, known FROM ${schema}.append_1(ARRAY['${taskId}'], ARRAY['${OWNER.tenant}'], ARRAY['${OWNER.owner}'], ARRAY['c'], ` +
-      `ARRAY[${TaskState.WORKING}]::smallint[], ARRAY[1], ARRAY[0], ARRAY[1], ARRAY[1], ${nulls(20)}` +
-      "ARRAY[1], ARRAY[1], ARRAY[1], ARRAY['\\x0100'::bytea])",
-  );
 }
 
 describe.skipIf(programs() === undefined)("total of PostgresStore.list()", () => {
@@ -53,19 +42,6 @@ describe.skipIf(programs() === undefined)("total of PostgresStore.list()", () =>
     expect(await totals(two)).toEqual([3, 2, 1]);
     await two.removeTasks({ taskIds: ["a", "b"], unfinished: true });
     expect(await totals(one)).toEqual([1, 1, 0]);
-  });
-
-  it("counts what the previous release stores, before and after the migration", async () => {
-    await run(`CREATE SCHEMA counts_old; CREATE TABLE counts_old.version (version integer NOT NULL);
-      ${String(migrations[0]).replaceAll("{s}", "counts_old")}; INSERT INTO counts_old.version VALUES (1)`);
-    expect(await createByVersion1("counts_old", "before")).toEqual([[0, false]]);
-    const store = await open("counts_old");
-    expect(await total(store)).toBe(1);
-    expect(await createByVersion1("counts_old", "after")).toEqual([[0, true]]);
-    expect(await createByVersion1("counts_old", "after")).toEqual([[1, true]]);
-    expect(await total(store)).toBe(2);
-    await run("DELETE FROM counts_old.task WHERE task_id = 'before'");
-    expect(await total(store)).toBe(1);
   });
 
   it("counts on in a server that was restored from a dump, whose transactions have lower numbers", async () => {
