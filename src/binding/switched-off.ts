@@ -1,6 +1,6 @@
 import type { A2AError } from "../core/error.js";
 import type { HttpRequest } from "../http/request.js";
-import { serviceSwitchedOff } from "../version/recognition.js";
+import { serviceSwitchedOff } from "../version/mismatch-errors.js";
 import { VERSION_PARAMETER } from "../wire/service-params.js";
 import type { BindingOptions } from "./binding.js";
 

@@ -7,7 +7,7 @@ import { answerType, checkBodyType, errorType } from "../../http/media-type.js";
 import { PiecesBody } from "../../http/pieces.js";
 import { callOf, type HttpRequest, serviceParameter } from "../../http/request.js";
 import { type HttpResponse, type Rejection, rejectionOf } from "../../http/response.js";
-import { pathExplained } from "../../version/recognition.js";
+import { pathExplained } from "../../version/mismatch-errors.js";
 import type { RestDialect } from "../../version/rest.js";
 import { namesTag } from "../../wire/entity-tag.js";
 import { weightOf } from "../../wire/marks.js";

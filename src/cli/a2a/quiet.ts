@@ -1,6 +1,6 @@
 import type { Update } from "../../task/answer.js";
 import { dataOf, textOf, type WithContent } from "../../task/plain.js";
-import { plainView } from "./chat/plain.js";
+import { plainView } from "./chat/plain-view.js";
 import type { View } from "./chat/talk.js";
 import type { Context } from "./context.js";
 import { usage } from "./errors.js";

@@ -154,9 +154,7 @@ export type Step = string | { readonly index: string; readonly on: string };
  * - What a release no longer uses is removed by the release after it.
  * - A step scans no table within a transaction, and holds its locks for milliseconds.
  */
-export const migrations: readonly Step[] = [
-  tables + pushTables + counts + appendFunction + restorations,
-];
+export const migrations: readonly Step[] = [tables + pushTables + counts + appendFunction + restorations];
 
 /** Version of the schema that this code reads and writes. */
 export const SCHEMA_VERSION: number = migrations.length;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Screen } from "../../../src/cli/a2a/chat/screen.js";
+import { Screen } from "../../../src/cli/a2a/chat/screen-view.js";
 import type { Io } from "../../../src/cli/io.js";
 import { MemoryTerminal } from "./memory-terminal.js";
 

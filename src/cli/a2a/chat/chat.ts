@@ -12,8 +12,8 @@ import { filePartOf } from "../parts.js";
 import { resumeWords } from "../resume.js";
 import { singleLine } from "../text.js";
 import { askForm } from "./form.js";
-import { plainView } from "./plain.js";
-import { Screen } from "./screen.js";
+import { plainView } from "./plain-view.js";
+import { Screen } from "./screen-view.js";
 import { type OnTurn, Talk } from "./talk.js";
 import { Terminal } from "./terminal.js";
 
