@@ -1,6 +1,9 @@
 /** Marks texts of this format. Another format gets another mark: a process ignores texts that it does not know. */
 const MARK = "p1";
 
+/** Most characters of a name of a member, a topic or a question. Processes remember names, and any program may send some. */
+const MOST_NAME = 200;
+
 /** Message of one process to others. */
 export type Frame =
   | { readonly kind: "changed"; readonly from: string; readonly taskIds: readonly string[] }
@@ -73,22 +76,26 @@ export function frameOf(text: string): Frame | undefined {
   }
   if (!Array.isArray(parsed)) return undefined;
   const [, kind, from, ...rest] = parsed as unknown[];
-  if (typeof from !== "string") return undefined;
+  if (!isName(from)) return undefined;
   if (kind === "c") return { kind: "changed", from, taskIds: rest.filter(isText) };
   if (kind === "v") {
     const [count, topic, value] = rest;
-    const isRight = typeof count === "number" && isText(topic);
+    const isRight = typeof count === "number" && isName(topic);
     return isRight ? { kind: "value", from, count, topic, value } : undefined;
   }
   const [to, id, ...more] = rest;
-  if (!isText(to) || !isText(id)) return undefined;
+  if (!isName(to) || !isName(id)) return undefined;
   if (kind === "a") return { kind: "answer", from, to, id, value: more[0] };
   const [topic, value] = more;
-  return kind === "q" && isText(topic) ? { kind: "question", from, to, id, topic, value } : undefined;
+  return kind === "q" && isName(topic) ? { kind: "question", from, to, id, topic, value } : undefined;
 }
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
+}
+
+function isName(value: unknown): value is string {
+  return isText(value) && value.length <= MOST_NAME;
 }
 
 /** Number of bytes of a text as UTF-8; a lone surrogate counts as three. */

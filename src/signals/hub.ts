@@ -31,16 +31,18 @@ const MOST_SENDERS = 1_000;
 export class SignalHub implements Signals {
   readonly #members = new Map<string, Member>();
   readonly #carrier: Carrier | undefined;
+  readonly #maxBytes: number;
   #isOpen = false;
   #closed: Promise<void> | undefined;
 
   constructor(carrier?: Carrier) {
     this.#carrier = carrier;
+    this.#maxBytes = carrier?.maxBytes ?? LOCAL_BYTES;
   }
 
   join(name: string): SignalMember {
     const member = new Member(name, {
-      maxBytes: this.#carrier?.maxBytes ?? LOCAL_BYTES,
+      maxBytes: this.#maxBytes,
       isAlone: () => this.#carrier === undefined && this.#members.size < 2,
       broadcast: (texts) => this.#broadcast(name, texts),
       send: (to, text) => this.#send(to, text),
@@ -92,6 +94,8 @@ export class SignalHub implements Signals {
   }
 
   #pass(text: string): void {
+    // No member sends a longer one. A UTF-8 text has at least as many bytes as characters.
+    if (text.length > this.#maxBytes) return;
     const frame = frameOf(text);
     if (frame === undefined) return;
     if (frame.kind === "question" || frame.kind === "answer") this.#members.get(frame.to)?.hear(frame);

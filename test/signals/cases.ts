@@ -143,9 +143,16 @@ export function signalCases(name: string, connect: () => Promise<Connected>, tra
         '["p1","v","x","1","usage",1]',
         '["p1","q","x","b","2","half","4"]',
       ];
+      const name = "n".repeat(201);
+      const long = [
+        `["p1","q","${name}","b","4","half",4]`,
+        `["p1","q","x","b","${name}","half",4]`,
+        `["p1","v","${name}",1,"usage",33]`,
+        `["p1","c","${name}","far"]`,
+      ];
       const more = ['["p1","c","x",1,null,{"a":1},"real"]', '["p1","a","x","b","3",1]', "x".repeat(6_000)];
       const later = ['["p1","v","x",2,"usage",22]', '["p1","v","x",1,"usage",11]', '["p1","v","x",2,"usage",22]'];
-      for (const text of [...garbage, ...wrong, ...more, ...later, question, question]) await stranger?.(text);
+      for (const text of [...garbage, ...wrong, ...long, ...more, ...later, question, question]) await stranger?.(text);
       a.changed("after");
       await expect.poll(() => heard).toContain("after");
       expect([...new Set(heard)]).toEqual(["real", "after"]);
