@@ -31,6 +31,7 @@ import { type Given, unknownVariables } from "./flags.js";
 import { createLog, isPretty } from "./log.js";
 import { pushOf } from "./push-options.js";
 import { inheritedSockets } from "./socket-activation.js";
+import { checkAddress } from "./store-address.js";
 import { notifySystemd } from "./systemd.js";
 import { UsageError } from "./usage-error.js";
 
@@ -290,6 +291,7 @@ function storeOf(
     if (shared) throw new UsageError("--shared is for SQLite files: servers share a PostgreSQL database without it");
     return async () => (await import("../store/postgres/index.js")).postgresStore({ url: path, migrate, logger });
   }
+  checkAddress("--store", path);
   if (command.sqliteDriver !== undefined) useDriver(command.sqliteDriver);
   if (path !== "memory") {
     return async () => {

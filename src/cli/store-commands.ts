@@ -6,6 +6,7 @@ import { isAddress } from "../store/postgres/address.js";
 import { defaultCommandOptions } from "./command-options.js";
 import type { Io } from "./io.js";
 import { createLog } from "./log.js";
+import { checkAddress } from "./store-address.js";
 import { UsageError } from "./usage-error.js";
 
 /** `parley migrate`: prints the versions before and after. */
@@ -97,10 +98,6 @@ function checkedStore(name: string, store: string): string {
   if (store === "" || store === "memory" || store === ":memory:") {
     throw new UsageError(`${name}: name a file or a PostgreSQL database: a store in memory ends with its process`);
   }
-  if (/^[a-z][a-z\d+.-]*:\/\//i.test(store) && !isAddress(store)) {
-    throw new UsageError(
-      `${name}: ${withoutSecrets(store)} is not an address that begins with postgres://, and no file`,
-    );
-  }
+  checkAddress(name, store);
   return store;
 }

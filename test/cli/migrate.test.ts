@@ -66,6 +66,21 @@ describe("parley migrate", () => {
     }
   });
 
+  it("shows no login of an address with a mistake, as other commands do not", { timeout: 60_000 }, async () => {
+    const serve = ["serve", probe, "--port", "0", "--grpc-port", "off"];
+    const runs: (readonly [string[], string])[] = [
+      [serve, "mysql://"],
+      [serve, " postgres://"],
+      [["migrate"], " POSTGRES://"],
+      [["tasks", "list"], "postgres://"],
+    ];
+    const endings = runs.map(([command, start]) => outcome(...command, "--store", `${start}ann:hunter2@localhost/x`));
+    for (const ended of await Promise.all(endings)) {
+      expect(ended).toMatchObject({ code: 2, stdout: "" });
+      expect((ended as { stderr: string }).stderr).toMatch(/^parley: --store: \S*\u2026@localhost\/x is not .*\n$/);
+    }
+  });
+
   const bin = programs();
   describe.skipIf(bin === undefined)("on PostgreSQL", () => {
     const server = bin === undefined ? (undefined as never) : new PostgresServer(bin);

@@ -4,6 +4,7 @@ import { userInfo } from "node:os";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { silentLogger } from "../../core/log.js";
+import { withoutSecrets } from "../../core/net.js";
 import { createStoreAdmin } from "../../server/store-admin.js";
 import { checkCurrent } from "../../store/sqlite/current.js";
 import { codeOf } from "../../store/sqlite/driver/codes.js";
@@ -12,6 +13,7 @@ import { holdersOf } from "../../store/sqlite/lock.js";
 import { StoreError, type TaskStore } from "../../store/task-store.js";
 import { AuditFile } from "../audit-file.js";
 import { CommandError } from "../command-error.js";
+import { isAnyAddress } from "../store-address.js";
 
 /** Options of `openFile`. */
 interface FileOptions {
@@ -28,6 +30,10 @@ export async function openFile(
   path: string,
   { audit, timeout, bearer }: FileOptions,
 ): Promise<{ readonly transport: Transport; close(): Promise<void> }> {
+  if (isAnyAddress(path)) {
+    const remedy = "Call the operator's service of a server that uses it (--admin)";
+    throw new CommandError("usage", `--store: ${withoutSecrets(path)} is not a file. ${remedy}`);
+  }
   if (!existsSync(path)) throw new CommandError("usage", `--store: the file ${path} does not exist`);
   const log = audit === "off" ? undefined : new AuditFile(audit, silentLogger);
   checkCurrent(path);
