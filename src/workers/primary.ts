@@ -52,6 +52,7 @@ export class Primary {
   #failures = 0;
   #isEnding = false;
   #replacing: Promise<void> | undefined;
+  #isDueAgain = false;
   #onFailure: (code: number) => void = () => {};
 
   constructor(options: PrimaryOptions) {
@@ -90,16 +91,18 @@ export class Primary {
   /** Ends all workers in order. Resolves to the exit code of the server: the worst of theirs. */
   async end(signal: NodeJS.Signals): Promise<number> {
     this.#isEnding = true;
-    const ends = [...this.#workers].map((worker) => {
+    const codes = [...this.#workers].map(async (worker) => {
       worker.isEnding = true;
       worker.send({ type: "end", signal });
       killLate(worker);
-      return worker.ended;
+      const end = await worker.ended;
+      // The signal ends a worker that still loads its code.
+      return end.code ?? (end.signal === signal && !worker.isReady ? 0 : FAILED_CODE);
     });
-    if (ends.length === 0) this.#closePorts();
-    const codes = (await Promise.all(ends)).map(({ code }) => code ?? FAILED_CODE);
+    if (codes.length === 0) this.#closePorts();
+    const worst = Math.max(0, ...(await Promise.all(codes)));
     this.#closePorts();
-    return Math.max(0, ...codes);
+    return worst;
   }
 
   /** Kills all workers. Their tasks are recovered as after a crash. */
@@ -109,16 +112,25 @@ export class Primary {
 
   /**
    * Replaces the workers in turn: each ends after another one has begun to serve calls. Stops at the first that cannot
-   * start, and keeps the workers that are left.
+   * start, and keeps the workers that are left. A call meanwhile replaces them once more, as the new ones may have begun
+   * with the files of before it.
    */
   replaceAll(): Promise<void> {
-    this.#replacing ??= this.#replaceAll().finally(() => {
+    this.#isDueAgain = true;
+    this.#replacing ??= this.#replaceWhileDue().finally(() => {
       this.#replacing = undefined;
     });
     return this.#replacing;
   }
 
-  async #replaceAll(): Promise<void> {
+  async #replaceWhileDue(): Promise<void> {
+    while (this.#isDueAgain && !this.#isEnding) {
+      this.#isDueAgain = false;
+      await this.#replaceOnce();
+    }
+  }
+
+  async #replaceOnce(): Promise<void> {
     const { logger } = this.#options;
     const old = [...this.#workers].filter(({ isEnding }) => !isEnding);
     logger.info({ workers: old.length }, "replacing the workers in turn");
@@ -127,6 +139,7 @@ export class Primary {
       const next = this.#begin();
       const end = await this.#readyOrEnded(next);
       if (end !== undefined) {
+        if (this.#isEnding) return;
         logger.error({ ...end }, "a new worker did not start: the present workers continue");
         return;
       }
@@ -217,7 +230,7 @@ export class Primary {
         worker.onReady();
         return;
       case "signals":
-        for (const other of this.#workers) if (other !== worker) other.send(message);
+        for (const other of this.#workers) if (other !== worker) other.signals.send(message.texts);
         return;
       case "ask":
         this.#inquiries.ask(worker, message, [...this.#workers]);

@@ -8,18 +8,21 @@ export interface Taker {
   give(port: PortName, id: number, socket: Socket): void;
 }
 
-/** Connections that wait for a worker. Later ones are closed. */
+/** Connections that wait for a worker, and those that wait for its answer. Later ones are closed. */
 const MOST_WAITING = 10_000;
 
 /**
- * A port that one process listens on for all workers. It accepts each connection and hands it to the workers in turn. A
- * connection belongs to this process until its worker has confirmed it: that of a worker that ends before goes to
- * another one, and waits here while there is none. The port stays open while workers are replaced.
+ * A port that one process listens on for all workers. It accepts each connection and hands it to the workers in turn, but
+ * to one that answers before one that does not. A connection belongs to this process until its worker has confirmed it:
+ * that of a worker that ends before goes to another one, and waits here while there is none. The port stays open while
+ * workers are replaced.
  */
 export class SharedPort {
   readonly #name: PortName;
   readonly #server: Server;
   readonly #takers: Taker[] = [];
+  /** Number of connections that each worker has not confirmed. */
+  readonly #unconfirmed = new Map<Taker, number>();
   readonly #given = new Map<number, { readonly socket: Socket; readonly taker: Taker }>();
   #waiting: Socket[] = [];
   #next = 0;
@@ -63,6 +66,7 @@ export class SharedPort {
   /** A worker has ended: the connections that it has not confirmed go to others. */
   lost(taker: Taker): void {
     this.remove(taker);
+    this.#unconfirmed.delete(taker);
     for (const [id, given] of this.#given) {
       if (given.taker !== taker) continue;
       this.#given.delete(id);
@@ -75,6 +79,7 @@ export class SharedPort {
     const given = this.#given.get(id);
     if (given === undefined) return false;
     this.#given.delete(id);
+    this.#count(given.taker, -1);
     // Closes the descriptor of this process. The worker has its own, so the connection stays open.
     if (taken) given.socket.destroy();
     else this.#give(given.socket);
@@ -97,14 +102,39 @@ export class SharedPort {
   static #last = 0;
 
   #give(socket: Socket): void {
-    const taker = this.#takers[this.#next++ % Math.max(1, this.#takers.length)];
+    const taker = this.#choose();
     if (taker === undefined) {
       if (this.#isClosed || this.#waiting.length >= MOST_WAITING) socket.destroy();
       else this.#waiting.push(socket);
       return;
     }
+    if (this.#given.size >= MOST_WAITING) return void socket.destroy();
     const id = ++SharedPort.#last;
     this.#given.set(id, { socket, taker });
+    this.#count(taker, 1);
     taker.give(this.#name, id, socket);
+  }
+
+  /** The next worker in turn of those with the fewest unconfirmed connections: a stalled one gets few. */
+  #choose(): Taker | undefined {
+    const { length } = this.#takers;
+    const first = this.#next;
+    let best: Taker | undefined;
+    let fewest = Number.POSITIVE_INFINITY;
+    for (let turn = first; turn < first + length && fewest > 0; turn++) {
+      const taker = this.#takers[turn % length];
+      if (taker === undefined) continue;
+      const count = this.#unconfirmed.get(taker) ?? 0;
+      if (count >= fewest) continue;
+      [best, fewest] = [taker, count];
+      this.#next = turn + 1;
+    }
+    return best;
+  }
+
+  #count(taker: Taker, change: number): void {
+    const count = (this.#unconfirmed.get(taker) ?? 0) + change;
+    if (count > 0) this.#unconfirmed.set(taker, count);
+    else this.#unconfirmed.delete(taker);
   }
 }

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { MetricFamily } from "../telemetry/metrics.js";
 import type { FromWorker, PortName, ToWorker } from "./messages.js";
 import type { Taker } from "./shared-port.js";
+import { SignalSender } from "./signal-sender.js";
 
 /** End of a worker. */
 export interface WorkerEnd {
@@ -30,6 +31,8 @@ export class WorkerProcess implements Taker {
   latestMs = 30_000;
   /** Resolves when its process has ended. */
   readonly ended: Promise<WorkerEnd>;
+  /** Signals of other workers. */
+  readonly signals: SignalSender = new SignalSender((message, sent) => this.send(message, sent));
   readonly #child: ChildProcess;
 
   constructor(number: number, child: ChildProcess, hear: (message: FromWorker) => void) {
@@ -48,8 +51,8 @@ export class WorkerProcess implements Taker {
   }
 
   /** Sends a message. One to a worker that has ended is dropped. */
-  send(message: ToWorker): void {
-    if (this.#child.connected) this.#child.send(message, () => {});
+  send(message: ToWorker, sent: () => void = () => {}): void {
+    if (this.#child.connected) this.#child.send(message, sent);
   }
 
   give(port: PortName, id: number, socket: Socket): void {

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Bound, ConnectionSource, Place } from "../http/node/listening.js";
 import { sharedLimits } from "./limits.js";
 import type { FromWorker, PortAnswer, PortName, ToWorker, WorkerRole } from "./messages.js";
+import { SignalSender } from "./signal-sender.js";
 
 /** Answers a question of another worker. */
 type Answerer = (value: unknown) => unknown;
@@ -19,6 +20,7 @@ export class Worker {
   readonly role: WorkerRole;
   readonly sharedLimits: readonly string[] = sharedLimits;
   readonly #process: NodeJS.Process;
+  readonly #signals = new SignalSender((message, sent) => this.#send(message, sent));
   readonly #accepting = new Map<PortName, (socket: Socket) => void>();
   readonly #opening = new Map<PortName, (answer: PortAnswer) => void>();
   readonly #answerers = new Map<string, Answerer>();
@@ -99,7 +101,7 @@ export class Worker {
 
   /** Carries signals to all other workers. */
   broadcast(texts: readonly string[]): void {
-    this.#send({ type: "signals", texts });
+    this.#signals.send(texts);
   }
 
   /** Calls the listener with each signal of another worker. */
@@ -193,7 +195,7 @@ export class Worker {
     this.#process.kill(this.#process.pid, "SIGTERM");
   }
 
-  #send(message: FromWorker): void {
-    if (this.#process.connected) this.#process.send?.(message, () => {});
+  #send(message: FromWorker, sent: () => void = () => {}): void {
+    if (this.#process.connected) this.#process.send?.(message, sent);
   }
 }

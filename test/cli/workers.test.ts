@@ -59,6 +59,22 @@ describe("parley serve --workers", () => {
     expect(second.stderr()).toContain("no worker can be started");
   });
 
+  it("replaces its workers once more at a SIGUSR2 meanwhile, and ends in order while it replaces them", async () => {
+    const run = place.run(["serve", probe, ...ports, "--workers", "2", "--drain-delay", "0ms"]);
+    await ready(run);
+    const count = (text: string): number => run.stderr().split(text).length - 1;
+    run.child.kill("SIGUSR2");
+    await expect.poll(() => count("the server has ended"), { timeout: 60_000 }).toBe(1);
+    run.child.kill("SIGUSR2");
+    await expect.poll(() => count("the workers are replaced"), { timeout: 60_000 }).toBe(2);
+    run.child.kill("SIGUSR2");
+    // The new one has not loaded its code.
+    await expect.poll(() => childrenOf(run.child.pid ?? 0).length, { timeout: 60_000 }).toBe(3);
+    run.child.kill("SIGTERM");
+    expect(await run.exited).toBe(0);
+    expect(run.stderr()).not.toContain("did not start");
+  });
+
   it("adds up its workers for operators", async () => {
     const token = "0123456789abcdef0123456789abcdef";
     writeFileSync(join(place.path, "tokens"), `ops write ${token}\n`, { mode: 0o600 });
